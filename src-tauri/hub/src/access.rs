@@ -1,0 +1,203 @@
+//! Who is who: clients by their tokens, administrators by theirs, browsers by a one-time code.
+//!
+//! A token is kept as its HMAC-SHA-256 only. Looking an HMAC up tells nothing about the token
+//! by how long it takes.
+
+mod screens;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::{
+    clock,
+    events::Events,
+    model::{event::Event, ids::ClientName},
+    random,
+    store::{Store, StoreError, table::client::ClientRow},
+};
+
+use screens::Screens;
+
+/// The shortest token that a user may bring.
+pub const MIN_TOKEN_CHARS: usize = 32;
+const MAX_NAME_CHARS: usize = 64;
+
+/// The tokens that the door knows.
+pub struct Access {
+    store: Store,
+    events: Events,
+    key: Vec<u8>,
+    clients: Mutex<BTreeMap<ClientName, ClientRow>>,
+    admin_hmac: Option<Vec<u8>>,
+    screens: Screens,
+}
+
+/// Why a client cannot be added or admitted.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    #[error("a client's name has 1 to {MAX_NAME_CHARS} characters, none of them a control character")]
+    BadName,
+    #[error("a token has at least {MIN_TOKEN_CHARS} characters; this one has {0}")]
+    ShortToken(usize),
+    #[error("a client named '{0}' is there already; revoke it first, or choose another name")]
+    Taken(ClientName),
+    #[error("there is no client named '{0}'")]
+    Unknown(ClientName),
+    #[error("the client '{0}' was revoked; add it again to let it in")]
+    Revoked(ClientName),
+    #[error("this token belongs to another client")]
+    TokenTaken,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Access {
+    /// Reads the clients.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub async fn load(store: Store, events: Events, admin_token: Option<&str>) -> Result<Self, StoreError> {
+        let key = hmac_key(&store).await?;
+        let clients = store.clients().await?.into_iter().map(|row| (row.name.clone(), row)).collect();
+        let admin_hmac = admin_token.map(|token| hmac(&key, token));
+        Ok(Self { store, events, key, clients: Mutex::new(clients), admin_hmac, screens: Screens::default() })
+    }
+
+    /// The client that owns the token; none for an unknown or revoked one.
+    pub fn client_of(&self, token: &str) -> Option<ClientName> {
+        let hmac = hmac(&self.key, token);
+        let clients = self.lock();
+        let owner = clients.values().find(|row| row.token_hmac.as_ref() == Some(&hmac))?;
+        owner.revoked_at.is_none().then(|| owner.name.clone())
+    }
+
+    /// Whether the token is the admin token, or that of a browser that redeemed a code.
+    pub fn is_admin(&self, token: &str) -> bool {
+        let hmac = hmac(&self.key, token);
+        self.admin_hmac.as_ref() == Some(&hmac) || self.screens.admits(token)
+    }
+
+    /// A one-time code for a browser, good for a minute.
+    pub fn offer(&self) -> String {
+        self.screens.offer()
+    }
+
+    /// Trades a one-time code for a browser's token, good until the hub ends.
+    pub fn redeem(&self, code: &str) -> Option<String> {
+        self.screens.redeem(code)
+    }
+
+    /// Adds a client; the token to give it.
+    ///
+    /// # Errors
+    /// Where the name or the token cannot be, or is taken.
+    pub async fn add(&self, name: &ClientName, token: Option<String>) -> Result<String, AccessError> {
+        check_name(name)?;
+        let token = token.unwrap_or_else(|| format!("db_{}", random::token()));
+        let chars = token.chars().count();
+        if chars < MIN_TOKEN_CHARS {
+            return Err(AccessError::ShortToken(chars));
+        }
+        if self.lock().get(name).is_some_and(|row| row.revoked_at.is_none() && row.token_hmac.is_some()) {
+            return Err(AccessError::Taken(name.clone()));
+        }
+        if self.client_of(&token).is_some_and(|owner| owner != *name) {
+            return Err(AccessError::TokenTaken);
+        }
+        self.put(new_client(name, Some(hmac(&self.key, &token)))).await?;
+        Ok(token)
+    }
+
+    /// Makes a client of the local socket known by its name.
+    ///
+    /// # Errors
+    /// Where the name cannot be, or was revoked.
+    pub async fn admit_local(&self, name: &ClientName) -> Result<(), AccessError> {
+        check_name(name)?;
+        let known = self.lock().get(name).map(|row| row.revoked_at.is_some());
+        match known {
+            Some(true) => Err(AccessError::Revoked(name.clone())),
+            Some(false) => Ok(()),
+            None => Ok(self.put(new_client(name, None)).await?),
+        }
+    }
+
+    /// Records that a client was here, and what it called itself.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    pub async fn seen(&self, name: &ClientName, software: Option<String>) -> Result<(), StoreError> {
+        let Some(mut row) = self.lock().get(name).cloned() else { return Ok(()) };
+        row.last_seen_at = Some(clock::now());
+        row.software = software.or(row.software);
+        self.put(row).await
+    }
+
+    /// Revokes a client: its token is worth nothing from now on.
+    ///
+    /// # Errors
+    /// Where there is no such client, or the store cannot be written.
+    pub async fn revoke(&self, name: &ClientName) -> Result<(), AccessError> {
+        let row = self.lock().get(name).cloned();
+        let mut row = row.ok_or_else(|| AccessError::Unknown(name.clone()))?;
+        row.revoked_at.get_or_insert_with(clock::now);
+        Ok(self.put(row).await?)
+    }
+
+    /// All clients, by name.
+    pub fn clients(&self) -> Vec<ClientRow> {
+        self.lock().values().cloned().collect()
+    }
+
+    async fn put(&self, row: ClientRow) -> Result<(), StoreError> {
+        self.store.put_client(&row).await?;
+        self.lock().insert(row.name.clone(), row);
+        self.events.tell(Event::ClientsChanged);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ClientName, ClientRow>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn new_client(name: &ClientName, token_hmac: Option<Vec<u8>>) -> ClientRow {
+    ClientRow {
+        name: name.clone(),
+        token_hmac,
+        software: None,
+        created_at: clock::now(),
+        last_seen_at: None,
+        revoked_at: None,
+    }
+}
+
+fn check_name(name: &ClientName) -> Result<(), AccessError> {
+    let name = name.as_str();
+    let fits = !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control);
+    fits.then_some(()).ok_or(AccessError::BadName)
+}
+
+fn hmac(key: &[u8], token: &str) -> Vec<u8> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
+    mac.update(token.as_bytes());
+    mac.finalize().into_bytes().to_vec()
+}
+
+async fn hmac_key(store: &Store) -> Result<Vec<u8>, StoreError> {
+    const NAME: &str = "token_hmac_key";
+    if let Some(key) = store.setting(NAME).await?.and_then(|key| hex::decode(key).ok()) {
+        return Ok(key);
+    }
+    let key = random::token();
+    store.set_setting(NAME, &key).await?;
+    Ok(hex::decode(key).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! Browsers: a one-time code opens the door to the screens once, for a token that lives as long as the hub.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::{model::digest, random};
+
+const CODE_LIFE: Duration = Duration::from_secs(60);
+
+/// Codes and tokens of browsers, as digests.
+#[derive(Default)]
+pub(super) struct Screens(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    codes: HashMap<String, Instant>,
+    tokens: HashSet<String>,
+}
+
+impl Screens {
+    pub(super) fn offer(&self) -> String {
+        let code = random::token();
+        let mut inner = self.lock();
+        inner.codes.retain(|_, offered| offered.elapsed() < CODE_LIFE);
+        inner.codes.insert(digest::sha256(code.as_bytes()), Instant::now());
+        code
+    }
+
+    pub(super) fn redeem(&self, code: &str) -> Option<String> {
+        let mut inner = self.lock();
+        let offered = inner.codes.remove(&digest::sha256(code.as_bytes()))?;
+        if offered.elapsed() >= CODE_LIFE {
+            return None;
+        }
+        let token = random::token();
+        inner.tokens.insert(digest::sha256(token.as_bytes()));
+        Some(token)
+    }
+
+    pub(super) fn admits(&self, token: &str) -> bool {
+        self.lock().tokens.contains(&digest::sha256(token.as_bytes()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

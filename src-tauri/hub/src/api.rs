@@ -1,0 +1,115 @@
+//! The verbs: everything a person can do with a hub, as a closed list of typed requests
+//! and answers, one file a noun.
+//!
+//! The screens, the shell and the HTTP API are faces of this list. The desktop app runs a
+//! verb on the hub inside it ([`Verb::run`]); the command line and a remote app send its
+//! name and parameters to `POST /api/verbs/{name}`, where [`dispatch`] runs it.
+
+pub mod approvals;
+#[cfg(test)]
+mod bindings;
+pub mod calls;
+pub mod clients;
+pub mod error;
+pub mod health;
+pub mod logs;
+pub mod policy;
+pub mod screens;
+pub mod secrets;
+pub mod servers;
+pub mod settings;
+pub mod tools;
+
+use std::future::Future;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+pub use error::{ApiError, ErrorCode};
+
+use crate::hub::Hub;
+
+/// A request that a face can make of the hub. Its fields are its parameters.
+pub trait Verb: Serialize + DeserializeOwned + Send + 'static {
+    /// `noun.verb`, as sent over HTTP. The Tauri command has `_` for the dot.
+    const NAME: &'static str;
+    type Answer: Serialize + DeserializeOwned + Send + 'static;
+
+    fn run(self, hub: &Hub) -> impl Future<Output = Result<Self::Answer, ApiError>> + Send;
+}
+
+/// The answer of a verb that has nothing to tell but that it was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Done {}
+
+macro_rules! verbs {
+    ($($verb:ty),+ $(,)?) => {
+        /// The names of all verbs.
+        pub const NAMES: &[&str] = &[$(<$verb as Verb>::NAME),+];
+
+        /// Runs the verb of that name.
+        ///
+        /// # Errors
+        /// `not_found` for a name that is not in [`NAMES`], `invalid` for parameters that do
+        /// not fit, and whatever the verb itself answers.
+        pub async fn dispatch(hub: &Hub, name: &str, params: &[u8]) -> Result<Box<RawValue>, ApiError> {
+            $(
+                if name == <$verb as Verb>::NAME {
+                    return answer(parse::<$verb>(params)?.run(hub).await?);
+                }
+            )+
+            Err(ApiError::not_found(format!("no verb is called '{name}'")))
+        }
+
+        #[cfg(test)]
+        fn for_each_verb(seen: &mut impl bindings::VerbVisitor) {
+            $( seen.verb::<$verb>(); )+
+        }
+    };
+}
+
+verbs! {
+    approvals::ListApprovals,
+    approvals::ShowApproval,
+    approvals::DecideApproval,
+    calls::ListCalls,
+    calls::ShowCall,
+    clients::ListClients,
+    clients::AddClient,
+    clients::RevokeClient,
+    health::ShowHealth,
+    logs::ListLogs,
+    policy::ListPolicy,
+    policy::SetPolicy,
+    policy::RemovePolicy,
+    policy::SetDefaultPolicy,
+    screens::OpenScreen,
+    secrets::ListSecrets,
+    secrets::SetSecret,
+    secrets::RemoveSecret,
+    servers::ListServers,
+    servers::ShowServer,
+    servers::AddServer,
+    servers::UpdateServer,
+    servers::RemoveServer,
+    servers::EnableServer,
+    servers::AcceptServer,
+    servers::VerifyServer,
+    servers::TryServer,
+    servers::SyncServer,
+    servers::RestartServer,
+    servers::ReadSpecs,
+    settings::ShowSettings,
+    settings::ChangeSettings,
+    tools::ListTools,
+}
+
+fn parse<V: Verb>(params: &[u8]) -> Result<V, ApiError> {
+    let params = if params.is_empty() { b"{}" } else { params };
+    serde_json::from_slice(params).map_err(|e| ApiError::invalid(format!("{}: {e}", V::NAME)))
+}
+
+fn answer<A: Serialize>(answer: A) -> Result<Box<RawValue>, ApiError> {
+    serde_json::value::to_raw_value(&answer).map_err(|e| ApiError::internal(e.to_string()))
+}

@@ -1,0 +1,86 @@
+//! Writes the verbs' types for the UI, `ui/src/ipc/bindings.ts`.
+//!
+//! `cargo xtask bindings` sets `DRAWBRIDGE_WRITE_BINDINGS` and writes the file; without it the
+//! test fails where the file is stale.
+
+use std::{any::TypeId, collections::BTreeMap, collections::HashSet, fmt::Write, path::Path};
+
+use ts_rs::{Config, TS, TypeVisitor};
+
+use super::{ApiError, Verb};
+use crate::model::event::Event;
+
+pub(super) trait VerbVisitor {
+    fn verb<V: Verb + TS + 'static>(&mut self)
+    where
+        V::Answer: TS + 'static;
+}
+
+#[derive(Default)]
+struct Bindings {
+    config: Config,
+    seen: HashSet<TypeId>,
+    types: BTreeMap<String, String>,
+    verbs: BTreeMap<&'static str, (String, String)>,
+}
+
+impl TypeVisitor for Bindings {
+    fn visit<T: TS + 'static + ?Sized>(&mut self) {
+        if !self.seen.insert(TypeId::of::<T>()) {
+            return;
+        }
+        T::visit_dependencies(self);
+        T::visit_generics(self);
+        if T::output_path().is_some() {
+            let mut text = String::new();
+            if let Some(docs) = T::docs() {
+                text.push_str(docs.trim_end());
+                text.push('\n');
+            }
+            let _ = writeln!(text, "export {}", T::decl(&self.config));
+            self.types.insert(T::ident(&self.config), text);
+        }
+    }
+}
+
+impl VerbVisitor for Bindings {
+    fn verb<V: Verb + TS + 'static>(&mut self)
+    where
+        V::Answer: TS + 'static,
+    {
+        self.visit::<V>();
+        self.visit::<V::Answer>();
+        self.verbs.insert(V::NAME, (V::name(&self.config), V::Answer::name(&self.config)));
+    }
+}
+
+impl Bindings {
+    fn text(&self) -> String {
+        let mut text =
+            String::from("// Written by `cargo xtask bindings` from src-tauri/hub/src/api. Do not edit.\n\n");
+        for declaration in self.types.values() {
+            text.push_str(declaration);
+            text.push('\n');
+        }
+        text.push_str("/** Every verb: its parameters and its answer. */\nexport interface Verbs {\n");
+        for (name, (params, answer)) in &self.verbs {
+            let _ = writeln!(text, "  \"{name}\": {{ params: {params}; answer: {answer} }};");
+        }
+        text.push_str("}\n");
+        text
+    }
+}
+
+#[test]
+fn the_bindings_of_the_ui_are_those_of_the_verbs() {
+    let mut bindings = Bindings::default();
+    super::for_each_verb(&mut bindings);
+    bindings.visit::<Event>();
+    bindings.visit::<ApiError>();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui/src/ipc/bindings.ts");
+    if std::env::var_os("DRAWBRIDGE_WRITE_BINDINGS").is_some() {
+        std::fs::write(&path, bindings.text()).expect("write the bindings");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == bindings.text(), "ui/src/ipc/bindings.ts is stale: run `cargo xtask bindings`");
+}

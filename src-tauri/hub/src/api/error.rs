@@ -1,0 +1,124 @@
+//! The one shape of a failed verb, and its closed list of codes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    access::AccessError, catalog::SyncError, policy::DecideError, registry::RegistryError, secrets::SecretError,
+    store::StoreError, upstream::UpstreamError,
+};
+
+/// What kind of failure it is. A face may branch on this, never on the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The parameters are wrong; the message names the field.
+    Invalid,
+    /// Nothing of that name or id exists.
+    NotFound,
+    /// It collides with what is there: a taken name, a request already decided.
+    Conflict,
+    /// The asker may not do this.
+    Forbidden,
+    /// Something this needs cannot be had now: a server, the keyring, the hub.
+    Unavailable,
+    /// It took longer than its bound.
+    Timeout,
+    /// A fault of Drawbridge's own.
+    Internal,
+}
+
+/// Why a verb failed: a code to branch on and one sentence for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[error("{message}")]
+pub struct ApiError {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+impl ApiError {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Invalid, message)
+    }
+
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::NotFound, message)
+    }
+
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Conflict, message)
+    }
+
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Unavailable, message)
+    }
+
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Internal, message)
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        Self::unavailable(error.to_string())
+    }
+}
+
+impl From<RegistryError> for ApiError {
+    fn from(error: RegistryError) -> Self {
+        let code = match &error {
+            RegistryError::BadName | RegistryError::Spec(_) => ErrorCode::Invalid,
+            RegistryError::Taken(_) => ErrorCode::Conflict,
+            RegistryError::Unknown(_) => ErrorCode::NotFound,
+            RegistryError::Io { .. } | RegistryError::Store(_) => ErrorCode::Unavailable,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<AccessError> for ApiError {
+    fn from(error: AccessError) -> Self {
+        let code = match &error {
+            AccessError::BadName | AccessError::ShortToken(_) => ErrorCode::Invalid,
+            AccessError::Taken(_) | AccessError::TokenTaken => ErrorCode::Conflict,
+            AccessError::Unknown(_) => ErrorCode::NotFound,
+            AccessError::Revoked(_) => ErrorCode::Forbidden,
+            AccessError::Store(_) => ErrorCode::Unavailable,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<DecideError> for ApiError {
+    fn from(error: DecideError) -> Self {
+        Self::conflict(error.to_string())
+    }
+}
+
+impl From<SecretError> for ApiError {
+    fn from(error: SecretError) -> Self {
+        Self::unavailable(format!("{error}. {}", error.remedy()))
+    }
+}
+
+impl From<UpstreamError> for ApiError {
+    fn from(error: UpstreamError) -> Self {
+        let code =
+            if matches!(error, UpstreamError::TimedOut(_)) { ErrorCode::Timeout } else { ErrorCode::Unavailable };
+        Self::new(code, format!("{error}. {}", error.remedy()))
+    }
+}
+
+impl From<SyncError> for ApiError {
+    fn from(error: SyncError) -> Self {
+        match error {
+            SyncError::Upstream(error) => error.into(),
+            other => Self::unavailable(other.to_string()),
+        }
+    }
+}

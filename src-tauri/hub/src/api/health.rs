@@ -1,0 +1,118 @@
+//! Health: whether the hub works, for people and for probes (seed 000's fields and more).
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApiError, Verb, servers};
+use crate::{hub::Hub, model::server::ServerState};
+
+/// The answer of `GET /health`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct HealthView {
+    pub status: HealthStatus,
+    /// Always `drawbridge`.
+    pub service: String,
+    pub version: String,
+    pub builtin_tools: BuiltinTools,
+    pub registry: RegistryHealth,
+    pub storage: StorageHealth,
+    pub ready: bool,
+    pub transports: Vec<TransportHealth>,
+    /// Client sessions open now.
+    pub sessions: u32,
+    pub servers: ServersHealth,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum HealthStatus {
+    Ok,
+    /// Some servers are in error, or a listener is.
+    Degraded,
+    /// All servers are in error.
+    Down,
+}
+
+/// Tools of the hub itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct BuiltinTools {
+    pub total: u32,
+    pub names: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RegistryHealth {
+    pub servers_total: u32,
+    pub servers_enabled: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct StorageHealth {
+    /// Clients with an open session.
+    pub active_users: u32,
+}
+
+/// A listener.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TransportHealth {
+    /// `http` or `local`.
+    pub name: String,
+    pub address: String,
+    pub listening: bool,
+    /// Why it does not listen; empty where it does.
+    pub error: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ServersHealth {
+    pub connected: u32,
+    pub errors: u32,
+}
+
+/// `health.show`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShowHealth {}
+
+impl Verb for ShowHealth {
+    const NAME: &'static str = "health.show";
+    type Answer = HealthView;
+
+    async fn run(self, hub: &Hub) -> Result<HealthView, ApiError> {
+        let specs = hub.registry.specs();
+        let states: Vec<_> = specs.servers.values().map(|server| servers::state(hub, server)).collect();
+        let count = |wanted: &[ServerState]| number(states.iter().filter(|state| wanted.contains(state)).count());
+        let connected = count(&[ServerState::Active]);
+        let errors = count(&[ServerState::Error, ServerState::NeedsSecret]) + number(specs.broken.len());
+        let enabled = number(specs.servers.values().filter(|server| server.spec.enabled).count());
+        let transports = hub.transports().clone();
+        let all_listen = transports.iter().all(|transport| transport.listening);
+        let status = match errors {
+            0 if all_listen => HealthStatus::Ok,
+            errors if errors > 0 && errors >= enabled + number(specs.broken.len()) => HealthStatus::Down,
+            _ => HealthStatus::Degraded,
+        };
+        Ok(HealthView {
+            status,
+            service: "drawbridge".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            builtin_tools: BuiltinTools::default(),
+            registry: RegistryHealth { servers_total: number(specs.servers.len()), servers_enabled: enabled },
+            storage: StorageHealth { active_users: number(hub.sessions.count_clients()) },
+            ready: true,
+            transports,
+            sessions: number(hub.sessions.count()),
+            servers: ServersHealth { connected, errors },
+        })
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

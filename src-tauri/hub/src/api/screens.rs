@@ -1,0 +1,30 @@
+//! Screens: the way into the web UI for a browser.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApiError, Verb};
+use crate::hub::Hub;
+
+/// `screens.open`: a link that opens the web UI in a browser, good for one use within a minute.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OpenScreen {}
+
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ScreenLink {
+    /// `http://HOST:PORT/#login=CODE`
+    pub url: String,
+}
+
+impl Verb for OpenScreen {
+    const NAME: &'static str = "screens.open";
+    type Answer = ScreenLink;
+
+    async fn run(self, hub: &Hub) -> Result<ScreenLink, ApiError> {
+        let origin = hub
+            .origin()
+            .ok_or_else(|| ApiError::unavailable("the hub listens on no address that a browser can open"))?;
+        Ok(ScreenLink { url: format!("{origin}/#login={}", hub.access.offer()) })
+    }
+}

@@ -1,0 +1,90 @@
+//! Secrets: what the keyring holds for Drawbridge. Values go in and never come out here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApiError, Done, Verb};
+use crate::{
+    hub::Hub,
+    model::ids::ServerId,
+    secrets::{self, Secret},
+};
+
+/// A secret that some spec refers to as `${keyring:NAME}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SecretView {
+    pub name: String,
+    /// Whether the keyring holds a value; none where the keyring cannot be asked.
+    pub present: Option<bool>,
+    /// The servers that refer to it.
+    pub servers: Vec<ServerId>,
+}
+
+/// `secrets.list`: the names that specs refer to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ListSecrets {}
+
+/// `secrets.set`: puts a value into the keyring.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SetSecret {
+    pub name: String,
+    pub value: String,
+}
+
+/// `secrets.remove`: removes a value from the keyring.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RemoveSecret {
+    pub name: String,
+}
+
+impl Verb for ListSecrets {
+    const NAME: &'static str = "secrets.list";
+    type Answer = Vec<SecretView>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<SecretView>, ApiError> {
+        let mut names: BTreeMap<String, Vec<ServerId>> = BTreeMap::new();
+        for server in hub.registry.specs().servers.values() {
+            for name in
+                server.spec.env.values().chain(server.spec.headers.values()).flat_map(|text| secrets::names(text))
+            {
+                names.entry(name).or_default().push(server.id.clone());
+            }
+        }
+        let mut views = Vec::with_capacity(names.len());
+        for (name, servers) in names {
+            let present = hub.secrets.get(&name).await.ok().map(|value| value.is_some());
+            views.push(SecretView { name, present, servers });
+        }
+        Ok(views)
+    }
+}
+
+impl Verb for SetSecret {
+    const NAME: &'static str = "secrets.set";
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        if self.name.is_empty() || self.name.contains(['}', '{']) {
+            return Err(ApiError::invalid("a secret's name cannot be empty, or hold { or }"));
+        }
+        let value = Secret::new(self.value);
+        hub.logs.mask(&value);
+        hub.secrets.set(&self.name, value).await?;
+        Ok(Done {})
+    }
+}
+
+impl Verb for RemoveSecret {
+    const NAME: &'static str = "secrets.remove";
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        hub.secrets.remove(&self.name).await?;
+        Ok(Done {})
+    }
+}

@@ -1,0 +1,136 @@
+//! Saving a server: its secrets to the keyring, its spec to the registry; and looking at one before.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicU32},
+    time::{Duration, Instant},
+};
+
+use serde_json::value::RawValue;
+
+use super::{SecretValues, VerifiedView};
+use crate::{
+    api::{ApiError, tools},
+    catalog::all_tools,
+    hub::Hub,
+    model::{
+        ids::ServerId,
+        spec::{Registered, ServerSpec},
+    },
+    secrets::{self, Secret},
+    upstream::Linked,
+};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Puts the secrets into the keyring and writes the spec that refers to them.
+pub(super) async fn save(
+    hub: &Hub,
+    id: &ServerId,
+    spec: ServerSpec,
+    secrets: SecretValues,
+) -> Result<Arc<Registered>, ApiError> {
+    let mut spec = spec;
+    let mut values = refer(id, &mut spec.env, secrets.env);
+    values.extend(refer(id, &mut spec.headers, secrets.headers));
+    spec.check().map_err(|e| ApiError::invalid(e.to_string()))?;
+    for (name, value) in values {
+        hub.logs.mask(&value);
+        hub.secrets.set(&name, value).await?;
+    }
+    let server = hub.registry.write(id, &spec)?;
+    hub.specs_changed(std::slice::from_ref(id)).await;
+    Ok(server)
+}
+
+/// Puts references in the place of the values; the values by their names in the keyring.
+fn refer(
+    id: &ServerId,
+    members: &mut BTreeMap<String, String>,
+    values: BTreeMap<String, String>,
+) -> Vec<(String, Secret)> {
+    let refer = |(key, value): (String, String)| {
+        let name = format!("{id}.{key}");
+        members.insert(key, secrets::reference(&name));
+        (name, Secret::new(value))
+    };
+    values.into_iter().map(refer).collect()
+}
+
+/// The user accepts the server as it is; it is read behind the answer.
+pub(super) async fn accept(hub: &Hub, server: &Arc<Registered>) -> Result<(), ApiError> {
+    if hub.registry.acceptance(server) == crate::model::server::Acceptance::Changed {
+        // What was read from the one before is not what this one offers.
+        hub.catalog.forget(&server.id);
+    }
+    hub.registry.accept(server).await?;
+    hub.catalog.rebuild();
+    read_behind(hub, server);
+    Ok(())
+}
+
+/// Reads the server's tools, with nobody waiting, where it may run and a hub that can run it is there to stay.
+pub(super) fn read_behind(hub: &Hub, server: &Arc<Registered>) {
+    if hub.registry.may_run(server) && hub.serves() {
+        let (catalog, server) = (hub.catalog.clone(), server.clone());
+        tokio::spawn(async move { catalog.sync(&server).await });
+    }
+}
+
+/// Removes the server and everything kept for it.
+pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
+    let server = hub.registry.get(id)?;
+    hub.pool.remove(id, "it was removed").await;
+    hub.registry.remove(id).await?;
+    hub.catalog.forget(id);
+    hub.rules.remove_server(id).await?;
+    let own = format!("{id}.");
+    let values = server.spec.env.values().chain(server.spec.headers.values());
+    for name in values.flat_map(|text| secrets::names(text)).filter(|name| name.starts_with(&own)) {
+        hub.secrets.remove(&name).await?;
+    }
+    Ok(())
+}
+
+/// A server that may be started now.
+pub(super) fn runnable(hub: &Hub, id: &ServerId) -> Result<Arc<Registered>, ApiError> {
+    let server = hub.registry.get(id)?;
+    if hub.registry.may_run(&server) {
+        return Ok(server);
+    }
+    let (_, reason, remedy) = super::view::state(hub, &server);
+    Err(ApiError::conflict(format!("'{id}' cannot be started: {reason}. {remedy}")))
+}
+
+/// Tries a spec that is not saved. Its secrets go no further than the server.
+pub(super) async fn try_spec(hub: &Hub, mut spec: ServerSpec, secrets: SecretValues) -> Result<VerifiedView, ApiError> {
+    for value in secrets.env.values().chain(secrets.headers.values()) {
+        hub.logs.mask(&Secret::new(value.clone()));
+    }
+    spec.env.extend(secrets.env);
+    spec.headers.extend(secrets.headers);
+    spec.check().map_err(|e| ApiError::invalid(e.to_string()))?;
+    let id = crate::model::names::server_id(&spec.name).unwrap_or_else(|| ServerId::new("new-server"));
+    verify(hub, &Registered::new(id, spec, PathBuf::new())).await
+}
+
+/// Connects apart from the session, lists the tools, and ends the connection.
+pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedView, ApiError> {
+    let started = Instant::now();
+    let Linked { link, hello, inbox: _inbox } = hub.pool.linker().link(server, Arc::new(AtomicU32::new(0))).await?;
+    let ask = |params: Box<RawValue>| {
+        let link = link.clone();
+        async move { Ok(link.request("tools/list", Some(&params), PATIENCE).await?) }
+    };
+    let read = all_tools(ask).await;
+    link.close().await;
+    let tools = read?;
+    Ok(VerifiedView {
+        server_name: Some(hello.server_info.name),
+        server_version: Some(hello.server_info.version),
+        protocol_version: hello.protocol_version,
+        tools: tools.iter().map(|tool| tools::view(hub, server, tool)).collect(),
+        duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
+    })
+}

@@ -1,0 +1,94 @@
+//! From what the rooms know of a server to what a person sees.
+
+use super::{BrokenSpec, ReadSpec, ServerView};
+use crate::{
+    api::tools,
+    hub::Hub,
+    model::{
+        server::{Acceptance, ServerState},
+        spec::Registered,
+    },
+    registry::{BrokenFile, Read},
+    upstream::{Status, UpstreamError, state::State},
+};
+
+pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
+    let copy = hub.catalog.copy(&server.id);
+    let status = hub.pool.status(&server.id);
+    let (state, reason, remedy) = state(hub, server);
+    ServerView {
+        id: server.id.clone(),
+        name: server.name().to_owned(),
+        spec: server.spec.clone(),
+        file: server.file.display().to_string(),
+        acceptance: hub.registry.acceptance(server),
+        state,
+        reason,
+        remedy,
+        pid: status.as_ref().and_then(|status| status.pid),
+        sync_status: copy.row.sync_status,
+        last_synced_at: copy.row.last_synced_at,
+        stale: copy.row.last_synced_at.is_some() && hub.catalog.is_stale(&copy),
+        server_name: copy.row.server_name.clone(),
+        server_version: copy.row.server_version.clone(),
+        protocol_version: copy.row.protocol_version.clone(),
+        instructions: copy.row.instructions.clone(),
+        tools: copy.tools.iter().map(|tool| tools::view(hub, server, tool)).collect(),
+        noise_lines: status.as_ref().map_or(0, |status| status.noise_lines),
+        starts: status.as_ref().map_or(0, |status| status.starts),
+    }
+}
+
+/// The state, the reason for it, and what to do about it.
+pub(super) fn state(hub: &Hub, server: &Registered) -> (ServerState, String, String) {
+    let said = |state, reason: &str, remedy: &str| (state, reason.to_owned(), remedy.to_owned());
+    if !server.spec.enabled {
+        return said(ServerState::Disabled, "turned off", "Turn it on to use its tools.");
+    }
+    match hub.registry.acceptance(server) {
+        Acceptance::Accepted => hub.pool.status(&server.id).map_or_else(|| said(ServerState::Idle, "", ""), of_session),
+        Acceptance::Pending => said(
+            ServerState::NeedsApproval,
+            "new: nothing of it was started",
+            "Look at what it would start, then accept it.",
+        ),
+        Acceptance::Changed => said(
+            ServerState::NeedsApproval,
+            "what it would start was changed: nothing is started",
+            "Look at what it would start now, then accept it.",
+        ),
+    }
+}
+
+fn of_session(status: Status) -> (ServerState, String, String) {
+    let state = match (status.state, &status.failure) {
+        (_, Some(UpstreamError::Secret(_))) => ServerState::NeedsSecret,
+        (State::Idle, _) => ServerState::Idle,
+        (State::Initializing { .. }, _) => ServerState::Initializing,
+        (State::Active, _) => ServerState::Active,
+        (State::Error { .. }, _) => ServerState::Error,
+        // Given up after its last retry: for a person that is an error too.
+        (State::Closed, Some(_)) => ServerState::Error,
+        (State::Closed, None) => ServerState::Closed,
+    };
+    let remedy = status.failure.map(|failure| failure.remedy()).unwrap_or_default();
+    (state, status.reason, remedy)
+}
+
+pub(super) fn broken(broken: &BrokenFile) -> BrokenSpec {
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    BrokenSpec {
+        file: broken.file.display().to_string(),
+        line: number(broken.line),
+        column: number(broken.column),
+        message: broken.message.clone(),
+    }
+}
+
+pub(super) fn read(read: Read) -> ReadSpec {
+    let (spec, problem) = match read.spec {
+        Ok(spec) => (Some(spec), String::new()),
+        Err(problem) => (None, problem),
+    };
+    ReadSpec { name: read.name, spec, problem, likely_secrets: read.likely_secrets }
+}

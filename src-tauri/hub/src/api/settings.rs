@@ -1,0 +1,107 @@
+//! Settings, and the few facts about this hub that a person asks for.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApiError, Verb};
+use crate::{
+    hub::Hub,
+    model::{event::Event, policy::Effect, secret::KeyringStatus},
+    secrets::SecretError,
+    settings::Values,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SettingsView {
+    /// What happens to a call that no rule matches.
+    pub default_policy: Effect,
+    /// The time a person has to decide, in seconds.
+    pub approval_timeout_s: u32,
+    /// How long the catalog's copy of a server counts as fresh, in seconds.
+    pub cache_ttl_s: u32,
+    pub version: String,
+    pub data_dir: String,
+    /// The endpoint, or nothing where no listener runs.
+    pub url: Option<String>,
+    pub keyring: KeyringStatus,
+    /// What to do about the keyring; empty where nothing is to be done.
+    pub keyring_remedy: String,
+}
+
+/// `settings.show`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShowSettings {}
+
+/// `settings.change`: changes what is given.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
+pub struct ChangeSettings {
+    /// 5 to 600 seconds.
+    pub approval_timeout_s: Option<u32>,
+    /// 10 to 86,400 seconds.
+    pub cache_ttl_s: Option<u32>,
+}
+
+impl Verb for ShowSettings {
+    const NAME: &'static str = "settings.show";
+    type Answer = SettingsView;
+
+    async fn run(self, hub: &Hub) -> Result<SettingsView, ApiError> {
+        Ok(view(hub).await)
+    }
+}
+
+impl Verb for ChangeSettings {
+    const NAME: &'static str = "settings.change";
+    type Answer = SettingsView;
+
+    async fn run(self, hub: &Hub) -> Result<SettingsView, ApiError> {
+        let old = hub.settings.get();
+        let values = Values {
+            approval_timeout: seconds("approval_timeout_s", self.approval_timeout_s, 5..=600, old.approval_timeout)?,
+            cache_ttl: seconds("cache_ttl_s", self.cache_ttl_s, 10..=86_400, old.cache_ttl)?,
+            ..old
+        };
+        hub.settings.set(values).await?;
+        hub.events.tell(Event::SettingsChanged);
+        Ok(view(hub).await)
+    }
+}
+
+fn seconds(
+    name: &str,
+    given: Option<u32>,
+    range: std::ops::RangeInclusive<u32>,
+    old: Duration,
+) -> Result<Duration, ApiError> {
+    match given {
+        None => Ok(old),
+        Some(seconds) if range.contains(&seconds) => Ok(Duration::from_secs(seconds.into())),
+        Some(seconds) => {
+            Err(ApiError::invalid(format!("'{name}' is {} to {} seconds, not {seconds}", range.start(), range.end())))
+        }
+    }
+}
+
+async fn view(hub: &Hub) -> SettingsView {
+    let values = hub.settings.get();
+    let keyring = hub.secrets.status().await;
+    SettingsView {
+        default_policy: values.default_policy,
+        approval_timeout_s: u32::try_from(values.approval_timeout.as_secs()).unwrap_or(u32::MAX),
+        cache_ttl_s: u32::try_from(values.cache_ttl.as_secs()).unwrap_or(u32::MAX),
+        version: env!("CARGO_PKG_VERSION").into(),
+        data_dir: hub.data_dir().display().to_string(),
+        url: hub.origin().map(|origin| format!("{origin}/mcp")),
+        keyring,
+        keyring_remedy: match keyring {
+            KeyringStatus::Ready => String::new(),
+            KeyringStatus::Locked => SecretError::Locked.remedy(),
+            KeyringStatus::Absent => SecretError::Absent(String::new()).remedy(),
+        },
+    }
+}

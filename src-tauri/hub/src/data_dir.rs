@@ -1,0 +1,91 @@
+//! The data folder: where it is, what is in it, and that one hub has it open.
+
+use std::{
+    fs,
+    io::{Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::api::ApiError;
+
+/// The platform's data folder for Drawbridge.
+pub fn default_data_dir() -> PathBuf {
+    directories::ProjectDirs::from("app", "", "drawbridge")
+        .map_or_else(|| PathBuf::from(".drawbridge"), |dirs| dirs.data_local_dir().to_owned())
+}
+
+/// An open data folder. No other hub can open it until this is dropped.
+pub struct DataDir {
+    path: PathBuf,
+    _lock: fs::File,
+}
+
+impl DataDir {
+    /// Makes the folder where there is none, for this user only, and locks it.
+    ///
+    /// # Errors
+    /// `conflict` with the pid of the hub that has it open, `unavailable` where it cannot be used.
+    pub fn open(path: PathBuf) -> Result<Self, ApiError> {
+        let failed = |e: std::io::Error| {
+            ApiError::unavailable(format!("the data folder {} cannot be used: {e}", path.display()))
+        };
+        fs::create_dir_all(path.join("logs")).map_err(failed)?;
+        let path = path.canonicalize().map_err(failed)?;
+        let failed = |e: std::io::Error| {
+            ApiError::unavailable(format!("the data folder {} cannot be used: {e}", path.display()))
+        };
+        private(&path).and_then(|()| private(&path.join("logs"))).map_err(failed)?;
+        let mut lock = open_lock(&path.join("lock")).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => return Err(taken(&path, &mut lock)),
+            Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        lock.set_len(0)
+            .and_then(|()| lock.rewind())
+            .and_then(|()| write!(lock, "{}", std::process::id()))
+            .map_err(failed)?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn servers(&self) -> PathBuf {
+        self.path.join("servers")
+    }
+
+    pub fn logs(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.path.join("drawbridge.db")
+    }
+}
+
+fn taken(path: &Path, lock: &mut fs::File) -> ApiError {
+    let mut pid = String::new();
+    let _ = lock.read_to_string(&mut pid);
+    ApiError::conflict(format!("Drawbridge runs already on {} (process {pid})", path.display()))
+}
+
+fn open_lock(file: &Path) -> std::io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+/// For this user only.
+fn private(folder: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    }
+    let _ = folder;
+    Ok(())
+}

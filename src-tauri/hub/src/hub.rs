@@ -1,0 +1,264 @@
+//! The hub: one facade over the engine. What a face can do goes through the verbs of [`crate::api`];
+//! the endpoint also uses what stands here.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::value::RawValue;
+use tokio::sync::{broadcast, mpsc};
+
+use crate::{
+    access::Access,
+    api::{ApiError, health::TransportHealth},
+    catalog::Catalog,
+    data_dir::DataDir,
+    events::Events,
+    logs::Logs,
+    model::{
+        event::Event,
+        ids::{ClientName, ServerId},
+    },
+    pipeline::Pipeline,
+    policy::{Gate, Queue, Rules},
+    protocol::Initialized,
+    registry::{Registry, Watch},
+    router::Router,
+    secrets::{Keyring, Secrets},
+    sessions::{ClientSession, ClientSessions},
+    settings::Settings,
+    store::Store,
+    transport::{Reply, process::guard::Guard},
+    upstream::Pool,
+};
+
+/// Everything behind the door.
+pub struct Hub {
+    pub(crate) data_dir: DataDir,
+    pub(crate) events: Events,
+    pub(crate) logs: Logs,
+    pub(crate) store: Store,
+    pub(crate) secrets: Secrets,
+    pub(crate) settings: Settings,
+    pub(crate) access: Access,
+    pub(crate) sessions: ClientSessions,
+    pub(crate) registry: Registry,
+    pub(crate) pool: Pool,
+    pub(crate) catalog: Catalog,
+    pub(crate) rules: Rules,
+    pub(crate) queue: Queue,
+    pipeline: Pipeline,
+    guard: Guard,
+    transports: Mutex<Vec<TransportHealth>>,
+    watch: Mutex<Option<Watch>>,
+}
+
+/// How to open a hub.
+#[derive(Clone)]
+pub struct HubOptions {
+    pub data_dir: PathBuf,
+    /// A token that administers over HTTP; none for no such token.
+    pub admin_token: Option<String>,
+}
+
+impl Hub {
+    /// Opens the data folder (made where there is none, 0700), takes its lock, reads the registry and begins to
+    /// watch it. Starts no server.
+    ///
+    /// # Errors
+    /// `conflict` with the pid of the hub that has the folder open; `unavailable` where the folder or the
+    /// database cannot be used.
+    pub async fn open(options: HubOptions) -> Result<Arc<Self>, ApiError> {
+        Self::open_with(options, Secrets::new(Keyring)).await
+    }
+
+    /// The same with another place for secrets.
+    ///
+    /// # Errors
+    /// See [`Hub::open`].
+    pub async fn open_with(options: HubOptions, secrets: Secrets) -> Result<Arc<Self>, ApiError> {
+        let data_dir = DataDir::open(options.data_dir)?;
+        let events = Events::new();
+        let logs = Logs::open(&data_dir.logs(), events.clone()).map_err(|e| {
+            ApiError::unavailable(format!("the log in {} cannot be written: {e}", data_dir.logs().display()))
+        })?;
+        logs.install();
+        let (store, moved) = Store::open(&data_dir.database()).await?;
+        if let Some(file) = moved {
+            tracing::error!(
+                "the database was corrupt: it is now {}; no remembered rule, client or decision holds",
+                file.display()
+            );
+        }
+        store.close_running_calls().await?;
+        let hub = Self::assemble(data_dir, events, logs, store, secrets, options.admin_token.as_deref()).await?;
+        tracing::info!("hub {} opened {}", env!("CARGO_PKG_VERSION"), hub.data_dir().display());
+        Ok(hub)
+    }
+
+    async fn assemble(
+        data_dir: DataDir,
+        events: Events,
+        logs: Logs,
+        store: Store,
+        secrets: Secrets,
+        admin_token: Option<&str>,
+    ) -> Result<Arc<Self>, ApiError> {
+        let guard = Guard::start();
+        let settings = Settings::load(store.clone()).await?;
+        let registry = Registry::open(data_dir.servers(), store.clone(), events.clone()).await?;
+        let (list_changed, list_changes) = mpsc::unbounded_channel();
+        let pool = Pool::new(events.clone(), logs.clone(), secrets.clone(), guard.clone(), list_changed);
+        let catalog =
+            Catalog::load(registry.clone(), pool.clone(), store.clone(), settings.clone(), events.clone()).await?;
+        catalog.follow(list_changes);
+        let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
+        let queue = Queue::new(events.clone());
+        let gate = Gate::new(rules.clone(), queue.clone(), store.journal(), settings.clone(), events.clone());
+        let router = Router::new(registry.clone(), catalog.clone(), pool.clone());
+        let hub = Arc::new(Self {
+            access: Access::load(store.clone(), events.clone(), admin_token).await?,
+            sessions: ClientSessions::new(events.clone()),
+            pipeline: Pipeline::new(router, gate),
+            transports: Mutex::default(),
+            watch: Mutex::default(),
+            data_dir,
+            events,
+            logs,
+            store,
+            secrets,
+            settings,
+            registry,
+            pool,
+            catalog,
+            rules,
+            queue,
+            guard,
+        });
+        hub.watch_specs();
+        Ok(hub)
+    }
+
+    /// Follows the spec files: what is changed by hand holds at once.
+    fn watch_specs(self: &Arc<Self>) {
+        let hub = Arc::downgrade(self);
+        let runtime = tokio::runtime::Handle::current();
+        let changed = move |ids: Vec<ServerId>| {
+            if let Some(hub) = hub.upgrade() {
+                runtime.spawn(async move { hub.specs_changed(&ids).await });
+            }
+        };
+        match self.registry.watch(changed) {
+            Ok(watch) => *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch),
+            Err(error) => {
+                tracing::error!("the spec files are not watched: {error}; restart after changing one by hand")
+            }
+        }
+    }
+
+    /// The specs of these servers have changed: sessions that may not go on end, the catalog follows.
+    pub(crate) async fn specs_changed(&self, ids: &[ServerId]) {
+        for id in ids {
+            match self.registry.get(id) {
+                Ok(server) if self.registry.may_run(&server) => {}
+                Ok(_) => self.pool.remove(id, "it may not run as it is now").await,
+                Err(_) => self.pool.remove(id, "it was removed").await,
+            }
+        }
+        self.catalog.rebuild();
+        for id in ids {
+            self.events.tell(Event::ServerChanged { id: id.clone() });
+        }
+    }
+
+    pub fn data_dir(&self) -> &Path {
+        self.data_dir.path()
+    }
+
+    /// What happens from now on. A receiver that falls behind gets `RecvError::Lagged`.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    pub fn sessions(&self) -> &ClientSessions {
+        &self.sessions
+    }
+
+    /// A client that came over the local socket, where no token is needed: it is made known by its name.
+    ///
+    /// # Errors
+    /// `forbidden` where a client of that name was revoked.
+    pub async fn admit_local(&self, name: &ClientName) -> Result<(), ApiError> {
+        Ok(self.access.admit_local(name).await?)
+    }
+
+    /// Opens a client session after `initialize`.
+    pub async fn open_session(&self, client: ClientName, hello: &Initialized) -> Arc<ClientSession> {
+        if let Err(error) = self.access.seen(&client, hello.software.clone()).await {
+            tracing::warn!("client {client}: {error}");
+        }
+        let software = hello.software.as_deref().unwrap_or("unnamed software");
+        tracing::info!("client {client}: a session of {software} began, revision {}", hello.protocol_version);
+        self.sessions.open(client, hello.protocol_version.clone(), hello.software.clone())
+    }
+
+    /// The result of `tools/list`, `{"tools":[…]}`, ready to send.
+    pub async fn list_tools(&self) -> Arc<RawValue> {
+        self.catalog.freshen().await;
+        self.catalog.snapshot().listed.clone()
+    }
+
+    /// `tools/call`: the whole path of a call. Dropping the future abandons or cancels it.
+    ///
+    /// # Errors
+    /// What the protocol answers with an error: unknown tools, bad params, and the server's own errors.
+    /// A denial or a server that failed is a result with `isError`.
+    pub async fn call_tool(&self, session: &ClientSession, params: Option<&RawValue>) -> Reply {
+        self.pipeline.call(session, params).await
+    }
+
+    /// The endpoint says how a listener stands; shown in health, settings and clients' configs.
+    pub fn set_transport(&self, transport: TransportHealth) {
+        let mut transports = self.transports();
+        transports.retain(|known| known.name != transport.name);
+        transports.push(transport);
+        drop(transports);
+        self.events.tell(Event::SettingsChanged);
+    }
+
+    pub(crate) fn transports(&self) -> MutexGuard<'_, Vec<TransportHealth>> {
+        self.transports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `http://HOST:PORT` of the endpoint, or nothing where it does not listen.
+    pub(crate) fn origin(&self) -> Option<String> {
+        let transports = self.transports();
+        let http = transports.iter().find(|transport| transport.name == "http" && transport.listening)?;
+        Some(format!("http://{}", http.address))
+    }
+
+    /// Whether an endpoint serves this hub: one that was opened to provision a folder starts nothing by itself.
+    pub(crate) fn serves(&self) -> bool {
+        !self.transports().is_empty()
+    }
+
+    /// The endpoint's URL; the one it has by default where none listens now, as when a folder is provisioned.
+    pub(crate) fn endpoint_url(&self) -> String {
+        format!("{}/mcp", self.origin().unwrap_or_else(|| "http://127.0.0.1:8765".into()))
+    }
+
+    /// Ends every server session and its process tree, and closes the store.
+    pub async fn close(&self) {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.pool.close().await;
+        let guard = self.guard.clone();
+        let _ = tokio::task::spawn_blocking(move || guard.dismiss()).await;
+        tracing::info!("hub ended");
+        self.store.close().await;
+    }
+}

@@ -1,0 +1,197 @@
+//! Logs: what the hub and each server said, in a rotating file, in memory for the screens, and
+//! told to whoever follows. Secrets are masked here, at the one place where lines come in.
+
+mod layer;
+mod mask;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    io::Write,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use tracing_appender::{
+    non_blocking::{NonBlocking, WorkerGuard},
+    rolling,
+};
+
+use crate::{
+    clock,
+    events::Events,
+    model::{
+        event::Event,
+        ids::ServerId,
+        log::{Level, LogLine},
+    },
+    secrets::Secret,
+};
+
+/// Lines kept in memory.
+const KEPT: usize = 5_000;
+/// Longer lines are cut.
+const MAX_CHARS: usize = 4_000;
+/// Lines a second that one server may add; more are counted and left out.
+const MAX_PER_SECOND: u32 = 200;
+const FILES_KEPT: usize = 7;
+
+/// The logs. Cheap to clone.
+#[derive(Clone)]
+pub struct Logs {
+    inner: Arc<Mutex<Inner>>,
+    events: Events,
+}
+
+struct Inner {
+    lines: VecDeque<LogLine>,
+    next_seq: u32,
+    masks: mask::Masks,
+    rates: HashMap<ServerId, Rate>,
+    file: NonBlocking,
+    _worker: WorkerGuard,
+}
+
+struct Rate {
+    since: Instant,
+    lines: u32,
+    left_out: u32,
+}
+
+/// Which lines to read.
+#[derive(Debug, Clone, Default)]
+pub struct LogFilter {
+    pub server: Option<ServerId>,
+    pub level: Option<Level>,
+    pub text: Option<String>,
+    pub limit: usize,
+}
+
+impl Logs {
+    /// Opens the log: `drawbridge.<date>.log` in `folder`, a file a day, seven kept.
+    ///
+    /// # Errors
+    /// Where no file can be made there.
+    pub fn open(folder: &Path, events: Events) -> Result<Self, rolling::InitError> {
+        let appender = rolling::Builder::new()
+            .rotation(rolling::Rotation::DAILY)
+            .filename_prefix("drawbridge")
+            .filename_suffix("log")
+            .max_log_files(FILES_KEPT)
+            .build(folder)?;
+        let (file, worker) = tracing_appender::non_blocking(appender);
+        let inner = Inner {
+            lines: VecDeque::new(),
+            next_seq: 1,
+            masks: mask::Masks::default(),
+            rates: HashMap::new(),
+            file,
+            _worker: worker,
+        };
+        Ok(Self { inner: Arc::new(Mutex::new(inner)), events })
+    }
+
+    /// Makes this the log of the whole process, unless it has one.
+    pub fn install(&self) {
+        layer::install(self.clone());
+    }
+
+    /// From now on the secret is masked in every line.
+    pub fn mask(&self, secret: &Secret) {
+        self.inner().masks.add(secret.expose());
+    }
+
+    /// The text as it may be shown and kept: secrets masked, one line.
+    pub fn masked(&self, text: &str) -> String {
+        mask::printable(&self.inner().masks.apply(text), MAX_CHARS)
+    }
+
+    /// Adds a line of the hub.
+    pub fn hub(&self, level: Level, area: &str, text: &str) {
+        self.add(level, None, area, text);
+    }
+
+    /// Adds a line that a server wrote. Too many a second are left out, and counted.
+    pub fn server(&self, server: &ServerId, level: Level, area: &str, text: &str) {
+        let left_out = match self.inner().rate(server) {
+            Admit::No => return,
+            Admit::Yes { left_out } => left_out,
+        };
+        if left_out > 0 {
+            self.add(Level::Warn, Some(server), "hub", &format!("{left_out} lines were left out: too many a second"));
+        }
+        self.add(level, Some(server), area, text);
+    }
+
+    /// The newest lines that match, oldest first.
+    pub fn list(&self, filter: &LogFilter) -> Vec<LogLine> {
+        let inner = self.inner();
+        let wanted = |line: &&LogLine| filter.wants(line);
+        let mut lines: Vec<_> = inner.lines.iter().rev().filter(wanted).take(filter.limit).cloned().collect();
+        lines.reverse();
+        lines
+    }
+
+    fn add(&self, level: Level, server: Option<&ServerId>, area: &str, text: &str) {
+        let line = self.inner().add(level, server, area, text);
+        self.events.tell(Event::LogAdded { line });
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LogFilter {
+    fn wants(&self, line: &LogLine) -> bool {
+        self.server.as_ref().is_none_or(|server| line.server.as_ref() == Some(server))
+            && self.level.is_none_or(|level| line.level >= level)
+            && self.text.as_ref().is_none_or(|text| line.text.to_lowercase().contains(&text.to_lowercase()))
+    }
+}
+
+enum Admit {
+    Yes { left_out: u32 },
+    No,
+}
+
+impl Inner {
+    fn add(&mut self, level: Level, server: Option<&ServerId>, area: &str, text: &str) -> LogLine {
+        let text = mask::printable(&self.masks.apply(text), MAX_CHARS);
+        let line = LogLine {
+            seq: self.next_seq,
+            at: clock::now(),
+            level,
+            server: server.cloned(),
+            area: area.to_owned(),
+            text,
+        };
+        self.next_seq = self.next_seq.wrapping_add(1);
+        let source = line.server.as_ref().map_or("hub", ServerId::as_str);
+        let _ = writeln!(self.file, "{} {:?} {source} {area}: {}", line.at.0, line.level, line.text);
+        if self.lines.len() == KEPT {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(line.clone());
+        line
+    }
+
+    fn rate(&mut self, server: &ServerId) -> Admit {
+        let rate =
+            self.rates.entry(server.clone()).or_insert_with(|| Rate { since: Instant::now(), lines: 0, left_out: 0 });
+        let mut left_out = 0;
+        if rate.since.elapsed().as_secs() >= 1 {
+            left_out = rate.left_out;
+            *rate = Rate { since: Instant::now(), lines: 0, left_out: 0 };
+        }
+        if rate.lines >= MAX_PER_SECOND {
+            rate.left_out += 1;
+            return Admit::No;
+        }
+        rate.lines += 1;
+        Admit::Yes { left_out }
+    }
+}
+
+#[cfg(test)]
+mod tests;

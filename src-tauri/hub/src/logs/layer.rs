@@ -1,0 +1,60 @@
+//! From `tracing` to the log.
+
+use std::fmt::{self, Write};
+
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{
+    EnvFilter, Layer,
+    layer::{Context, SubscriberExt},
+};
+
+use super::Logs;
+use crate::model::log::Level;
+
+/// `DRAWBRIDGE_LOG` sets the level of each area, as in `info,drawbridge_hub::upstream=debug`.
+const FILTER: &str = "DRAWBRIDGE_LOG";
+
+pub(super) fn install(logs: Logs) {
+    let filter = EnvFilter::try_from_env(FILTER).unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn,zbus=warn"));
+    let subscriber = tracing_subscriber::registry().with(filter).with(ToLogs(logs));
+    // A process has one log; a second hub in it (in tests) writes to the first one's.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+struct ToLogs(Logs);
+
+impl<S: Subscriber> Layer<S> for ToLogs {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut text = Text::default();
+        event.record(&mut text);
+        let area = event.metadata().target().trim_start_matches("drawbridge_");
+        self.0.hub(level(event.metadata().level()), area, &text.0);
+    }
+}
+
+fn level(level: &tracing::Level) -> Level {
+    match *level {
+        tracing::Level::TRACE => Level::Trace,
+        tracing::Level::DEBUG => Level::Debug,
+        tracing::Level::INFO => Level::Info,
+        tracing::Level::WARN => Level::Warn,
+        tracing::Level::ERROR => Level::Error,
+    }
+}
+
+/// The message, then the fields.
+#[derive(Default)]
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            self.0.insert_str(0, &format!("{value:?}"));
+        } else {
+            let _ = write!(self.0, " {}={value:?}", field.name());
+        }
+    }
+}

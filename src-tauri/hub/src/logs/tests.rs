@@ -1,0 +1,48 @@
+use super::*;
+
+fn logs() -> (Logs, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    (Logs::open(folder.path(), Events::new()).expect("logs"), folder)
+}
+
+fn all() -> LogFilter {
+    LogFilter { limit: 1_000, ..LogFilter::default() }
+}
+
+#[test]
+fn a_secret_is_masked_wherever_it_is_said() {
+    let (logs, _folder) = logs();
+    logs.mask(&Secret::new("hunter2-hunter2".into()));
+    logs.server(&ServerId::new("s"), Level::Info, "stderr", "key=hunter2-hunter2!");
+    assert_eq!(logs.list(&all())[0].text, "key=•••!");
+}
+
+#[test]
+fn control_and_invisible_characters_are_shown() {
+    let (logs, _folder) = logs();
+    logs.hub(Level::Info, "test", "a\u{1b}[31mb\u{202e}c");
+    assert_eq!(logs.list(&all())[0].text, "a\\u{1b}[31mb\\u{202e}c");
+}
+
+#[test]
+fn a_flood_of_one_server_is_bounded_and_leaves_room_for_others() {
+    let (logs, _folder) = logs();
+    for n in 0..10_000 {
+        logs.server(&ServerId::new("loud"), Level::Info, "stderr", &n.to_string());
+    }
+    logs.server(&ServerId::new("quiet"), Level::Info, "stderr", "here");
+    let lines = logs.list(&all());
+    assert!(lines.len() <= 1 + 2 * MAX_PER_SECOND as usize, "{} lines", lines.len());
+    assert_eq!(lines.last().map(|line| line.text.as_str()), Some("here"));
+}
+
+#[test]
+fn a_filter_reads_the_newest_lines_that_match() {
+    let (logs, _folder) = logs();
+    for n in 0..5 {
+        logs.hub(if n == 2 { Level::Debug } else { Level::Warn }, "test", &format!("Line {n}"));
+    }
+    let filter = LogFilter { level: Some(Level::Info), text: Some("line".into()), limit: 2, ..LogFilter::default() };
+    let texts: Vec<_> = logs.list(&filter).into_iter().map(|line| line.text).collect();
+    assert_eq!(texts, ["Line 3", "Line 4"]);
+}

@@ -1,0 +1,16 @@
+//! The words of Drawbridge as types: ids, names, specs, calls, outcomes, events. No I/O here.
+
+pub mod approval;
+pub mod call;
+pub mod digest;
+pub mod event;
+pub mod ids;
+pub mod json;
+pub mod log;
+pub mod names;
+pub mod policy;
+pub mod rpc;
+pub mod secret;
+pub mod server;
+pub mod spec;
+pub mod tool;

@@ -1,0 +1,78 @@
+//! One call: how it was decided and how it ended.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{CallId, ClientName, ServerId, Timestamp};
+
+/// One call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Call {
+    pub id: CallId,
+    pub at: Timestamp,
+    pub client: ClientName,
+    pub server: ServerId,
+    /// The server's own name of the tool.
+    pub tool: String,
+    pub exposed_name: String,
+    pub decision: Decision,
+    /// Who or what decided: a person, a rule, the default, the clock.
+    pub decided_by: DecidedBy,
+    /// The person's reason, or the rule in words; may be empty.
+    pub reason: String,
+    /// What came of it; `running` until it ended.
+    pub outcome: Outcome,
+    /// What went wrong; empty where nothing did.
+    pub error: String,
+    /// From the client's request until the decision, in milliseconds.
+    pub waited_ms: u32,
+    /// From sending it to the server until its answer; none while it runs and where it was not sent.
+    pub duration_ms: Option<u32>,
+}
+
+/// Whether a call may cross.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    Allowed,
+    Denied,
+    /// Nobody decided in time; the call did not cross.
+    TimedOut,
+    /// The client went away while the call waited; it did not cross.
+    Abandoned,
+}
+
+/// Who or what decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum DecidedBy {
+    Person,
+    Rule,
+    Default,
+    /// The time to decide ran out, the client left, or too many calls wait.
+    Hub,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Not sent, as it was not allowed.
+    NotSent,
+    Running,
+    /// The server answered with a result.
+    Ok,
+    /// The server answered that the tool failed (`isError`), or with a JSON-RPC error.
+    ServerError,
+    /// The server could not be reached; the call was not sent.
+    Unreachable,
+    /// The server went away with the call in flight: whether it ran is unknown.
+    Unknown,
+    /// The server did not answer in time.
+    TimedOut,
+    /// The client cancelled it or went away.
+    Cancelled,
+}

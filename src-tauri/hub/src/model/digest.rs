@@ -1,0 +1,18 @@
+//! SHA-256 digests, as lower-case hex.
+
+use sha2::{Digest as _, Sha256};
+
+/// The digest of `bytes`.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}
+
+/// The digest of several parts, in which no part can run into the next: each is preceded by its length.
+pub fn sha256_of(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    hex::encode(hasher.finalize())
+}

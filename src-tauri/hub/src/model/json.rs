@@ -1,0 +1,113 @@
+//! Raw JSON objects: members in their order, values as they were written.
+//!
+//! Serde's maps would reorder keys and re-make numbers. What Drawbridge does not have to
+//! change must reach the other side as it was sent.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// The members of a JSON object in their order.
+#[derive(Debug, Default)]
+pub struct RawObject<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
+
+impl<'a> RawObject<'a> {
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// Where `raw` is no object, or has a key twice.
+    pub fn parse(raw: &'a RawValue) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(raw.get())
+    }
+
+    pub fn get(&self, key: &str) -> Option<&RawValue> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_ref())
+    }
+
+    /// The string at `key`, if it is one.
+    pub fn string(&self, key: &str) -> Option<String> {
+        self.get(key).and_then(|value| serde_json::from_str(value.get()).ok())
+    }
+
+    /// Replaces the value at `key`, in its place; adds it at the end where there is none.
+    pub fn set(&mut self, key: &'a str, value: Box<RawValue>) {
+        match self.0.iter_mut().find(|(name, _)| name == key) {
+            Some((_, old)) => *old = Cow::Owned(value),
+            None => self.0.push((Cow::Borrowed(key), Cow::Owned(value))),
+        }
+    }
+
+    pub fn remove(&mut self, key: &str) {
+        self.0.retain(|(name, _)| name != key);
+    }
+
+    /// The object as JSON text.
+    pub fn to_raw(&self) -> Box<RawValue> {
+        let mut text =
+            String::with_capacity(self.0.iter().map(|(k, v)| k.len() + v.get().len() + 4).sum::<usize>() + 2);
+        text.push('{');
+        for (index, (key, value)) in self.0.iter().enumerate() {
+            if index > 0 {
+                text.push(',');
+            }
+            text.push_str(&string(key));
+            text.push(':');
+            text.push_str(value.get());
+        }
+        text.push('}');
+        raw(text)
+    }
+}
+
+/// A string as JSON text, with its quotes.
+pub fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Text that is JSON by construction, as a raw value; `null` where it is not.
+pub fn raw(text: String) -> Box<RawValue> {
+    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// Any value as raw JSON; `null` where it cannot be written as JSON.
+pub fn to_raw(value: &impl serde::Serialize) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = RawObject<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members: Vec<(Cow<'de, str>, Cow<'de, RawValue>)> = Vec::new();
+                while let Some(key) = map.next_key::<Key<'de>>()? {
+                    if members.iter().any(|(name, _)| *name == key.0) {
+                        return Err(serde::de::Error::custom(format_args!("key {:?} occurs twice", key.0)));
+                    }
+                    members.push((key.0, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));
+                }
+                Ok(RawObject(members))
+            }
+        }
+
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// A key, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! Names at the door: a server's id, and the one name of each tool of each server.
+
+use super::{digest, ids::ServerId};
+
+/// The longest name of a tool that all clients take.
+pub const MAX_TOOL_NAME: usize = 64;
+
+const MAX_SERVER_ID: usize = 40;
+const HASH_LEN: usize = 8;
+
+/// Makes a server's id from the name a person gave it: of `[a-z0-9_-]`, at most 40 of them, without
+/// `__` and without `_` at either end, so that `server__tool` splits in one way only.
+pub fn server_id(name: &str) -> Option<ServerId> {
+    let mut id = String::new();
+    for c in name.chars().flat_map(char::to_lowercase) {
+        let c = match c {
+            'a'..='z' | '0'..='9' | '-' => c,
+            '_' => '_',
+            _ => '-',
+        };
+        let doubled = matches!(c, '_' | '-') && id.ends_with(['_', '-']);
+        if id.len() < MAX_SERVER_ID && !doubled {
+            id.push(c);
+        }
+    }
+    let id = id.trim_matches(['_', '-']);
+    (!id.is_empty()).then(|| ServerId::new(id))
+}
+
+/// Whether a file's name can be a server's id.
+pub fn is_server_id(id: &str) -> bool {
+    server_id(id).is_some_and(|made| made.as_str() == id)
+}
+
+/// `server__tool`; cut, with a hash at its end, where it is too long or has other characters than
+/// `[A-Za-z0-9_-]`.
+pub fn exposed_name(server: &ServerId, tool: &str) -> String {
+    let plain = format!("{server}__{tool}");
+    let fits = plain.len() <= MAX_TOOL_NAME && !tool.is_empty() && tool.chars().all(is_name_char);
+    if fits { plain } else { hashed_name(server, tool) }
+}
+
+/// The name with a hash, for a tool whose plain name cannot be had.
+pub fn hashed_name(server: &ServerId, tool: &str) -> String {
+    let hash = digest::sha256_of(&[server.as_str().as_bytes(), tool.as_bytes()]);
+    let mut name: String = format!("{server}__{tool}").chars().map(|c| if is_name_char(c) { c } else { '_' }).collect();
+    name.truncate(MAX_TOOL_NAME - HASH_LEN - 1);
+    name.push('_');
+    name.push_str(&hash[..HASH_LEN]);
+    name
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+#[cfg(test)]
+mod tests;

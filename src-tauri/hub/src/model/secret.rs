@@ -1,0 +1,12 @@
+//! How the keyring stands.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum KeyringStatus {
+    Ready,
+    Locked,
+    Absent,
+}

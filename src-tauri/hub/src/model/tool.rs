@@ -1,0 +1,18 @@
+//! What Drawbridge itself understands of a tool's definition. The definition is forwarded
+//! as the server sent it; this is read from it for screens and decisions.
+
+use serde::{Deserialize, Serialize};
+
+/// A server's hints about its tool (MCP 2025-03-26 `ToolAnnotations`). Hints, not facts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Annotations {
+    #[serde(default, alias = "readOnlyHint")]
+    pub read_only: Option<bool>,
+    #[serde(default, alias = "destructiveHint")]
+    pub destructive: Option<bool>,
+    #[serde(default, alias = "idempotentHint")]
+    pub idempotent: Option<bool>,
+    #[serde(default, alias = "openWorldHint")]
+    pub open_world: Option<bool>,
+}

@@ -1,0 +1,131 @@
+//! The way of a call, top to bottom: parse, find, decide and record, forward, answer.
+
+use std::borrow::Cow;
+
+use serde_json::{json, value::RawValue};
+
+use crate::{
+    model::{
+        call::Outcome,
+        json::{self, RawObject},
+        rpc::{RpcError, code},
+    },
+    policy::{Gate, Permitted, ToolCall},
+    router::{ForwardError, Router},
+    sessions::ClientSession,
+    transport::Reply,
+    upstream::UpstreamError,
+};
+
+/// The steps of a call. Cheap to clone.
+#[derive(Clone)]
+pub struct Pipeline {
+    router: Router,
+    gate: Gate,
+}
+
+impl Pipeline {
+    pub fn new(router: Router, gate: Gate) -> Self {
+        Self { router, gate }
+    }
+
+    /// Answers a `tools/call`. Dropping the future abandons or cancels the call.
+    ///
+    /// # Errors
+    /// What the protocol answers with an error: an unknown tool, bad params, the server's own errors. A denial,
+    /// or a server that failed, is a result with `isError`, which a model can read.
+    pub async fn call(&self, session: &ClientSession, params: Option<&RawValue>) -> Reply {
+        let mut request = parse(params)?;
+        let tool = self.router.find(&request.name).await.ok_or_else(|| unknown_tool(&request.name))?;
+        request.params.set("name", json::raw(json::string(&tool.definition.name)));
+        let call = ToolCall {
+            client: session.client.clone(),
+            session: session.id.clone(),
+            tool,
+            arguments: request.arguments.clone(),
+        };
+        let permitted = match self.gate.admit(call).await {
+            Ok(permitted) => permitted,
+            Err(refusal) => return Ok(failure(&refusal.to_string())),
+        };
+        let forwarded = self.router.forward(&permitted, &request.params.to_raw()).await;
+        answer(permitted, forwarded)
+    }
+}
+
+/// A `tools/call` as the client sent it.
+struct Request<'a> {
+    name: String,
+    arguments: Box<RawValue>,
+    params: RawObject<'a>,
+}
+
+fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
+    let invalid = |why: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {why}"));
+    let params = params.ok_or_else(|| invalid("it has no params".into()))?;
+    let mut params = RawObject::parse(params).map_err(|e| invalid(format!("params: {e}").into()))?;
+    let name = params.string("name").ok_or_else(|| invalid("params.name must be a string".into()))?;
+    let arguments = params.get("arguments").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
+    RawObject::parse(&arguments).map_err(|e| invalid(format!("params.arguments: {e}").into()))?;
+    remove_progress_token(&mut params);
+    Ok(Request { name, arguments, params })
+}
+
+/// The token is the client's, and means nothing to the server: Drawbridge asks it for no progress.
+fn remove_progress_token(params: &mut RawObject<'_>) {
+    let Some(meta) = params.get("_meta").map(ToOwned::to_owned) else { return };
+    if let Ok(mut members) = RawObject::parse(&meta)
+        && members.get("progressToken").is_some()
+    {
+        members.remove("progressToken");
+        params.set("_meta", members.to_raw());
+    }
+}
+
+fn unknown_tool(name: &str) -> RpcError {
+    RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"))
+}
+
+fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply {
+    let server = permitted.call().tool.server.name().to_owned();
+    match forwarded {
+        Ok(Ok(result)) => {
+            let outcome = if is_error(&result) { Outcome::ServerError } else { Outcome::Ok };
+            permitted.ended(outcome, String::new());
+            Ok(result)
+        }
+        Ok(Err(error)) => {
+            permitted.ended(Outcome::ServerError, error.message.clone());
+            Err(error)
+        }
+        Err(error) => {
+            let text = format!("The server '{server}' did not run the call or did not answer: {error}");
+            permitted.ended(outcome(&error), error.to_string());
+            Ok(failure(&text))
+        }
+    }
+}
+
+fn outcome(error: &ForwardError) -> Outcome {
+    match error {
+        ForwardError::Changed => Outcome::NotSent,
+        ForwardError::Upstream(UpstreamError::Unreachable(_) | UpstreamError::Secret(_)) => Outcome::Unreachable,
+        ForwardError::Upstream(UpstreamError::Lost(_)) => Outcome::Unknown,
+        ForwardError::Upstream(UpstreamError::TimedOut(_)) => Outcome::TimedOut,
+        ForwardError::Upstream(UpstreamError::Protocol(_)) => Outcome::ServerError,
+    }
+}
+
+/// A result that tells the model that the call failed, and why.
+fn failure(text: &str) -> Box<RawValue> {
+    json::to_raw(&json!({ "content": [{ "type": "text", "text": text }], "isError": true }))
+}
+
+/// Whether the tool itself says that it failed. Most results do not name it at all.
+fn is_error(result: &RawValue) -> bool {
+    result.get().contains("\"isError\"")
+        && RawObject::parse(result).is_ok_and(|result| result.get("isError").is_some_and(|value| value.get() == "true"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+use super::*;
+
+fn parsed(text: &str) -> Result<(String, String), RpcError> {
+    let params = json::raw(text.into());
+    let mut request = parse(Some(&params))?;
+    request.params.set("name", json::raw("\"own\"".into()));
+    Ok((request.params.to_raw().get().to_owned(), request.arguments.get().to_owned()))
+}
+
+#[test]
+fn what_is_forwarded_differs_in_the_name_and_the_progress_token_only() {
+    let (params, arguments) =
+        parsed(r#"{"x":1.0,"name":"s__t","arguments":{"n":1e400, "b":2},"_meta":{"progressToken":1,"k":0.9}}"#)
+            .expect("parsed");
+    assert_eq!(params, r#"{"x":1.0,"name":"own","arguments":{"n":1e400, "b":2},"_meta":{"k":0.9}}"#);
+    assert_eq!(arguments, r#"{"n":1e400, "b":2}"#);
+}
+
+#[test]
+fn params_that_do_not_fit_are_refused_with_the_place() {
+    for (text, says) in [
+        ("[]", "params"),
+        (r#"{"arguments":{}}"#, "params.name"),
+        (r#"{"name":1}"#, "params.name"),
+        (r#"{"name":"a","arguments":[]}"#, "params.arguments"),
+        (r#"{"name":"a","name":"b"}"#, "twice"),
+        (r#"{"name":"a","arguments":{"p":1,"p":2}}"#, "twice"),
+    ] {
+        let error = parsed(text).expect_err("refused");
+        assert!(error.code == code::INVALID_PARAMS && error.message.contains(says), "{text}: {}", error.message);
+    }
+}
+
+#[test]
+fn a_failure_is_told_from_a_result_that_talks_of_one() {
+    assert!(is_error(&failure("x")));
+    assert!(!is_error(&json::raw(r#"{"content":[{"type":"text","text":"\"isError\": true"}]}"#.into())));
+    assert!(!is_error(&json::raw(r#"{"structuredContent":{"isError":true},"isError":false}"#.into())));
+}

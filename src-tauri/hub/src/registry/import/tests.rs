@@ -1,0 +1,60 @@
+use super::*;
+
+fn one(text: &str) -> Read {
+    let mut read = read_specs(text).expect("read");
+    assert_eq!(read.len(), 1, "{read:?}");
+    read.remove(0)
+}
+
+#[test]
+fn the_common_form_is_read_as_it_is() {
+    let read = one(r#"{"mcpServers":{"fs":{"command":"npx","args":["-y","x"],"env":{"API_KEY":"k","PORT":80}}}}"#);
+    let spec = read.spec.expect("a spec");
+    assert_eq!((read.name.as_str(), spec.command.as_deref(), spec.args.len()), ("fs", Some("npx"), 2));
+    assert_eq!(spec.env["PORT"], "80");
+    assert_eq!(read.likely_secrets, ["API_KEY"]);
+}
+
+#[test]
+fn other_clients_forms_are_read_too() {
+    let url = |text| one(text).spec.expect("a spec").url;
+    assert_eq!(
+        url(r#"{"servers":{"a":{"type":"http","url":"https://x.test/mcp"}}}"#).as_deref(),
+        Some("https://x.test/mcp")
+    );
+    assert_eq!(
+        url(r#"{"mcpServers":{"a":{"serverUrl":"https://x.test/mcp"}}}"#).as_deref(),
+        Some("https://x.test/mcp")
+    );
+    assert_eq!(url(r#""a": {"httpUrl":"https://x.test/mcp"},"#).as_deref(), Some("https://x.test/mcp"));
+    let local = one(r#"{"mcp":{"a":{"type":"local","command":["npx","-y","x"],"environment":{"A":"1"}}}}"#)
+        .spec
+        .expect("a spec");
+    assert_eq!(
+        (local.command.as_deref(), local.args.as_slice(), local.env.len()),
+        (Some("npx"), &["-y".to_owned(), "x".to_owned()][..], 1)
+    );
+}
+
+#[test]
+fn a_bare_entry_and_a_command_line_are_servers() {
+    assert!(one(r#"{"command":"x"}"#).spec.is_ok());
+    let line = one("npx -y @modelcontextprotocol/server-filesystem '/my files'");
+    assert_eq!(line.name, "filesystem");
+    assert_eq!(line.spec.expect("a spec").args, ["-y", "@modelcontextprotocol/server-filesystem", "/my files"]);
+}
+
+#[test]
+fn one_bad_entry_leaves_the_others_whole() {
+    let read =
+        read_specs(r#"{"mcpServers":{"bad":{"command":"x","url":"http://y"},"good":{"command":"x"}}}"#).expect("read");
+    assert!(read[0].spec.as_ref().is_err_and(|e| e.contains("both")));
+    assert!(read[1].spec.is_ok());
+}
+
+#[test]
+fn what_is_no_server_is_an_error_in_words() {
+    for (text, says) in [("", "nothing"), ("{", "not JSON"), ("{}", "no server"), ("npx 'x", "command line")] {
+        assert!(read_specs(text).expect_err("an error").contains(says), "{text}");
+    }
+}

@@ -1,0 +1,125 @@
+//! Spec files: read with the place of a fault, written whole or not at all.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{RegistryError, Specs};
+use crate::model::{
+    ids::ServerId,
+    names,
+    spec::{Registered, ServerSpec},
+};
+
+const MAX_FILE: u64 = 1024 * 1024;
+
+/// A spec file that cannot be used, and where its fault is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenFile {
+    pub file: PathBuf,
+    /// Counted from 1; 0 where the fault has no place.
+    pub line: usize,
+    pub column: usize,
+    pub message: String,
+}
+
+impl BrokenFile {
+    fn new(file: &Path, message: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line: 0, column: 0, message: message.into() }
+    }
+
+    /// The server that the file would be.
+    pub(super) fn id(&self) -> Option<ServerId> {
+        self.file.file_stem().and_then(|stem| stem.to_str()).map(ServerId::new)
+    }
+}
+
+pub(super) fn make_folder(folder: &Path) -> Result<(), RegistryError> {
+    fs::create_dir_all(folder).map_err(|e| failed(folder, e))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(|e| failed(folder, e))?;
+    }
+    Ok(())
+}
+
+/// All specs of a folder. A file that cannot be used disturbs no other.
+pub(super) fn read_folder(folder: &Path) -> Specs {
+    let mut specs = Specs::default();
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => {
+            specs.broken.push(BrokenFile::new(folder, format!("the folder cannot be read: {error}")));
+            return specs;
+        }
+    };
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|file| is_spec_file(file)).collect();
+    files.sort();
+    for file in files {
+        match read(&file) {
+            Ok(server) => drop(specs.servers.insert(server.id.clone(), Arc::new(server))),
+            Err(broken) => specs.broken.push(broken),
+        }
+    }
+    specs
+}
+
+/// Files of ours in the making begin with a dot, as those of many editors do.
+fn is_spec_file(file: &Path) -> bool {
+    let hidden = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    !hidden && file.extension().is_some_and(|extension| extension == "json")
+}
+
+fn read(file: &Path) -> Result<Registered, BrokenFile> {
+    let broken = |message: String| BrokenFile::new(file, message);
+    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    if !names::is_server_id(stem) {
+        return Err(broken("the file's name must be of a-z, 0-9, - and _, as in my-server.json".into()));
+    }
+    let size = fs::metadata(file).map_err(|e| broken(e.to_string()))?.len();
+    if size > MAX_FILE {
+        return Err(broken(format!("the file has {size} bytes; a spec has at most {MAX_FILE}")));
+    }
+    let text = fs::read_to_string(file).map_err(|e| broken(e.to_string()))?;
+    let spec: ServerSpec = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| {
+        let message = e.to_string();
+        // Serde ends its message with the place, which has fields of its own here.
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what).to_owned();
+        BrokenFile { file: file.to_owned(), line: e.line(), column: e.column(), message }
+    })?;
+    spec.check().map_err(|e| broken(e.to_string()))?;
+    Ok(Registered::new(ServerId::new(stem), spec, file.to_owned()))
+}
+
+pub(super) fn write(file: &Path, spec: &ServerSpec) -> Result<(), RegistryError> {
+    let mut text = serde_json::to_string_pretty(spec).map_err(|e| failed(file, e.into()))?;
+    text.push('\n');
+    let beside = file.with_file_name(format!(".{}.new", file.file_name().unwrap_or_default().to_string_lossy()));
+    let written = write_private(&beside, text.as_bytes()).and_then(|()| fs::rename(&beside, file));
+    written.map_err(|e| failed(file, e))
+}
+
+pub(super) fn remove(file: &Path) -> Result<(), RegistryError> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(file, error)),
+        _ => Ok(()),
+    }
+}
+
+fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    use io::Write;
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut opened = options.open(file)?;
+    opened.write_all(bytes)?;
+    opened.sync_all()
+}
+
+fn failed(file: &Path, source: io::Error) -> RegistryError {
+    RegistryError::Io { file: file.display().to_string(), source }
+}

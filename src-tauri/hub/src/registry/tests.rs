@@ -1,0 +1,78 @@
+use std::fs;
+
+use super::*;
+
+struct Desk {
+    registry: Registry,
+    folder: PathBuf,
+    _temp: tempfile::TempDir,
+}
+
+async fn desk() -> Desk {
+    let temp = tempfile::tempdir().expect("a folder");
+    let (store, _) = Store::open(&temp.path().join("test.db")).await.expect("a store");
+    let folder = temp.path().join("servers");
+    let registry = Registry::open(folder.clone(), store, Events::new()).await.expect("a registry");
+    Desk { registry, folder, _temp: temp }
+}
+
+fn spec(text: &str) -> ServerSpec {
+    serde_json::from_str(text).expect("a spec")
+}
+
+#[tokio::test]
+async fn a_file_that_appears_is_known_but_may_not_run_until_it_is_accepted() {
+    let desk = desk().await;
+    fs::write(desk.folder.join("evil.json"), r#"{"command":"rm","args":["-rf"],"trusted":true}"#).expect("write");
+    assert_eq!(desk.registry.reload(), [ServerId::new("evil")]);
+    let server = desk.registry.get(&ServerId::new("evil")).expect("known");
+    assert_eq!(desk.registry.acceptance(&server), Acceptance::Pending);
+    assert!(!desk.registry.may_run(&server));
+    desk.registry.accept(&server).await.expect("accepted");
+    assert!(desk.registry.may_run(&server));
+}
+
+#[tokio::test]
+async fn one_changed_byte_of_the_command_takes_the_acceptance_away() {
+    let desk = desk().await;
+    let server = desk.registry.write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#)).expect("written");
+    desk.registry.accept(&server).await.expect("accepted");
+    fs::write(desk.folder.join("a.json"), r#"{"command":"y"}"#).expect("write");
+    desk.registry.reload();
+    let server = desk.registry.get(&ServerId::new("a")).expect("known");
+    assert_eq!(desk.registry.acceptance(&server), Acceptance::Changed);
+}
+
+#[tokio::test]
+async fn a_broken_file_names_its_place_and_disturbs_no_other() {
+    let desk = desk().await;
+    desk.registry.write(&ServerId::new("good"), &spec(r#"{"command":"x"}"#)).expect("written");
+    fs::write(desk.folder.join("bad.json"), "{\n  \"command\": oops\n}").expect("write");
+    fs::write(desk.folder.join("Bad Name.json"), "{}").expect("write");
+    desk.registry.reload();
+    let specs = desk.registry.specs();
+    assert_eq!(specs.servers.len(), 1);
+    let places: Vec<_> = specs.broken.iter().map(|broken| (broken.line, broken.column)).collect();
+    assert_eq!(places, [(0, 0), (2, 14)]);
+}
+
+#[tokio::test]
+async fn a_change_on_the_disk_is_seen_without_asking() {
+    let desk = desk().await;
+    let (sender, mut changes) = tokio::sync::mpsc::unbounded_channel();
+    let _watch = desk.registry.watch(move |ids| drop(sender.send(ids))).expect("watched");
+    fs::write(desk.folder.join("new.json"), r#"{"command":"x"}"#).expect("write");
+    let seen = tokio::time::timeout(std::time::Duration::from_secs(10), changes.recv()).await.expect("in time");
+    assert_eq!(seen, Some(vec![ServerId::new("new")]));
+}
+
+#[tokio::test]
+async fn a_taken_name_and_an_empty_one_are_refused() {
+    let desk = desk().await;
+    let id = desk.registry.new_id("My Server").expect("an id");
+    desk.registry.write(&id, &spec(r#"{"command":"x"}"#)).expect("written");
+    assert!(matches!(desk.registry.new_id("my server"), Err(RegistryError::Taken(_))));
+    assert!(matches!(desk.registry.new_id("!"), Err(RegistryError::BadName)));
+    desk.registry.remove(&id).await.expect("removed");
+    assert!(desk.registry.new_id("my server").is_ok());
+}

@@ -1,0 +1,67 @@
+//! The router: from the name at the door to the server behind it.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::value::RawValue;
+
+use crate::{
+    catalog::{Catalog, CatalogTool},
+    policy::{Permitted, ToolCall},
+    registry::Registry,
+    transport::Reply,
+    upstream::{Pool, UpstreamError},
+};
+
+/// Finds tools and forwards calls to them. Cheap to clone.
+#[derive(Clone)]
+pub struct Router {
+    registry: Registry,
+    catalog: Catalog,
+    pool: Pool,
+}
+
+/// Why a permitted call was not forwarded, or has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ForwardError {
+    #[error("the tool or its server changed after the call was approved; nothing was sent. Ask again")]
+    Changed,
+    #[error(transparent)]
+    Upstream(#[from] UpstreamError),
+}
+
+impl Router {
+    pub fn new(registry: Registry, catalog: Catalog, pool: Pool) -> Self {
+        Self { registry, catalog, pool }
+    }
+
+    /// The tool of that name at the door. Where there is none, servers that were never read are read first.
+    pub async fn find(&self, exposed_name: &str) -> Option<Arc<CatalogTool>> {
+        if let Some(tool) = self.catalog.snapshot().find(exposed_name) {
+            return Some(tool.clone());
+        }
+        self.catalog.freshen().await;
+        self.catalog.snapshot().find(exposed_name).cloned()
+    }
+
+    /// Sends a permitted call to its server, once. `params` are those of the client with the server's own name.
+    ///
+    /// # Errors
+    /// Where what was permitted is not what would run now, or the server does not answer.
+    pub async fn forward(&self, permitted: &Permitted, params: &RawValue) -> Result<Reply, ForwardError> {
+        let tool = &permitted.call().tool;
+        if !self.is_unchanged(permitted.call()) {
+            return Err(ForwardError::Changed);
+        }
+        let patience = Duration::from_millis(tool.server.spec.timeouts.call_ms.into());
+        Ok(self.pool.session(&tool.server).request("tools/call", Some(params), patience).await?)
+    }
+
+    fn is_unchanged(&self, call: &ToolCall) -> bool {
+        let server = self.registry.get(&call.tool.server.id);
+        let same_server =
+            server.is_ok_and(|now| now.identity == call.tool.server.identity && self.registry.may_run(&now));
+        let snapshot = self.catalog.snapshot();
+        let now = snapshot.find(&call.tool.exposed_name);
+        same_server && now.is_some_and(|now| now.definition.digest == call.tool.definition.digest)
+    }
+}

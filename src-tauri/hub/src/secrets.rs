@@ -1,0 +1,136 @@
+//! Secrets: values in the OS keyring, referred to as `${keyring:NAME}`. The only code that
+//! names keyring. A value leaves this room only into a server's environment or headers.
+
+mod in_memory;
+mod keyring;
+mod reference;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use crate::model::secret::KeyringStatus;
+
+pub use in_memory::InMemory;
+pub use keyring::Keyring;
+pub use reference::{names, reference};
+
+/// How long a keyring may take before it counts as locked.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A secret's value. It has no Debug and no Serialize, and is wiped when dropped.
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(value: String) -> Self {
+        Self(value)
+    }
+
+    /// The value, for the one place that needs it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.0);
+    }
+}
+
+/// Why a secret cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    #[error("the keyring holds no secret named '{0}'")]
+    Missing(String),
+    #[error("the keyring is locked")]
+    Locked,
+    #[error("there is no keyring: {0}")]
+    Absent(String),
+}
+
+impl SecretError {
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Missing(name) => format!("Put it there: edit the server, or run `drawbridge secrets set {name}`."),
+            Self::Locked => "Unlock the keyring (log in to your desktop session), then restart the server.".into(),
+            Self::Absent(_) => {
+                "Start a keyring that offers the Secret Service, such as gnome-keyring or KWallet.".into()
+            }
+        }
+    }
+}
+
+/// Where secrets are kept. Calls block; [`Secrets`] bounds them.
+pub trait SecretStore: Send + Sync + 'static {
+    fn get(&self, name: &str) -> Result<Option<Secret>, SecretError>;
+    fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError>;
+    fn remove(&self, name: &str) -> Result<(), SecretError>;
+    fn status(&self) -> KeyringStatus;
+}
+
+/// The secrets of this hub. Cheap to clone.
+#[derive(Clone)]
+pub struct Secrets {
+    store: Arc<dyn SecretStore>,
+}
+
+impl Secrets {
+    pub fn new(store: impl SecretStore) -> Self {
+        Self { store: Arc::new(store) }
+    }
+
+    pub async fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
+        let name = name.to_owned();
+        self.bounded(move |store| store.get(&name)).await
+    }
+
+    pub async fn set(&self, name: &str, value: Secret) -> Result<(), SecretError> {
+        let name = name.to_owned();
+        self.bounded(move |store| store.set(&name, &value)).await
+    }
+
+    pub async fn remove(&self, name: &str) -> Result<(), SecretError> {
+        let name = name.to_owned();
+        self.bounded(move |store| store.remove(&name)).await
+    }
+
+    pub async fn status(&self) -> KeyringStatus {
+        self.bounded(|store| Ok(store.status())).await.unwrap_or(KeyringStatus::Locked)
+    }
+
+    /// Puts the secrets in the place of their references. The second value holds every secret that was put in,
+    /// for the log to mask.
+    ///
+    /// # Errors
+    /// Where one of them cannot be had.
+    pub async fn resolve(
+        &self,
+        values: &BTreeMap<String, String>,
+    ) -> Result<(BTreeMap<String, String>, Vec<Secret>), SecretError> {
+        let mut resolved = BTreeMap::new();
+        let mut used = Vec::new();
+        for (key, text) in values {
+            let mut text = text.clone();
+            for name in names(&text) {
+                let secret = self.get(&name).await?.ok_or_else(|| SecretError::Missing(name.clone()))?;
+                text = text.replace(&reference(&name), secret.expose());
+                used.push(secret);
+            }
+            resolved.insert(key.clone(), text);
+        }
+        Ok((resolved, used))
+    }
+
+    /// The keyring blocks, and its own runtime must not run inside ours: every call has its own thread and a bound.
+    async fn bounded<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
+    ) -> Result<T, SecretError> {
+        let store = self.store.clone();
+        match tokio::time::timeout(PATIENCE, tokio::task::spawn_blocking(move || ask(store.as_ref()))).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(panic)) => Err(SecretError::Absent(panic.to_string())),
+            Err(_) => Err(SecretError::Locked),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `${keyring:NAME}`: how a spec refers to a secret.
+
+const OPEN: &str = "${keyring:";
+
+/// The reference to the secret of that name.
+pub fn reference(name: &str) -> String {
+    format!("{OPEN}{name}}}")
+}
+
+/// The names that a text refers to, in their order.
+pub fn names(text: &str) -> Vec<String> {
+    text.split(OPEN).skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_in_a_text_is_found() {
+        let text = format!("Bearer {} and {}", reference("a.b"), reference("c"));
+        assert_eq!(names(&text), ["a.b", "c"]);
+    }
+
+    #[test]
+    fn what_is_no_reference_is_not_found() {
+        assert!(names("${HOME} ${keyring:open keyring:x}").len() == 1);
+        assert!(names("${keyring:never closed").is_empty());
+    }
+}

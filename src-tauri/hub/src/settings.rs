@@ -1,0 +1,82 @@
+//! What the user set, in memory and in the store.
+
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+
+use crate::{
+    model::policy::Effect,
+    store::{Store, StoreError},
+};
+
+/// The settings of a hub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Values {
+    /// What happens to a call that no rule matches.
+    pub default_policy: Effect,
+    /// The time a person has to decide. Common clients give up at 60 s.
+    pub approval_timeout: Duration,
+    /// How long the catalog's copy of a server counts as fresh.
+    pub cache_ttl: Duration,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self {
+            default_policy: Effect::Ask,
+            approval_timeout: Duration::from_secs(50),
+            cache_ttl: Duration::from_secs(300),
+        }
+    }
+}
+
+/// The settings, read without waiting. Cheap to clone.
+#[derive(Clone)]
+pub struct Settings {
+    store: Store,
+    values: Arc<ArcSwap<Values>>,
+}
+
+impl Settings {
+    /// Reads the settings; what is not set, or cannot be understood, has its default.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub async fn load(store: Store) -> Result<Self, StoreError> {
+        let mut values = Values::default();
+        if let Some(effect) = read(&store, "default_policy").await? {
+            values.default_policy = effect;
+        }
+        if let Some(seconds) = read(&store, "approval_timeout_s").await? {
+            values.approval_timeout = Duration::from_secs(seconds);
+        }
+        if let Some(seconds) = read(&store, "cache_ttl_s").await? {
+            values.cache_ttl = Duration::from_secs(seconds);
+        }
+        Ok(Self { store, values: Arc::new(ArcSwap::from_pointee(values)) })
+    }
+
+    pub fn get(&self) -> Values {
+        **self.values.load()
+    }
+
+    /// Writes all settings.
+    ///
+    /// # Errors
+    /// Where the store cannot be written; then nothing has changed in memory.
+    pub async fn set(&self, values: Values) -> Result<(), StoreError> {
+        write(&self.store, "default_policy", &values.default_policy).await?;
+        write(&self.store, "approval_timeout_s", &values.approval_timeout.as_secs()).await?;
+        write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;
+        self.values.store(Arc::new(values));
+        Ok(())
+    }
+}
+
+async fn read<T: serde::de::DeserializeOwned>(store: &Store, name: &str) -> Result<Option<T>, StoreError> {
+    Ok(store.setting(name).await?.and_then(|value| serde_json::from_str(&value).ok()))
+}
+
+async fn write(store: &Store, name: &str, value: &impl serde::Serialize) -> Result<(), StoreError> {
+    store.set_setting(name, &serde_json::to_string(value).unwrap_or_default()).await
+}

@@ -1,0 +1,65 @@
+//! The store: what outlives the hub, in one SQLite file. The only code that names sqlx.
+//!
+//! | table | holds |
+//! |---|---|
+//! | `setting` | what the user set |
+//! | `client` | clients, tokens as HMACs |
+//! | `server`, `tool` | what was accepted of a server, and the catalog's copy of it |
+//! | `policy` | rules |
+//! | `call` | every call, its decision and outcome; written by the [`journal`] |
+
+mod db;
+pub mod journal;
+pub mod table;
+
+use std::path::Path;
+
+use sqlx::SqlitePool;
+
+pub use journal::Journal;
+
+/// The store could not read or write.
+#[derive(Debug, thiserror::Error)]
+#[error("the database {context}: {source}")]
+pub struct StoreError {
+    context: &'static str,
+    source: sqlx::Error,
+}
+
+/// The open database. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    pool: SqlitePool,
+}
+
+impl Store {
+    /// Opens the file, made where there is none, and brings it to the newest version. A corrupt
+    /// file is moved aside and a fresh one made; then the second value says where it went.
+    ///
+    /// # Errors
+    /// Where the file can be neither opened nor made.
+    pub async fn open(file: &Path) -> Result<(Self, Option<std::path::PathBuf>), StoreError> {
+        let (pool, moved) = db::open(file).await?;
+        Ok((Self { pool }, moved))
+    }
+
+    /// Starts the writer of calls.
+    pub fn journal(&self) -> Journal {
+        Journal::start(self.pool.clone())
+    }
+
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// Adds what was being done to an error.
+trait While<T> {
+    fn doing(self, context: &'static str) -> Result<T, StoreError>;
+}
+
+impl<T> While<T> for Result<T, sqlx::Error> {
+    fn doing(self, context: &'static str) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError { context, source })
+    }
+}

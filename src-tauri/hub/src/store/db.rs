@@ -1,0 +1,61 @@
+//! Opens the database file and migrates it.
+
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use sqlx::{
+    SqlSafeStr, SqlitePool,
+    migrate::{Migration, MigrationType, Migrator},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::{StoreError, While};
+use crate::clock;
+
+const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "initial", include_str!("migrations/0001_initial.sql"))];
+
+pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
+    match try_open(file).await {
+        Ok(pool) => Ok((pool, None)),
+        Err(error) if is_corrupt(&error.source) => {
+            let aside = file.with_extension(format!("corrupt-{}.db", clock::now().0));
+            std::fs::rename(file, &aside).map_err(|e| StoreError {
+                context: "is corrupt and cannot be moved aside",
+                source: sqlx::Error::Io(e),
+            })?;
+            for rest in ["db-wal", "db-shm"] {
+                let _ = std::fs::remove_file(file.with_extension(rest));
+            }
+            Ok((try_open(file).await?, Some(aside)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
+    let options = SqliteConnectOptions::new()
+        .filename(file)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(5));
+    let pool = SqlitePoolOptions::new().max_connections(4).connect_with(options).await.doing("cannot be opened")?;
+    migrator().run(&pool).await.map_err(|e| StoreError { context: "cannot be migrated", source: e.into() })?;
+    Ok(pool)
+}
+
+fn migrator() -> Migrator {
+    let migration = |(version, name, sql): &(i64, &'static str, &'static str)| {
+        Migration::new(*version, Cow::Borrowed(*name), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
+}
+
+/// SQLITE_CORRUPT and SQLITE_NOTADB.
+fn is_corrupt(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "11" || code == "26")
+}

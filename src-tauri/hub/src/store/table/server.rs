@@ -1,0 +1,104 @@
+//! `server`: what the user accepted of a server, and how the catalog's copy of it stands.
+
+use sqlx::{Row, sqlite::SqliteRow};
+
+use super::{from_word, word};
+use crate::{
+    model::{
+        ids::{ServerId, Timestamp},
+        server::SyncStatus,
+    },
+    store::{Store, StoreError, While},
+};
+
+/// A server as stored, beside its spec file.
+#[derive(Debug, Clone)]
+pub struct ServerRow {
+    pub id: ServerId,
+    /// The identity (digest of what would be started) that the user accepted.
+    pub accepted_identity: Option<String>,
+    pub sync_status: SyncStatus,
+    pub last_synced_at: Option<Timestamp>,
+    pub server_name: Option<String>,
+    pub server_version: Option<String>,
+    pub protocol_version: Option<String>,
+    pub instructions: Option<String>,
+}
+
+impl ServerRow {
+    /// A server of which nothing is known yet.
+    pub fn unknown(id: ServerId) -> Self {
+        Self {
+            id,
+            accepted_identity: None,
+            sync_status: SyncStatus::NeverSynced,
+            last_synced_at: None,
+            server_name: None,
+            server_version: None,
+            protocol_version: None,
+            instructions: None,
+        }
+    }
+}
+
+impl Store {
+    pub async fn servers(&self) -> Result<Vec<ServerRow>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM server ORDER BY id").fetch_all(&self.pool).await;
+        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the servers")
+    }
+
+    /// Records what the user accepted of a server.
+    pub async fn accept_server(&self, id: &ServerId, identity: &str) -> Result<(), StoreError> {
+        sqlx::query("INSERT INTO server (id, accepted_identity) VALUES (?, ?) ON CONFLICT DO UPDATE SET accepted_identity = excluded.accepted_identity")
+            .bind(id.as_str())
+            .bind(identity)
+            .execute(&self.pool)
+            .await
+            .map(drop)
+            .doing("cannot write what was accepted")
+    }
+
+    /// Forgets a server and the catalog's copy of it.
+    pub async fn remove_server(&self, id: &ServerId) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM server WHERE id = ?")
+            .bind(id.as_str())
+            .execute(&self.pool)
+            .await
+            .map(drop)
+            .doing("cannot remove a server")
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
+    Ok(ServerRow {
+        id: ServerId::new(row.try_get::<String, _>("id")?),
+        accepted_identity: row.try_get("accepted_identity")?,
+        sync_status: from_word(row.try_get("sync_status")?)?,
+        last_synced_at: row.try_get::<Option<i64>, _>("last_synced_at")?.map(Timestamp),
+        server_name: row.try_get("server_name")?,
+        server_version: row.try_get("server_version")?,
+        protocol_version: row.try_get("protocol_version")?,
+        instructions: row.try_get("instructions")?,
+    })
+}
+
+/// The statement that records a sync; used with the tools in one transaction.
+pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteConnection) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO server (id, sync_status, last_synced_at, server_name, server_version, protocol_version, instructions)
+         VALUES (?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at,
+           server_name = excluded.server_name, server_version = excluded.server_version,
+           protocol_version = excluded.protocol_version, instructions = excluded.instructions",
+    )
+    .bind(row.id.as_str())
+    .bind(word(&row.sync_status))
+    .bind(row.last_synced_at.map(|t| t.0))
+    .bind(&row.server_name)
+    .bind(&row.server_version)
+    .bind(&row.protocol_version)
+    .bind(&row.instructions)
+    .execute(connection)
+    .await
+    .map(drop)
+}

@@ -1,0 +1,127 @@
+//! JSON-RPC messages from a server, with their parts raw.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Reply;
+use crate::model::{
+    json,
+    rpc::{RpcError, code},
+};
+
+/// A message that a server sent by itself.
+#[derive(Debug)]
+pub enum Incoming {
+    Request { id: Box<RawValue>, method: String, params: Option<Box<RawValue>> },
+    Notification { method: String, params: Option<Box<RawValue>> },
+}
+
+/// Any message of a server.
+#[derive(Debug)]
+pub enum Message {
+    /// An answer to Drawbridge's request of that id; none for an answer that no request can be found for.
+    Answer {
+        id: Option<u64>,
+        reply: Reply,
+    },
+    Incoming(Incoming),
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    jsonrpc: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ErrorObject<'a> {
+    #[serde(default)]
+    code: i64,
+    #[serde(default)]
+    message: String,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+}
+
+/// Reads one message; nothing where the text is not JSON-RPC.
+pub fn parse(text: &[u8]) -> Option<Message> {
+    let envelope: Envelope<'_> = serde_json::from_slice(text).ok()?;
+    if envelope.jsonrpc.as_deref() != Some("2.0") {
+        return None;
+    }
+    let params = envelope.params.map(ToOwned::to_owned);
+    match (envelope.method, envelope.id) {
+        (Some(method), Some(id)) => {
+            Some(Message::Incoming(Incoming::Request { id: id.to_owned(), method: method.into_owned(), params }))
+        }
+        (Some(method), None) => Some(Message::Incoming(Incoming::Notification { method: method.into_owned(), params })),
+        (None, id) => {
+            let reply = match (envelope.result, envelope.error) {
+                (Some(result), _) => Ok(result.to_owned()),
+                (None, Some(error)) => Err(rpc_error(error)),
+                (None, None) => return None,
+            };
+            Some(Message::Answer { id: id.and_then(|id| id.get().parse().ok()), reply })
+        }
+    }
+}
+
+/// Reads an error object, leniently: what is missing is filled in.
+fn rpc_error(error: &RawValue) -> RpcError {
+    match serde_json::from_str::<ErrorObject<'_>>(error.get()) {
+        Ok(object) => RpcError { code: object.code, message: object.message, data: object.data.map(ToOwned::to_owned) },
+        Err(_) => RpcError {
+            data: Some(error.to_owned()),
+            ..RpcError::new(code::INTERNAL_ERROR, "the server's error cannot be read")
+        },
+    }
+}
+
+/// A request as JSON text.
+pub fn request(id: u64, method: &str, params: Option<&RawValue>) -> Vec<u8> {
+    with_params(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{}"#, json::string(method)), params)
+}
+
+/// A notification as JSON text.
+pub fn notification(method: &str, params: Option<&RawValue>) -> Vec<u8> {
+    with_params(format!(r#"{{"jsonrpc":"2.0","method":{}"#, json::string(method)), params)
+}
+
+/// The notification that a request of Drawbridge's is cancelled.
+pub fn cancelled(id: u64, reason: &str) -> Vec<u8> {
+    let params = json::raw(format!(r#"{{"requestId":{id},"reason":{}}}"#, json::string(reason)));
+    notification("notifications/cancelled", Some(&params))
+}
+
+/// An answer to a server's request as JSON text.
+pub fn answer(id: &RawValue, reply: &Reply) -> Vec<u8> {
+    let (member, value) = match reply {
+        Ok(result) => ("result", result.clone()),
+        Err(error) => ("error", json::to_raw(error)),
+    };
+    format!(r#"{{"jsonrpc":"2.0","id":{},"{member}":{}}}"#, id.get(), value.get()).into_bytes()
+}
+
+fn with_params(mut text: String, params: Option<&RawValue>) -> Vec<u8> {
+    if let Some(params) = params {
+        text.push_str(r#","params":"#);
+        text.push_str(params.get());
+    }
+    text.push('}');
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests;

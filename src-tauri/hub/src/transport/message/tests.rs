@@ -1,0 +1,60 @@
+use super::*;
+
+#[test]
+fn a_result_is_kept_as_it_was_written() {
+    let Some(Message::Answer { id, reply: Ok(result) }) =
+        parse(br#"{"jsonrpc":"2.0","id":7,"result":{"n":1.0,"x":1e400}}"#)
+    else {
+        panic!("no answer")
+    };
+    assert_eq!((id, result.get()), (Some(7), r#"{"n":1.0,"x":1e400}"#));
+}
+
+#[test]
+fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
+    let Some(Message::Answer { reply: Err(error), .. }) =
+        parse(br#"{"jsonrpc":"2.0","id":7,"error":{"message":"m","data":{"a" : 1}}}"#)
+    else {
+        panic!("no error")
+    };
+    assert_eq!((error.code, error.message.as_str()), (0, "m"));
+    assert_eq!(error.data.expect("data").get(), r#"{"a" : 1}"#);
+}
+
+#[test]
+fn an_answer_to_no_request_is_an_answer_without_id() {
+    assert!(matches!(
+        parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#),
+        Some(Message::Answer { id: None, .. })
+    ));
+}
+
+#[test]
+fn what_is_not_json_rpc_is_nothing() {
+    for text in [
+        "",
+        "hello",
+        "[]",
+        "{}",
+        r#"{"level":"info"}"#,
+        r#"{"jsonrpc":"2.0","id":1}"#,
+        r#"{"jsonrpc":"1.0","method":"x"}"#,
+    ] {
+        assert!(parse(text.as_bytes()).is_none(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_written_can_be_read() {
+    let params = json::raw(r#"{"a":1.50}"#.into());
+    let Some(Message::Incoming(Incoming::Request { id, method, params })) = parse(&request(3, "a\"b", Some(&params)))
+    else {
+        panic!("no request")
+    };
+    assert_eq!((id.get(), method.as_str(), params.expect("params").get()), ("3", "a\"b", r#"{"a":1.50}"#));
+    assert!(matches!(parse(&cancelled(3, "why")), Some(Message::Incoming(Incoming::Notification { .. }))));
+    assert!(matches!(
+        parse(&answer(&id, &Err(RpcError::new(1, "m")))),
+        Some(Message::Answer { id: Some(3), reply: Err(_) })
+    ));
+}

@@ -1,0 +1,164 @@
+//! Server processes: how one is started, and how its whole tree is ended.
+//!
+//! Each has its own process group (a Job Object on Windows). A guard process ends what is left
+//! when the hub itself is killed. The only code that starts processes.
+
+mod environment;
+pub mod guard;
+mod login_path;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+use std::{collections::BTreeMap, path::PathBuf, process::Stdio, time::Duration};
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use tokio::{
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::{mpsc, watch},
+    time::timeout,
+};
+
+#[cfg(unix)]
+use unix as platform;
+#[cfg(windows)]
+use windows as platform;
+
+use guard::Guard;
+
+/// After its stdin was closed a server may end by itself for that long; then it is asked to (SIGTERM).
+const AFTER_EOF: Duration = Duration::from_secs(1);
+/// How long a graceful stop takes at most; then the whole tree is killed.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What to start. Values are resolved: no references to secrets are left.
+pub struct Launch {
+    pub command: String,
+    pub args: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    pub cwd: Option<PathBuf>,
+}
+
+/// Why a process cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    #[error("cannot find the command '{command}': looked in {path}")]
+    NotFound { command: String, path: String },
+    #[error("the folder '{0}' does not exist")]
+    NoFolder(String),
+    #[error("cannot start '{command}': {source}")]
+    Io { command: String, source: std::io::Error },
+}
+
+/// The pipes of a process.
+pub struct Pipes {
+    pub stdin: ChildStdin,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
+}
+
+/// A running process and its tree.
+pub struct Process {
+    pid: u32,
+    exit: watch::Receiver<Option<String>>,
+    stop: mpsc::Sender<()>,
+}
+
+impl Process {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// Where the command or the folder does not exist, or the system refuses.
+    pub async fn spawn(launch: &Launch, guard: &Guard) -> Result<(Self, Pipes), SpawnError> {
+        let mut child = command(launch, guard)
+            .await?
+            .spawn()
+            .map_err(|source| SpawnError::Io { command: launch.command.clone(), source })?;
+        let pid = child.id().unwrap_or_default();
+        let io = |what| SpawnError::Io { command: launch.command.clone(), source: std::io::Error::other(what) };
+        let pipes = Pipes {
+            stdin: child.stdin().take().ok_or_else(|| io("it has no stdin"))?,
+            stdout: child.stdout().take().ok_or_else(|| io("it has no stdout"))?,
+            stderr: child.stderr().take().ok_or_else(|| io("it has no stderr"))?,
+        };
+        guard.watch(pid);
+        let (exited, exit) = watch::channel(None);
+        let (stop, stopped) = mpsc::channel(1);
+        tokio::spawn(own(child, pid, stopped, exited, guard.clone()));
+        Ok((Self { pid, exit, stop }, pipes))
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// How it ended, in words, once it has.
+    pub async fn exited(&self) -> String {
+        let mut exit = self.exit.clone();
+        let ended = exit.wait_for(Option::is_some).await;
+        ended.ok().and_then(|how| how.clone()).unwrap_or_else(|| "it ended".into())
+    }
+
+    /// Ends the process and its tree; returns once nothing of it is left. Its stdin must be closed first.
+    pub async fn stop(&self) {
+        let _ = self.stop.send(()).await;
+        self.exited().await;
+    }
+}
+
+async fn command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnError> {
+    let env = environment::environment(&launch.env, guard.run()).await;
+    let cwd = launch.cwd.clone().or_else(home).filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = cwd.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(SpawnError::NoFolder(folder.display().to_string()));
+    }
+    let path = env.get("PATH").cloned().unwrap_or_default();
+    let here = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    let program = which::which_in(&launch.command, Some(&path), here)
+        .map_err(|_| SpawnError::NotFound { command: launch.command.clone(), path })?;
+    let mut command = Command::new(program);
+    command.args(&launch.args).env_clear().envs(env);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    if let Some(folder) = cwd {
+        command.current_dir(folder);
+    }
+    Ok(platform::in_own_tree(command))
+}
+
+fn home() -> Option<PathBuf> {
+    directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
+}
+
+/// Owns the child until nothing of its tree is left.
+async fn own(
+    mut child: Box<dyn ChildWrapper>,
+    pid: u32,
+    mut stop: mpsc::Receiver<()>,
+    exited: watch::Sender<Option<String>>,
+    guard: Guard,
+) {
+    let how = tokio::select! {
+        status = child.wait() => platform::how_it_ended(status),
+        _ = stop.recv() => {
+            end_gracefully(&mut child, pid).await;
+            "it was stopped".to_owned()
+        }
+    };
+    // Grandchildren may have outlived the leader.
+    platform::kill_tree(pid, child.as_mut());
+    guard.forget(pid);
+    let _ = exited.send(Some(how));
+}
+
+async fn end_gracefully(child: &mut Box<dyn ChildWrapper>, pid: u32) {
+    if timeout(AFTER_EOF, child.wait()).await.is_ok() {
+        return;
+    }
+    platform::ask_to_end(pid);
+    if timeout(GRACE.saturating_sub(AFTER_EOF), child.wait()).await.is_ok() {
+        return;
+    }
+    platform::kill_tree(pid, child.as_mut());
+    let _ = timeout(AFTER_EOF, child.wait()).await;
+}

@@ -1,0 +1,64 @@
+//! The environment of a server: a few variables of the hub's own, and what its spec says.
+//! A server does not see the rest, which may hold the keys of others.
+
+use std::collections::BTreeMap;
+
+use super::login_path::login_path;
+
+/// Marks every process of a hub's run, so that the guard finds those that left their group.
+pub(super) const RUN: &str = "DRAWBRIDGE_RUN";
+
+const PASSED: &[&str] = &[
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    // Windows
+    "APPDATA",
+    "LOCALAPPDATA",
+    "USERPROFILE",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "COMSPEC",
+    "PATHEXT",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "PROGRAMDATA",
+    "USERNAME",
+    "PROCESSOR_ARCHITECTURE",
+];
+
+pub(super) async fn environment(spec: &BTreeMap<String, String>, run: &str) -> BTreeMap<String, String> {
+    let passed = |(name, _): &(String, String)| PASSED.contains(&name.as_str()) || name.starts_with("LC_");
+    let mut env: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(passed)
+        .collect();
+    env.insert("PATH".into(), login_path().await.to_owned());
+    env.extend(spec.iter().map(|(name, value)| (name.clone(), value.clone())));
+    env.insert(RUN.into(), run.to_owned());
+    env
+}

@@ -1,0 +1,144 @@
+//! The guard: a second process of ours that waits for the hub to end, however it ends, and then
+//! ends every server process that is left.
+//!
+//! The hub holds the guard's stdin; `kill -9` closes it too. Over it the hub tells which process
+//! groups run. On Linux the guard also looks through `/proc` for processes that carry the hub's
+//! run id in their environment, so that one that left its group is found as well. On Windows the
+//! Job Objects do this, and there is no guard.
+
+use std::{
+    io::{BufRead, Write},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use crate::random;
+
+const ARGUMENT: &str = "--drawbridge-guard";
+
+/// Whether this program's `main` can become the guard: only then may it be started as one.
+static CAN_GUARD: AtomicBool = AtomicBool::new(false);
+
+/// To be called first in `main`: where this process was started as the guard it guards, and never returns.
+pub fn run_if_asked() {
+    CAN_GUARD.store(true, Ordering::Relaxed);
+    let mut args = std::env::args().skip(1);
+    if args.next().as_deref() == Some(ARGUMENT) {
+        let run = args.next().unwrap_or_default();
+        guard(&run);
+        std::process::exit(0);
+    }
+}
+
+/// The hub's end of the guard. Cheap to clone.
+#[derive(Clone)]
+pub struct Guard {
+    run: Arc<str>,
+    process: Arc<Mutex<Option<(Child, ChildStdin)>>>,
+}
+
+impl Guard {
+    /// Starts the guard of a new run. Without one (a test's own process) servers end with the hub's graceful
+    /// end only.
+    pub fn start() -> Self {
+        let run: Arc<str> = random::id().into();
+        let process = if CAN_GUARD.load(Ordering::Relaxed) && cfg!(unix) { spawn(&run) } else { None };
+        Self { run, process: Arc::new(Mutex::new(process)) }
+    }
+
+    /// The id of this run of the hub.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    pub(super) fn watch(&self, pid: u32) {
+        self.say(&format!("+{pid}\n"));
+    }
+
+    pub(super) fn forget(&self, pid: u32) {
+        self.say(&format!("-{pid}\n"));
+    }
+
+    fn say(&self, line: &str) {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = process.as_mut().map(|(_, stdin)| stdin.write_all(line.as_bytes()));
+        if let Some(Err(error)) = told {
+            tracing::error!("the guard is gone ({error}): if Drawbridge is killed, servers may be left running");
+            *process = None;
+        }
+    }
+
+    /// Lets the guard end, and waits for it.
+    pub fn dismiss(&self) {
+        let taken = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((mut child, stdin)) = taken {
+            drop(stdin);
+            let _ = child.wait();
+        }
+    }
+}
+
+fn spawn(run: &str) -> Option<(Child, ChildStdin)> {
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command.args([ARGUMENT, run]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let started = command.spawn().and_then(|mut child| {
+        let stdin = child.stdin.take().ok_or_else(|| std::io::Error::other("it has no stdin"))?;
+        Ok((child, stdin))
+    });
+    started.inspect_err(|e| tracing::error!("cannot start the guard: {e}")).ok()
+}
+
+/// Waits for the hub's end, then ends what is left.
+fn guard(run: &str) {
+    let mut groups: Vec<i32> = Vec::new();
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        match line.split_at_checked(1).map(|(sign, pid)| (sign, pid.parse::<i32>())) {
+            Some(("+", Ok(pid))) => groups.push(pid),
+            Some(("-", Ok(pid))) => groups.retain(|known| *known != pid),
+            _ => {}
+        }
+    }
+    #[cfg(unix)]
+    end(&groups, run);
+    #[cfg(not(unix))]
+    let _ = (groups, run);
+}
+
+#[cfg(unix)]
+fn end(groups: &[i32], run: &str) {
+    use std::time::Duration;
+
+    use nix::sys::signal::{
+        Signal::{SIGKILL, SIGTERM},
+        kill, killpg,
+    };
+    use nix::unistd::Pid;
+
+    let mark = format!("{}={run}", super::environment::RUN);
+    for (signal, pause) in [(SIGTERM, 300), (SIGKILL, 100), (SIGKILL, 100), (SIGKILL, 0)] {
+        for group in groups.iter().filter(|pid| **pid > 1) {
+            let _ = killpg(Pid::from_raw(*group), signal);
+        }
+        for pid in marked(&mark) {
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
+        std::thread::sleep(Duration::from_millis(pause));
+    }
+}
+
+/// The processes whose environment holds `mark`; none where there is no `/proc`.
+#[cfg(unix)]
+fn marked(mark: &str) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid: &i32| {
+        let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environ.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    })
+    .collect()
+}

@@ -1,0 +1,60 @@
+//! The PATH of the user's login shell. A program started from a desktop has a poor one, in
+//! which `npx` of nvm or `uvx` of a user's own folder are not found.
+
+use std::{process::Stdio, time::Duration};
+
+use tokio::{process::Command, sync::OnceCell, time::timeout};
+
+const PATIENCE: Duration = Duration::from_secs(3);
+const MARK: &str = "\u{1}drawbridge\u{1}";
+
+static LOGIN_PATH: OnceCell<String> = OnceCell::const_new();
+
+/// The login shell's PATH, then what our own has beyond it. Asked once.
+pub(super) async fn login_path() -> &'static str {
+    LOGIN_PATH
+        .get_or_init(|| async {
+            let own = std::env::var("PATH").unwrap_or_default();
+            match ask_shell().await {
+                Some(shell) => joined(&shell, &own),
+                None => own,
+            }
+        })
+        .await
+}
+
+async fn ask_shell() -> Option<String> {
+    if cfg!(windows) {
+        return None;
+    }
+    let shell = std::env::var("SHELL").ok().filter(|shell| !shell.is_empty())?;
+    let mut command = Command::new(shell);
+    // An rc file may print what it likes: the marks tell ours apart.
+    command.args(["-l", "-i", "-c", &format!("printf '%s%s%s' '{MARK}' \"$PATH\" '{MARK}'")]);
+    command.stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    let output = timeout(PATIENCE, command.output()).await.ok()?.ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.split(MARK).nth(1).filter(|path| !path.is_empty()).map(str::to_owned)
+}
+
+fn joined(first: &str, second: &str) -> String {
+    let mut folders: Vec<&str> = Vec::new();
+    for folder in first.split(':').chain(second.split(':')) {
+        if !folder.is_empty() && !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders.join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::joined;
+
+    #[test]
+    fn the_shells_folders_come_first_and_none_comes_twice() {
+        assert_eq!(joined("/nvm/bin:/usr/bin", "/usr/bin::/bin"), "/nvm/bin:/usr/bin:/bin");
+    }
+}

@@ -1,0 +1,40 @@
+//! Process groups and signals.
+
+use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus};
+
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
+use tokio::process::Command;
+
+pub(super) fn in_own_tree(command: Command) -> CommandWrap {
+    let mut wrap = CommandWrap::from(command);
+    wrap.wrap(ProcessGroup::leader());
+    wrap
+}
+
+pub(super) fn ask_to_end(pid: u32) {
+    signal(pid, Signal::SIGTERM);
+}
+
+pub(super) fn kill_tree(pid: u32, _child: &mut dyn ChildWrapper) {
+    signal(pid, Signal::SIGKILL);
+}
+
+pub(super) fn how_it_ended(status: io::Result<ExitStatus>) -> String {
+    match status.map(|status| (status.code(), status.signal())) {
+        Ok((Some(code), _)) => format!("it ended with exit code {code}"),
+        Ok((None, Some(signal))) => format!("it was ended by signal {signal}"),
+        Ok((None, None)) => "it ended".into(),
+        Err(error) => format!("it ended: {error}"),
+    }
+}
+
+/// The leader's group; group 0 would be our own.
+fn signal(pid: u32, signal: Signal) {
+    if let Some(group) = i32::try_from(pid).ok().filter(|pid| *pid > 1) {
+        let _ = killpg(Pid::from_raw(group), signal);
+    }
+}

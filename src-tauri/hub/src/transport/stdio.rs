@@ -1,0 +1,274 @@
+//! A server as a subprocess: one JSON-RPC message a line on its stdin and stdout.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::value::RawValue;
+use tokio::{
+    io::{AsyncWriteExt, BufReader},
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+
+use super::{
+    FromServer, LinkError, MAX_MESSAGE, Reply, ToUpstream,
+    message::{self, Message},
+    noise::{Line, next_line},
+    process::{Launch, Pipes, Process, SpawnError, guard::Guard},
+};
+use crate::{
+    logs::Logs,
+    model::{ids::ServerId, log::Level},
+};
+
+/// Messages that may wait for a server that does not read.
+const OUTBOX: usize = 256;
+const MAX_STDERR_LINE: usize = 64 * 1024;
+/// After so many lines in a row that are no JSON-RPC a server is given up.
+const MAX_NOISE: u32 = 100;
+
+/// A running server process and the requests in flight to it.
+pub struct StdioLink {
+    shared: Arc<Shared>,
+    outbox: Mutex<Option<mpsc::Sender<Vec<u8>>>>,
+    process: Arc<Process>,
+}
+
+struct Shared {
+    server: ServerId,
+    logs: Logs,
+    next_id: AtomicU64,
+    pending: Mutex<HashMap<u64, oneshot::Sender<Result<Reply, LinkError>>>>,
+    noise: Arc<AtomicU32>,
+    last_words: Mutex<String>,
+    ended: OnceLock<String>,
+}
+
+impl StdioLink {
+    /// Starts the server's process. `noise` counts its lines that are no JSON-RPC.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub async fn start(
+        server: ServerId,
+        launch: &Launch,
+        guard: &Guard,
+        logs: Logs,
+        noise: Arc<AtomicU32>,
+        upstream: ToUpstream,
+    ) -> Result<Self, SpawnError> {
+        let (process, Pipes { stdin, stdout, stderr }) = Process::spawn(launch, guard).await?;
+        let process = Arc::new(process);
+        let shared = Arc::new(Shared {
+            server,
+            logs,
+            next_id: AtomicU64::new(1),
+            pending: Mutex::default(),
+            noise,
+            last_words: Mutex::default(),
+            ended: OnceLock::new(),
+        });
+        let (outbox, outgoing) = mpsc::channel(OUTBOX);
+        tokio::spawn(write(stdin, outgoing));
+        let drained = tokio::spawn(drain_stderr(stderr, shared.clone()));
+        tokio::spawn(read(stdout, shared.clone(), process.clone(), upstream, drained));
+        Ok(Self { shared, outbox: Mutex::new(Some(outbox)), process })
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    pub fn ended(&self) -> Option<String> {
+        self.shared.ended.get().cloned()
+    }
+
+    /// See [`super::Link::request`].
+    pub async fn request(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        patience: Duration,
+    ) -> Result<Reply, LinkError> {
+        let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        self.shared.pending().insert(id, answer);
+        let mut in_flight = InFlight { link: self, id, sent: false };
+        self.send(message::request(id, method, params)).await?;
+        in_flight.sent = true;
+        let answer = timeout(patience, answered).await;
+        match answer {
+            Ok(answer) => {
+                in_flight.sent = false;
+                answer.unwrap_or_else(|_| Err(LinkError::Lost("it ended".into())))
+            }
+            Err(_) => Err(LinkError::TimedOut(patience)),
+        }
+    }
+
+    /// See [`super::Link::notify`].
+    pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
+        self.send(message::notification(method, params)).await
+    }
+
+    /// See [`super::Link::answer`].
+    pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
+        self.send(message::answer(id, reply)).await
+    }
+
+    /// See [`super::Link::close`].
+    pub async fn close(&self) {
+        // Without its sender the writer ends and closes the server's stdin.
+        self.outbox().take();
+        self.process.stop().await;
+    }
+
+    async fn send(&self, message: Vec<u8>) -> Result<(), LinkError> {
+        let gone = || LinkError::NotSent(self.ended().unwrap_or_else(|| "it is being stopped".into()));
+        let outbox = self.outbox().clone().ok_or_else(gone)?;
+        outbox.send(message).await.map_err(|_| gone())
+    }
+
+    fn outbox(&self) -> MutexGuard<'_, Option<mpsc::Sender<Vec<u8>>>> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn pending(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Result<Reply, LinkError>>>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn last_words(&self) -> MutexGuard<'_, String> {
+        self.last_words.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, id: Option<u64>, reply: Reply) {
+        match id.and_then(|id| self.pending().remove(&id)) {
+            Some(waiting) => drop(waiting.send(Ok(reply))),
+            None => {
+                self.logs.server(&self.server, Level::Debug, "stdout", "an answer that nobody waits for was dropped")
+            }
+        }
+    }
+
+    fn drop_noise(&self, line: &[u8]) {
+        self.noise.fetch_add(1, Ordering::Relaxed);
+        self.logs.server(&self.server, Level::Info, "stdout", &String::from_utf8_lossy(line));
+    }
+}
+
+/// A request whose answer is awaited. Dropped before the answer came, it tells the server to stop.
+struct InFlight<'a> {
+    link: &'a StdioLink,
+    id: u64,
+    sent: bool,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.link.shared.pending().remove(&self.id);
+        if self.sent
+            && let Some(outbox) = self.link.outbox().as_ref()
+        {
+            let _ = outbox.try_send(message::cancelled(self.id, "the client cancelled it, or it took too long"));
+        }
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Vec<u8>>) {
+    let mut batch = Vec::new();
+    // What waits is written at once: one system call for many calls.
+    while outgoing.recv_many(&mut batch, OUTBOX).await > 0 {
+        let bytes = batch.drain(..).fold(Vec::new(), |mut bytes, message| {
+            bytes.extend_from_slice(&message);
+            bytes.push(b'\n');
+            bytes
+        });
+        if stdin.write_all(&bytes).await.and(stdin.flush().await).is_err() {
+            return;
+        }
+    }
+}
+
+async fn read(
+    stdout: ChildStdout,
+    shared: Arc<Shared>,
+    process: Arc<Process>,
+    upstream: ToUpstream,
+    drained: tokio::task::JoinHandle<()>,
+) {
+    let too_noisy = read_messages(stdout, &shared, &upstream).await;
+    if too_noisy {
+        tokio::spawn(async move { process.stop().await });
+        end(&shared, "it wrote over 100 lines in a row that are not JSON-RPC".into(), &upstream).await;
+        return;
+    }
+    let how = match timeout(Duration::from_secs(2), process.exited()).await {
+        Ok(how) => how,
+        Err(_) => {
+            tokio::spawn({
+                let process = process.clone();
+                async move { process.stop().await }
+            });
+            "it closed its stdout".into()
+        }
+    };
+    let _ = timeout(Duration::from_millis(200), drained).await;
+    let last_words = shared.logs.masked(&shared.last_words());
+    let how = if last_words.is_empty() { how } else { format!("{how}; its last words: {last_words}") };
+    end(&shared, how, &upstream).await;
+}
+
+async fn end(shared: &Shared, how: String, upstream: &ToUpstream) {
+    let _ = shared.ended.set(how.clone());
+    for (_, waiting) in shared.pending().drain() {
+        let _ = waiting.send(Err(LinkError::Lost(how.clone())));
+    }
+    let _ = upstream.send(FromServer::Ended(how)).await;
+}
+
+/// Reads until the end of stdout, or until there is too much noise: then true.
+async fn read_messages(stdout: ChildStdout, shared: &Shared, upstream: &ToUpstream) -> bool {
+    let mut reader = BufReader::with_capacity(64 * 1024, stdout);
+    let mut noise_in_a_row = 0;
+    while let Ok(Some(line)) = next_line(&mut reader, MAX_MESSAGE).await {
+        let parsed = match &line {
+            Line::Whole(line) if line.is_empty() => continue,
+            Line::Whole(line) => message::parse(line),
+            Line::TooLong(_) => None,
+        };
+        match (parsed, line) {
+            (Some(Message::Answer { id, reply }), _) => shared.answer(id, reply),
+            (Some(Message::Incoming(incoming)), _) => drop(upstream.send(FromServer::Message(incoming)).await),
+            (None, Line::Whole(line) | Line::TooLong(line)) => {
+                shared.drop_noise(&line);
+                noise_in_a_row += 1;
+                if noise_in_a_row > MAX_NOISE {
+                    return true;
+                }
+                continue;
+            }
+        }
+        noise_in_a_row = 0;
+    }
+    false
+}
+
+async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
+    let mut reader = BufReader::new(stderr);
+    while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) = next_line(&mut reader, MAX_STDERR_LINE).await {
+        let text = String::from_utf8_lossy(&line);
+        if !text.trim().is_empty() {
+            shared.logs.server(&shared.server, Level::Info, "stderr", &text);
+            shared.last_words().clone_from(&text.trim().chars().take(200).collect());
+        }
+    }
+}

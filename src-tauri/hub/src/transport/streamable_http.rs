@@ -1,0 +1,258 @@
+//! A server at a URL, over streamable HTTP: one POST a message, answered with JSON or with a
+//! stream of events.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::StreamExt;
+use reqwest::{
+    Client, RequestBuilder, Response, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+};
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::{
+    FromServer, LinkError, MAX_MESSAGE, Reply, ToUpstream,
+    message::{self, Message},
+    sse,
+};
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const SHOWN: usize = 300;
+
+/// Where a remote server is. Header values are resolved: no references to secrets are left.
+pub struct HttpTarget {
+    pub url: String,
+    pub headers: BTreeMap<String, String>,
+}
+
+/// A session with a server at a URL.
+pub struct HttpLink {
+    http: Client,
+    url: String,
+    headers: HeaderMap,
+    session: OnceLock<HeaderValue>,
+    version: OnceLock<HeaderValue>,
+    next_id: AtomicU64,
+    ended: Mutex<Option<String>>,
+    upstream: ToUpstream,
+}
+
+impl HttpLink {
+    /// Makes a link; the first request connects.
+    ///
+    /// # Errors
+    /// In plain words, for a header that cannot be sent.
+    pub fn new(http: Client, target: &HttpTarget, upstream: ToUpstream) -> Result<Arc<Self>, String> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &target.headers {
+            let name = HeaderName::try_from(name).map_err(|_| format!("'{name}' cannot be the name of a header"))?;
+            let mut value =
+                HeaderValue::try_from(value).map_err(|_| format!("the value of header '{name}' cannot be sent"))?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(Arc::new(Self {
+            http,
+            url: target.url.clone(),
+            headers,
+            session: OnceLock::new(),
+            version: OnceLock::new(),
+            next_id: AtomicU64::new(1),
+            ended: Mutex::default(),
+            upstream,
+        }))
+    }
+
+    pub fn set_protocol_version(&self, version: &str) {
+        if let Ok(version) = HeaderValue::try_from(version) {
+            let _ = self.version.set(version);
+        }
+    }
+
+    pub fn ended(&self) -> Option<String> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// See [`super::Link::request`].
+    pub async fn request(
+        self: &Arc<Self>,
+        method: &str,
+        params: Option<&RawValue>,
+        patience: Duration,
+    ) -> Result<Reply, LinkError> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut in_flight = InFlight { link: self.clone(), id, answered: false };
+        let exchange = async {
+            let response = self.post(message::request(id, method, params)).await?;
+            self.read_answer(response, id).await
+        };
+        match timeout(patience, exchange).await {
+            Ok(answer) => {
+                in_flight.answered = true;
+                answer
+            }
+            Err(_) => Err(LinkError::TimedOut(patience)),
+        }
+    }
+
+    /// See [`super::Link::notify`].
+    pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
+        self.post(message::notification(method, params)).await.map(drop)
+    }
+
+    /// See [`super::Link::answer`].
+    pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
+        self.post(message::answer(id, reply)).await.map(drop)
+    }
+
+    /// See [`super::Link::close`].
+    pub async fn close(&self) {
+        self.end("it was stopped");
+        if self.session.get().is_some() {
+            let _ = timeout(Duration::from_secs(2), self.with_headers(self.http.delete(&self.url)).send()).await;
+        }
+    }
+
+    fn end(&self, why: &str) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
+    }
+
+    fn with_headers(&self, mut request: RequestBuilder) -> RequestBuilder {
+        request = request.headers(self.headers.clone());
+        if let Some(session) = self.session.get() {
+            request = request.header(SESSION, session);
+        }
+        if let Some(version) = self.version.get() {
+            request = request.header(VERSION, version);
+        }
+        request
+    }
+
+    async fn post(&self, body: Vec<u8>) -> Result<Response, LinkError> {
+        let request = self
+            .with_headers(self.http.post(&self.url))
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream");
+        let response = request.body(body).send().await.map_err(|e| self.failed(&e))?;
+        if let Some(session) = response.headers().get(SESSION) {
+            let _ = self.session.set(session.clone());
+        }
+        self.check(response).await
+    }
+
+    async fn check(&self, response: Response) -> Result<Response, LinkError> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        if status == StatusCode::NOT_FOUND && self.session.get().is_some() {
+            self.end("the server forgot the session");
+            let _ = self.upstream.try_send(FromServer::Ended("the server forgot the session".into()));
+            return Err(LinkError::NotSent("the server forgot the session".into()));
+        }
+        // Some servers answer an error with a status and a JSON-RPC error without an id.
+        let text: String = self.read_text(response).await.unwrap_or_default();
+        let said = match message::parse(text.as_bytes()) {
+            Some(Message::Answer { reply: Err(error), .. }) => error.message,
+            _ => text.chars().take(SHOWN).collect(),
+        };
+        let hint = match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "; check the token in its headers",
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; check the URL's path",
+            _ => "",
+        };
+        Err(LinkError::NotSent(format!("{} answered HTTP {status}{hint} {said}", self.url).trim_end().to_owned()))
+    }
+
+    fn failed(&self, error: &reqwest::Error) -> LinkError {
+        let why = std::iter::successors(std::error::Error::source(error), |e| e.source())
+            .last()
+            .map_or_else(|| error.to_string(), ToString::to_string);
+        if error.is_connect() || error.is_builder() {
+            LinkError::NotSent(format!("cannot connect to {}: {why}", self.url))
+        } else {
+            LinkError::Lost(format!("the connection to {} broke: {why}", self.url))
+        }
+    }
+
+    async fn read_answer(&self, response: Response, id: u64) -> Result<Reply, LinkError> {
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if kind.starts_with("text/event-stream") {
+            return self.read_stream(response, id).await;
+        }
+        let text = self.read_text(response).await?;
+        match message::parse(text.as_bytes()) {
+            Some(Message::Answer { reply, .. }) => Ok(reply),
+            Some(Message::Incoming(_)) | None => {
+                let shown: String = text.chars().take(SHOWN).collect();
+                Err(LinkError::Protocol(format!("{} answered something that is not JSON-RPC: {shown}", self.url)))
+            }
+        }
+    }
+
+    async fn read_text(&self, response: Response) -> Result<String, LinkError> {
+        let mut body = Vec::new();
+        let mut chunks = response.bytes_stream();
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|e| self.failed(&e))?;
+            if body.len() + chunk.len() > MAX_MESSAGE {
+                return Err(self.too_long());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        String::from_utf8(body)
+            .map_err(|_| LinkError::Protocol(format!("{} answered something that is not UTF-8", self.url)))
+    }
+
+    async fn read_stream(&self, response: Response, id: u64) -> Result<Reply, LinkError> {
+        let mut events = sse::Events::new(MAX_MESSAGE);
+        let mut chunks = response.bytes_stream();
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|e| self.failed(&e))?;
+            for data in events.push(&chunk).map_err(|_| self.too_long())? {
+                match message::parse(data.as_bytes()) {
+                    Some(Message::Answer { id: answered, reply }) if answered == Some(id) || answered.is_none() => {
+                        return Ok(reply);
+                    }
+                    Some(Message::Incoming(incoming)) => drop(self.upstream.send(FromServer::Message(incoming)).await),
+                    Some(Message::Answer { .. }) | None => {}
+                }
+            }
+        }
+        Err(LinkError::Lost(format!("{} ended its stream without an answer", self.url)))
+    }
+
+    fn too_long(&self) -> LinkError {
+        LinkError::Protocol(format!("{} answered with more than {MAX_MESSAGE} bytes", self.url))
+    }
+}
+
+/// A request whose answer is awaited. Dropped before the answer came, it tells the server to stop.
+struct InFlight {
+    link: Arc<HttpLink>,
+    id: u64,
+    answered: bool,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if !self.answered
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let (link, id) = (self.link.clone(), self.id);
+            runtime.spawn(async move {
+                let cancelled = message::cancelled(id, "the client cancelled it, or it took too long");
+                let _ = timeout(Duration::from_secs(5), link.post(cancelled)).await;
+            });
+        }
+    }
+}

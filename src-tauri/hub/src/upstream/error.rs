@@ -1,0 +1,57 @@
+//! Why a server did not answer.
+
+use crate::{secrets::SecretError, transport::LinkError};
+
+/// A failure of a server or of the way to it. A tool that fails is not one: that is a result.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum UpstreamError {
+    /// It cannot be started or connected; nothing was sent.
+    #[error("{0}")]
+    Unreachable(String),
+    /// A secret it needs cannot be had; nothing was sent.
+    #[error("{0}")]
+    Secret(#[from] SecretError),
+    /// It went away with the request in flight: whether it ran is unknown.
+    #[error("{0}; whether the call ran is unknown")]
+    Lost(String),
+    #[error("{0}")]
+    TimedOut(String),
+    /// It does not speak the protocol.
+    #[error("{0}")]
+    Protocol(String),
+}
+
+impl UpstreamError {
+    /// Whether trying again may help.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable(_) | Self::Lost(_) | Self::TimedOut(_) => true,
+            Self::Secret(_) | Self::Protocol(_) => false,
+        }
+    }
+
+    /// What a person can do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Secret(error) => error.remedy(),
+            Self::Unreachable(why) if why.contains("cannot find the command") => {
+                "Install the program, or give its full path in the server's command.".into()
+            }
+            Self::Unreachable(_) => "Check its command or URL and its log, then restart it.".into(),
+            Self::Lost(_) => "See its log. The next call starts it again.".into(),
+            Self::TimedOut(_) => "See its log; give it more time in its spec (timeouts), or restart it.".into(),
+            Self::Protocol(_) => "Check that it is an MCP server: see its log for what it wrote.".into(),
+        }
+    }
+}
+
+impl From<LinkError> for UpstreamError {
+    fn from(error: LinkError) -> Self {
+        match error {
+            LinkError::NotSent(why) => Self::Unreachable(why),
+            LinkError::Lost(why) => Self::Lost(why),
+            LinkError::TimedOut(_) => Self::TimedOut(error.to_string()),
+            LinkError::Protocol(why) => Self::Protocol(why),
+        }
+    }
+}

@@ -1,0 +1,740 @@
+// Written by `cargo xtask bindings` from src-tauri/hub/src/api. Do not edit.
+
+/**
+ * `servers.accept`: the user accepts what the server's spec would start, as it stands now.
+ */
+export type AcceptServer = { id: ServerId, };
+
+/**
+ * Whether the user accepted what the server would start or connect to.
+ */
+export type Acceptance = "accepted" | "pending" | "changed";
+
+/**
+ * `clients.add`: a new client and its token. A revoked client's name can be added again.
+ */
+export type AddClient = { name: ClientName, 
+/**
+ * A given token of at least 32 characters; a random one where there is none.
+ */
+token: string | null, };
+
+/**
+ * `servers.add`: writes a new spec file; the id is made from the spec's name.
+ */
+export type AddServer = { spec: ServerSpec, secrets: SecretValues, 
+/**
+ * Leaves it waiting for the user's approval. What a person adds counts as accepted.
+ */
+pending: boolean, };
+
+/**
+ * A server's hints about its tool (MCP 2025-03-26 `ToolAnnotations`). Hints, not facts.
+ */
+export type Annotations = { read_only: boolean | null, destructive: boolean | null, idempotent: boolean | null, open_world: boolean | null, };
+
+/**
+ * Why a verb failed: a code to branch on and one sentence for a person.
+ */
+export type ApiError = { code: ErrorCode, message: string, };
+
+/**
+ * A call that waits for a person.
+ */
+export type ApprovalRequest = { id: CallId, client: ClientName, server: ServerId, server_name: string, 
+/**
+ * The server's own name of the tool.
+ */
+tool: string, tool_title: string | null, exposed_name: string, 
+/**
+ * The server's words about the tool; untrusted text.
+ */
+description: string, annotations: Annotations, 
+/**
+ * The exact JSON text of the arguments, as it will be sent.
+ */
+arguments: string, 
+/**
+ * The client session that the call came in.
+ */
+session: SessionId, 
+/**
+ * What the server would start or connect to, as a digest.
+ */
+identity: string, 
+/**
+ * The digest of the tool's definition.
+ */
+definition: string, 
+/**
+ * What a decision is bound to: SHA-256 over client, server identity, definition and arguments, hex.
+ */
+digest: string, asked_at: Timestamp, expires_at: Timestamp, 
+/**
+ * The whole time to decide, in milliseconds.
+ */
+timeout_ms: number, 
+/**
+ * What was left of it when this view was made, in milliseconds.
+ */
+left_ms: number, };
+
+/**
+ * A spec file that cannot be used, and where its fault is. It disturbs no other server.
+ */
+export type BrokenSpec = { 
+/**
+ * The file's path.
+ */
+file: string, 
+/**
+ * Counted from 1; 0 where the fault has no place.
+ */
+line: number, column: number, message: string, };
+
+/**
+ * Tools of the hub itself.
+ */
+export type BuiltinTools = { total: number, names: Array<string>, };
+
+/**
+ * One call.
+ */
+export type Call = { id: CallId, at: Timestamp, client: ClientName, server: ServerId, 
+/**
+ * The server's own name of the tool.
+ */
+tool: string, exposed_name: string, decision: Decision, 
+/**
+ * Who or what decided: a person, a rule, the default, the clock.
+ */
+decided_by: DecidedBy, 
+/**
+ * The person's reason, or the rule in words; may be empty.
+ */
+reason: string, 
+/**
+ * What came of it; `running` until it ended.
+ */
+outcome: Outcome, 
+/**
+ * What went wrong; empty where nothing did.
+ */
+error: string, 
+/**
+ * From the client's request until the decision, in milliseconds.
+ */
+waited_ms: number, 
+/**
+ * From sending it to the server until its answer; none while it runs and where it was not sent.
+ */
+duration_ms: number | null, };
+
+/**
+ * One `tools/call` that reached the door; an approval request has the id of its call.
+ */
+export type CallId = string;
+
+/**
+ * `settings.change`: changes what is given.
+ */
+export type ChangeSettings = { 
+/**
+ * 5 to 600 seconds.
+ */
+approval_timeout_s: number | null, 
+/**
+ * 10 to 86,400 seconds.
+ */
+cache_ttl_s: number | null, };
+
+/**
+ * The token of a new client: shown once, kept nowhere.
+ */
+export type ClientAdded = { name: ClientName, token: string, 
+/**
+ * The endpoint, such as `http://127.0.0.1:8765/mcp`.
+ */
+url: string, 
+/**
+ * The `mcpServers` JSON to paste into the client's settings, over HTTP.
+ */
+config: unknown, 
+/**
+ * The same for a client that only speaks stdio; it holds no token.
+ */
+stdio_config: unknown, };
+
+/**
+ * A client: the name that the user gave it.
+ */
+export type ClientName = string;
+
+/**
+ * A client that was added, or that came over the stdio bridge.
+ */
+export type ClientView = { name: ClientName, 
+/**
+ * Whether it has a token; one that came over the stdio bridge has none.
+ */
+has_token: boolean, created_at: Timestamp, last_seen_at: Timestamp | null, revoked_at: Timestamp | null, 
+/**
+ * Client sessions open now.
+ */
+sessions: number, 
+/**
+ * What the client called itself at `initialize`, such as `claude-code 2.1.329`.
+ */
+software: string | null, };
+
+/**
+ * `approvals.decide`: decides a request that waits. The first decision wins; a later one
+ * is a `conflict`.
+ */
+export type DecideApproval = { id: CallId, 
+/**
+ * The digest of the request that the person saw. A request of another digest is not decided.
+ */
+digest: string, verdict: Verdict, };
+
+/**
+ * Who or what decided.
+ */
+export type DecidedBy = "person" | "rule" | "default" | "hub";
+
+/**
+ * Whether a call may cross.
+ */
+export type Decision = "allowed" | "denied" | "timed_out" | "abandoned";
+
+/**
+ * The answer of a verb that has nothing to tell but that it was done.
+ */
+export type Done = Record<symbol, never>;
+
+/**
+ * What happens to a call (seed 004: `ALWAYS_ALLOW`, `ALWAYS_DENY`, `ASK_USER`).
+ */
+export type Effect = "allow" | "deny" | "ask";
+
+/**
+ * `servers.enable`: turns a server on or off.
+ */
+export type EnableServer = { id: ServerId, enabled: boolean, };
+
+/**
+ * What kind of failure it is. A face may branch on this, never on the message.
+ */
+export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "unavailable" | "timeout" | "internal";
+
+/**
+ * Something changed. A screen that missed events (`lagged`) reads everything anew.
+ */
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+
+export type HealthStatus = "ok" | "degraded" | "down";
+
+/**
+ * The answer of `GET /health`.
+ */
+export type HealthView = { status: HealthStatus, 
+/**
+ * Always `drawbridge`.
+ */
+service: string, version: string, builtin_tools: BuiltinTools, registry: RegistryHealth, storage: StorageHealth, ready: boolean, transports: Array<TransportHealth>, 
+/**
+ * Client sessions open now.
+ */
+sessions: number, servers: ServersHealth, };
+
+export type KeyringStatus = "ready" | "locked" | "absent";
+
+export type Level = "trace" | "debug" | "info" | "warn" | "error";
+
+/**
+ * `approvals.list`: what waits, oldest first.
+ */
+export type ListApprovals = Record<symbol, never>;
+
+/**
+ * `calls.list`: newest first.
+ */
+export type ListCalls = { client: ClientName | null, server: ServerId | null, 
+/**
+ * Only those decided by a person or by the clock: the history of approvals.
+ */
+asked: boolean, 
+/**
+ * At most so many; 200 where it is not given, 1,000 at most.
+ */
+limit: number | null, };
+
+/**
+ * `clients.list`: all clients, by name.
+ */
+export type ListClients = Record<symbol, never>;
+
+/**
+ * `logs.list`: the newest lines that match, oldest first.
+ */
+export type ListLogs = { server: ServerId | null, 
+/**
+ * That level and above.
+ */
+level: Level | null, 
+/**
+ * Only lines with this text, whatever its case.
+ */
+text: string | null, 
+/**
+ * At most so many; 500 where it is not given.
+ */
+limit: number | null, };
+
+/**
+ * `policy.list`: all rules.
+ */
+export type ListPolicy = Record<symbol, never>;
+
+/**
+ * `secrets.list`: the names that specs refer to.
+ */
+export type ListSecrets = Record<symbol, never>;
+
+/**
+ * `servers.list`: all servers, in the order of their ids.
+ */
+export type ListServers = Record<symbol, never>;
+
+/**
+ * `tools.list`: the tools of all accepted, enabled servers, in the order clients get them.
+ */
+export type ListTools = Record<symbol, never>;
+
+/**
+ * One line of the log.
+ */
+export type LogLine = { 
+/**
+ * Grows by one a line.
+ */
+seq: number, at: Timestamp, level: Level, 
+/**
+ * The server that wrote it to its stderr, or nothing for the hub itself.
+ */
+server: ServerId | null, 
+/**
+ * The part of the hub that wrote it, or `stderr`, `stdout`.
+ */
+area: string, 
+/**
+ * Without line breaks; secrets are masked, control characters are shown escaped.
+ */
+text: string, };
+
+/**
+ * `screens.open`: a link that opens the web UI in a browser, good for one use within a minute.
+ */
+export type OpenScreen = Record<symbol, never>;
+
+/**
+ * What came of a call.
+ */
+export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "unreachable" | "unknown" | "timed_out" | "cancelled";
+
+/**
+ * The rules, and what happens where none matches. Deny beats allow beats ask.
+ */
+export type PolicyView = { default: Effect, rules: Array<RuleView>, };
+
+/**
+ * A spec that was read from a text, or why that entry cannot be one.
+ */
+export type ReadSpec = { name: string, spec: ServerSpec | null, 
+/**
+ * What is wrong with the entry; empty where `spec` is set.
+ */
+problem: string, 
+/**
+ * Names in `env` and `headers` whose literal values look like secrets.
+ */
+likely_secrets: Array<string>, };
+
+/**
+ * `servers.read_specs`: reads any client's `mcpServers` JSON (or one server's object, or a
+ * command line) into specs. Saves nothing.
+ */
+export type ReadSpecs = { text: string, };
+
+export type RegistryHealth = { servers_total: number, servers_enabled: number, };
+
+/**
+ * `policy.remove`: removes the rules of exactly that scope.
+ */
+export type RemovePolicy = { server: ServerId | null, 
+/**
+ * The server's own name of the tool; only together with `server`.
+ */
+tool: string | null, client: ClientName | null, };
+
+/**
+ * `secrets.remove`: removes a value from the keyring.
+ */
+export type RemoveSecret = { name: string, };
+
+/**
+ * `servers.remove`: removes the spec file, its secrets, its policies and its cache, and ends its session.
+ */
+export type RemoveServer = { id: ServerId, };
+
+/**
+ * `servers.restart`: ends the server's session and starts a new one.
+ */
+export type RestartServer = { id: ServerId, };
+
+/**
+ * `clients.revoke`: its token and its sessions end at once.
+ */
+export type RevokeClient = { name: ClientName, };
+
+/**
+ * A policy with its scope and life.
+ */
+export type RuleView = { effect: Effect, created_at: Timestamp, 
+/**
+ * Ends by itself then.
+ */
+expires_at: Timestamp | null, 
+/**
+ * Ends with this client session.
+ */
+session: SessionId | null, 
+/**
+ * An allow whose tool or server has changed since: it asks until that was accepted.
+ */
+suspended: boolean, server: ServerId | null, 
+/**
+ * The server's own name of the tool; only together with `server`.
+ */
+tool: string | null, client: ClientName | null, };
+
+export type ScreenLink = { 
+/**
+ * `http://HOST:PORT/#login=CODE`
+ */
+url: string, };
+
+/**
+ * Values to put into the keyring, by the env variable or header that gets them. In the
+ * spec each becomes `${keyring:NAME}`. Never logged, never written to a file.
+ */
+export type SecretValues = { env: { [key in string]: string }, headers: { [key in string]: string }, };
+
+/**
+ * A secret that some spec refers to as `${keyring:NAME}`.
+ */
+export type SecretView = { name: string, 
+/**
+ * Whether the keyring holds a value; none where the keyring cannot be asked.
+ */
+present: boolean | null, 
+/**
+ * The servers that refer to it.
+ */
+servers: Array<ServerId>, };
+
+/**
+ * A server: the name of its spec file without `.json`, of `[a-z0-9_-]`.
+ */
+export type ServerId = string;
+
+/**
+ * A server as described at rest. Exactly one of `command` and `url` is set.
+ *
+ * Values of `env` and `headers` may hold `${keyring:NAME}`, resolved when the server is
+ * started, and never written anywhere.
+ */
+export type ServerSpec = { 
+/**
+ * For people. The id is the file's name.
+ */
+name?: string, command?: string | null, args?: Array<string>, env?: { [key in string]: string }, 
+/**
+ * The working directory; the user's home where it is not given.
+ */
+cwd?: string | null, url?: string | null, headers?: { [key in string]: string }, 
+/**
+ * Inferred from `command` or `url` where it is not given.
+ */
+transport?: TransportKind | null, enabled?: boolean, timeouts?: Timeouts, };
+
+/**
+ * The state of a server session (seed 004), or why there can be none.
+ */
+export type ServerState = "idle" | "initializing" | "active" | "error" | "closed" | "disabled" | "needs_approval" | "needs_secret";
+
+/**
+ * What is known of a server.
+ */
+export type ServerView = { id: ServerId, name: string, spec: ServerSpec, 
+/**
+ * The path of its spec file.
+ */
+file: string, acceptance: Acceptance, state: ServerState, 
+/**
+ * Why it is in that state, in plain words; empty where there is nothing to say.
+ */
+reason: string, 
+/**
+ * What to do about it; empty where there is nothing to do.
+ */
+remedy: string, 
+/**
+ * The process id of a local server that runs.
+ */
+pid: number | null, sync_status: SyncStatus, last_synced_at: Timestamp | null, 
+/**
+ * The cache is older than its TTL: it is still served, and refreshed behind.
+ */
+stale: boolean, 
+/**
+ * What the server called itself.
+ */
+server_name: string | null, server_version: string | null, protocol_version: string | null, 
+/**
+ * What the server tells a model about itself, at `initialize`.
+ */
+instructions: string | null, tools: Array<ToolView>, 
+/**
+ * Lines on its stdout that were not JSON-RPC, since the hub started.
+ */
+noise_lines: number, 
+/**
+ * Starts since the hub started.
+ */
+starts: number, };
+
+export type ServersHealth = { connected: number, errors: number, };
+
+/**
+ * All servers, and the spec files that cannot be read.
+ */
+export type ServersView = { servers: Array<ServerView>, broken: Array<BrokenSpec>, };
+
+/**
+ * One client session.
+ */
+export type SessionId = string;
+
+/**
+ * `policy.set_default`: what happens where no rule matches.
+ */
+export type SetDefaultPolicy = { effect: Effect, };
+
+/**
+ * `policy.set`: sets the policy of a scope, replacing the one it had.
+ */
+export type SetPolicy = { effect: Effect, server: ServerId | null, 
+/**
+ * The server's own name of the tool; only together with `server`.
+ */
+tool: string | null, client: ClientName | null, };
+
+/**
+ * `secrets.set`: puts a value into the keyring.
+ */
+export type SetSecret = { name: string, value: string, };
+
+export type SettingsView = { 
+/**
+ * What happens to a call that no rule matches.
+ */
+default_policy: Effect, 
+/**
+ * The time a person has to decide, in seconds.
+ */
+approval_timeout_s: number, 
+/**
+ * How long the catalog's copy of a server counts as fresh, in seconds.
+ */
+cache_ttl_s: number, version: string, data_dir: string, 
+/**
+ * The endpoint, or nothing where no listener runs.
+ */
+url: string | null, keyring: KeyringStatus, 
+/**
+ * What to do about the keyring; empty where nothing is to be done.
+ */
+keyring_remedy: string, };
+
+/**
+ * `approvals.show`: one that waits.
+ */
+export type ShowApproval = { id: CallId, };
+
+/**
+ * `calls.show`: one call.
+ */
+export type ShowCall = { id: CallId, };
+
+/**
+ * `health.show`
+ */
+export type ShowHealth = Record<symbol, never>;
+
+/**
+ * `servers.show`: one server.
+ */
+export type ShowServer = { id: ServerId, };
+
+/**
+ * `settings.show`
+ */
+export type ShowSettings = Record<symbol, never>;
+
+export type StorageHealth = { 
+/**
+ * Clients with an open session.
+ */
+active_users: number, };
+
+/**
+ * `servers.sync`: reads the server's capabilities anew into the cache.
+ */
+export type SyncServer = { id: ServerId, };
+
+/**
+ * How the catalog's copy of a server stands (seed 004).
+ */
+export type SyncStatus = "NEVER_SYNCED" | "SYNCING" | "SYNCED" | "FAILED";
+
+/**
+ * Bounds in milliseconds.
+ */
+export type Timeouts = { 
+/**
+ * From start to the answer to `initialize`.
+ */
+initialize_ms: number, 
+/**
+ * From sending a call to its answer.
+ */
+call_ms: number, 
+/**
+ * Without a call, until the session is ended.
+ */
+idle_ms: number, };
+
+/**
+ * A moment, in milliseconds since 1970-01-01 UTC.
+ */
+export type Timestamp = number;
+
+/**
+ * A tool of a server, and what happens when a client calls it.
+ */
+export type ToolView = { server: ServerId, 
+/**
+ * The server's own name of the tool.
+ */
+name: string, 
+/**
+ * The name at the door: `server__tool`, at most 64 of `[A-Za-z0-9_-]`.
+ */
+exposed_name: string, title: string | null, description: string, input_schema: unknown, annotations: Annotations, 
+/**
+ * SHA-256 of the definition as the server sent it, hex.
+ */
+digest: string, 
+/**
+ * The policy that applies to a client without one of its own.
+ */
+policy: Effect, 
+/**
+ * The policy set for just this tool, for all clients.
+ */
+own_policy: Effect | null, };
+
+/**
+ * A listener.
+ */
+export type TransportHealth = { 
+/**
+ * `http` or `local`.
+ */
+name: string, address: string, listening: boolean, 
+/**
+ * Why it does not listen; empty where it does.
+ */
+error: string, };
+
+/**
+ * How Drawbridge speaks to a server.
+ */
+export type TransportKind = "stdio" | "http";
+
+/**
+ * `servers.try`: the same for a spec that is not saved; secrets are passed on and not kept.
+ */
+export type TryServer = { spec: ServerSpec, secrets: SecretValues, };
+
+/**
+ * `servers.update`: replaces a server's spec, accepting the new one.
+ */
+export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValues, };
+
+/**
+ * What a person decided.
+ */
+export type Verdict = { "kind": "approve_once" } | { "kind": "approve_for", seconds: number, } | { "kind": "approve_session" } | { "kind": "approve_always" } | { "kind": "deny", reason: string, };
+
+/**
+ * What a server answered when it was verified.
+ */
+export type VerifiedView = { server_name: string | null, server_version: string | null, protocol_version: string, tools: Array<ToolView>, 
+/**
+ * From start to the last page of tools.
+ */
+duration_ms: number, };
+
+/**
+ * `servers.verify`: connects a saved server apart from its session, lists its tools, and ends the connection.
+ */
+export type VerifyServer = { id: ServerId, };
+
+/** Every verb: its parameters and its answer. */
+export interface Verbs {
+  "approvals.decide": { params: DecideApproval; answer: Call };
+  "approvals.list": { params: ListApprovals; answer: Array<ApprovalRequest> };
+  "approvals.show": { params: ShowApproval; answer: ApprovalRequest };
+  "calls.list": { params: ListCalls; answer: Array<Call> };
+  "calls.show": { params: ShowCall; answer: Call };
+  "clients.add": { params: AddClient; answer: ClientAdded };
+  "clients.list": { params: ListClients; answer: Array<ClientView> };
+  "clients.revoke": { params: RevokeClient; answer: Done };
+  "health.show": { params: ShowHealth; answer: HealthView };
+  "logs.list": { params: ListLogs; answer: Array<LogLine> };
+  "policy.list": { params: ListPolicy; answer: PolicyView };
+  "policy.remove": { params: RemovePolicy; answer: Done };
+  "policy.set": { params: SetPolicy; answer: Done };
+  "policy.set_default": { params: SetDefaultPolicy; answer: Done };
+  "screens.open": { params: OpenScreen; answer: ScreenLink };
+  "secrets.list": { params: ListSecrets; answer: Array<SecretView> };
+  "secrets.remove": { params: RemoveSecret; answer: Done };
+  "secrets.set": { params: SetSecret; answer: Done };
+  "servers.accept": { params: AcceptServer; answer: ServerView };
+  "servers.add": { params: AddServer; answer: ServerView };
+  "servers.enable": { params: EnableServer; answer: ServerView };
+  "servers.list": { params: ListServers; answer: ServersView };
+  "servers.read_specs": { params: ReadSpecs; answer: Array<ReadSpec> };
+  "servers.remove": { params: RemoveServer; answer: Done };
+  "servers.restart": { params: RestartServer; answer: ServerView };
+  "servers.show": { params: ShowServer; answer: ServerView };
+  "servers.sync": { params: SyncServer; answer: ServerView };
+  "servers.try": { params: TryServer; answer: VerifiedView };
+  "servers.update": { params: UpdateServer; answer: ServerView };
+  "servers.verify": { params: VerifyServer; answer: VerifiedView };
+  "settings.change": { params: ChangeSettings; answer: SettingsView };
+  "settings.show": { params: ShowSettings; answer: SettingsView };
+  "tools.list": { params: ListTools; answer: Array<ToolView> };
+}
