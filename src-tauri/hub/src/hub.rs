@@ -235,21 +235,16 @@ impl Hub {
         self.transports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `http://HOST:PORT` of the endpoint, or nothing where it does not listen.
-    pub(crate) fn origin(&self) -> Option<String> {
+    /// The URL of the endpoint, or nothing where it does not listen.
+    pub(crate) fn url(&self) -> Option<String> {
         let transports = self.transports();
         let http = transports.iter().find(|transport| transport.name == "http" && transport.listening)?;
-        Some(format!("http://{}", http.address))
+        Some(http.address.clone())
     }
 
     /// Whether an endpoint serves this hub: one that was opened to provision a folder starts nothing by itself.
     pub(crate) fn serves(&self) -> bool {
         !self.transports().is_empty()
-    }
-
-    /// The endpoint's URL; the one it has by default where none listens now, as when a folder is provisioned.
-    pub(crate) fn endpoint_url(&self) -> String {
-        format!("{}/mcp", self.origin().unwrap_or_else(|| "http://127.0.0.1:8765".into()))
     }
 
     /// Ends every server session and its process tree, and closes the store.

@@ -662,7 +662,11 @@ export type TransportHealth = {
 /**
  * `http` or `local`.
  */
-name: string, address: string, listening: boolean, 
+name: string, 
+/**
+ * The URL of `http`, the path of the socket of `local`.
+ */
+address: string, listening: boolean, 
 /**
  * Why it does not listen; empty where it does.
  */

@@ -10,6 +10,9 @@ use crate::{
     secrets::Secret,
 };
 
+/// The endpoint's URL unless told otherwise; given where no hub listens, as when a folder is provisioned.
+const DEFAULT_URL: &str = "http://127.0.0.1:8765/mcp";
+
 /// A client that was added, or that came over the stdio bridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -92,7 +95,7 @@ impl Verb for AddClient {
     async fn run(self, hub: &Hub) -> Result<ClientAdded, ApiError> {
         let token = hub.access.add(&self.name, self.token).await?;
         hub.logs.mask(&Secret::new(token.clone()));
-        let url = hub.endpoint_url();
+        let url = hub.url().unwrap_or_else(|| DEFAULT_URL.to_owned());
         let config = standard::http(&url, &token);
         let stdio_config = standard::stdio(&self.name);
         Ok(ClientAdded { name: self.name, token, url, config, stdio_config })

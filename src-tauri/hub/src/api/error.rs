@@ -118,7 +118,9 @@ impl From<SyncError> for ApiError {
     fn from(error: SyncError) -> Self {
         match error {
             SyncError::Upstream(error) => error.into(),
-            other => Self::unavailable(other.to_string()),
+            SyncError::Refused(_) | SyncError::Unreadable(_) | SyncError::Endless | SyncError::Store(_) => {
+                Self::unavailable(error.to_string())
+            }
         }
     }
 }

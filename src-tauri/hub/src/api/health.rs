@@ -62,6 +62,7 @@ pub struct StorageHealth {
 pub struct TransportHealth {
     /// `http` or `local`.
     pub name: String,
+    /// The URL of `http`, the path of the socket of `local`.
     pub address: String,
     pub listening: bool,
     /// Why it does not listen; empty where it does.

@@ -339,7 +339,7 @@ impl Verb for ReadSpecs {
     const NAME: &'static str = "servers.read_specs";
     type Answer = Vec<ReadSpec>;
 
-    async fn run(self, hub: &Hub) -> Result<Vec<ReadSpec>, ApiError> {
+    async fn run(self, _: &Hub) -> Result<Vec<ReadSpec>, ApiError> {
         let read = registry::read_specs(&self.text).map_err(ApiError::invalid)?;
         Ok(read.into_iter().map(view::read).collect())
     }

@@ -96,7 +96,7 @@ async fn view(hub: &Hub) -> SettingsView {
         cache_ttl_s: u32::try_from(values.cache_ttl.as_secs()).unwrap_or(u32::MAX),
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: hub.data_dir().display().to_string(),
-        url: hub.origin().map(|origin| format!("{origin}/mcp")),
+        url: hub.url(),
         keyring,
         keyring_remedy: match keyring {
             KeyringStatus::Ready => String::new(),

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Calls of one client that may wait at a time.
-pub const MAX_PER_CLIENT: usize = 20;
+pub(super) const MAX_PER_CLIENT: usize = 20;
 
 /// The waiting calls. Cheap to clone.
 #[derive(Clone)]

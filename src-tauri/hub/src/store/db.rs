@@ -36,6 +36,7 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
 }
 
 async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
+    make_private(file).map_err(|e| StoreError { context: "cannot be made", source: sqlx::Error::Io(e) })?;
     let options = SqliteConnectOptions::new()
         .filename(file)
         .create_if_missing(true)
@@ -53,6 +54,15 @@ fn migrator() -> Migrator {
         Migration::new(*version, Cow::Borrowed(*name), MigrationType::Simple, sql.into_sql_str(), false)
     };
     Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
+}
+
+/// For this user only; the files that SQLite makes beside it follow its mode.
+fn make_private(file: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(drop)
 }
 
 /// SQLITE_CORRUPT and SQLITE_NOTADB.

@@ -1,0 +1,17 @@
+//! Commands on calls: what reached the door and what came of it.
+
+use drawbridge_hub::api::calls::{ListCalls, ShowCall};
+use tauri::State;
+
+use super::Answer;
+use crate::door::Door;
+
+#[tauri::command]
+pub(crate) async fn calls_list(door: State<'_, Door>, request: ListCalls) -> Answer<ListCalls> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn calls_show(door: State<'_, Door>, request: ShowCall) -> Answer<ShowCall> {
+    door.run(request).await
+}

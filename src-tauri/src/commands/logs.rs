@@ -1,0 +1,12 @@
+//! The command on logs: what the hub and the servers said.
+
+use drawbridge_hub::api::logs::ListLogs;
+use tauri::State;
+
+use super::Answer;
+use crate::door::Door;
+
+#[tauri::command]
+pub(crate) async fn logs_list(door: State<'_, Door>, request: ListLogs) -> Answer<ListLogs> {
+    door.run(request).await
+}

@@ -1,0 +1,12 @@
+//! The command on screens: a link to the web UI in a browser.
+
+use drawbridge_hub::api::screens::OpenScreen;
+use tauri::State;
+
+use super::Answer;
+use crate::door::Door;
+
+#[tauri::command]
+pub(crate) async fn screens_open(door: State<'_, Door>, request: OpenScreen) -> Answer<OpenScreen> {
+    door.run(request).await
+}

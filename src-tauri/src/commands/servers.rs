@@ -1,0 +1,70 @@
+//! Commands on servers: the registry and what is known of each server.
+
+use drawbridge_hub::api::servers::{
+    AcceptServer, AddServer, EnableServer, ListServers, ReadSpecs, RemoveServer, RestartServer, ShowServer, SyncServer,
+    TryServer, UpdateServer, VerifyServer,
+};
+use tauri::State;
+
+use super::Answer;
+use crate::door::Door;
+
+#[tauri::command]
+pub(crate) async fn servers_list(door: State<'_, Door>, request: ListServers) -> Answer<ListServers> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_show(door: State<'_, Door>, request: ShowServer) -> Answer<ShowServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_add(door: State<'_, Door>, request: AddServer) -> Answer<AddServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_update(door: State<'_, Door>, request: UpdateServer) -> Answer<UpdateServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_remove(door: State<'_, Door>, request: RemoveServer) -> Answer<RemoveServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_enable(door: State<'_, Door>, request: EnableServer) -> Answer<EnableServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_accept(door: State<'_, Door>, request: AcceptServer) -> Answer<AcceptServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_verify(door: State<'_, Door>, request: VerifyServer) -> Answer<VerifyServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_try(door: State<'_, Door>, request: TryServer) -> Answer<TryServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_sync(door: State<'_, Door>, request: SyncServer) -> Answer<SyncServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_restart(door: State<'_, Door>, request: RestartServer) -> Answer<RestartServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_read_specs(door: State<'_, Door>, request: ReadSpecs) -> Answer<ReadSpecs> {
+    door.run(request).await
+}

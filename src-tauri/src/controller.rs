@@ -1,0 +1,147 @@
+//! The one event loop of the shell: what happens in the hub and what a person chooses
+//! becomes what the tray and the windows show. It knows the desktop only as a [`Shell`], so
+//! that the whole of it is tested without one.
+
+use std::ops::ControlFlow;
+
+use drawbridge_hub::model::{approval::ApprovalRequest, event::Event, ids::CallId};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
+
+use crate::{
+    overview::Overview,
+    shell::{Focus, Shell},
+    throttle::Throttle,
+    tray::menu::{Choice, TrayView},
+};
+
+/// What reaches the controller beside the hub's events.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// Chosen in the tray.
+    Chosen(Choice),
+    /// The app was started once more.
+    Raised,
+    MainClosed,
+    /// The answer to [`Shell::look_again`] of that turn.
+    Looked {
+        turn: u64,
+        overview: Overview,
+    },
+    /// The system asks the app to end.
+    Quit,
+}
+
+pub(crate) struct Controller<S> {
+    shell: S,
+    overview: Overview,
+    /// Grows whenever a call begins or ends to wait: an overview of an earlier turn may have missed it.
+    turn: u64,
+    drawn: Option<TrayView>,
+    throttle: Throttle,
+}
+
+impl<S: Shell> Controller<S> {
+    pub(crate) fn new(shell: S) -> Self {
+        let throttle = Throttle::new(Instant::now());
+        Self { shell, overview: Overview::default(), turn: 0, drawn: None, throttle }
+    }
+
+    /// Runs until the app shall end.
+    pub(crate) async fn run(mut self, mut inputs: mpsc::UnboundedReceiver<Input>, mut events: mpsc::Receiver<Event>) {
+        self.shell.look_again(self.turn);
+        self.draw();
+        loop {
+            let owes_at = self.throttle.owes_at();
+            let step = tokio::select! {
+                input = inputs.recv() => match input {
+                    Some(input) => self.on_input(input),
+                    None => ControlFlow::Break(()),
+                },
+                Some(event) = events.recv() => self.on_event(&event),
+                () = sleep_until(owes_at.unwrap_or_else(Instant::now)), if owes_at.is_some() => self.on_debt(),
+            };
+            if step.is_break() {
+                return;
+            }
+            self.draw();
+        }
+    }
+
+    fn on_input(&mut self, input: Input) -> ControlFlow<()> {
+        match input {
+            Input::Chosen(Choice::Open) | Input::Raised => self.shell.show_main(),
+            Input::Chosen(Choice::ShowApprovals) => self.shell.show_popup(Focus::Take),
+            Input::Chosen(Choice::Quit) | Input::Quit => return ControlFlow::Break(()),
+            // Without a tray nothing would be left on the screen to come back to.
+            Input::MainClosed if !self.shell.has_tray() => return ControlFlow::Break(()),
+            Input::MainClosed => {}
+            Input::Looked { turn, overview } => self.on_overview(turn, overview),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn on_event(&mut self, event: &Event) -> ControlFlow<()> {
+        // First, so that the popup shows the call when it comes up.
+        if self.throttle.fits(Instant::now(), event) {
+            self.shell.tell(event);
+        }
+        match event {
+            Event::ApprovalAsked { request } => self.on_asked(request.clone()),
+            Event::ApprovalEnded { id } => self.on_ended(id),
+            // A listener that starts or fails changes the settings' URL.
+            Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => self.shell.look_again(self.turn),
+            Event::CallChanged { .. } | Event::ClientsChanged | Event::PolicyChanged | Event::LogAdded { .. } => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn on_asked(&mut self, request: ApprovalRequest) {
+        self.turn += 1;
+        self.overview.waiting.retain(|waiting| waiting.id != request.id);
+        self.overview.waiting.push(request);
+        self.shell.show_popup(Focus::Leave);
+    }
+
+    fn on_ended(&mut self, id: &CallId) {
+        self.turn += 1;
+        let before = self.overview.waiting.len();
+        self.overview.waiting.retain(|waiting| waiting.id != *id);
+        if before > 0 && self.overview.waiting.is_empty() {
+            self.shell.hide_popup();
+        }
+    }
+
+    fn on_overview(&mut self, turn: u64, mut overview: Overview) {
+        if turn != self.turn {
+            overview.waiting.clone_from(&self.overview.waiting);
+            self.shell.look_again(self.turn);
+        }
+        let before = std::mem::replace(&mut self.overview, overview).waiting;
+        let waiting = &self.overview.waiting;
+        if waiting.iter().any(|request| before.iter().all(|known| known.id != request.id)) {
+            self.shell.show_popup(Focus::Leave);
+        } else if waiting.is_empty() && !before.is_empty() {
+            self.shell.hide_popup();
+        }
+    }
+
+    fn on_debt(&mut self) -> ControlFlow<()> {
+        self.throttle.settle(Instant::now());
+        self.shell.tell(&Event::Lagged);
+        ControlFlow::Continue(())
+    }
+
+    fn draw(&mut self) {
+        let view = TrayView::of(&self.overview);
+        if self.drawn.as_ref() != Some(&view) {
+            self.shell.set_tray(self.drawn.as_ref(), &view);
+            self.drawn = Some(view);
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

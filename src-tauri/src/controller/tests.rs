@@ -1,0 +1,241 @@
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use drawbridge_hub::model::{
+    approval::ApprovalRequest,
+    event::Event,
+    ids::{CallId, ClientName, ServerId, SessionId, Timestamp},
+    server::ServerState,
+    tool::Annotations,
+};
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{Controller, Input};
+use crate::{
+    overview::{Overview, ServerLine},
+    shell::{Focus, Shell},
+    tray::menu::{Choice, TrayState, TrayView},
+};
+
+/// What the controller did to the desktop.
+#[derive(Debug, Clone, PartialEq)]
+enum Seen {
+    Tray(TrayState),
+    Told(Box<Event>),
+    Main,
+    Popup(Focus),
+    PopupHidden,
+    Looked(u64),
+}
+
+#[derive(Clone)]
+struct FakeShell {
+    seen: Arc<Mutex<Vec<Seen>>>,
+    has_tray: bool,
+}
+
+impl FakeShell {
+    fn see(&self, seen: Seen) {
+        self.seen.lock().expect("no panic elsewhere").push(seen);
+    }
+}
+
+impl Shell for FakeShell {
+    fn has_tray(&self) -> bool {
+        self.has_tray
+    }
+    fn set_tray(&self, _: Option<&TrayView>, view: &TrayView) {
+        self.see(Seen::Tray(view.state));
+    }
+    fn tell(&self, event: &Event) {
+        self.see(Seen::Told(Box::new(event.clone())));
+    }
+    fn show_main(&self) {
+        self.see(Seen::Main);
+    }
+    fn show_popup(&self, focus: Focus) {
+        self.see(Seen::Popup(focus));
+    }
+    fn hide_popup(&self) {
+        self.see(Seen::PopupHidden);
+    }
+    fn look_again(&self, turn: u64) {
+        self.see(Seen::Looked(turn));
+    }
+}
+
+/// A controller that runs, with a desktop that only remembers.
+struct App {
+    shell: FakeShell,
+    inputs: mpsc::UnboundedSender<Input>,
+    events: mpsc::Sender<Event>,
+    controller: JoinHandle<()>,
+}
+
+impl App {
+    /// It has drawn an idle tray, and nothing else.
+    async fn start(has_tray: bool) -> Self {
+        let shell = FakeShell { seen: Arc::default(), has_tray };
+        let (inputs, receive_inputs) = mpsc::unbounded_channel();
+        let (events, receive_events) = mpsc::channel(8);
+        let controller = tokio::spawn(Controller::new(shell.clone()).run(receive_inputs, receive_events));
+        let app = Self { shell, inputs, events, controller };
+        assert_eq!(app.seen().await, [Seen::Looked(0), Seen::Tray(TrayState::Idle)]);
+        app
+    }
+
+    /// What happened since it was last asked. Time is paused: it passes when all is done.
+    async fn seen(&self) -> Vec<Seen> {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        std::mem::take(&mut *self.shell.seen.lock().expect("no panic elsewhere"))
+    }
+
+    async fn happens(&self, event: Event) -> Vec<Seen> {
+        self.events.send(event).await.expect("the controller runs");
+        self.seen().await
+    }
+
+    async fn gets(&self, input: Input) -> Vec<Seen> {
+        self.inputs.send(input).expect("the controller runs");
+        self.seen().await
+    }
+
+    async fn has_ended(self) -> bool {
+        tokio::time::timeout(Duration::from_secs(1), self.controller).await.is_ok()
+    }
+}
+
+pub(crate) fn request(id: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        id: CallId::new(id),
+        client: ClientName::new("claude"),
+        server: ServerId::new("files"),
+        server_name: "Files".into(),
+        tool: "read_file".into(),
+        tool_title: None,
+        exposed_name: "files__read_file".into(),
+        description: String::new(),
+        annotations: Annotations::default(),
+        arguments: "{}".into(),
+        session: SessionId::new("s"),
+        identity: "00".into(),
+        definition: "00".into(),
+        digest: "00".into(),
+        asked_at: Timestamp(0),
+        expires_at: Timestamp(50_000),
+        timeout_ms: 50_000,
+        left_ms: 50_000,
+    }
+}
+
+fn asked(id: &str) -> Event {
+    Event::ApprovalAsked { request: request(id) }
+}
+
+fn ended(id: &str) -> Event {
+    Event::ApprovalEnded { id: CallId::new(id) }
+}
+
+fn told(event: Event) -> Seen {
+    Seen::Told(Box::new(event))
+}
+
+fn looked(turn: u64, waiting: &[&str]) -> Input {
+    let waiting = waiting.iter().map(|id| request(id)).collect();
+    Input::Looked { turn, overview: Overview { waiting, ..Overview::default() } }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
+    let app = App::start(true).await;
+    let seen = app.happens(asked("1")).await;
+    assert_eq!(seen, [told(asked("1")), Seen::Popup(Focus::Leave), Seen::Tray(TrayState::Waiting)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_popup_stays_until_no_call_waits() {
+    let app = App::start(true).await;
+    app.happens(asked("1")).await;
+    app.happens(asked("2")).await;
+    assert!(!app.happens(ended("1")).await.contains(&Seen::PopupHidden));
+    let seen = app.happens(ended("2")).await;
+    assert_eq!(seen, [told(ended("2")), Seen::PopupHidden, Seen::Tray(TrayState::Idle)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waited_before_the_app_started_shows_the_popup() {
+    let app = App::start(true).await;
+    let seen = app.gets(looked(0, &["1"])).await;
+    assert_eq!(seen, [Seen::Popup(Focus::Leave), Seen::Tray(TrayState::Waiting)]);
+    assert_eq!(app.gets(looked(0, &["1"])).await, []);
+    assert_eq!(app.gets(looked(0, &[])).await, [Seen::PopupHidden, Seen::Tray(TrayState::Idle)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_overview_that_missed_a_call_does_not_hide_it() {
+    let app = App::start(true).await;
+    app.happens(asked("1")).await;
+    assert_eq!(app.gets(looked(0, &[])).await, [Seen::Looked(1)]);
+    assert_eq!(app.gets(looked(1, &["1"])).await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_changes_makes_the_shell_look_again() {
+    let app = App::start(true).await;
+    let changed = Event::ServerChanged { id: ServerId::new("files") };
+    assert_eq!(app.happens(changed.clone()).await, [told(changed), Seen::Looked(0)]);
+    let servers = vec![ServerLine { name: "Files".into(), state: ServerState::Error }];
+    let overview = Overview { servers, trouble: Some("1 server is in error".into()), ..Overview::default() };
+    assert_eq!(app.gets(Input::Looked { turn: 0, overview }).await, [Seen::Tray(TrayState::Trouble)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn missed_events_make_everyone_look_again() {
+    let app = App::start(true).await;
+    assert_eq!(app.happens(Event::Lagged).await, [told(Event::Lagged), Seen::Looked(0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_events_ends_with_lagged() {
+    let app = App::start(true).await;
+    for _ in 0..500 {
+        app.events.send(Event::PolicyChanged).await.expect("the controller runs");
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let seen = app.seen().await;
+    assert!(seen.len() < 100, "{} events were told", seen.len());
+    assert_eq!(seen.last(), Some(&told(Event::Lagged)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tray_and_a_second_start_open_the_windows() {
+    let app = App::start(true).await;
+    assert_eq!(app.gets(Input::Chosen(Choice::Open)).await, [Seen::Main]);
+    assert_eq!(app.gets(Input::Raised).await, [Seen::Main]);
+    assert_eq!(app.gets(Input::Chosen(Choice::ShowApprovals)).await, [Seen::Popup(Focus::Take)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_the_window_leaves_the_app_in_the_tray() {
+    let app = App::start(true).await;
+    app.gets(Input::MainClosed).await;
+    assert!(!app.has_ended().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_the_window_ends_an_app_without_a_tray() {
+    let app = App::start(false).await;
+    app.gets(Input::MainClosed).await;
+    assert!(app.has_ended().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn quitting_ends_the_app() {
+    for input in [Input::Chosen(Choice::Quit), Input::Quit] {
+        let app = App::start(true).await;
+        app.gets(input).await;
+        assert!(app.has_ended().await);
+    }
+}

@@ -1,0 +1,62 @@
+//! The list of commands, the same as the hub's list of verbs, and the name of the event
+//! that carries what happens in the hub. Which window may use which command is in
+//! `src-tauri/permissions` and `src-tauri/capabilities`.
+
+use tauri::{Wry, ipc::Invoke};
+
+use crate::commands;
+
+/// The Tauri event whose payload is a hub's `Event`.
+pub(crate) const HUB_EVENT: &str = "hub";
+
+macro_rules! commands {
+    ($($noun:ident::$command:ident),+ $(,)?) => {
+        /// The names of all commands: those of the verbs, with `_` for the dot.
+        #[cfg(test)]
+        const COMMANDS: &[&str] = &[$(stringify!($command)),+];
+
+        /// Runs the command that a window asks for.
+        pub(crate) fn handler() -> impl Fn(Invoke<Wry>) -> bool + Send + Sync + 'static {
+            tauri::generate_handler![$(commands::$noun::$command),+]
+        }
+    };
+}
+
+commands! {
+    approvals::approvals_list,
+    approvals::approvals_show,
+    approvals::approvals_decide,
+    calls::calls_list,
+    calls::calls_show,
+    clients::clients_list,
+    clients::clients_add,
+    clients::clients_revoke,
+    health::health_show,
+    logs::logs_list,
+    policy::policy_list,
+    policy::policy_set,
+    policy::policy_remove,
+    policy::policy_set_default,
+    screens::screens_open,
+    secrets::secrets_list,
+    secrets::secrets_set,
+    secrets::secrets_remove,
+    servers::servers_list,
+    servers::servers_show,
+    servers::servers_add,
+    servers::servers_update,
+    servers::servers_remove,
+    servers::servers_enable,
+    servers::servers_accept,
+    servers::servers_verify,
+    servers::servers_try,
+    servers::servers_sync,
+    servers::servers_restart,
+    servers::servers_read_specs,
+    settings::settings_show,
+    settings::settings_change,
+    tools::tools_list,
+}
+
+#[cfg(test)]
+mod tests;

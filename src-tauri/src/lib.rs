@@ -1,0 +1,175 @@
+//! The tray app: a hub and its endpoint behind a tray icon and two windows, or the same
+//! windows on a hub elsewhere. This is the only crate that names tauri.
+//!
+//! [`run`] is the whole life of the app. After the start everything goes through
+//! [`controller`]: the hub's events, the tray's menu, a second start, a signal.
+
+mod args;
+mod backend;
+mod commands;
+mod controller;
+mod display;
+mod door;
+mod ipc;
+mod overview;
+mod shell;
+mod throttle;
+mod tray;
+mod windows;
+
+use std::{process::ExitCode, time::Duration};
+
+use tauri::{App, AppHandle, RunEvent, WindowEvent};
+use tokio::{
+    runtime::Runtime,
+    sync::{mpsc, watch},
+};
+
+pub use args::Args;
+use backend::Backend;
+use controller::{Controller, Input};
+use door::Door;
+use overview::Overview;
+use shell::Desktop;
+
+/// Servers that change at once are looked at once.
+const LOOK_PAUSE: Duration = Duration::from_millis(200);
+
+/// Runs the app until it is quit.
+pub fn run(args: Args) -> ExitCode {
+    match try_run(&args) {
+        Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        Err(error) => {
+            #[expect(clippy::print_stderr, reason = "there is no window and no log yet to say it in")]
+            {
+                eprintln!("drawbridge-desktop: {error:#}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn try_run(args: &Args) -> anyhow::Result<i32> {
+    display::check()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    tauri::async_runtime::set(runtime.handle().clone());
+    let (inputs, received) = mpsc::unbounded_channel();
+    // Ends the process here where the app runs already.
+    let app = build(args, &inputs)?;
+    let backend = runtime.block_on(Backend::open(args))?;
+    runtime.spawn(quit_on_signal(inputs.clone()));
+    let code = live(app, backend, Start { hidden: args.hidden, inputs, received }, &runtime);
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(code)
+}
+
+/// Makes the app, without a window yet.
+fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<App> {
+    let raised = inputs.clone();
+    let mut single = tauri_plugin_single_instance::Builder::new().callback(move |_, _, _| {
+        let _ = raised.send(Input::Raised);
+    });
+    let instance = args.instance();
+    if let Some(instance) = &instance {
+        single = single.dbus_id(format!("app.drawbridge.desktop.{instance}"));
+    }
+    let mut builder =
+        tauri::Builder::default().invoke_handler(ipc::handler()).on_window_event(windows::on_window_event);
+    // Elsewhere than on Linux the plugin knows one app only, whatever it shows; the hub's own lock still holds.
+    if cfg!(target_os = "linux") || instance.is_none() {
+        builder = builder.plugin(single.build());
+    }
+    builder.build(tauri::generate_context!())
+}
+
+/// What the app starts with, taken when the event loop is ready.
+struct Start {
+    hidden: bool,
+    inputs: mpsc::UnboundedSender<Input>,
+    received: mpsc::UnboundedReceiver<Input>,
+}
+
+/// Runs the event loop; the exit code.
+fn live(app: App, backend: Backend, start: Start, runtime: &Runtime) -> i32 {
+    let inputs = start.inputs.clone();
+    let mut start = Some((start, backend));
+    let runtime = runtime.handle().clone();
+    app.run_return(move |app, event| match event {
+        RunEvent::Ready => {
+            if let Some((start, backend)) = start.take() {
+                let _runtime = runtime.enter();
+                on_ready(app, start, backend);
+            }
+        }
+        RunEvent::WindowEvent { label, event: WindowEvent::Destroyed, .. } if label == windows::MAIN => {
+            let _ = inputs.send(Input::MainClosed);
+        }
+        // The app lives on without a window; it ends with the exit code that `on_ready` gives.
+        RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
+        #[cfg(target_os = "macos")]
+        RunEvent::Reopen { .. } => {
+            let _ = inputs.send(Input::Raised);
+        }
+        _ => {}
+    })
+}
+
+/// Shows the app, and starts what keeps it going until it shall end.
+fn on_ready(app: &AppHandle, start: Start, backend: Backend) {
+    use tauri::Manager;
+    let door = backend.door();
+    app.manage(door.clone());
+    tray::create(app, start.inputs.clone());
+    let shown = if start.hidden { Ok(()) } else { windows::show_main(app) };
+    if let Err(error) = shown.and_then(|()| windows::create_popup(app)) {
+        tracing::error!(%error, "a window cannot be made");
+    }
+    let (looks, wanted) = watch::channel(0);
+    tokio::spawn(look(door.clone(), wanted, start.inputs));
+    let controller = Controller::new(Desktop { app: app.clone(), looks });
+    let app = app.clone();
+    tokio::spawn(async move {
+        controller.run(start.received, door.events()).await;
+        for window in app.webview_windows().values() {
+            let _ = window.hide();
+        }
+        backend.close().await;
+        app.exit(0);
+    });
+}
+
+/// Reads an overview whenever the controller wants one.
+async fn look(door: Door, mut wanted: watch::Receiver<u64>, inputs: mpsc::UnboundedSender<Input>) {
+    while wanted.changed().await.is_ok() {
+        let turn = *wanted.borrow_and_update();
+        let overview = Overview::read(&door).await;
+        if inputs.send(Input::Looked { turn, overview }).is_err() {
+            return;
+        }
+        tokio::time::sleep(LOOK_PAUSE).await;
+    }
+}
+
+/// Ctrl-C and SIGTERM end the app as Quit does.
+async fn quit_on_signal(inputs: mpsc::UnboundedSender<Input>) {
+    if let Err(error) = signalled().await {
+        tracing::warn!(%error, "signals cannot be received");
+        return;
+    }
+    let _ = inputs.send(Input::Quit);
+}
+
+#[cfg(unix)]
+async fn signalled() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        done = tokio::signal::ctrl_c() => done,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn signalled() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
+}

@@ -1,0 +1,12 @@
+//! The `drawbridge-desktop` binary.
+
+#![cfg_attr(all(windows, not(debug_assertions)), windows_subsystem = "windows")]
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    drawbridge_hub::guard::run_if_asked();
+    drawbridge_desktop::run(drawbridge_desktop::Args::parse())
+}

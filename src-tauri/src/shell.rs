@@ -1,0 +1,95 @@
+//! The desktop as the controller sees it: a tray, a window, a popup. [`Desktop`] is the real
+//! one, on Tauri. Nothing here waits: what needs the main thread is sent there.
+
+use drawbridge_hub::model::event::Event;
+use tauri::{AppHandle, Emitter, Manager};
+use tokio::sync::watch;
+
+use crate::{
+    ipc::HUB_EVENT,
+    tray::{self, menu::TrayView},
+    windows,
+};
+
+/// Whether the popup takes the keyboard from what the person is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Focus {
+    /// It came by itself: keys that are being typed must not reach it.
+    Leave,
+    /// The person opened it.
+    Take,
+}
+
+/// What the controller needs of a desktop.
+pub(crate) trait Shell: Send + 'static {
+    /// Whether there is a tray to come back from when no window is open.
+    fn has_tray(&self) -> bool;
+    /// Draws the tray, which showed `before`.
+    fn set_tray(&self, before: Option<&TrayView>, view: &TrayView);
+    /// Passes an event on to the windows.
+    fn tell(&self, event: &Event);
+    fn show_main(&self);
+    fn show_popup(&self, focus: Focus);
+    fn hide_popup(&self);
+    /// Asks for an overview, which comes as `Input::Looked` of this turn.
+    fn look_again(&self, turn: u64);
+}
+
+/// The desktop, through Tauri.
+pub(crate) struct Desktop {
+    pub(crate) app: AppHandle,
+    /// The turn of the latest wish for an overview.
+    pub(crate) looks: watch::Sender<u64>,
+}
+
+impl Desktop {
+    fn on_main_thread(&self, work: impl FnOnce(&AppHandle) -> tauri::Result<()> + Send + 'static) {
+        let app = self.app.clone();
+        let sent = self.app.run_on_main_thread(move || report(work(&app)));
+        report(sent);
+    }
+}
+
+/// A window that cannot be shown must not end the hub.
+fn report(result: tauri::Result<()>) {
+    if let Err(error) = result {
+        tracing::warn!(%error, "the desktop did not do as asked");
+    }
+}
+
+impl Shell for Desktop {
+    fn has_tray(&self) -> bool {
+        tray::is_shown(&self.app)
+    }
+
+    fn set_tray(&self, before: Option<&TrayView>, view: &TrayView) {
+        let (before, view) = (before.cloned(), view.clone());
+        self.on_main_thread(move |app| tray::draw(app, before.as_ref(), &view));
+    }
+
+    fn tell(&self, event: &Event) {
+        // The log is long, and only the main window shows it.
+        if matches!(event, Event::LogAdded { .. }) && self.app.get_webview_window(windows::MAIN).is_none() {
+            return;
+        }
+        report(self.app.emit(HUB_EVENT, event));
+    }
+
+    fn show_main(&self) {
+        // A web view is made by the main thread while this one waits: on Windows it must not be the same.
+        let app = self.app.clone();
+        tokio::task::spawn_blocking(move || report(windows::show_main(&app)));
+    }
+
+    fn show_popup(&self, focus: Focus) {
+        self.on_main_thread(move |app| windows::show_popup(app, focus));
+    }
+
+    fn hide_popup(&self) {
+        self.on_main_thread(windows::hide_popup);
+    }
+
+    fn look_again(&self, turn: u64) {
+        self.looks.send_replace(turn);
+    }
+}

@@ -1,0 +1,130 @@
+//! The two windows. The main one is made when it is opened and gone when it is closed, since
+//! a web view takes some 150 MiB; the popup is kept ready, since a call waits for it.
+
+use tauri::{
+    AppHandle, Manager, PhysicalPosition, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder, Window, WindowEvent,
+};
+
+use crate::shell::Focus;
+
+pub(crate) const MAIN: &str = "main";
+pub(crate) const POPUP: &str = "popup";
+
+/// Width and height of the popup, and its distance from the screen's edges, in logical pixels.
+const POPUP_SIZE: (f64, f64) = (460.0, 620.0);
+const MARGIN: f64 = 16.0;
+
+/// Shows the main window, making it where there is none. Not on the main thread, but for the start.
+pub(crate) fn show_main(app: &AppHandle) -> tauri::Result<()> {
+    if let Some(window) = app.get_webview_window(MAIN) {
+        window.unminimize()?;
+        window.show()?;
+        return window.set_focus();
+    }
+    WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App("index.html".into()))
+        .on_navigation(is_ours)
+        .title("Drawbridge")
+        .inner_size(1280.0, 800.0)
+        .min_inner_size(900.0, 600.0)
+        .build()?
+        .set_focus()
+}
+
+/// A window shows the app's own pages only: what a server wrote may hold a link, and a page
+/// from elsewhere in this frame would look like Drawbridge.
+fn is_ours(url: &Url) -> bool {
+    match (url.scheme(), url.host_str()) {
+        ("tauri", Some("localhost")) | ("http" | "https", Some("tauri.localhost")) => true,
+        // `tauri dev` serves the UI there.
+        ("http", Some("localhost")) => tauri::is_dev(),
+        _ => false,
+    }
+}
+
+/// Makes the popup, hidden.
+pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
+    let window = WebviewWindowBuilder::new(app, POPUP, WebviewUrl::App("index.html#/popup".into()))
+        .on_navigation(is_ours)
+        .title("Drawbridge: a call waits for you")
+        .inner_size(POPUP_SIZE.0, POPUP_SIZE.1)
+        .min_inner_size(POPUP_SIZE.0, POPUP_SIZE.1)
+        .always_on_top(true)
+        .visible_on_all_workspaces(true)
+        .skip_taskbar(true)
+        .maximizable(false)
+        .minimizable(false)
+        .focused(false)
+        .visible(false)
+        .build()?;
+    leave_focus_when_shown(&window)
+}
+
+/// Tauri's `focused(false)` holds for the first time the window is shown; this holds for every time.
+#[cfg(target_os = "linux")]
+fn leave_focus_when_shown(window: &WebviewWindow) -> tauri::Result<()> {
+    use gtk::prelude::GtkWindowExt;
+    window.gtk_window()?.set_focus_on_map(false);
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leave_focus_when_shown(_: &WebviewWindow) -> tauri::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
+    let Some(popup) = app.get_webview_window(POPUP) else { return Ok(()) };
+    if !popup.is_visible()? {
+        place(&popup)?;
+        popup.show()?;
+    }
+    match focus {
+        Focus::Leave => Ok(()),
+        Focus::Take => popup.set_focus(),
+    }
+}
+
+/// Near the top right of the screen, where desktops show what just happened. A Wayland
+/// compositor places it itself.
+fn place(popup: &WebviewWindow) -> tauri::Result<()> {
+    let Some(monitor) = popup.primary_monitor()?.or(popup.current_monitor()?) else { return Ok(()) };
+    let (area, scale) = (monitor.work_area(), monitor.scale_factor());
+    let width = popup.outer_size()?.width.max(pixels(POPUP_SIZE.0, scale).unsigned_abs());
+    let right = area.position.x.saturating_add_unsigned(area.size.width);
+    let x = right.saturating_sub_unsigned(width) - pixels(MARGIN, scale);
+    popup.set_position(PhysicalPosition::new(x.max(area.position.x), area.position.y + pixels(MARGIN, scale)))
+}
+
+fn pixels(logical: f64, scale: f64) -> i32 {
+    (logical * scale) as i32
+}
+
+pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
+    app.get_webview_window(POPUP).map_or(Ok(()), |popup| popup.hide())
+}
+
+/// Closing the popup hides it: the calls in it still wait, and the tray shows them.
+pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
+    if let (POPUP, WindowEvent::CloseRequested { api, .. }) = (window.label(), event) {
+        api.prevent_close();
+        if let Err(error) = window.hide() {
+            tracing::warn!(%error, "the popup cannot be hidden");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ours;
+
+    #[test]
+    fn a_window_shows_only_the_apps_own_pages() {
+        let ours = |url: &str| is_ours(&url.parse().expect("a URL"));
+        assert!(ours("tauri://localhost/index.html#/popup"));
+        assert!(ours("http://tauri.localhost/index.html"));
+        assert!(!ours("https://example.com/"));
+        assert!(!ours("http://tauri.localhost.example.com/"));
+        assert!(!ours("file:///etc/passwd"));
+        assert!(!ours("data:text/html,hello"));
+    }
+}
