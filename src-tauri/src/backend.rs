@@ -1,10 +1,14 @@
 //! What stands behind the windows: a hub and its endpoint in this process (standalone), or
-//! nothing but a connection to a hub elsewhere (remote).
+//! nothing but a connection to a hub elsewhere (remote): at `MCP_HUB_URL`, or the headless one that
+//! has this data folder open already, as a stdio bridge may have started it.
 
 use std::{sync::Arc, time::Duration};
 
 use drawbridge_endpoint::{Running, ServeOptions, client::ApiClient};
-use drawbridge_hub::{Hub, HubOptions, api::ApiError};
+use drawbridge_hub::{
+    Hub, HubOptions,
+    api::{ApiError, ErrorCode},
+};
 use tokio::time::timeout;
 
 use crate::{args::Args, door::Door};
@@ -33,7 +37,14 @@ impl Backend {
 
     async fn standalone(args: &Args) -> Result<Self, ApiError> {
         let data_dir = args.data_dir.clone().unwrap_or_else(drawbridge_hub::default_data_dir);
-        let hub = Hub::open(HubOptions { data_dir, admin_token: args.admin_token.clone() }).await?;
+        let hub =
+            match Hub::open(HubOptions { data_dir: data_dir.clone(), admin_token: args.admin_token.clone() }).await {
+                Ok(hub) => hub,
+                Err(taken) if taken.code == ErrorCode::Conflict => {
+                    return ApiClient::local(&data_dir).map(Self::Remote).map_err(|_| taken);
+                }
+                Err(error) => return Err(error),
+            };
         let options = ServeOptions { host: args.host, port: args.port };
         let endpoint = match drawbridge_endpoint::serve(Arc::clone(&hub), options).await {
             Ok(running) => Some(running),

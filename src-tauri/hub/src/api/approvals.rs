@@ -61,9 +61,8 @@ impl Verb for DecideApproval {
     type Answer = Call;
 
     async fn run(self, hub: &Hub) -> Result<Call, ApiError> {
-        let call = hub.queue.get(&self.id);
         let taken = hub.queue.take(&self.id, &self.digest)?;
-        if let Some(rule) = call.and_then(|request| rule_of(&request, &self.verdict)) {
+        if let Some(rule) = rule_of(&taken.request, &self.verdict) {
             // It fails closed: with a rule that cannot be kept the call does not cross either.
             if let Err(error) = hub.rules.put(rule).await {
                 let reason = format!("the rule could not be written: {error}");

@@ -294,3 +294,6 @@ fn refusal(call: &Call, timeout_s: u64) -> Refusal {
 fn millis(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,10 +116,6 @@ impl Queue {
         Some(Ticket { queue: self.clone(), id, deadline, decided: Some(decided) })
     }
 
-    /// How many calls of a client wait.
-    pub fn count_of(&self, client: &ClientName) -> usize {
-        self.lock().values().filter(|waiting| waiting.request.client == *client).count()
-    }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<CallId, Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,0 +1,178 @@
+use std::{path::PathBuf, time::Duration};
+
+use super::*;
+use crate::{
+    catalog::Definition,
+    model::{ids::ServerId, json, spec::Registered},
+    policy::DecideError,
+    settings::Values,
+    store::{Store, table::call::CallFilter},
+};
+
+struct Desk {
+    gate: Gate,
+    queue: Queue,
+    store: Store,
+    settings: Settings,
+    _temp: tempfile::TempDir,
+}
+
+async fn desk() -> Desk {
+    let temp = tempfile::tempdir().expect("a folder");
+    let (store, _) = Store::open(&temp.path().join("test.db")).await.expect("a store");
+    let (events, settings) = (Events::new(), Settings::load(store.clone()).await.expect("settings"));
+    let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await.expect("rules");
+    let queue = Queue::new(events.clone());
+    let gate = Gate::new(rules, queue.clone(), store.journal(), settings.clone(), events);
+    Desk { gate, queue, store, settings, _temp: temp }
+}
+
+impl Desk {
+    /// The recorded calls, once there is one.
+    async fn recorded(&self) -> Call {
+        let filter = CallFilter { limit: 10, ..CallFilter::default() };
+        loop {
+            if let Some(call) = self.store.calls(&filter).await.expect("read").into_iter().next() {
+                return call;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn waiting(&self) -> ApprovalRequest {
+        loop {
+            if let Some(request) = self.queue.list().into_iter().next() {
+                return request;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn set(&self, change: impl FnOnce(&mut Values)) {
+        let mut values = self.settings.get();
+        change(&mut values);
+        self.settings.set(values).await.expect("set");
+    }
+
+    /// Asks for a call on the side.
+    fn ask(&self) -> tokio::task::JoinHandle<Result<Permitted, Refusal>> {
+        let gate = self.gate.clone();
+        tokio::spawn(async move { gate.admit(call("client", "{}")).await })
+    }
+}
+
+fn call(client: &str, arguments: &str) -> ToolCall {
+    let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
+    let tool = CatalogTool {
+        exposed_name: "s__t".into(),
+        server: Arc::new(Registered::new(ServerId::new("s"), spec, PathBuf::new())),
+        definition: Arc::new(Definition::read(r#"{"name":"t"}"#.into()).expect("a definition")),
+    };
+    ToolCall {
+        client: ClientName::new(client),
+        session: SessionId::new("session"),
+        tool: Arc::new(tool),
+        arguments: json::raw(arguments.into()),
+    }
+}
+
+#[tokio::test]
+async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
+    let desk = desk().await;
+    desk.set(|values| values.default_policy = Effect::Allow).await;
+    let permitted = desk.gate.admit(call("c", "{}")).await.expect("permitted");
+    let recorded = desk.recorded().await;
+    assert_eq!((recorded.decision, recorded.outcome), (Decision::Allowed, Outcome::Running));
+    drop(permitted);
+}
+
+#[tokio::test]
+async fn a_call_whose_decision_cannot_be_written_is_denied() {
+    let desk = desk().await;
+    desk.set(|values| values.default_policy = Effect::Allow).await;
+    desk.store.close().await;
+    let refusal = desk.gate.admit(call("c", "{}")).await.err().expect("refused");
+    assert!(refusal.to_string().contains("could not be written"), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_person_approves_and_a_second_decision_is_told_that_it_came_too_late() {
+    let desk = desk().await;
+    let asked = desk.ask();
+    let request = desk.waiting().await;
+    let taken = desk.queue.take(&request.id, &request.digest).expect("taken");
+    assert_eq!(desk.queue.take(&request.id, &request.digest).err(), Some(DecideError::Gone(request.id.clone())));
+    let recorded = taken.decide(Verdict::ApproveOnce).await.expect("decided");
+    assert_eq!((recorded.decision, recorded.decided_by), (Decision::Allowed, DecidedBy::Person));
+    assert!(asked.await.expect("asked").is_ok());
+}
+
+#[tokio::test]
+async fn a_denial_gives_its_reason_to_the_model() {
+    let desk = desk().await;
+    let asked = desk.ask();
+    let request = desk.waiting().await;
+    let taken = desk.queue.take(&request.id, &request.digest).expect("taken");
+    taken.decide(Verdict::Deny { reason: "not today".into() }).await.expect("decided");
+    let refusal = asked.await.expect("asked").err().expect("refused");
+    assert!(refusal.to_string().contains("Denied by the user: not today"), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_decision_on_something_else_than_was_shown_does_not_count() {
+    let desk = desk().await;
+    let _asked = desk.ask();
+    let request = desk.waiting().await;
+    assert_eq!(desk.queue.take(&request.id, "another").err(), Some(DecideError::Changed(request.id)));
+    assert_eq!(desk.queue.list().len(), 1);
+}
+
+#[test]
+fn the_digest_is_bound_to_client_and_exact_arguments() {
+    let base = call("c", r#"{"n":1}"#).digest();
+    assert_eq!(base, call("c", r#"{"n":1}"#).digest());
+    assert_ne!(base, call("d", r#"{"n":1}"#).digest());
+    assert_ne!(base, call("c", r#"{"n":1.0}"#).digest());
+}
+
+#[tokio::test]
+async fn nobody_decides_in_time_and_the_call_is_denied_as_timed_out() {
+    let desk = desk().await;
+    desk.set(|values| values.approval_timeout = Duration::from_millis(20)).await;
+    let refusal = desk.gate.admit(call("c", "{}")).await.err().expect("refused");
+    assert!(refusal.to_string().starts_with("Timed out"), "{refusal}");
+    assert_eq!(desk.recorded().await.decision, Decision::TimedOut);
+    assert!(desk.queue.list().is_empty());
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_takes_its_request_along_and_it_is_recorded_as_abandoned() {
+    let desk = desk().await;
+    let asked = desk.ask();
+    let request = desk.waiting().await;
+    asked.abort();
+    assert_eq!(desk.recorded().await.decision, Decision::Abandoned);
+    assert!(matches!(desk.queue.take(&request.id, &request.digest), Err(DecideError::Gone(_))));
+}
+
+#[tokio::test]
+async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
+    let desk = desk().await;
+    let waiting: Vec<_> = (0..MAX_PER_CLIENT).map(|_| desk.ask()).collect();
+    while desk.queue.list().len() < MAX_PER_CLIENT {
+        tokio::task::yield_now().await;
+    }
+    let refusal = desk.gate.admit(call("client", "{}")).await.err().expect("refused");
+    assert!(refusal.to_string().contains("wait already"), "{refusal}");
+    waiting.into_iter().for_each(|asked| asked.abort());
+}
+
+#[tokio::test]
+async fn a_running_call_that_is_dropped_is_recorded_as_cancelled() {
+    let desk = desk().await;
+    desk.set(|values| values.default_policy = Effect::Allow).await;
+    drop(desk.gate.admit(call("c", "{}")).await.expect("permitted"));
+    while desk.recorded().await.outcome != Outcome::Cancelled {
+        tokio::task::yield_now().await;
+    }
+}
