@@ -25,8 +25,8 @@ pub struct Args {
     /// Starts in the tray, without a window
     #[arg(long)]
     pub hidden: bool,
-    /// Leaves the clients' configuration files as they are
-    #[arg(long)]
+    /// Leaves the clients' configuration files as they are: there is none yet that it would write
+    #[arg(long, hide = true)]
     pub skip_config_gen: bool,
     /// The hub to show in place of one of its own
     #[arg(long = "hub-url", value_name = "URL", env = "MCP_HUB_URL", hide = true)]

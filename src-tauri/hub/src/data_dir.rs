@@ -6,7 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::api::ApiError;
+/// Why a data folder cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    #[error("Drawbridge runs already on {folder} (process {pid})")]
+    Taken { folder: String, pid: String },
+    #[error("the data folder {folder} cannot be used: {source}")]
+    Io { folder: String, source: std::io::Error },
+}
 
 /// The platform's data folder for Drawbridge.
 pub fn default_data_dir() -> PathBuf {
@@ -24,16 +31,12 @@ impl DataDir {
     /// Makes the folder where there is none, for this user only, and locks it.
     ///
     /// # Errors
-    /// `conflict` with the pid of the hub that has it open, `unavailable` where it cannot be used.
-    pub fn open(path: PathBuf) -> Result<Self, ApiError> {
-        let failed = |e: std::io::Error| {
-            ApiError::unavailable(format!("the data folder {} cannot be used: {e}", path.display()))
-        };
+    /// Where another hub has it open, or it cannot be used.
+    pub fn open(path: PathBuf) -> Result<Self, DataDirError> {
+        let failed = |source| DataDirError::Io { folder: path.display().to_string(), source };
         fs::create_dir_all(path.join("logs")).map_err(failed)?;
         let path = path.canonicalize().map_err(failed)?;
-        let failed = |e: std::io::Error| {
-            ApiError::unavailable(format!("the data folder {} cannot be used: {e}", path.display()))
-        };
+        let failed = |source| DataDirError::Io { folder: path.display().to_string(), source };
         private(&path).and_then(|()| private(&path.join("logs"))).map_err(failed)?;
         let mut lock = open_lock(&path.join("lock")).map_err(failed)?;
         match lock.try_lock() {
@@ -65,10 +68,10 @@ impl DataDir {
     }
 }
 
-fn taken(path: &Path, lock: &mut fs::File) -> ApiError {
+fn taken(path: &Path, lock: &mut fs::File) -> DataDirError {
     let mut pid = String::new();
     let _ = lock.read_to_string(&mut pid);
-    ApiError::conflict(format!("Drawbridge runs already on {} (process {pid})", path.display()))
+    DataDirError::Taken { folder: path.display().to_string(), pid }
 }
 
 fn open_lock(file: &Path) -> std::io::Result<fs::File> {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    access::AccessError, catalog::SyncError, policy::DecideError, registry::RegistryError, secrets::SecretError,
-    store::StoreError, upstream::UpstreamError,
+    access::AccessError, catalog::SyncError, data_dir::DataDirError, policy::DecideError, registry::RegistryError,
+    secrets::SecretError, store::StoreError, upstream::UpstreamError,
 };
 
 /// What kind of failure it is. A face may branch on this, never on the message.
@@ -60,6 +60,16 @@ impl ApiError {
 
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Internal, message)
+    }
+}
+
+impl From<DataDirError> for ApiError {
+    fn from(error: DataDirError) -> Self {
+        let code = match error {
+            DataDirError::Taken { .. } => ErrorCode::Conflict,
+            DataDirError::Io { .. } => ErrorCode::Unavailable,
+        };
+        Self::new(code, error.to_string())
     }
 }
 

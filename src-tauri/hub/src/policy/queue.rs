@@ -14,7 +14,7 @@ use crate::{
         approval::{ApprovalRequest, Verdict},
         call::Call,
         event::Event,
-        ids::{CallId, ClientName},
+        ids::CallId,
     },
 };
 
@@ -115,7 +115,6 @@ impl Queue {
         self.events.tell(Event::ApprovalAsked { request });
         Some(Ticket { queue: self.clone(), id, deadline, decided: Some(decided) })
     }
-
 
     fn lock(&self) -> MutexGuard<'_, HashMap<CallId, Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)

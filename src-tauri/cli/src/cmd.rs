@@ -1,0 +1,39 @@
+//! The commands, one file a noun. A command turns its arguments into a verb, and the verb's
+//! answer into lines.
+
+pub(crate) mod approvals;
+pub(crate) mod calls;
+pub(crate) mod clients;
+mod desktop;
+pub(crate) mod logs;
+pub(crate) mod open;
+pub(crate) mod policy;
+pub(crate) mod secrets;
+pub(crate) mod serve;
+pub(crate) mod servers;
+pub(crate) mod stdio;
+pub(crate) mod tools;
+
+use crate::{
+    args::{Args, Command},
+    connection::Context,
+    exit::Failure,
+};
+
+pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+    let context = Context::new(args.common);
+    match args.command {
+        None => desktop::run(&context).await,
+        Some(Command::Serve(serve)) => serve.run(&context).await,
+        Some(Command::Stdio(stdio)) => stdio.run(&context).await,
+        Some(Command::Servers(servers)) => servers.run(&context).await,
+        Some(Command::Clients(clients)) => clients.run(&context).await,
+        Some(Command::Policy(policy)) => policy.run(&context).await,
+        Some(Command::Approvals(approvals)) => approvals.run(&context).await,
+        Some(Command::Calls(calls)) => calls.run(&context).await,
+        Some(Command::Logs(logs)) => logs.run(&context).await,
+        Some(Command::Tools(tools)) => tools.run(&context).await,
+        Some(Command::Secrets(secrets)) => secrets.run(&context).await,
+        Some(Command::Open(open)) => open.run(&context).await,
+    }
+}

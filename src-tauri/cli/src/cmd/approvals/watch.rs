@@ -1,0 +1,51 @@
+//! `drawbridge approvals watch`: requests as they come.
+
+use std::collections::HashSet;
+
+use drawbridge_endpoint::ApiClient;
+use drawbridge_hub::{
+    api::approvals::ListApprovals,
+    model::{approval::ApprovalRequest, event::Event, ids::CallId},
+};
+use futures_util::StreamExt;
+
+use super::one;
+use crate::{connection::Context, exit::Failure, output};
+
+pub(super) async fn run(context: &Context, hub: &ApiClient) -> Result<(), Failure> {
+    // Events first, so that none falls between them and the list.
+    let mut events = hub.events().await?;
+    let mut watch = Watch { json: context.json, seen: HashSet::new() };
+    watch.print_all(hub).await?;
+    while let Some(event) = events.next().await {
+        if let Event::ApprovalAsked { request } = event {
+            watch.print(&request)?;
+        } else if let Event::ApprovalEnded { id } = event {
+            watch.seen.remove(&id);
+        } else if event == Event::Lagged {
+            watch.print_all(hub).await?;
+        }
+    }
+    Err(Failure::new("the hub ended"))
+}
+
+struct Watch {
+    json: bool,
+    seen: HashSet<CallId>,
+}
+
+impl Watch {
+    async fn print_all(&mut self, hub: &ApiClient) -> Result<(), Failure> {
+        for request in hub.call(ListApprovals {}).await? {
+            self.print(&request)?;
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, request: &ApprovalRequest) -> Result<(), Failure> {
+        if !self.seen.insert(request.id.clone()) {
+            return Ok(());
+        }
+        output::answer(self.json, request, |request| format!("{}\n", one(request)))
+    }
+}

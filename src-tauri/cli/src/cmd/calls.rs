@@ -1,0 +1,88 @@
+//! `drawbridge calls`: every call, its decision and its outcome.
+
+use clap::Subcommand;
+use drawbridge_hub::{
+    api::calls::{ListCalls, ShowCall},
+    model::{
+        call::Call,
+        ids::{CallId, ClientName, ServerId},
+    },
+};
+
+use crate::{
+    connection::Context,
+    exit::Failure,
+    text::{Table, moment, shown, word},
+};
+
+#[derive(Subcommand)]
+pub(crate) enum Calls {
+    /// Calls, newest first.
+    List {
+        #[arg(long, value_name = "NAME")]
+        client: Option<String>,
+        #[arg(long, value_name = "ID")]
+        server: Option<String>,
+        /// Only those that a person or the clock decided.
+        #[arg(long)]
+        asked: bool,
+        /// At most so many.
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
+    },
+    /// One call.
+    Show { id: String },
+}
+
+impl Calls {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::List { client, server, asked, limit } => {
+                let (client, server) = (client.map(ClientName::new), server.map(ServerId::new));
+                context.show(ListCalls { client, server, asked, limit }, |calls| list(calls)).await
+            }
+            Self::Show { id } => context.show(ShowCall { id: CallId::new(id) }, one).await,
+        }
+    }
+}
+
+fn list(calls: &[Call]) -> String {
+    let mut table = Table::new(["ID", "AT", "CLIENT", "SERVER", "TOOL", "DECISION", "BY", "OUTCOME", "MS"]);
+    for call in calls {
+        let took = took(call);
+        table.row([
+            call.id.as_str(),
+            &moment(call.at),
+            call.client.as_str(),
+            call.server.as_str(),
+            &call.tool,
+            &word(call.decision),
+            &word(call.decided_by),
+            &word(call.outcome),
+            &took,
+        ]);
+    }
+    table.lines_or("no calls")
+}
+
+fn one(call: &Call) -> String {
+    let lines = [
+        ("id", call.id.to_string()),
+        ("at", moment(call.at)),
+        ("client", call.client.to_string()),
+        ("server", call.server.to_string()),
+        ("tool", call.tool.clone()),
+        ("at the door", call.exposed_name.clone()),
+        ("decision", format!("{} by {}, after {} ms", word(call.decision), word(call.decided_by), call.waited_ms)),
+        ("reason", call.reason.clone()),
+        ("outcome", word(call.outcome)),
+        ("error", call.error.clone()),
+        ("took", format!("{} ms", took(call))),
+    ];
+    let said = lines.iter().filter(|(_, value)| !value.is_empty());
+    said.map(|(key, value)| format!("{key:12} {}", shown(value))).collect::<Vec<_>>().join("\n")
+}
+
+fn took(call: &Call) -> String {
+    call.duration_ms.map_or_else(|| "-".to_owned(), |ms| ms.to_string())
+}

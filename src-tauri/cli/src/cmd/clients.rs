@@ -1,0 +1,76 @@
+//! `drawbridge clients`: the AI clients that may knock.
+
+use std::io;
+
+use clap::Subcommand;
+use drawbridge_hub::{
+    api::clients::{AddClient, ClientAdded, ClientView, ListClients, RevokeClient},
+    model::ids::ClientName,
+};
+
+use crate::{
+    connection::Context,
+    exit::Failure,
+    text::{Table, moment_or_dash, shown},
+};
+
+#[derive(Subcommand)]
+pub(crate) enum Clients {
+    /// Add a client, and show its token, once.
+    Add {
+        name: String,
+        /// Read the token from stdin: at least 32 characters.
+        #[arg(long)]
+        token_stdin: bool,
+    },
+    /// All clients.
+    List,
+    /// End a client's token and its sessions at once.
+    Revoke { name: String },
+}
+
+impl Clients {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Add { name, token_stdin } => {
+                let token = token_stdin.then(read_token).transpose()?;
+                context.show(AddClient { name: ClientName::new(name), token }, added).await
+            }
+            Self::List => context.show(ListClients {}, |clients| list(clients)).await,
+            Self::Revoke { name } => {
+                let lines = format!("revoked {}", shown(&name));
+                context.show(RevokeClient { name: ClientName::new(name) }, |_| lines).await
+            }
+        }
+    }
+}
+
+fn read_token() -> Result<String, Failure> {
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    Ok(line.trim().to_owned())
+}
+
+fn added(client: &ClientAdded) -> String {
+    format!(
+        "added {}\ntoken  {}\nurl    {}\n\nthe token is shown this once. For the client's settings:\n{:#}",
+        shown(client.name.as_str()),
+        client.token,
+        client.url,
+        client.config
+    )
+}
+
+fn list(clients: &[ClientView]) -> String {
+    let mut table = Table::new(["NAME", "TOKEN", "SESSIONS", "LAST SEEN", "SOFTWARE"]);
+    for client in clients {
+        let token = match (client.revoked_at, client.has_token) {
+            (Some(_), _) => "revoked",
+            (None, true) => "yes",
+            (None, false) => "local",
+        };
+        let (sessions, seen) = (client.sessions.to_string(), moment_or_dash(client.last_seen_at));
+        table.row([client.name.as_str(), token, &sessions, &seen, client.software.as_deref().unwrap_or("-")]);
+    }
+    table.lines_or("no clients: add one with `drawbridge clients add NAME`")
+}

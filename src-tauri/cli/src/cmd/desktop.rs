@@ -1,0 +1,48 @@
+//! `drawbridge` without a command: the desktop app where there is a display, else the hub alone.
+
+use std::{env, path::PathBuf, process::Command};
+
+use super::serve::Serve;
+use crate::{
+    connection::Context,
+    exit::{Failure, say},
+};
+
+pub(super) async fn run(context: &Context) -> Result<(), Failure> {
+    if !has_display() {
+        say("there is no display here, so the hub runs without a window, as with `drawbridge serve`");
+        return Serve::default().run(context).await;
+    }
+    let Some(desktop) = find() else {
+        say("drawbridge-desktop is not installed beside this program, so the hub runs without a window");
+        return Serve::default().run(context).await;
+    };
+    let mut command = Command::new(&desktop);
+    command.env("DRAWBRIDGE_DATA_DIR", &context.data_dir);
+    let error = become_it(command);
+    Err(Failure::new(format!("cannot start {}: {error}", desktop.display())))
+}
+
+/// Whether a window can be shown.
+pub(super) fn has_display() -> bool {
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(any(windows, target_os = "macos")) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+}
+
+fn find() -> Option<PathBuf> {
+    let beside = env::current_exe().ok()?.with_file_name(format!("drawbridge-desktop{}", env::consts::EXE_SUFFIX));
+    beside.is_file().then_some(beside)
+}
+
+#[cfg(unix)]
+fn become_it(mut command: Command) -> std::io::Error {
+    std::os::unix::process::CommandExt::exec(&mut command)
+}
+
+#[cfg(not(unix))]
+fn become_it(mut command: Command) -> std::io::Error {
+    match command.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(e) => e,
+    }
+}

@@ -1,0 +1,118 @@
+//! `drawbridge logs`: what hub and servers said.
+
+use clap::ValueEnum;
+use drawbridge_hub::{
+    api::logs::ListLogs,
+    model::{
+        event::Event,
+        ids::ServerId,
+        log::{Level, LogLine},
+    },
+};
+use futures_util::StreamExt;
+
+use crate::{
+    connection::Context,
+    exit::Failure,
+    output,
+    text::{moment, shown, word},
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Logs {
+    /// Go on with new lines as they come; with --json, a document a line.
+    #[arg(long)]
+    follow: bool,
+    /// Only what this server said.
+    #[arg(long, value_name = "ID")]
+    server: Option<String>,
+    /// This level and above.
+    #[arg(long, value_enum)]
+    level: Option<LevelArg>,
+    /// Only lines with this text.
+    #[arg(long)]
+    text: Option<String>,
+    /// At most so many lines.
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LevelArg {
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+impl From<LevelArg> for Level {
+    fn from(level: LevelArg) -> Self {
+        match level {
+            LevelArg::Trace => Self::Trace,
+            LevelArg::Debug => Self::Debug,
+            LevelArg::Info => Self::Info,
+            LevelArg::Warn => Self::Warn,
+            LevelArg::Error => Self::Error,
+        }
+    }
+}
+
+impl Logs {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let wanted = ListLogs {
+            server: self.server.map(ServerId::new),
+            level: self.level.map(Level::from),
+            text: self.text,
+            limit: self.limit,
+        };
+        if self.follow {
+            return follow(context, wanted).await;
+        }
+        context.show(wanted, |lines| lines.iter().map(one).collect::<Vec<_>>().join("\n")).await
+    }
+}
+
+async fn follow(context: &Context, wanted: ListLogs) -> Result<(), Failure> {
+    let hub = context.running()?;
+    // Events first, so that none falls between them and the list.
+    let mut events = hub.events().await?;
+    let mut last = None;
+    let mut print = |line: &LogLine| {
+        if last.is_some_and(|last| line.seq <= last) {
+            return Ok(());
+        }
+        last = Some(line.seq);
+        output::answer(context.json, line, one)
+    };
+    hub.call(wanted.clone()).await?.iter().try_for_each(&mut print)?;
+    while let Some(event) = events.next().await {
+        if let Event::LogAdded { line } = &event {
+            if matches(&wanted, line) {
+                print(line)?;
+            }
+        } else if event == Event::Lagged {
+            hub.call(wanted.clone()).await?.iter().try_for_each(&mut print)?;
+        }
+    }
+    Err(Failure::new("the hub ended"))
+}
+
+fn matches(wanted: &ListLogs, line: &LogLine) -> bool {
+    let has = |text: &String| line.text.to_lowercase().contains(&text.to_lowercase());
+    wanted.server.as_ref().is_none_or(|server| line.server.as_ref() == Some(server))
+        && wanted.level.is_none_or(|level| line.level >= level)
+        && wanted.text.as_ref().is_none_or(has)
+}
+
+fn one(line: &LogLine) -> String {
+    let who = line.server.as_ref().map_or("hub", ServerId::as_str);
+    format!(
+        "{} {:5} {} {}: {}",
+        moment(line.at),
+        word(line.level).to_uppercase(),
+        shown(who),
+        shown(&line.area),
+        shown(&line.text)
+    )
+}

@@ -1,0 +1,68 @@
+//! `drawbridge secrets`: the keyring's values, which go in and never come out.
+
+use std::io::{self, IsTerminal, Read};
+
+use clap::Subcommand;
+use drawbridge_hub::{
+    api::secrets::{ListSecrets, RemoveSecret, SecretView, SetSecret},
+    model::ids::ServerId,
+};
+
+use crate::{
+    connection::Context,
+    exit::Failure,
+    text::{Table, shown},
+};
+
+#[derive(Subcommand)]
+pub(crate) enum Secrets {
+    /// The names that servers refer to.
+    List,
+    /// Put a value into the keyring: from stdin, or asked for without being shown.
+    Set { name: String },
+    /// Remove a value from the keyring.
+    Remove { name: String },
+}
+
+impl Secrets {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::List => context.show(ListSecrets {}, |secrets| list(secrets)).await,
+            Self::Set { name } => {
+                let value = read_value(&name)?;
+                let lines = format!("set {}", shown(&name));
+                context.show(SetSecret { name, value }, |_| lines).await
+            }
+            Self::Remove { name } => {
+                let lines = format!("removed {}", shown(&name));
+                context.show(RemoveSecret { name }, |_| lines).await
+            }
+        }
+    }
+}
+
+fn read_value(name: &str) -> Result<String, Failure> {
+    let value = if io::stdin().is_terminal() {
+        rpassword::prompt_password(format!("value of {}: ", shown(name)))?
+    } else {
+        let mut value = String::new();
+        io::stdin().read_to_string(&mut value)?;
+        let line = value.strip_suffix('\n').unwrap_or(&value);
+        line.strip_suffix('\r').unwrap_or(line).to_owned()
+    };
+    if value.is_empty() { Err(Failure::new("the value is empty")) } else { Ok(value) }
+}
+
+fn list(secrets: &[SecretView]) -> String {
+    let mut table = Table::new(["NAME", "IN KEYRING", "SERVERS"]);
+    for secret in secrets {
+        let present = match secret.present {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "unknown",
+        };
+        let servers = secret.servers.iter().map(ServerId::as_str).collect::<Vec<_>>().join(", ");
+        table.row([&secret.name, present, &servers]);
+    }
+    table.lines_or("no server refers to a secret")
+}

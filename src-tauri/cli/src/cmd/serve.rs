@@ -1,0 +1,97 @@
+//! `drawbridge serve`: the hub without a window.
+
+use std::{
+    env,
+    net::{IpAddr, Ipv4Addr},
+};
+
+use drawbridge_endpoint::{Running, ServeOptions};
+use drawbridge_hub::{
+    Hub, HubOptions,
+    api::{Verb, screens::OpenScreen},
+};
+use serde_json::json;
+
+use crate::{
+    connection::{Context, open_hub},
+    exit::{Failure, say},
+    output,
+};
+
+const DEFAULT_PORT: u16 = 8765;
+
+#[derive(clap::Args)]
+pub(crate) struct Serve {
+    /// The address to listen at.
+    #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into())]
+    host: IpAddr,
+    /// The port to listen at; 0 for one that is free.
+    #[arg(long, default_value_t = DEFAULT_PORT)]
+    port: u16,
+    /// Leave the configuration files of clients alone: there is none yet that it would write.
+    #[arg(long, hide = true)]
+    skip_config_gen: bool,
+}
+
+impl Default for Serve {
+    fn default() -> Self {
+        Self { host: Ipv4Addr::LOCALHOST.into(), port: DEFAULT_PORT, skip_config_gen: false }
+    }
+}
+
+impl Serve {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let stop = stop_signal()?;
+        let admin_token = env::var("DRAWBRIDGE_ADMIN_TOKEN").ok().filter(|token| !token.is_empty());
+        let hub = open_hub(HubOptions { data_dir: context.data_dir.clone(), admin_token }).await?;
+        let options = ServeOptions { host: self.host, port: self.port };
+        let served = match drawbridge_endpoint::serve(hub.clone(), options).await {
+            Ok(running) => {
+                let announced = announce(context, &hub, &running).await;
+                if announced.is_ok() {
+                    stop.await;
+                }
+                running.stop().await;
+                announced
+            }
+            Err(e) => Err(e.into()),
+        };
+        hub.close().await;
+        served
+    }
+}
+
+async fn announce(context: &Context, hub: &Hub, running: &Running) -> Result<(), Failure> {
+    for failure in running.failures() {
+        say(&format!("{} does not listen at {}: {}", failure.name, failure.address, failure.error));
+    }
+    let Some(url) = running.url() else { return Ok(()) };
+    let ready = json!({ "url": url });
+    output::answer(context.json, &ready, |_| format!("listening on {url}"))?;
+    if let Ok(link) = (OpenScreen {}).run(hub).await {
+        say(&format!("the screens, for one use within a minute: {}", link.url));
+    }
+    Ok(())
+}
+
+/// Ends with the first SIGTERM or Ctrl-C from now on.
+#[cfg(unix)]
+fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Ends with the first Ctrl-C.
+#[cfg(not(unix))]
+fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}

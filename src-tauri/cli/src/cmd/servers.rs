@@ -1,0 +1,73 @@
+//! `drawbridge servers`: the registry, and how each server stands.
+
+mod add;
+mod view;
+
+use clap::Subcommand;
+use drawbridge_hub::{
+    api::servers::{
+        AcceptServer, EnableServer, ListServers, RemoveServer, RestartServer, ServerView, ShowServer, SyncServer,
+        VerifyServer,
+    },
+    model::ids::ServerId,
+};
+
+use crate::{connection::Context, exit::Failure, text::shown};
+
+#[derive(Subcommand)]
+pub(crate) enum Servers {
+    /// All servers.
+    List,
+    /// One server with its tools.
+    Show { id: String },
+    /// Add a server: a command to start, or a URL.
+    Add(Box<add::Add>),
+    /// Remove a server, its secrets and its policies.
+    Remove { id: String },
+    /// Turn a server on.
+    Enable { id: String },
+    /// Turn a server off.
+    Disable { id: String },
+    /// Accept what a new or changed server would start.
+    Accept { id: String },
+    /// Connect a server apart from its session, and list its tools.
+    Verify { id: String },
+    /// Read a server's capabilities anew.
+    Sync { id: String },
+    /// End a server's session, and start a new one.
+    Restart { id: String },
+}
+
+impl Servers {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::List => context.show(ListServers {}, view::list).await,
+            Self::Show { id } => context.show(ShowServer { id: ServerId::new(id) }, view::one).await,
+            Self::Add(add) => context.show((*add).into_verb(), |server| done("added", server)).await,
+            Self::Remove { id } => {
+                let lines = format!("removed {}", shown(&id));
+                context.show(RemoveServer { id: ServerId::new(id) }, |_| lines).await
+            }
+            Self::Enable { id } => context.show(enable(id, true), |server| done("enabled", server)).await,
+            Self::Disable { id } => context.show(enable(id, false), |server| done("disabled", server)).await,
+            Self::Accept { id } => {
+                context.show(AcceptServer { id: ServerId::new(id) }, |server| done("accepted", server)).await
+            }
+            Self::Verify { id } => context.show(VerifyServer { id: ServerId::new(id) }, view::verified).await,
+            Self::Sync { id } => {
+                context.show(SyncServer { id: ServerId::new(id) }, |server| done("synced", server)).await
+            }
+            Self::Restart { id } => {
+                context.show(RestartServer { id: ServerId::new(id) }, |server| done("restarted", server)).await
+            }
+        }
+    }
+}
+
+fn enable(id: String, enabled: bool) -> EnableServer {
+    EnableServer { id: ServerId::new(id), enabled }
+}
+
+fn done(what: &str, server: &ServerView) -> String {
+    format!("{what} {}: {}", shown(server.id.as_str()), view::state(server))
+}

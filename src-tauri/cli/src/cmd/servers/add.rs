@@ -1,0 +1,82 @@
+//! `drawbridge servers add`: a spec from the command line.
+
+use std::collections::BTreeMap;
+
+use clap::ValueEnum;
+use drawbridge_hub::{
+    api::servers::{AddServer, SecretValues},
+    model::spec::{ServerSpec, Timeouts, TransportKind},
+};
+
+#[cfg(test)]
+mod tests;
+
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("where").required(true).args(["command", "url"]))]
+#[command(override_usage = "drawbridge servers add NAME [OPTIONS] -- COMMAND [ARGS]...
+       drawbridge servers add NAME [OPTIONS] --url URL")]
+pub(crate) struct Add {
+    /// The server's name, from which its id is made.
+    name: String,
+    /// An environment variable of the command.
+    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "url")]
+    env: Vec<(String, String)>,
+    /// The same, with its value in the keyring.
+    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "url")]
+    secret: Vec<(String, String)>,
+    /// The folder in which the command is started.
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    cwd: Option<String>,
+    /// The URL of a remote server.
+    #[arg(long)]
+    url: Option<String>,
+    /// How to speak to a remote server.
+    #[arg(long, value_enum, conflicts_with = "command")]
+    transport: Option<Transport>,
+    /// A header for each request to a remote server.
+    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "command")]
+    header: Vec<(String, String)>,
+    /// The same, with its value in the keyring.
+    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "command")]
+    secret_header: Vec<(String, String)>,
+    /// Leave it waiting to be accepted.
+    #[arg(long)]
+    pending: bool,
+    /// The command that starts a local server, and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Transport {
+    Http,
+}
+
+impl Add {
+    pub(super) fn into_verb(self) -> AddServer {
+        let mut words = self.command.into_iter();
+        let spec = ServerSpec {
+            name: self.name,
+            command: words.next(),
+            args: words.collect(),
+            env: self.env.into_iter().collect(),
+            cwd: self.cwd,
+            url: self.url,
+            headers: self.header.into_iter().collect(),
+            transport: self.transport.map(|Transport::Http| TransportKind::Http),
+            enabled: true,
+            timeouts: Timeouts::default(),
+            other: BTreeMap::new(),
+        };
+        let secrets =
+            SecretValues { env: self.secret.into_iter().collect(), headers: self.secret_header.into_iter().collect() };
+        AddServer { spec, secrets, pending: self.pending }
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("this must be NAME=VALUE"),
+    }
+}

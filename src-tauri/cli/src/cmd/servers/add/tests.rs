@@ -1,0 +1,55 @@
+//! Command lines, and the verbs that they become.
+
+use clap::Parser;
+use drawbridge_hub::{api::servers::AddServer, model::spec::TransportKind};
+
+use crate::{
+    args::{Args, Command},
+    cmd::servers::Servers,
+};
+
+fn parse(line: &str) -> Result<AddServer, clap::error::ErrorKind> {
+    let words = ["drawbridge", "servers", "add"].into_iter().chain(line.split(' '));
+    let args = Args::try_parse_from(words).map_err(|e| e.kind())?;
+    match args.command {
+        Some(Command::Servers(Servers::Add(add))) => Ok(add.into_verb()),
+        _ => panic!("another command"),
+    }
+}
+
+#[test]
+fn what_follows_two_dashes_is_the_command_as_it_is() {
+    let add = parse("files --env A=b=c --secret KEY=x --cwd /tmp --pending -- npx -y --json server").expect("parsed");
+    assert_eq!(add.spec.name, "files");
+    assert_eq!(add.spec.command.as_deref(), Some("npx"));
+    assert_eq!(add.spec.args, ["-y", "--json", "server"]);
+    assert_eq!(add.spec.env["A"], "b=c");
+    assert_eq!(add.secrets.env["KEY"], "x");
+    assert!(add.pending && add.spec.enabled);
+}
+
+#[test]
+fn a_url_comes_with_headers() {
+    let add = parse("api --url https://x.example/mcp --transport http --header A=1 --secret-header Authorization=B");
+    let add = add.expect("parsed");
+    assert_eq!(add.spec.url.as_deref(), Some("https://x.example/mcp"));
+    assert_eq!(add.spec.transport, Some(TransportKind::Http));
+    assert_eq!((add.spec.headers["A"].as_str(), add.secrets.headers["Authorization"].as_str()), ("1", "B"));
+    assert!(add.spec.command.is_none() && !add.pending);
+}
+
+#[test]
+fn wrong_usage_is_refused() {
+    for line in [
+        "x",
+        "x --url http://a -- npx",
+        "x --header A=1 -- npx",
+        "x --env A=1 --url http://a",
+        "x --env A -- npx",
+        "x --env =1 -- npx",
+        "x --url http://a --transport sse",
+        "x npx",
+    ] {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}

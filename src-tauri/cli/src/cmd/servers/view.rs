@@ -1,0 +1,110 @@
+//! Servers for a person's eyes.
+
+use std::fmt::Write;
+
+use drawbridge_hub::{
+    api::{
+        servers::{ServerView, ServersView, VerifiedView},
+        tools::ToolView,
+    },
+    model::spec::ServerSpec,
+};
+
+use crate::text::{Table, moment_or_dash, shown, shown_lines, word};
+
+pub(super) fn list(view: &ServersView) -> String {
+    let mut table = Table::new(["ID", "STATE", "TOOLS", "STARTS", "REASON"]);
+    for server in &view.servers {
+        let (tools, starts) = (server.tools.len().to_string(), server.starts.to_string());
+        table.row([server.id.as_str(), &word(server.state), &tools, &starts, &server.reason]);
+    }
+    let mut lines = table.lines_or("no servers: add one with `drawbridge servers add`");
+    for broken in &view.broken {
+        let place = format!("{}:{}:{}", broken.file, broken.line, broken.column);
+        let _ = write!(lines, "\nbroken spec {}: {}", shown(&place), shown(&broken.message));
+    }
+    lines
+}
+
+/// State, reason and remedy in one line.
+pub(super) fn state(server: &ServerView) -> String {
+    let mut line = word(server.state);
+    for (between, words) in [(" - ", &server.reason), ("; ", &server.remedy)] {
+        if !words.is_empty() {
+            line.push_str(between);
+            line.push_str(&shown(words));
+        }
+    }
+    line
+}
+
+pub(super) fn one(server: &ServerView) -> String {
+    let mut lines = String::new();
+    let mut line = |key: &str, value: &str| {
+        let _ = writeln!(lines, "{key:12} {}", shown(value));
+    };
+    line("id", server.id.as_str());
+    line("name", &server.name);
+    line("state", &state(server));
+    line("acceptance", &word(server.acceptance));
+    describe_spec(&server.spec, &mut line);
+    line("file", &server.file);
+    if let Some(pid) = server.pid {
+        line("pid", &pid.to_string());
+    }
+    if let Some(name) = &server.server_name {
+        line("calls itself", &format!("{name} {}", server.server_version.as_deref().unwrap_or_default()));
+    }
+    if let Some(version) = &server.protocol_version {
+        line("protocol", version);
+    }
+    let stale = if server.stale { ", stale" } else { "" };
+    line("synced", &format!("{} {}{stale}", word(server.sync_status), moment_or_dash(server.last_synced_at)));
+    line("noise lines", &server.noise_lines.to_string());
+    if let Some(instructions) = &server.instructions {
+        let _ = writeln!(lines, "\ninstructions, as the server wrote them:\n{}", shown_lines(instructions));
+    }
+    let _ = write!(lines, "\n{}", tools(&server.tools));
+    lines
+}
+
+fn describe_spec(spec: &ServerSpec, line: &mut impl FnMut(&str, &str)) {
+    if let Some(command) = &spec.command {
+        line("command", command);
+    }
+    for argument in &spec.args {
+        line("  argument", argument);
+    }
+    for (name, value) in &spec.env {
+        line("  env", &format!("{name}={value}"));
+    }
+    if let Some(cwd) = &spec.cwd {
+        line("folder", cwd);
+    }
+    if let Some(url) = &spec.url {
+        line("url", url);
+    }
+    for (name, value) in &spec.headers {
+        line("  header", &format!("{name}: {value}"));
+    }
+}
+
+pub(super) fn verified(view: &VerifiedView) -> String {
+    format!(
+        "{} {} speaks MCP {}; it answered in {} ms\n\n{}",
+        shown(view.server_name.as_deref().unwrap_or("the server")),
+        shown(view.server_version.as_deref().unwrap_or_default()),
+        shown(&view.protocol_version),
+        view.duration_ms,
+        tools(&view.tools)
+    )
+}
+
+fn tools(tools: &[ToolView]) -> String {
+    let mut table = Table::new(["TOOL", "POLICY", "DESCRIPTION"]);
+    for tool in tools {
+        let first_line = tool.description.lines().next().unwrap_or_default();
+        table.row([&tool.name, &word(tool.policy), first_line]);
+    }
+    table.lines_or("no tools")
+}

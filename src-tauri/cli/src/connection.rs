@@ -1,0 +1,106 @@
+//! The hub that a command speaks to: the one that runs for the data folder, or, where none
+//! does, one that this command opens for as long as it takes.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use drawbridge_endpoint::ApiClient;
+use drawbridge_hub::{
+    Hub, HubOptions,
+    api::{ApiError, ErrorCode, Verb},
+};
+use tokio::time::{Instant, sleep};
+
+use crate::{args::Common, exit::Failure, output};
+
+/// For another command that has the data folder.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a command knows of its surroundings.
+pub(crate) struct Context {
+    pub(crate) json: bool,
+    pub(crate) data_dir: PathBuf,
+}
+
+impl Context {
+    pub(crate) fn new(common: Common) -> Self {
+        let data_dir = common.data_dir.unwrap_or_else(drawbridge_hub::default_data_dir);
+        Self { json: common.json, data_dir }
+    }
+
+    /// Runs one verb on the hub that runs, or else on the data folder itself.
+    pub(crate) async fn ask<V: Verb>(&self, verb: V) -> Result<V::Answer, Failure> {
+        let connection = Connection::open(self).await?;
+        let answer = connection.run(verb).await;
+        connection.close().await;
+        Ok(answer?)
+    }
+
+    /// Runs one verb, and prints its answer.
+    pub(crate) async fn show<V: Verb>(&self, verb: V, lines: impl FnOnce(&V::Answer) -> String) -> Result<(), Failure> {
+        let answer = self.ask(verb).await?;
+        output::answer(self.json, &answer, lines)
+    }
+
+    /// The hub that runs, for what makes no sense without one.
+    pub(crate) fn running(&self) -> Result<ApiClient, Failure> {
+        ApiClient::local(&self.data_dir).map_err(|e| {
+            if e.code != ErrorCode::Unavailable {
+                return e.into();
+            }
+            let folder = self.data_dir.display();
+            Failure::new(format!("no hub runs for {folder}: start Drawbridge, or run `drawbridge serve`"))
+        })
+    }
+}
+
+/// Opens the data folder. Another command may have it for a moment, and is waited for; a hub that
+/// serves has it for good.
+pub(crate) async fn open_hub(options: HubOptions) -> Result<Arc<Hub>, ApiError> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match Hub::open(options.clone()).await {
+            Err(error)
+                if error.code == ErrorCode::Conflict
+                    && Instant::now() < deadline
+                    && ApiClient::local(&options.data_dir).is_err() =>
+            {
+                sleep(Duration::from_millis(50)).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// A way to a hub.
+enum Connection {
+    Running(ApiClient),
+    Own(Arc<Hub>),
+}
+
+impl Connection {
+    async fn open(context: &Context) -> Result<Self, ApiError> {
+        if let Ok(client) = ApiClient::local(&context.data_dir) {
+            return Ok(Self::Running(client));
+        }
+        let options = HubOptions { data_dir: context.data_dir.clone(), admin_token: None };
+        match open_hub(options).await {
+            Ok(hub) => Ok(Self::Own(hub)),
+            // One may have started meanwhile.
+            Err(error) => ApiClient::local(&context.data_dir).map(Self::Running).map_err(|_| error),
+        }
+    }
+
+    async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
+        match self {
+            Self::Running(client) => client.call(verb).await,
+            Self::Own(hub) => verb.run(hub).await,
+        }
+    }
+
+    async fn close(self) {
+        match self {
+            Self::Running(_) => {}
+            Self::Own(hub) => hub.close().await,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! How the command ends: 0, or 1 with one clear line on stderr. (2 is clap's, for wrong usage.)
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use drawbridge_endpoint::{ServeError, bridge::BridgeError};
+use drawbridge_hub::api::ApiError;
+
+use crate::text::shown;
+
+/// Why a command failed, in one line.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Because(String),
+    /// Whoever read our output has seen enough.
+    ReaderGone,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self::Because(message.into())
+    }
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Self::Because(error.message)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::ReaderGone } else { Self::Because(error.to_string()) }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Because(error.to_string())
+    }
+}
+
+impl From<ServeError> for Failure {
+    fn from(error: ServeError) -> Self {
+        Self::Because(error.to_string())
+    }
+}
+
+impl From<BridgeError> for Failure {
+    fn from(error: BridgeError) -> Self {
+        match error {
+            BridgeError::Hub(error) => error.into(),
+            BridgeError::Client(error) => error.into(),
+        }
+    }
+}
+
+pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
+    match outcome {
+        Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(Failure::Because(message)) => {
+            say(&message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One line on stderr.
+pub(crate) fn say(message: &str) {
+    let _ = writeln!(io::stderr(), "drawbridge: {}", shown(message));
+}

@@ -1,0 +1,26 @@
+//! The `drawbridge` command: everything without a window. [`args`] says what can be asked,
+//! [`cmd`] has a file for each noun, [`connection`] finds the hub, [`exit`] has the last word.
+
+mod args;
+mod cmd;
+mod connection;
+mod exit;
+mod output;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    drawbridge_hub::guard::run_if_asked();
+    let args = args::Args::parse();
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(e) => return exit::code(Err(e.into())),
+    };
+    let outcome = runtime.block_on(cmd::run(args));
+    // A read of stdin may still block a thread.
+    runtime.shutdown_background();
+    exit::code(outcome)
+}

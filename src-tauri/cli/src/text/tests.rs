@@ -1,0 +1,70 @@
+//! What a terminal gets to see.
+
+use drawbridge_hub::model::{ids::Timestamp, policy::Effect};
+
+use super::{Table, indented, moment, shown, shown_json, word};
+
+#[test]
+fn what_a_terminal_would_obey_or_hide_is_escaped() {
+    assert_eq!(
+        shown("a\u{1b}[31mb\u{202e}c\u{200b}d\u{e0041}\ne\u{9b}"),
+        r"a\u{1b}[31mb\u{202e}c\u{200b}d\u{e0041}\ne\u{9b}"
+    );
+    assert_eq!(shown("grüße 漢字 ✓"), "grüße 漢字 ✓");
+}
+
+#[test]
+fn json_stays_the_same_json() {
+    let text = "a\u{202e}\u{e0041}\u{7f}ü";
+    let json = serde_json::to_string(text).expect("JSON");
+    assert_eq!(shown_json(&json), r#""a\u202e\udb40\udc41\u007fü""#);
+    assert_eq!(serde_json::from_str::<String>(&shown_json(&json)).expect("JSON"), text);
+}
+
+#[test]
+fn json_is_spread_over_lines_and_no_token_of_it_changes() {
+    let json = r#"{"a" : [1.0e2, 12345678901234567890123], "a":{}, "s":"x{[,:\\\"}", "e":[ ], "n":[[1]]}"#;
+    let expected = r#"{
+  "a": [
+    1.0e2,
+    12345678901234567890123
+  ],
+  "a": {},
+  "s": "x{[,:\\\"}",
+  "e": [],
+  "n": [
+    [
+      1
+    ]
+  ]
+}"#;
+    assert_eq!(indented(json), expected);
+    assert_eq!(indented("7"), "7");
+}
+
+#[test]
+fn columns_are_aligned_and_an_empty_table_says_so() {
+    let mut table = Table::new(["ID", "STATE"]);
+    assert_eq!(table.lines_or("none"), "none");
+    table.row(["longer", "idle"]);
+    table.row(["x", "a\nb"]);
+    assert_eq!(table.lines_or(""), "ID      STATE\nlonger  idle\nx       a\\nb");
+}
+
+#[test]
+fn moments_are_utc() {
+    for (at, expected) in [
+        (0, "1970-01-01 00:00:00Z"),
+        (951_782_399_999, "2000-02-28 23:59:59Z"),
+        (951_782_400_000, "2000-02-29 00:00:00Z"),
+        (1_795_231_126_000, "2026-11-21 03:18:46Z"),
+        (-1, "1969-12-31 23:59:59Z"),
+    ] {
+        assert_eq!(moment(Timestamp(at)), expected);
+    }
+}
+
+#[test]
+fn a_word_is_that_of_the_api() {
+    assert_eq!(word(Effect::Ask), "ask");
+}

@@ -1,0 +1,18 @@
+//! Makes sure that there is a web UI to embed: a page that says how to build it, where it was not built.
+
+use std::{fs, path::Path};
+
+const PLACEHOLDER: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Drawbridge</title>\n\
+    <p>The screens were not built. Run <code>npm ci && npm run build</code> in <code>ui/</code>, then build again.</p>\n\
+    </html>\n";
+
+fn main() {
+    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui/dist");
+    println!("cargo::rerun-if-changed={}", dist.display());
+    let index = dist.join("index.html");
+    if !index.exists()
+        && let Err(e) = fs::create_dir_all(&dist).and_then(|()| fs::write(&index, PLACEHOLDER))
+    {
+        println!("cargo::error=cannot write {}: {e}", index.display());
+    }
+}

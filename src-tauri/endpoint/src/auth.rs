@@ -1,0 +1,122 @@
+//! Who may speak: clients with their token on `/mcp`, administrators with theirs, or with a
+//! browser's cookie, on `/api`. Over the local socket, which only this user can open, every
+//! request may do all, and a client names itself.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, Method, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use drawbridge_hub::model::ids::ClientName;
+
+use crate::{
+    headers::is_json,
+    rescue::Refusal,
+    server::{Door, Via},
+};
+
+/// The cookie with the token of a browser that redeemed a login code.
+pub(crate) const COOKIE: &str = "drawbridge";
+
+/// The header by which a client on the local socket says its name.
+pub(crate) const CLIENT_HEADER: &str = "drawbridge-client";
+
+const LONGEST_NAME: usize = 64;
+
+/// Who a route is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    Anyone,
+    /// A client; its [`ClientName`] is with the request from then on.
+    Client,
+    Administrator,
+}
+
+/// Lets a request of a client through, with its name.
+pub(crate) async fn client(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
+    let name = match door.via {
+        Via::Tcp => client_by_token(&door, request.headers()),
+        Via::Local => client_by_name(&door, request.headers()).await,
+    };
+    match name {
+        Ok(name) => {
+            request.extensions_mut().insert(name);
+            next.run(request).await
+        }
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Lets a request of an administrator through.
+pub(crate) async fn administrator(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let verdict = match door.via {
+        Via::Tcp => check_administrator(&door, request.method(), request.headers()),
+        Via::Local => Ok(()),
+    };
+    match verdict {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+fn client_by_token(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
+    bearer(headers).and_then(|token| door.hub.access().client_of(token)).ok_or_else(Refusal::unauthorized)
+}
+
+async fn client_by_name(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
+    let name = match headers.get(CLIENT_HEADER) {
+        None => "stdio",
+        Some(value) => {
+            value.to_str().ok().filter(|name| !name.trim().is_empty() && name.len() <= LONGEST_NAME).ok_or_else(
+                || Refusal::bad_request("the header `Drawbridge-Client` must be 1 to 64 ASCII characters"),
+            )?
+        }
+    };
+    let name = ClientName::new(name);
+    door.hub.admit_local(&name).await?;
+    Ok(name)
+}
+
+fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    let access = door.hub.access();
+    if let Some(token) = bearer(headers) {
+        return if access.is_admin(token) {
+            Ok(())
+        } else if access.client_of(token).is_some() {
+            Err(Refusal::forbidden("a client's token does not administer Drawbridge"))
+        } else {
+            Err(Refusal::unauthorized())
+        };
+    }
+    if !cookie(headers).is_some_and(|token| access.is_admin(token)) {
+        return Err(Refusal::unauthorized());
+    }
+    if method != Method::GET && !is_json(headers) {
+        return Err(Refusal::forbidden("a browser's request must have the header `Content-Type: application/json`"));
+    }
+    Ok(())
+}
+
+/// The token of the one `Authorization: Bearer` header.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (given.next(), given.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find_map(|(name, token)| (name == COOKIE).then_some(token))
+}

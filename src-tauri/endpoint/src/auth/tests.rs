@@ -1,0 +1,31 @@
+//! Where tokens are read from, and where they are not.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::{bearer, cookie};
+
+fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
+    let name = HeaderName::from_static(name);
+    values.iter().map(|value| (name.clone(), HeaderValue::from_static(value))).collect()
+}
+
+#[test]
+fn a_token_is_that_of_the_one_bearer_header() {
+    let token = |values: &[&'static str]| bearer(&headers("authorization", values)).map(str::to_owned);
+    assert_eq!(token(&["Bearer abc"]).as_deref(), Some("abc"));
+    assert_eq!(token(&["bearer  abc "]).as_deref(), Some("abc"));
+    for none in [&["Basic abc"][..], &["Bearer"], &["Bearer "], &["abc"], &[""], &[], &["Bearer a", "Bearer b"]] {
+        assert_eq!(token(none), None, "{none:?}");
+    }
+}
+
+#[test]
+fn a_browsers_token_is_the_cookie_of_our_name() {
+    let token = |values: &[&'static str]| cookie(&headers("cookie", values)).map(str::to_owned);
+    assert_eq!(token(&["drawbridge=abc"]).as_deref(), Some("abc"));
+    assert_eq!(token(&["a=b; drawbridge=abc;c=d"]).as_deref(), Some("abc"));
+    assert_eq!(token(&["a=b", "drawbridge=abc"]).as_deref(), Some("abc"));
+    for none in ["drawbridge", "xdrawbridge=abc", "Drawbridge=abc", "a=drawbridge=abc", ""] {
+        assert_eq!(token(&[none]), None, "{none}");
+    }
+}

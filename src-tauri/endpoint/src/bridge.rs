@@ -1,0 +1,212 @@
+//! The stdio bridge: one JSON-RPC message a line on stdin, passed to the hub over its local
+//! socket; its answers, one a line, on stdout, in whatever order they come. Nothing else is
+//! ever written there.
+
+mod hub;
+
+use std::{collections::HashMap, io, path::Path, time::Duration};
+
+use bytes::Bytes;
+use drawbridge_hub::{
+    api::ApiError,
+    model::rpc::{RpcError, code},
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::{
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+    time::timeout,
+};
+
+use self::hub::HubSession;
+use crate::wire::{self, Message};
+
+/// As much as the door takes in one message.
+const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+
+/// For answers in flight, once stdin ended.
+const LAST_ANSWERS: Duration = Duration::from_secs(60);
+
+/// Why a bridge ended before its client did.
+#[derive(Debug, thiserror::Error)]
+pub enum BridgeError {
+    #[error("{0}")]
+    Hub(#[from] ApiError),
+    #[error("cannot write to the client: {0}")]
+    Client(#[from] io::Error),
+}
+
+/// Carries messages between `input` and the hub of `data_dir`, for the client of that name,
+/// until `input` ends.
+///
+/// # Errors
+/// Where no hub runs at the start, and where `output` cannot be written.
+pub async fn run(
+    data_dir: &Path,
+    client: &str,
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Unpin,
+) -> Result<(), BridgeError> {
+    let hub = HubSession::connect(data_dir, client)?;
+    let mut bridge = Bridge { hub, output, answers: JoinSet::new(), in_flight: HashMap::new() };
+    let (sender, mut lines) = mpsc::channel(16);
+    let reader = tokio::spawn(read_lines(BufReader::new(input), sender));
+    loop {
+        tokio::select! {
+            line = lines.recv() => match line {
+                Some(line) => bridge.take(line).await?,
+                None => break,
+            },
+            Some(done) = bridge.answers.join_next() => bridge.deliver(done.ok()).await?,
+        }
+    }
+    reader.abort();
+    let _ = timeout(LAST_ANSWERS, bridge.deliver_all()).await;
+    bridge.hub.end().await;
+    Ok(())
+}
+
+/// A request's id, and the line that answers it.
+type Answer = (String, Bytes);
+
+struct Bridge<W> {
+    hub: HubSession,
+    output: W,
+    answers: JoinSet<Answer>,
+    in_flight: HashMap<String, AbortHandle>,
+}
+
+impl<W: AsyncWrite + Unpin> Bridge<W> {
+    async fn take(&mut self, line: Line) -> io::Result<()> {
+        let bytes = match line {
+            Line::Whole(bytes) => bytes,
+            Line::TooLong => {
+                let error = RpcError::new(code::INVALID_REQUEST, "the message is longer than 64 MiB");
+                return self.write(&wire::error(None, &error)).await;
+            }
+        };
+        match wire::parse(&bytes) {
+            Err(fault) => self.write(&wire::error(fault.id, &fault.error)).await,
+            Ok(Message::Request { id, method, .. }) => {
+                let (id, is_first) = (id.as_str().to_owned(), method == "initialize");
+                if is_first {
+                    // What follows needs the session that its answer names.
+                    let answer = self.hub.initialize(&id, bytes).await;
+                    return self.write(&answer).await;
+                }
+                self.start(id, bytes);
+                Ok(())
+            }
+            Ok(Message::Notification { method, params }) => {
+                if method == "notifications/cancelled" {
+                    self.cancel(params);
+                } else {
+                    self.hub.notify(bytes).await;
+                }
+                Ok(())
+            }
+            Ok(Message::Response) => {
+                self.hub.notify(bytes).await;
+                Ok(())
+            }
+        }
+    }
+
+    fn start(&mut self, id: String, message: Bytes) {
+        let hub = self.hub.clone();
+        let key = id.clone();
+        let handle = self.answers.spawn(async move {
+            let answer = hub.request(&id, message).await;
+            (id, answer)
+        });
+        self.in_flight.insert(key, handle);
+    }
+
+    /// Drops the request, which closes its connection, which cancels it in the hub. It gets no answer.
+    fn cancel(&mut self, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Cancelled<'a> {
+            #[serde(borrow, rename = "requestId")]
+            request: &'a RawValue,
+        }
+        let cancelled = params.and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok());
+        if let Some(handle) = cancelled.and_then(|cancelled| self.in_flight.remove(cancelled.request.get())) {
+            handle.abort();
+        }
+    }
+
+    async fn deliver(&mut self, answer: Option<Answer>) -> io::Result<()> {
+        // A cancelled request may have been answered at the same moment: that answer is not wanted any more.
+        let Some((id, line)) = answer else { return Ok(()) };
+        match self.in_flight.remove(&id) {
+            Some(_) => self.write(&line).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn deliver_all(&mut self) -> io::Result<()> {
+        while let Some(done) = self.answers.join_next().await {
+            self.deliver(done.ok()).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, message: &[u8]) -> io::Result<()> {
+        self.output.write_all(&one_line(message)).await?;
+        self.output.flush().await
+    }
+}
+
+/// JSON has line breaks only between its tokens, where a space does as well.
+fn one_line(message: &[u8]) -> Vec<u8> {
+    let mut line: Vec<u8> = message.iter().map(|b| if matches!(b, b'\n' | b'\r') { b' ' } else { *b }).collect();
+    line.push(b'\n');
+    line
+}
+
+enum Line {
+    Whole(Bytes),
+    TooLong,
+}
+
+async fn read_lines(mut input: impl AsyncBufRead + Unpin, lines: mpsc::Sender<Line>) {
+    loop {
+        let mut bytes = Vec::new();
+        let read = (&mut input).take(LONGEST_LINE).read_until(b'\n', &mut bytes).await;
+        if !matches!(read, Ok(1..)) {
+            return;
+        }
+        let is_whole = bytes.ends_with(b"\n") || (bytes.len() as u64) < LONGEST_LINE;
+        if is_whole && bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        let line = if is_whole { Line::Whole(bytes.into()) } else { Line::TooLong };
+        if !is_whole && skip_line(&mut input).await.is_err() {
+            return;
+        }
+        if lines.send(line).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads to the next line break without keeping anything.
+async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
+    loop {
+        let available = input.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(());
+        }
+        let end = available.iter().position(|b| *b == b'\n');
+        let used = end.map_or(available.len(), |end| end + 1);
+        input.consume(used);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

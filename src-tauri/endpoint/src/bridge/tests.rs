@@ -1,0 +1,28 @@
+//! What a client sees on stdout, before there is any hub behind it.
+
+use tokio::sync::mpsc;
+
+use super::{Line, one_line, read_lines};
+
+async fn lines(input: &'static [u8]) -> Vec<Vec<u8>> {
+    let (sender, mut receiver) = mpsc::channel(16);
+    read_lines(input, sender).await;
+    let mut lines = Vec::new();
+    while let Some(line) = receiver.recv().await {
+        match line {
+            Line::Whole(bytes) => lines.push(bytes.to_vec()),
+            Line::TooLong => panic!("a short line is taken as too long"),
+        }
+    }
+    lines
+}
+
+#[tokio::test]
+async fn a_message_is_a_line_and_blank_lines_are_none() {
+    assert_eq!(lines(b"{}\n\r\n  \n[1]\r\nlast").await, [&b"{}\n"[..], b"[1]\r\n", b"last"]);
+}
+
+#[test]
+fn an_answer_is_one_line() {
+    assert_eq!(one_line(b"{\r\n  \"a\": \"\\n\"\n}"), b"{    \"a\": \"\\n\" }\n");
+}

@@ -1,0 +1,130 @@
+//! The API client: the verbs and events of a hub that runs elsewhere, for the command line, the
+//! stdio bridge and the desktop app in remote mode.
+
+mod events;
+
+use std::{path::Path, time::Duration};
+
+use drawbridge_hub::{
+    api::{ApiError, Verb},
+    model::event::Event,
+};
+use futures_util::Stream;
+use reqwest::{Client, ClientBuilder, Method, RequestBuilder, Response, Url};
+use serde::Deserialize;
+
+use crate::{local, rescue::code_of};
+
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Shorter than the door keeps an idle connection, so that none is used while it closes it.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// Longer than any verb takes.
+const CALL: Duration = Duration::from_secs(180);
+
+/// Speaks to a hub that runs elsewhere.
+#[derive(Clone)]
+pub struct ApiClient {
+    http: Client,
+    /// `http://HOST:PORT`, without a slash.
+    base: String,
+    admin_token: Option<String>,
+}
+
+impl ApiClient {
+    /// Speaks to the hub of that data folder, over its local socket.
+    ///
+    /// # Errors
+    /// `unavailable` where no hub runs there.
+    pub fn local(data_dir: &Path) -> Result<Self, ApiError> {
+        drawbridge_hub::install_tls();
+        Ok(Self { http: build(local::connect(data_dir)?)?, base: "http://localhost".to_owned(), admin_token: None })
+    }
+
+    /// Speaks to the hub at `url`, of which scheme, host and port count; `/mcp` or `/sse` may follow.
+    ///
+    /// # Errors
+    /// `invalid` where it is no http URL.
+    pub fn remote(url: &str, admin_token: Option<String>) -> Result<Self, ApiError> {
+        drawbridge_hub::install_tls();
+        let invalid = || ApiError::invalid(format!("'{url}' is not a URL such as http://127.0.0.1:8765/mcp"));
+        let parsed = Url::parse(url).map_err(|_| invalid())?;
+        if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
+            return Err(invalid());
+        }
+        let base = parsed.origin().ascii_serialization();
+        Ok(Self { http: build(Client::builder().no_proxy())?, base, admin_token })
+    }
+
+    /// Runs a verb there.
+    ///
+    /// # Errors
+    /// The verb's own, and `unavailable` where the hub cannot be reached.
+    pub async fn call<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
+        let path = format!("/api/verbs/{}", V::NAME);
+        let response = self.send(self.request(Method::POST, &path).timeout(CALL).json(&verb)).await?;
+        let body = response.bytes().await.map_err(|e| self.unreachable(&e))?;
+        serde_json::from_slice(&body).map_err(|e| ApiError::internal(format!("{}: unexpected answer: {e}", V::NAME)))
+    }
+
+    /// What happens there from now on, until the connection ends.
+    ///
+    /// # Errors
+    /// As for [`ApiClient::call`].
+    pub async fn events(&self) -> Result<impl Stream<Item = Event> + Send + Unpin + use<>, ApiError> {
+        let response = self.send(self.request(Method::GET, "/api/events")).await?;
+        Ok(events::read(response.bytes_stream()))
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        match &self.admin_token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Response, ApiError> {
+        let response = request.send().await.map_err(|e| self.unreachable(&e))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status();
+        let body = response.bytes().await.unwrap_or_default();
+        Err(serde_json::from_slice(&body).map_or_else(
+            |_| ApiError::new(code_of(status), format!("{} answered {status}", self.base)),
+            |Failed { error }| error,
+        ))
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> ApiError {
+        if error.is_timeout() {
+            return ApiError::new(drawbridge_hub::api::ErrorCode::Timeout, "the hub did not answer in time");
+        }
+        ApiError::unavailable(format!("the hub cannot be reached: {}", root_cause(error)))
+    }
+}
+
+#[derive(Deserialize)]
+struct Failed {
+    error: ApiError,
+}
+
+/// The innermost error says what happened; the outer ones repeat the URL.
+pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+fn build(builder: ClientBuilder) -> Result<Client, ApiError> {
+    builder
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(IDLE)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .map_err(|e| ApiError::internal(format!("no HTTP client: {}", root_cause(&e))))
+}

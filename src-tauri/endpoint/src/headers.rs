@@ -1,0 +1,66 @@
+//! Headers: what every answer carries for a browser's sake, and how a request's are read.
+
+#[cfg(test)]
+mod tests;
+
+use axum::{
+    extract::Request,
+    http::{
+        HeaderMap, StatusCode,
+        header::{self, HeaderName, HeaderValue},
+    },
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use crate::{rescue::Refusal, server::LARGEST_BODY};
+
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; \
+     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+
+/// Puts the headers on an answer that keep a browser from more than the screens need.
+pub(crate) async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Refuses a body by its length before it is sent.
+pub(crate) async fn bound_length(request: Request, next: Next) -> Response {
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    match length {
+        Some(LARGEST_BODY..) => {
+            let message = format!("the body is longer than {} MiB", LARGEST_BODY >> 20);
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message).into_response()
+        }
+        Some(0..LARGEST_BODY) | None => next.run(request).await,
+    }
+}
+
+/// Whether the body is said to be JSON.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    let essence = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()?.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// Whether the asker takes JSON. One that does not say takes all.
+pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
+    let takes = |range: &str| {
+        let essence = range.split(';').next().unwrap_or_default().trim();
+        ["application/json", "application/*", "*/*"].iter().any(|json| essence.eq_ignore_ascii_case(json))
+    };
+    let mut given = headers.get_all(header::ACCEPT).iter().peekable();
+    given.peek().is_none()
+        || given.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(takes)
+}
+
+/// The text of a header that may be given once.
+pub(crate) fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}

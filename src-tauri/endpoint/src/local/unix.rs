@@ -1,0 +1,137 @@
+//! A Unix domain socket: its file 0600 in a folder 0700, and no other user's connection taken.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs, io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+        net::UnixStream as BlockingStream,
+    },
+    path::{Path, PathBuf},
+};
+
+use axum::serve::Listener;
+use drawbridge_hub::api::ApiError;
+use nix::unistd::Uid;
+use sha2::{Digest, Sha256};
+use tokio::net::{UnixListener, UnixStream, unix::SocketAddr};
+
+use super::{BindError, Bound};
+
+/// `sun_path` holds 104 bytes on macOS, 108 on Linux, with a NUL.
+const LONGEST_PATH: usize = 100;
+
+/// Binds the socket of the hub that holds `data_dir`'s lock. A file that a dead hub left is replaced.
+///
+/// # Errors
+/// Where something listens there, and where file or folder cannot be made or are not ours alone.
+pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<OwnUserListener>, BindError> {
+    let path = path(data_dir);
+    let address = path.display().to_string();
+    match listen(&path) {
+        Ok(listener) => Ok(Bound { listener: OwnUserListener { listener, path }, address }),
+        Err(e) => Err(BindError { address, error: e.to_string() }),
+    }
+}
+
+/// A client that speaks to the hub of `data_dir`.
+///
+/// # Errors
+/// `unavailable` where no hub listens.
+pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
+    let path = path(data_dir);
+    let folder = path.parent().unwrap_or(&path);
+    check_folder(folder).and_then(|()| BlockingStream::connect(&path)).map_err(|e| {
+        ApiError::unavailable(format!("no hub runs for {}: {e} ({})", data_dir.display(), path.display()))
+    })?;
+    Ok(reqwest::Client::builder().unix_socket(path.as_path()))
+}
+
+/// Where the socket of a data folder is: in it, or where that path is too long for a socket, in
+/// a folder of this user's with a name made from it.
+pub(crate) fn path(data_dir: &Path) -> PathBuf {
+    let data_dir = fs::canonicalize(data_dir)
+        .or_else(|_| std::path::absolute(data_dir))
+        .unwrap_or_else(|_| data_dir.to_path_buf());
+    let inside = data_dir.join("drawbridge.sock");
+    if inside.as_os_str().len() <= LONGEST_PATH {
+        return inside;
+    }
+    let runtime = env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty());
+    let folder = runtime.map_or_else(env::temp_dir, PathBuf::from).join(own_folder());
+    let hash = hex::encode(Sha256::digest(data_dir.as_os_str().as_bytes()));
+    folder.join(format!("{}.sock", &hash[..16]))
+}
+
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
+        _ => check_folder(folder)?,
+    }
+    if BlockingStream::connect(path).is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another program listens on this socket"));
+    }
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Others must not be able to put their socket in place of ours. A data folder may belong to
+/// another user where root runs in a container; our own folder among other users' may not.
+fn check_folder(folder: &Path) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(folder)?;
+    let is_ours = metadata.uid() == Uid::effective().as_raw() || folder.file_name() != Some(OsStr::new(&own_folder()));
+    if is_ours && metadata.is_dir() && metadata.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    let message = format!("{} must be a folder that only its owner can write (chmod 700)", folder.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+/// The name of this user's folder for sockets, where it lies among those of others.
+fn own_folder() -> String {
+    format!("drawbridge-{}", Uid::effective())
+}
+
+/// Takes connections of this user, and of root, who could have them anyway. Removes its file
+/// at the end.
+pub(crate) struct OwnUserListener {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Listener for OwnUserListener {
+    type Io = UnixStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (UnixStream, SocketAddr) {
+        loop {
+            let (stream, address) = Listener::accept(&mut self.listener).await;
+            let peer = stream.peer_cred().map(|peer| peer.uid());
+            if peer.is_ok_and(|uid| uid == Uid::effective().as_raw() || uid == 0) {
+                return (stream, address);
+            }
+            tracing::warn!("refused another user's connection to the local socket");
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+impl Drop for OwnUserListener {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}

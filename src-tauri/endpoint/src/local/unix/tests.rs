@@ -1,0 +1,54 @@
+//! Where the socket is, and who can come to it.
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+};
+
+use super::{bind, connect, path};
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).expect("chmod");
+    folder
+}
+
+#[test]
+fn the_socket_lies_in_the_data_folder_unless_its_path_were_too_long() {
+    assert_eq!(path(Path::new("/nowhere/data")), Path::new("/nowhere/data/drawbridge.sock"));
+    let long = path(Path::new(&format!("/nowhere/{}", "x".repeat(100))));
+    assert!(long.as_os_str().len() <= 100, "{}", long.display());
+    let name = long.file_name().and_then(|name| name.to_str()).expect("a name");
+    assert_eq!(name.len(), 16 + ".sock".len());
+    assert_ne!(long, path(Path::new(&format!("/nowhere/{}", "y".repeat(100)))));
+}
+
+#[tokio::test]
+async fn the_socket_is_the_users_own_and_goes_with_its_listener() {
+    let folder = folder();
+    assert!(connect(folder.path()).is_err());
+    let bound = bind(folder.path()).await.expect("bound");
+    let mode = fs::metadata(&bound.address).expect("the socket").mode();
+    assert_eq!(mode & 0o777, 0o600);
+    drop(bound.listener);
+    assert!(!Path::new(&bound.address).exists());
+}
+
+#[tokio::test]
+async fn a_socket_that_a_dead_hub_left_is_replaced_and_a_living_one_is_not() {
+    let folder = folder();
+    let file = folder.path().join("drawbridge.sock");
+    drop(std::os::unix::net::UnixListener::bind(&file).expect("a stale socket"));
+    assert!(file.exists());
+    let _bound = bind(folder.path()).await.expect("bound over the stale one");
+    assert!(bind(folder.path()).await.is_err());
+    assert!(file.exists(), "the living one is untouched");
+}
+
+#[tokio::test]
+async fn a_folder_that_others_can_write_is_refused() {
+    let folder = folder();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o770)).expect("chmod");
+    assert!(bind(folder.path()).await.is_err_and(|e| e.error.contains("chmod 700")));
+}

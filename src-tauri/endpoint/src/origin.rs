@@ -1,0 +1,86 @@
+//! Who may knock at the TCP door at all, ahead of routing: only requests that name this very
+//! door, and none that a browser sends on behalf of another site (DNS rebinding, cross-site
+//! requests). <https://fetch.spec.whatwg.org>, <https://w3c.github.io/webappsec-fetch-metadata>
+
+#[cfg(test)]
+mod tests;
+
+use std::{net::SocketAddr, sync::Arc};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, Uri, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use crate::rescue::Refusal;
+
+/// The values of `Host` that name this door, each with its port.
+#[derive(Debug)]
+pub(crate) struct Hosts(Vec<String>);
+
+impl Hosts {
+    /// Those of a listener bound to `address`.
+    pub(crate) fn of(address: SocketAddr) -> Self {
+        let port = address.port();
+        Self(vec![
+            format!("127.0.0.1:{port}"),
+            format!("localhost:{port}"),
+            format!("[::1]:{port}"),
+            address.to_string(),
+        ])
+    }
+
+    fn has(&self, host: &[u8]) -> bool {
+        self.0.iter().any(|known| known.as_bytes() == host)
+    }
+}
+
+/// Lets a request through to the routes, or answers it.
+pub(crate) async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
+    match check(&hosts, request.uri(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Whether a request with these headers may go on.
+///
+/// # Errors
+/// 400 where `Host` is missing or given twice, 403 where it or `Origin` names another place.
+pub(crate) fn check(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    check_host(hosts, uri, headers)?;
+    check_origin(hosts, headers)?;
+    check_site(headers)
+}
+
+fn check_host(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut given = headers.get_all(header::HOST).iter();
+    let (Some(host), None) = (given.next().filter(|host| !host.is_empty()), given.next()) else {
+        return Err(Refusal::bad_request("the header `Host` must be there exactly once"));
+    };
+    let target_is_known = uri.authority().is_none_or(|authority| hosts.has(authority.as_str().as_bytes()));
+    if hosts.has(host.as_bytes()) && target_is_known {
+        return Ok(());
+    }
+    Err(Refusal::forbidden("the header `Host` does not name this endpoint: use http://127.0.0.1 and its port"))
+}
+
+fn check_origin(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut given = headers.get_all(header::ORIGIN).iter();
+    let known = match (given.next(), given.next()) {
+        (None, _) => true,
+        (Some(origin), None) => origin.as_bytes().strip_prefix(b"http://").is_some_and(|host| hosts.has(host)),
+        (Some(_), Some(_)) => false,
+    };
+    known.then_some(()).ok_or_else(|| Refusal::forbidden("requests from other web sites are not taken (`Origin`)"))
+}
+
+fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
+    let own = |site: &[u8]| matches!(site, b"same-origin" | b"none");
+    if headers.get_all("sec-fetch-site").iter().all(|site| own(site.as_bytes())) {
+        return Ok(());
+    }
+    Err(Refusal::forbidden("requests from other web sites are not taken (`Sec-Fetch-Site`)"))
+}

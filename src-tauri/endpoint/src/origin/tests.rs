@@ -1,0 +1,151 @@
+//! `Host` × `Origin` × `Sec-Fetch-Site` × every route of the route table.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    http::{Request, StatusCode},
+    middleware::from_fn_with_state,
+    routing::any,
+};
+use tower::ServiceExt;
+
+use super::{Hosts, guard};
+use crate::server::routes;
+
+const GOOD_HOSTS: [&str; 4] = ["127.0.0.1:8765", "localhost:8765", "[::1]:8765", "192.168.1.7:8765"];
+
+const BAD_HOSTS: [&str; 13] = [
+    "evil.example",
+    "evil.example:8765",
+    "127.0.0.1",
+    "127.0.0.1:80",
+    "127.0.0.1:87650",
+    "127.0.0.1:8765.evil.example",
+    "127.0.0.1.evil.example:8765",
+    "localhost.evil.example:8765",
+    "evillocalhost:8765",
+    "user@127.0.0.1:8765",
+    "127.1:8765",
+    "0.0.0.0:8765",
+    "2130706433:8765",
+];
+
+const BAD_ORIGINS: [&str; 12] = [
+    "null",
+    "",
+    "http://evil.example",
+    "http://evil.example:8765",
+    "http://127.0.0.1",
+    "http://127.0.0.1:8766",
+    "https://127.0.0.1:8765",
+    "HTTP://127.0.0.1:8765",
+    "http://127.0.0.1:8765/",
+    "http://127.0.0.1:8765.evil.example",
+    "http://localhost:8765@evil.example",
+    "file://",
+];
+
+/// The real guard ahead of the real paths, with handlers that only count.
+struct Door {
+    router: Router,
+    reached: Arc<AtomicUsize>,
+    paths: Vec<String>,
+}
+
+impl Door {
+    fn new() -> Self {
+        let reached = Arc::new(AtomicUsize::new(0));
+        let paths: Vec<String> = routes().iter().map(|route| route.path.replace(['{', '}', '*'], "")).collect();
+        let counter = Arc::clone(&reached);
+        let inner = Router::new().fallback(any(move || async move {
+            counter.fetch_add(1, Ordering::SeqCst);
+        }));
+        let hosts = Arc::new(Hosts::of(([192, 168, 1, 7], 8765).into()));
+        let router = Router::new().fallback_service(inner).layer(from_fn_with_state(hosts, guard));
+        Self { router, reached, paths }
+    }
+
+    /// Sends it to every route; the status that all of them answer.
+    async fn status(&self, headers: &[(&str, &str)]) -> StatusCode {
+        let mut statuses = Vec::new();
+        for path in &self.paths {
+            for method in ["GET", "POST", "DELETE", "OPTIONS", "PUT"] {
+                let mut request = Request::builder().method(method).uri(path);
+                for (name, value) in headers {
+                    request = request.header(*name, *value);
+                }
+                let request = request.body(Body::empty()).expect("a request");
+                statuses.push(self.router.clone().oneshot(request).await.expect("infallible").status());
+            }
+        }
+        let first = statuses[0];
+        assert!(statuses.iter().all(|status| *status == first), "{headers:?}: {statuses:?}");
+        first
+    }
+}
+
+#[tokio::test]
+async fn every_route_takes_the_hosts_and_origins_of_this_door() {
+    let door = Door::new();
+    assert!(door.paths.len() >= 8, "the route table is there");
+    for host in GOOD_HOSTS {
+        assert_eq!(door.status(&[("host", host)]).await, StatusCode::OK, "{host}");
+        for other in GOOD_HOSTS {
+            let origin = format!("http://{other}");
+            assert_eq!(door.status(&[("host", host), ("origin", &origin)]).await, StatusCode::OK, "{host} {origin}");
+        }
+        for site in ["same-origin", "none"] {
+            assert_eq!(door.status(&[("host", host), ("sec-fetch-site", site)]).await, StatusCode::OK, "{site}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_route_is_reached_under_another_host() {
+    let door = Door::new();
+    for host in BAD_HOSTS {
+        assert_eq!(door.status(&[("host", host)]).await, StatusCode::FORBIDDEN, "{host}");
+        let origin = format!("http://{host}");
+        assert_eq!(door.status(&[("host", host), ("origin", &origin)]).await, StatusCode::FORBIDDEN, "{host}");
+    }
+    assert_eq!(door.status(&[]).await, StatusCode::BAD_REQUEST);
+    assert_eq!(door.status(&[("host", "")]).await, StatusCode::BAD_REQUEST);
+    let twice = [("host", GOOD_HOSTS[0]), ("host", GOOD_HOSTS[0])];
+    assert_eq!(door.status(&twice).await, StatusCode::BAD_REQUEST);
+    assert_eq!(door.reached.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn no_route_is_reached_from_another_origin() {
+    let door = Door::new();
+    for host in GOOD_HOSTS {
+        for origin in BAD_ORIGINS {
+            let headers = [("host", host), ("origin", origin)];
+            assert_eq!(door.status(&headers).await, StatusCode::FORBIDDEN, "{host} {origin}");
+        }
+        let twice = [("host", host), ("origin", "http://127.0.0.1:8765"), ("origin", "http://127.0.0.1:8765")];
+        assert_eq!(door.status(&twice).await, StatusCode::FORBIDDEN);
+        for site in ["cross-site", "same-site", "Same-Origin", ""] {
+            let headers = [("host", host), ("sec-fetch-site", site)];
+            assert_eq!(door.status(&headers).await, StatusCode::FORBIDDEN, "{site}");
+        }
+    }
+    assert_eq!(door.reached.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn an_absolute_target_must_name_this_door_too() {
+    let door = Door::new();
+    for (uri, expected) in
+        [("http://127.0.0.1:8765/health", StatusCode::OK), ("http://evil.example/health", StatusCode::FORBIDDEN)]
+    {
+        let request =
+            Request::builder().uri(uri).header("host", "127.0.0.1:8765").body(Body::empty()).expect("request");
+        assert_eq!(door.router.clone().oneshot(request).await.expect("infallible").status(), expected, "{uri}");
+    }
+}

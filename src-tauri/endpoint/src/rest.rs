@@ -1,0 +1,7 @@
+//! HTTP beside MCP: one thin file a noun.
+
+pub(crate) mod events;
+pub(crate) mod health;
+pub(crate) mod login;
+pub(crate) mod ui;
+pub(crate) mod verbs;

@@ -1,0 +1,27 @@
+//! `GET /api/events`: what happens in the hub, as server-sent events.
+
+use std::{convert::Infallible, future::ready, sync::Arc, time::Duration};
+
+use axum::{
+    extract::State,
+    response::{
+        IntoResponse,
+        sse::{self, KeepAlive, Sse},
+    },
+};
+use drawbridge_hub::model::event::Event;
+use futures_util::StreamExt;
+use tokio_stream::wrappers::BroadcastStream;
+
+use crate::server::Door;
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+pub(crate) async fn stream(State(door): State<Arc<Door>>) -> impl IntoResponse {
+    let events = BroadcastStream::new(door.hub.events())
+        .map(|event| event.unwrap_or(Event::Lagged))
+        .filter_map(|event| ready(sse::Event::default().json_data(event).ok()))
+        .map(Ok::<_, Infallible>)
+        .take_until(door.stopping.clone().cancelled_owned());
+    Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}

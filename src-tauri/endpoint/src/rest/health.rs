@@ -1,0 +1,25 @@
+//! `GET /health`, for people and probes.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use drawbridge_hub::api::{
+    Verb,
+    health::{HealthStatus, ShowHealth},
+};
+
+use crate::{rescue::Refusal, server::Door};
+
+pub(crate) async fn show(State(door): State<Arc<Door>>) -> Result<Response, Refusal> {
+    let health = ShowHealth {}.run(&door.hub).await?;
+    let status = match health.status {
+        HealthStatus::Ok | HealthStatus::Degraded => StatusCode::OK,
+        HealthStatus::Down => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    Ok((status, Json(health)).into_response())
+}

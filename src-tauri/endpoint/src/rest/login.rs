@@ -1,0 +1,67 @@
+//! `POST /api/login`: a browser trades the one-time code of its link for a cookie.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use axum::{
+    extract::{State, rejection::BytesRejection},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::{auth::COOKIE, headers::is_json, rescue::Refusal, server::Door};
+
+/// The largest body that is taken from whom nobody knows yet, in bytes.
+pub(crate) const LARGEST_BODY: usize = 4096;
+
+const PER_MINUTE: usize = 10;
+
+#[derive(Deserialize)]
+struct Login {
+    code: String,
+}
+
+pub(crate) async fn redeem(
+    State(door): State<Arc<Door>>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Refusal> {
+    if !is_json(&headers) {
+        let message = "the header `Content-Type` must be application/json";
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+    }
+    if !door.logins.take() {
+        let message = "too many attempts to log in: try again in a minute";
+        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, message));
+    }
+    let login: Login = serde_json::from_slice(&body?).map_err(|e| Refusal::bad_request(format!("login: {e}")))?;
+    let Some(token) = door.hub.access().redeem(&login.code) else {
+        let message = "this link was used or is too old: run `drawbridge open` for a new one";
+        return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));
+    };
+    let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/");
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
+}
+
+/// The attempts of the last minute.
+#[derive(Default)]
+pub(crate) struct Attempts(Mutex<Vec<Instant>>);
+
+impl Attempts {
+    /// Counts an attempt; whether it may be made.
+    fn take(&self) -> bool {
+        let now = Instant::now();
+        let mut attempts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        attempts.retain(|at| now.duration_since(*at) < Duration::from_secs(60));
+        let may = attempts.len() < PER_MINUTE;
+        if may {
+            attempts.push(now);
+        }
+        may
+    }
+}

@@ -1,0 +1,51 @@
+//! `/`, `/icon.svg` and `/assets/…`: the screens, embedded in the program; in a debug build read from disk.
+
+use axum::{
+    extract::{Path, rejection::PathRejection},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use crate::rescue::{Refusal, unknown_route};
+
+#[derive(RustEmbed)]
+#[folder = "../../ui/dist"]
+struct Dist;
+
+pub(crate) async fn index(headers: HeaderMap) -> Result<Response, Refusal> {
+    fixed(&headers, "index.html")
+}
+
+pub(crate) async fn icon(headers: HeaderMap) -> Result<Response, Refusal> {
+    fixed(&headers, "icon.svg")
+}
+
+/// A file whose name stays when its content changes.
+fn fixed(headers: &HeaderMap, name: &str) -> Result<Response, Refusal> {
+    match Dist::get(name) {
+        Some(file) => Ok(reply(headers, file, "no-cache")),
+        None => Err(Refusal::new(StatusCode::NOT_FOUND, "the screens were not built: run `npm run build` in ui/")),
+    }
+}
+
+/// Names of assets hold a hash of their content, so they never change.
+pub(crate) async fn asset(file: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Result<Response, Refusal> {
+    let Path(file) = file?;
+    let is_inside = file.split('/').all(|part| part != "..");
+    match Dist::get(&format!("assets/{file}")) {
+        Some(file) if is_inside => Ok(reply(&headers, file, "public, max-age=31536000, immutable")),
+        Some(_) | None => Err(unknown_route().await),
+    }
+}
+
+fn reply(headers: &HeaderMap, file: EmbeddedFile, caching: &'static str) -> Response {
+    let tag = format!("\"{}\"", hex::encode(file.metadata.sha256_hash()));
+    let known = headers.get(header::IF_NONE_MATCH).is_some_and(|given| given.as_bytes() == tag.as_bytes());
+    let caching = [(header::CACHE_CONTROL, caching.to_owned()), (header::ETAG, tag)];
+    if known {
+        return (StatusCode::NOT_MODIFIED, caching).into_response();
+    }
+    let kind = [(header::CONTENT_TYPE, file.metadata.mimetype().to_owned())];
+    (caching, kind, file.data.into_owned()).into_response()
+}

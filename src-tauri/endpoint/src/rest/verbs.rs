@@ -1,0 +1,32 @@
+//! `POST /api/verbs/{verb}`: every verb of the hub.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{
+        Path, State,
+        rejection::{BytesRejection, PathRejection},
+    },
+    http::header,
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use drawbridge_hub::api;
+
+use crate::{
+    rescue::{Refusal, internal},
+    server::Door,
+};
+
+/// Runs to its end even where the asker does not wait for it, so that nothing is half done.
+pub(crate) async fn run(
+    State(door): State<Arc<Door>>,
+    verb: Result<Path<String>, PathRejection>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Refusal> {
+    let (Path(verb), body) = (verb?, body?);
+    let hub = Arc::clone(&door.hub);
+    let run = tokio::spawn(async move { api::dispatch(&hub, &verb, &body).await });
+    let answer = run.await.map_err(|_| internal())??;
+    Ok(([(header::CONTENT_TYPE, "application/json")], Box::<str>::from(answer).into_string()).into_response())
+}

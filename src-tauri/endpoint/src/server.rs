@@ -1,0 +1,249 @@
+//! The route table, and the door's life: bind, serve, drain.
+//!
+//! | route | methods | who | |
+//! |---|---|---|---|
+//! | `/mcp`, `/mcp/` | POST, DELETE | client | streamable HTTP for MCP clients ([`mcp`](crate::mcp)) |
+//! | `/health` | GET | anyone | seed 000's health; 503 when down |
+//! | `/api/login` | POST | anyone | a one-time code for a browser's cookie |
+//! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, parameters and answer as JSON |
+//! | `/api/events` | GET | administrator | what happens, as server-sent events |
+//! | `/`, `/icon.svg`, `/assets/{file}` | GET | anyone | the screens |
+//!
+//! A request passes, in this order: [`headers::secure`], a net for panics, [`origin::guard`]
+//! (TCP only), the router, [`auth`], its handler. What fails is answered by
+//! [`rescue`].
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware::{from_fn, from_fn_with_state},
+    routing::{MethodRouter, get, post},
+    serve::ListenerExt,
+};
+use drawbridge_hub::{Hub, api::health::TransportHealth};
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+use tower_http::{catch_panic::CatchPanicLayer, timeout::RequestBodyTimeoutLayer};
+
+use crate::{
+    auth::{self, Who},
+    headers, listener, local,
+    mcp::{self, in_flight::InFlight},
+    origin::{self, Hosts},
+    rescue,
+    rest::{events, health, login, ui, verbs},
+};
+
+/// The largest body that is taken, in bytes.
+pub(crate) const LARGEST_BODY: usize = 64 * 1024 * 1024;
+
+/// From one piece of a request's body to the next.
+const BODY: Duration = Duration::from_secs(30);
+
+/// Where to listen.
+#[derive(Debug, Clone, Copy)]
+pub struct ServeOptions {
+    pub host: IpAddr,
+    /// 0 for one that is free.
+    pub port: u16,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self { host: Ipv4Addr::LOCALHOST.into(), port: 8765 }
+    }
+}
+
+/// No listener could start.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen anywhere: {http} (http), {local} (local socket)")]
+pub struct ServeError {
+    http: String,
+    local: String,
+}
+
+/// What the handlers of a listener know.
+pub(crate) struct Door {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) via: Via,
+    pub(crate) in_flight: InFlight,
+    pub(crate) logins: login::Attempts,
+    /// Cancelled when the door closes.
+    pub(crate) stopping: CancellationToken,
+}
+
+/// How a request came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Via {
+    Tcp,
+    Local,
+}
+
+/// A line of the route table.
+pub(crate) struct Route {
+    pub(crate) path: &'static str,
+    pub(crate) who: Who,
+    pub(crate) methods: MethodRouter<Arc<Door>>,
+}
+
+/// The route table.
+pub(crate) fn routes() -> Vec<Route> {
+    let route = |path, who, methods| Route { path, who, methods };
+    let mcp = || post(mcp::streamable_http::post).delete(mcp::streamable_http::delete);
+    vec![
+        route("/mcp", Who::Client, mcp()),
+        route("/mcp/", Who::Client, mcp()),
+        route("/health", Who::Anyone, get(health::show)),
+        route("/api/login", Who::Anyone, post(login::redeem).layer(DefaultBodyLimit::max(login::LARGEST_BODY))),
+        route("/api/verbs/{verb}", Who::Administrator, post(verbs::run)),
+        route("/api/events", Who::Administrator, get(events::stream)),
+        route("/", Who::Anyone, get(ui::index)),
+        route("/icon.svg", Who::Anyone, get(ui::icon)),
+        route("/assets/{*file}", Who::Anyone, get(ui::asset)),
+    ]
+}
+
+/// The routes behind what stands before them; `hosts` where browsers can reach them.
+pub(crate) fn router(door: Arc<Door>, hosts: Option<Hosts>) -> Router {
+    let mut router = Router::new();
+    for Route { path, who, methods } in routes() {
+        let methods = match who {
+            Who::Anyone => methods,
+            Who::Client => methods.layer(from_fn_with_state(Arc::clone(&door), auth::client)),
+            Who::Administrator => methods.layer(from_fn_with_state(Arc::clone(&door), auth::administrator)),
+        };
+        router = router.route(path, methods);
+    }
+    let routed = router
+        .fallback(rescue::unknown_route)
+        .method_not_allowed_fallback(rescue::wrong_method)
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(from_fn(headers::bound_length))
+        .layer(RequestBodyTimeoutLayer::new(BODY))
+        .with_state(door);
+    // A layer of a router runs behind its routing. What must run ahead of it goes around this one.
+    let mut outer = Router::new().fallback_service(routed);
+    if let Some(hosts) = hosts {
+        outer = outer.layer(from_fn_with_state(Arc::new(hosts), origin::guard));
+    }
+    outer.layer(CatchPanicLayer::custom(rescue::panicked)).layer(from_fn(headers::secure))
+}
+
+/// Opens the door: starts all listeners at once. One that fails leaves the others running and
+/// is told to the hub; the port is never changed.
+///
+/// # Errors
+/// Where no listener could start.
+pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<Running, ServeError> {
+    let (tcp, socket) = tokio::join!(bind_tcp(options), local::bind(hub.data_dir()));
+    let mut running = Running::new(Arc::clone(&hub));
+    let mut problems = Vec::new();
+    match tcp {
+        Ok((listener, address)) => {
+            let url = format!("http://{address}/mcp");
+            let listener = listener.tap_io(|stream| {
+                let _ = stream.set_nodelay(true);
+            });
+            running.listen("http", url.clone(), listener, Via::Tcp, Some(Hosts::of(address)));
+            running.url = Some(url);
+        }
+        Err(error) => {
+            let url = format!("http://{}/mcp", SocketAddr::new(options.host, options.port));
+            running.fail("http", url, error.clone());
+            problems.push(error);
+        }
+    }
+    match socket {
+        Ok(bound) => running.listen("local", bound.address, bound.listener, Via::Local, None),
+        Err(local::BindError { address, error }) => {
+            running.fail("local", address, error.clone());
+            problems.push(error);
+        }
+    }
+    match <[String; 2]>::try_from(problems) {
+        Ok([http, local]) => Err(ServeError { http, local }),
+        Err(_) => Ok(running),
+    }
+}
+
+async fn bind_tcp(options: ServeOptions) -> Result<(TcpListener, SocketAddr), String> {
+    let address = SocketAddr::new(options.host, options.port);
+    let bound = async {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    bound.await.map_err(|e: io::Error| {
+        if e.kind() == io::ErrorKind::AddrInUse {
+            return format!("port {} is taken by another program: end that one, or choose another port", options.port);
+        }
+        format!("{address}: {e}")
+    })
+}
+
+/// The open door. Dropped, it closes at once; [`Running::stop`] is kinder.
+pub struct Running {
+    hub: Arc<Hub>,
+    url: Option<String>,
+    transports: Vec<TransportHealth>,
+    listeners: JoinSet<()>,
+    stopping: CancellationToken,
+}
+
+impl Running {
+    fn new(hub: Arc<Hub>) -> Self {
+        Self { hub, url: None, transports: Vec::new(), listeners: JoinSet::new(), stopping: CancellationToken::new() }
+    }
+
+    /// `http://HOST:PORT/mcp`; none where only the local socket listens.
+    pub fn url(&self) -> Option<String> {
+        self.url.clone()
+    }
+
+    /// The listeners that did not start.
+    pub fn failures(&self) -> Vec<TransportHealth> {
+        self.transports.iter().filter(|transport| !transport.listening).cloned().collect()
+    }
+
+    /// Closes the door: takes no more requests, and gives those in flight five seconds.
+    pub async fn stop(mut self) {
+        self.stopping.cancel();
+        while self.listeners.join_next().await.is_some() {}
+        for transport in self.transports.drain(..).filter(|transport| transport.listening) {
+            self.hub.set_transport(TransportHealth { listening: false, error: "stopped".to_owned(), ..transport });
+        }
+    }
+
+    fn listen<L>(&mut self, name: &str, address: String, listener: L, via: Via, hosts: Option<Hosts>)
+    where
+        L: axum::serve::Listener,
+    {
+        let door = Door {
+            hub: Arc::clone(&self.hub),
+            via,
+            in_flight: InFlight::default(),
+            logins: login::Attempts::default(),
+            stopping: self.stopping.clone(),
+        };
+        let router = router(Arc::new(door), hosts);
+        self.listeners.spawn(listener::run(listener, router, self.stopping.clone()));
+        self.note(TransportHealth { name: name.to_owned(), address, listening: true, error: String::new() });
+    }
+
+    fn fail(&mut self, name: &str, address: String, error: String) {
+        tracing::warn!(name, address, error, "a listener did not start");
+        self.note(TransportHealth { name: name.to_owned(), address, listening: false, error });
+    }
+
+    fn note(&mut self, transport: TransportHealth) {
+        self.hub.set_transport(transport.clone());
+        self.transports.push(transport);
+    }
+}

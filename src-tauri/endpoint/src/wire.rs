@@ -1,0 +1,230 @@
+//! Wire to model: one JSON-RPC message, read without understanding more of it than its
+//! envelope, and answers put around raw results. Ids, params and results cross byte for byte.
+
+#[cfg(test)]
+mod tests;
+
+use std::{borrow::Cow, fmt};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use drawbridge_hub::model::rpc::{RpcError, code};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// Deeper nesting is refused before anything recurses into it.
+pub(crate) const MAX_DEPTH: usize = 128;
+
+const KEYS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// A request's id: a string or an integer, as it was written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Id<'a>(&'a RawValue);
+
+impl Id<'_> {
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+/// One message of a client.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    Request {
+        id: Id<'a>,
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
+    Notification {
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
+    /// An answer to a request of ours.
+    Response,
+}
+
+/// A message that is none. The id, where it could be read without doubt.
+#[derive(Debug)]
+pub(crate) struct Fault<'a> {
+    pub(crate) id: Option<Id<'a>>,
+    pub(crate) error: RpcError,
+}
+
+impl Fault<'_> {
+    fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { id: None, error: RpcError::new(code, message) }
+    }
+}
+
+/// Reads one message.
+///
+/// # Errors
+/// `-32700` for what is not JSON, `-32600` for what is not one JSON-RPC message: a batch,
+/// duplicate or case-variant keys, an id that is neither string nor integer, too deep nesting.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, Fault<'_>> {
+    if depth_exceeds(bytes, MAX_DEPTH) {
+        return Err(Fault::new(code::INVALID_REQUEST, format!("nested deeper than {MAX_DEPTH} levels")));
+    }
+    let whole: &RawValue =
+        serde_json::from_slice(bytes).map_err(|e| Fault::new(code::PARSE_ERROR, format!("not JSON: {e}")))?;
+    if whole.get().starts_with('[') {
+        return Err(Fault::new(code::INVALID_REQUEST, "batches are not taken: send one JSON-RPC message at a time"));
+    }
+    if !whole.get().starts_with('{') {
+        return Err(Fault::new(code::INVALID_REQUEST, "a JSON-RPC message is a JSON object"));
+    }
+    let envelope: Envelope<'_> = serde_json::from_str(whole.get())
+        .map_err(|e| Fault::new(code::INVALID_REQUEST, format!("not a JSON-RPC message: {e}")))?;
+    envelope.message()
+}
+
+/// The top level of a message, each key at most once.
+#[derive(Default)]
+struct Envelope<'a> {
+    values: [Option<&'a RawValue>; KEYS.len()],
+}
+
+impl<'a> Envelope<'a> {
+    fn message(self) -> Result<Message<'a>, Fault<'a>> {
+        let [jsonrpc, id, method, params, result, error] = self.values;
+        let id = id.map(read_id).transpose()?;
+        let fault = |message: &str| Fault { id, error: RpcError::new(code::INVALID_REQUEST, message) };
+        if jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
+            return Err(fault("'jsonrpc' must be \"2.0\""));
+        }
+        let Some(method) = method else {
+            return match (result, error) {
+                (Some(_), None) | (None, Some(_)) => Ok(Message::Response),
+                _ => Err(fault("there is neither a 'method' nor one of 'result' and 'error'")),
+            };
+        };
+        if result.is_some() || error.is_some() {
+            return Err(fault("a request has no 'result' and no 'error'"));
+        }
+        let method = read_text(method).ok_or_else(|| fault("'method' must be a string"))?;
+        let params = params.filter(|params| params.get() != "null");
+        if params.is_some_and(|params| !params.get().starts_with('{')) {
+            return Err(fault("'params' must be an object"));
+        }
+        Ok(match id {
+            Some(id) => Message::Request { id, method, params },
+            None => Message::Notification { method, params },
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EnvelopeVisitor)
+    }
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut envelope = Envelope::default();
+        let mut seen: Vec<String> = Vec::new();
+        while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+            let folded = fold(&key);
+            if seen.contains(&folded) {
+                return Err(serde::de::Error::custom(format_args!("the key '{folded}' is there twice")));
+            }
+            let value: &'de RawValue = map.next_value()?;
+            if let Some(place) = KEYS.iter().position(|known| *known == folded) {
+                if key != folded {
+                    return Err(serde::de::Error::custom(format_args!("the key '{folded}' is not in lower case")));
+                }
+                envelope.values[place] = Some(value);
+            }
+            seen.push(folded);
+        }
+        Ok(envelope)
+    }
+}
+
+/// A string that is borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Maps what any reader might take for the same key to one text, `ſ` and the Kelvin sign too.
+fn fold(key: &str) -> String {
+    key.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+fn read_id(raw: &RawValue) -> Result<Id<'_>, Fault<'_>> {
+    let text = raw.get();
+    let is_integer = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    if is_integer || text.starts_with('"') {
+        return Ok(Id(raw));
+    }
+    Err(Fault::new(code::INVALID_REQUEST, "'id' must be a string or an integer"))
+}
+
+/// The text of a JSON string; none for another value.
+pub(crate) fn read_text(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
+}
+
+/// Whether brackets are nested deeper than `limit`, seen without recursion.
+fn depth_exceeds(bytes: &[u8], limit: usize) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether `body` is the answer to the request with this id.
+pub(crate) fn answers(body: &[u8], id: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+    }
+    serde_json::from_slice::<Answer<'_>>(body).is_ok_and(|answer| answer.id.map(RawValue::get) == Some(id))
+}
+
+/// An answer with the result as it is.
+pub(crate) fn result(id: Id<'_>, result: &RawValue) -> Bytes {
+    spliced(id.as_str(), "result", result.get())
+}
+
+/// An answer that is an error; without an id where the request's could not be read.
+pub(crate) fn error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
+    error_for(id.as_ref().map_or("null", Id::as_str), error)
+}
+
+/// The same for an id as it was written.
+pub(crate) fn error_for(id: &str, error: &RpcError) -> Bytes {
+    let text = serde_json::to_string(error).unwrap_or_else(|_| r#"{"code":-32603,"message":"internal error"}"#.into());
+    spliced(id, "error", &text)
+}
+
+fn spliced(id: &str, key: &str, value: &str) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(id.len() + value.len() + 40);
+    for part in [r#"{"jsonrpc":"2.0","id":"#, id, r#",""#, key, r#"":"#, value, "}"] {
+        bytes.put_slice(part.as_bytes());
+    }
+    bytes.freeze()
+}

@@ -1,0 +1,124 @@
+//! What crosses the door byte for byte, and what does not get in.
+
+use drawbridge_hub::model::rpc::{RpcError, code};
+use serde_json::value::RawValue;
+
+use super::{Message, error, parse, result};
+
+fn request(text: &str) -> (String, String, Option<String>) {
+    match parse(text.as_bytes()) {
+        Ok(Message::Request { id, method, params }) => {
+            (id.as_str().to_owned(), method.into_owned(), params.map(|p| p.get().to_owned()))
+        }
+        other => panic!("{text} is read as {other:?}"),
+    }
+}
+
+fn refused(text: &str) -> (i64, Option<String>) {
+    match parse(text.as_bytes()) {
+        Err(fault) => (fault.error.code, fault.id.map(|id| id.as_str().to_owned())),
+        Ok(message) => panic!("{text} is taken as {message:?}"),
+    }
+}
+
+#[test]
+fn ids_and_params_are_kept_byte_for_byte() {
+    for id in ["0", "-7", "12345678901234567890123", r#""a\u0062""#, r#""""#] {
+        let params = r#"{ "n" : 1.0, "big": 12345678901234567890123, "e":1E+2 , "b":2,"a":1}"#;
+        let text = format!(r#"{{"jsonrpc":"2.0","params":{params}, "method":"tools/call" ,"id":{id}}}"#);
+        assert_eq!(request(&text), (id.to_owned(), "tools/call".to_owned(), Some(params.to_owned())));
+    }
+}
+
+#[test]
+fn answers_hold_id_and_result_as_they_were() {
+    let text = r#"{"jsonrpc":"2.0","id":"a\u0062","method":"x"}"#;
+    let Ok(Message::Request { id, .. }) = parse(text.as_bytes()) else { panic!("a request") };
+    let raw: &RawValue = serde_json::from_str(r#"{"n":1.0, "z":0.90,"a":[]}"#).expect("JSON");
+    assert_eq!(result(id, raw).as_ref(), br#"{"jsonrpc":"2.0","id":"a\u0062","result":{"n":1.0, "z":0.90,"a":[]}}"#);
+    let answer = error(None, &RpcError::new(-32601, "no \"x\""));
+    assert_eq!(answer.as_ref(), br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no \"x\""}}"#);
+}
+
+#[test]
+fn a_message_without_id_is_a_notification_and_one_without_method_a_response() {
+    assert!(matches!(
+        parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized","params":null}"#),
+        Ok(Message::Notification { params: None, .. })
+    ));
+    assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Ok(Message::Response)));
+    assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#), Ok(Message::Response)));
+}
+
+#[test]
+fn an_escaped_method_is_its_text() {
+    assert_eq!(request(r#"{"jsonrpc":"2.0","id":1,"method":"p\u0069ng"}"#).1, "ping");
+}
+
+#[test]
+fn keys_that_another_reader_might_confuse_are_refused() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","m\u0065thod":"tools/call"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"Method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"ID":2,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{},"paramſ":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","extra":1,"Extra":2}"#,
+    ] {
+        assert_eq!(refused(text).0, code::INVALID_REQUEST, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_one_message_is_refused() {
+    for (text, expected) in [
+        ("", code::PARSE_ERROR),
+        ("{", code::PARSE_ERROR),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping"} {}"#, code::PARSE_ERROR),
+        ("[]", code::INVALID_REQUEST),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, code::INVALID_REQUEST),
+        ("1", code::INVALID_REQUEST),
+        ("null", code::INVALID_REQUEST),
+        ("{}", code::INVALID_REQUEST),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, code::INVALID_REQUEST),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, code::INVALID_REQUEST),
+        (r#"{"jsonrpc":"2.0","id":1e3,"method":"ping"}"#, code::INVALID_REQUEST),
+        (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, code::INVALID_REQUEST),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, code::INVALID_REQUEST),
+        (r#"{"jsonrpc":"2.0","id":1}"#, code::INVALID_REQUEST),
+    ] {
+        assert_eq!(refused(text).0, expected, "{text}");
+    }
+}
+
+#[test]
+fn a_fault_carries_the_id_where_it_was_read() {
+    for text in [
+        r#"{"id":7,"method":"ping"}"#,
+        r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":1}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#,
+    ] {
+        assert_eq!(refused(text), (code::INVALID_REQUEST, Some("7".to_owned())), "{text}");
+    }
+}
+
+#[test]
+fn nesting_is_bounded_without_recursion() {
+    let nested = |depth: usize| {
+        let inner = depth - 1;
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{}1{}}}"#,
+            r#"{"a":"#.repeat(inner),
+            "}".repeat(inner)
+        )
+    };
+    assert_eq!(request(&nested(128)).1, "x");
+    assert_eq!(refused(&nested(129)).0, code::INVALID_REQUEST);
+    assert_eq!(refused(&"[".repeat(10_000_000)).0, code::INVALID_REQUEST);
+    let brackets_in_text =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"\"{}"}}}}"#, "[".repeat(1000));
+    assert_eq!(request(&brackets_in_text).1, "x");
+}

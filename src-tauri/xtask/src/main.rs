@@ -1,0 +1,58 @@
+//! The two commands of the README, and the small ones behind them. No dependencies, so that it
+//! builds in seconds on a bare machine.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to a person in a terminal")]
+
+mod node;
+mod run;
+mod step;
+mod system;
+mod test;
+mod tools;
+
+use std::{env, process::ExitCode};
+
+use step::Outcome;
+
+const USAGE: &str = "cargo xtask COMMAND
+
+  run [--release] [-- ARGS]   install what is missing, build, and start Drawbridge
+  test [-- FILTERS]           install what the tests need, and run every check and test;
+                              with FILTERS only those tests
+  bindings                    write the UI's types from the hub's verbs
+  screenshots                 take the pictures of docs/screenshots anew";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let (own, rest) = match arguments.iter().position(|argument| argument == "--") {
+        Some(at) => (&arguments[..at], &arguments[at + 1..]),
+        None => (&arguments[..], &[][..]),
+    };
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let done = match own.as_slice() {
+        ["run"] => run::run(false, rest),
+        ["run", "--release"] => run::run(true, rest),
+        ["test"] => test::test(rest),
+        ["bindings"] => tools::bindings(),
+        ["screenshots"] => tools::screenshots(),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    finish(done)
+}
+
+fn finish(done: Outcome) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("xtask: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

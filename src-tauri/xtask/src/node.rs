@@ -1,0 +1,46 @@
+//! Node and its packages: installed from the lock file, and only where that changed.
+
+use std::{fs, path::Path};
+
+use crate::step::{self, Outcome, command, output, root};
+
+const NEEDED: u32 = 20;
+
+/// Fails where Node is missing or too old.
+pub(crate) fn check() -> Outcome {
+    let Some(version) = output(&mut command("node", &["--version"])) else {
+        return Err(format!("Node {NEEDED} or newer is needed to build the UI, and there is none in PATH"));
+    };
+    let major = version.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
+    if major.is_some_and(|major| major >= NEEDED) {
+        Ok(())
+    } else {
+        Err(format!("Node {NEEDED} or newer is needed to build the UI; this one is {version}"))
+    }
+}
+
+/// Installs the packages of a folder, as its lock file names them.
+pub(crate) fn install(folder: &str) -> Outcome {
+    let folder = root().join(folder);
+    let lock = read(&folder.join("package-lock.json"))?;
+    let stamp = folder.join("node_modules/.xtask-lock");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
+        return Ok(());
+    }
+    npm(&folder, &["ci", "--no-audit", "--no-fund", "--loglevel=error"])?;
+    fs::write(&stamp, lock).map_err(|e| format!("write {}: {e}", stamp.display()))
+}
+
+/// Runs a script of the UI.
+pub(crate) fn ui(script: &str) -> Outcome {
+    npm(&root().join("ui"), &["run", "--silent", script])
+}
+
+fn npm(folder: &Path, arguments: &[&str]) -> Outcome {
+    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    step::run(command(npm, arguments).current_dir(folder))
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|e| format!("read {}: {e}", path.display()))
+}

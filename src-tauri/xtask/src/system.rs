@@ -1,0 +1,71 @@
+//! The system's packages: what is missing is installed where apt is, and named elsewhere.
+
+use std::{path::Path, process::Command};
+
+use crate::step::{self, Outcome, command, output};
+
+/// To build and to start the app.
+const TO_RUN: &[&str] =
+    &["build-essential", "pkg-config", "libwebkit2gtk-4.1-dev", "libayatana-appindicator3-1", "ca-certificates"];
+
+/// To test it on a screen, a bus and a keyring of its own, and in a browser.
+const TO_TEST: &[&str] = &[
+    "xvfb",
+    "dbus",
+    "webkit2gtk-driver",
+    "gnome-keyring",
+    "libsecret-tools",
+    "chromium",
+    "fonts-dejavu-core",
+    "python3-venv",
+];
+
+const ELSEWHERE: &str = "This system has no apt, so please install by hand what Drawbridge is built with:
+  Linux    a C compiler, pkg-config, the development files of WebKitGTK 4.1, libayatana-appindicator3
+           (Fedora: gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3;
+            Arch: base-devel webkit2gtk-4.1 libayatana-appindicator)
+  macOS    the Xcode command line tools (xcode-select --install)
+  Windows  the Microsoft C++ Build Tools and WebView2 (part of Windows 11)
+and, on all of them, Node 20 or newer and Rust.";
+
+/// Whatever building and starting needs.
+pub(crate) fn for_run() -> Outcome {
+    install(TO_RUN)
+}
+
+/// Whatever the tests need beside that.
+///
+/// They stand on Linux: a system without apt must have it all already.
+pub(crate) fn for_test() -> Outcome {
+    install(&[TO_RUN, TO_TEST].concat())
+}
+
+fn install(packages: &[&str]) -> Outcome {
+    if !Path::new("/etc/debian_version").exists() {
+        println!("{ELSEWHERE}");
+        return Ok(());
+    }
+    let missing: Vec<&str> = packages.iter().copied().filter(|package| !is_installed(package)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    println!("missing system packages: {}", missing.join(" "));
+    // An old list of packages may do: whether it does shows at the install.
+    if let Err(why) = step::run(&mut apt(&["update", "-qq"])) {
+        println!("{why}; going on with the list of packages as it is");
+    }
+    let arguments = [&["install", "-y", "-qq", "--no-install-recommends"], missing.as_slice()].concat();
+    step::run(&mut apt(&arguments)).map_err(|why| format!("{why}; please install: {}", missing.join(" ")))
+}
+
+fn is_installed(package: &str) -> bool {
+    let asked = output(&mut command("dpkg-query", &["-W", "-f=${db:Status-Status}", package]));
+    asked.is_some_and(|status| status == "installed")
+}
+
+fn apt(arguments: &[&str]) -> Command {
+    let is_root = output(&mut command("id", &["-u"])).is_some_and(|id| id == "0");
+    let mut command = if is_root { command("apt-get", &[]) } else { command("sudo", &["apt-get"]) };
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
