@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { draftOf, emptyForm, faultsOf, formOf, newRow } from "./form";
+
+function filled() {
+  return { ...emptyForm(), name: "files", command: `npx -y server "/my files"` };
+}
+
+describe("a server's form", () => {
+  it("makes a spec of a command line", () => {
+    const { spec } = draftOf(filled());
+    expect(spec).toMatchObject({ name: "files", command: "npx", args: ["-y", "server", "/my files"], url: null, cwd: null, enabled: true });
+  });
+
+  it("sends secrets apart and leaves their keys out of the spec", () => {
+    const form = { ...filled(), env: [newRow({ key: "TOKEN", value: "s3cret", secret: true }), newRow({ key: "LANG", value: "C" })] };
+    const { spec, secrets } = draftOf(form);
+    expect(spec.env).toEqual({ LANG: "C" });
+    expect(secrets).toEqual({ env: { TOKEN: "s3cret" }, headers: {} });
+    expect(JSON.stringify(spec)).not.toContain("s3cret");
+  });
+
+  it("keeps a reference to the keyring until it is replaced", () => {
+    const form = formOf({ name: "x", command: "run", env: { KEY: "${keyring:x/KEY}" } }, "x");
+    expect(form.env[0]).toMatchObject({ kept: "${keyring:x/KEY}", value: "", secret: true });
+    expect(draftOf(form)).toMatchObject({ spec: { env: { KEY: "${keyring:x/KEY}" } }, secrets: { env: {} } });
+    const row = form.env[0];
+    if (row) Object.assign(row, { kept: null, value: "new" });
+    expect(draftOf(form)).toMatchObject({ spec: { env: {} }, secrets: { env: { KEY: "new" } } });
+  });
+
+  it("ticks what looks like a secret", () => {
+    const form = formOf({ command: "run", env: { API_KEY: "abc", MODE: "fast" } }, "x", ["API_KEY"]);
+    expect(form.env.map((row) => row.secret)).toEqual([true, false]);
+  });
+
+  it("keeps what a spec holds beyond the form", () => {
+    const base = { name: "x", command: "run", timeouts: { initialize_ms: 1, call_ms: 2, idle_ms: 3 }, lifecycle: "singleton", enabled: false };
+    expect(draftOf(formOf(base, "x"), base).spec).toMatchObject({ lifecycle: "singleton", enabled: false, timeouts: base.timeouts });
+  });
+
+  it("drops what belongs to the other kind", () => {
+    const base = { name: "x", command: "run", args: ["a"], env: { A: "1" }, cwd: "/tmp", transport: "stdio" as const };
+    const form = { ...formOf(base, "x"), kind: "remote" as const, url: "https://example.org/mcp" };
+    expect(draftOf(form, base).spec).toMatchObject({ command: null, args: [], env: {}, cwd: null, transport: null, url: "https://example.org/mcp" });
+  });
+
+  it("says what is missing", () => {
+    expect(faultsOf(emptyForm())).toEqual({ name: expect.any(String) as string, command: "Give the command that starts it." });
+    expect(faultsOf({ ...emptyForm(), name: "x", kind: "remote", url: "example.org" }).url).toContain("https://");
+    expect(faultsOf({ ...filled(), command: `run "half` }).command).toContain("not closed");
+    expect(faultsOf(filled())).toEqual({});
+  });
+
+  it("refuses a name that stands twice and a secret without a value", () => {
+    expect(faultsOf({ ...filled(), env: [newRow({ key: "A", value: "1" }), newRow({ key: "A", value: "2" })] }).env).toBe("The variable A stands twice.");
+    expect(faultsOf({ ...filled(), env: [newRow({ key: "A", secret: true })] }).env).toBe("The secret A has no value.");
+    expect(faultsOf({ ...filled(), env: [newRow({ value: "x" })] }).env).toBe("A variable has a value and no name.");
+  });
+});

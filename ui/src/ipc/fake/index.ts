@@ -1,0 +1,327 @@
+/** A hub in memory, for development (`?fake`, `?fake=empty`) and tests. Not in the built UI. */
+
+import { IpcError, type Event, type Ipc, type Verb, type Verbs } from "..";
+import type {
+  ApprovalRequest, Call, ClientView, DecideApproval, LogLine, ReadSpec, RuleView, SecretValues, ServerSpec, ServerView, SettingsView, Verdict,
+} from "../bindings";
+import * as data from "./data";
+
+const STEP_MS = 700;
+const URL_ = "http://127.0.0.1:8765/mcp";
+
+type Handlers = { [V in Verb]: (params: Verbs[V]["params"]) => Verbs[V]["answer"] | Promise<Verbs[V]["answer"]> };
+
+export interface Asked<V extends Verb = Verb> {
+  verb: V;
+  params: Verbs[V]["params"];
+}
+
+export function fakeIpc(scenario = ""): FakeHub {
+  const hub = new FakeHub(scenario === "empty");
+  if (scenario !== "empty") hub.live();
+  return hub;
+}
+
+export class FakeHub implements Ipc {
+  servers: ServerView[];
+  clients: ClientView[];
+  waiting: ApprovalRequest[] = [];
+  calls: Call[];
+  logs: LogLine[];
+  rules: RuleView[];
+  settings: SettingsView = {
+    default_policy: "ask", approval_timeout_s: 50, cache_ttl_s: 300, version: "0.1.0", data_dir: "/home/ada/.local/share/drawbridge",
+    url: URL_, keyring: "ready", keyring_remedy: "",
+  };
+  /** Every verb that was called, for tests. */
+  readonly asked: Asked[] = [];
+  /** The next call of this verb fails so. */
+  readonly failures = new Map<Verb, IpcError>();
+  delay = 0;
+  private readonly listeners = new Set<(event: Event) => void>();
+  private readonly connections = new Set<(connected: boolean) => void>();
+  private readonly deadlines = new Map<string, number>();
+
+  constructor(private readonly empty = false) {
+    this.servers = empty ? [] : data.servers();
+    this.clients = empty ? [] : data.clients();
+    this.calls = empty ? [] : data.calls();
+    this.logs = empty ? [] : data.logs();
+    this.rules = empty ? [] : data.rules();
+  }
+
+  async call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
+    this.asked.push({ verb, params: structuredClone(params) });
+    if (this.delay) await new Promise((resolve) => setTimeout(resolve, this.delay));
+    const failure = this.failures.get(verb);
+    this.failures.delete(verb);
+    if (failure) throw failure;
+    return structuredClone(await (this.verbs[verb] as Handlers[V])(params));
+  }
+
+  subscribe(onEvent: (event: Event) => void, onConnection?: (connected: boolean) => void): () => void {
+    this.listeners.add(onEvent);
+    if (onConnection) {
+      this.connections.add(onConnection);
+      onConnection(true);
+    }
+    return () => {
+      this.listeners.delete(onEvent);
+      if (onConnection) this.connections.delete(onConnection);
+    };
+  }
+
+  emit(event: Event): void {
+    for (const listener of this.listeners) listener(structuredClone(event));
+  }
+
+  /** Breaks and mends the connection. */
+  connect(connected: boolean): void {
+    for (const listener of this.connections) listener(connected);
+  }
+
+  ask(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
+    const request = data.request(part);
+    this.waiting.push(request);
+    this.deadlines.set(request.id, performance.now() + request.left_ms);
+    setTimeout(() => this.timeOut(request.id), request.left_ms);
+    this.emit({ kind: "approval_asked", request });
+    return request;
+  }
+
+  log(part: Partial<LogLine>): void {
+    const line: LogLine = { seq: (this.logs.at(-1)?.seq ?? 0) + 1, at: Date.now(), level: "info", server: null, area: "hub", text: "", ...part };
+    this.logs.push(line);
+    this.emit({ kind: "log_added", line });
+  }
+
+  /** Requests come in, lines are logged: a desk that is in use. */
+  live(): void {
+    this.delay = 60;
+    for (const request of data.requests()) this.ask(request);
+    setInterval(() => this.log({ level: "debug", area: "cache", text: `github: refreshed behind, ${String(3 + (this.logs.length % 4))} tools` }), 4000);
+    setInterval(() => {
+      if (this.waiting.length < 2) this.ask({ ...data.requests()[this.logs.length % 3], left_ms: 50_000 });
+    }, 9000);
+  }
+
+  private readonly verbs: Handlers = {
+    "approvals.list": () => this.waiting.map((request) => this.timed(request)),
+    "approvals.show": ({ id }) => this.timed(this.request(id)),
+    "approvals.decide": (params) => this.decide(params),
+    "calls.list": ({ client, server, asked, limit }) =>
+      this.calls
+        .filter((c) => (client === null || c.client === client) && (server === null || c.server === server))
+        .filter((c) => !asked || c.decided_by === "person" || c.decision === "timed_out")
+        .toSorted((a, b) => b.at - a.at)
+        .slice(0, limit ?? 200),
+    "calls.show": ({ id }) => found(this.calls.find((c) => c.id === id), "call", id),
+    "clients.add": ({ name, token }) => {
+      if (!/^[A-Za-z0-9._-]{1,64}$/.test(name)) throw new IpcError("invalid", "A client's name is 1 to 64 letters, digits, dots, dashes and underscores.");
+      if (this.clients.some((c) => c.name === name && c.revoked_at === null)) throw new IpcError("conflict", `There is a client named ${name} already. Revoke it first, or choose another name.`);
+      this.clients = [...this.clients.filter((c) => c.name !== name), {
+        name, has_token: true, created_at: Date.now(), last_seen_at: null, revoked_at: null, sessions: 0, software: null,
+      }].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      const secret = token ?? "dbr_5rX0mVtq9Yk2nWc8Lh4JpZ7sDfA1uGe3";
+      this.emit({ kind: "clients_changed" });
+      return {
+        name, token: secret, url: URL_,
+        config: { mcpServers: { drawbridge: { type: "http", url: URL_, headers: { Authorization: `Bearer ${secret}` } } } },
+        stdio_config: { mcpServers: { drawbridge: { command: "drawbridge", args: ["stdio", "--client", name] } } },
+      };
+    },
+    "clients.list": () => this.clients,
+    "clients.revoke": ({ name }) => {
+      const client = found(this.clients.find((c) => c.name === name), "client", name);
+      client.revoked_at = Date.now();
+      client.sessions = 0;
+      this.emit({ kind: "clients_changed" });
+      return {};
+    },
+    "health.show": () => ({
+      status: "degraded", service: "drawbridge", version: "0.1.0", builtin_tools: { total: 0, names: [] },
+      registry: { servers_total: this.servers.length, servers_enabled: this.servers.filter((s) => s.state !== "disabled").length },
+      storage: { active_users: 1 }, ready: true, sessions: 2, servers: { connected: 2, errors: 1 },
+      transports: [
+        { name: "http", address: "127.0.0.1:8765", listening: true, error: "" },
+        { name: "local", address: "/run/user/1000/drawbridge.sock", listening: this.empty, error: this.empty ? "" : "permission denied" },
+      ],
+    }),
+    "logs.list": ({ server, level, text, limit }) => {
+      const levels = ["trace", "debug", "info", "warn", "error"];
+      return this.logs
+        .filter((l) => (server === null || l.server === server) && (level === null || levels.indexOf(l.level) >= levels.indexOf(level)))
+        .filter((l) => text === null || l.text.toLowerCase().includes(text.toLowerCase()))
+        .slice(-(limit ?? 500));
+    },
+    "policy.list": () => ({ default: this.settings.default_policy, rules: this.rules }),
+    "policy.set": ({ effect, server, tool, client }) => {
+      this.dropRules(server, tool, client);
+      this.rules.push({ effect, server, tool, client, created_at: Date.now(), expires_at: null, session: null, suspended: false });
+      this.policyChanged();
+      return {};
+    },
+    "policy.remove": ({ server, tool, client }) => {
+      this.dropRules(server, tool, client);
+      this.policyChanged();
+      return {};
+    },
+    "policy.set_default": ({ effect }) => {
+      this.settings.default_policy = effect;
+      this.policyChanged();
+      return {};
+    },
+    "screens.open": () => ({ url: "http://127.0.0.1:8765/#login=4f1c" }),
+    "secrets.list": () => [{ name: "github/Authorization", present: true, servers: ["github"] }],
+    "secrets.remove": () => ({}),
+    "secrets.set": () => ({}),
+    "servers.accept": ({ id }) => this.start(this.server(id), { acceptance: "accepted" }),
+    "servers.add": ({ spec, secrets }) => {
+      const id = (spec.name ?? "").toLowerCase().replace(/[^a-z0-9_-]+/g, "-");
+      if (!id) throw new IpcError("invalid", "A server needs a name.");
+      if (this.servers.some((s) => s.id === id)) throw new IpcError("conflict", `There is a server named ${id} already. Choose another name.`);
+      this.servers = [...this.servers, data.server(id, { name: spec.name ?? id, spec: sealed(id, spec, secrets), sync_status: "NEVER_SYNCED", last_synced_at: null })].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      return this.start(this.server(id), {});
+    },
+    "servers.enable": ({ id, enabled }) => this.put(id, { state: enabled ? "idle" : "disabled", pid: null, reason: enabled ? "" : "You turned it off.", remedy: enabled ? "" : "Turn it on to use its tools." }),
+    "servers.list": () => ({ servers: this.servers, broken: this.empty ? [] : data.broken() }),
+    "servers.read_specs": ({ text }) => readSpecs(text),
+    "servers.remove": ({ id }) => {
+      this.server(id);
+      this.servers = this.servers.filter((s) => s.id !== id);
+      this.emit({ kind: "server_changed", id });
+      return {};
+    },
+    "servers.restart": ({ id }) => this.start(this.server(id), { starts: this.server(id).starts + 1 }),
+    "servers.show": ({ id }) => this.server(id),
+    "servers.sync": ({ id }) => this.put(id, { sync_status: "SYNCED", last_synced_at: Date.now(), stale: false }),
+    "servers.try": ({ spec, secrets }) => this.try(spec, secrets),
+    "servers.update": ({ id, spec, secrets }) => this.start(this.server(id), { spec: sealed(id, spec, secrets), name: spec.name ?? id }),
+    "servers.verify": ({ id }) => this.try(this.server(id).spec, { env: {}, headers: {} }),
+    "settings.change": ({ approval_timeout_s, cache_ttl_s }) => {
+      if (approval_timeout_s !== null && (approval_timeout_s < 5 || approval_timeout_s > 600)) throw new IpcError("invalid", "The time to decide is between 5 and 600 seconds.");
+      if (cache_ttl_s !== null && (cache_ttl_s < 10 || cache_ttl_s > 86_400)) throw new IpcError("invalid", "The cache's time is between 10 and 86,400 seconds.");
+      this.settings.approval_timeout_s = approval_timeout_s ?? this.settings.approval_timeout_s;
+      this.settings.cache_ttl_s = cache_ttl_s ?? this.settings.cache_ttl_s;
+      this.emit({ kind: "settings_changed" });
+      return this.settings;
+    },
+    "settings.show": () => this.settings,
+    "tools.list": () => this.servers.flatMap((s) => s.tools),
+  };
+
+  private server(id: string): ServerView {
+    return found(this.servers.find((s) => s.id === id), "server", id);
+  }
+
+  private put(id: string, part: Partial<ServerView>): ServerView {
+    const view = Object.assign(this.server(id), part);
+    this.emit({ kind: "server_changed", id });
+    return view;
+  }
+
+  private start(view: ServerView, part: Partial<ServerView>): ServerView {
+    setTimeout(() => {
+      if (!this.servers.includes(view)) return;
+      const tools = view.tools.length ? view.tools : [data.tool(view.id, "echo", "Says what it is told."), data.tool(view.id, "add", "Adds two numbers.")];
+      this.put(view.id, { state: "active", sync_status: "SYNCED", last_synced_at: Date.now(), stale: false, server_name: view.id, server_version: "1.0.0", protocol_version: "2025-11-25", tools, starts: view.starts + 1, pid: view.spec.url ? null : 51_002 });
+    }, STEP_MS);
+    return this.put(view.id, { state: "initializing", reason: "", remedy: "", sync_status: "SYNCING", ...part });
+  }
+
+  private async try(spec: ServerSpec, secrets: SecretValues): Promise<Verbs["servers.try"]["answer"]> {
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    if (spec.command?.includes("nowhere")) throw new IpcError("unavailable", `Cannot start ${spec.command}: no such file in PATH (/usr/local/bin:/usr/bin:/bin). Check the command's spelling, or give its full path.`);
+    const names = Object.keys({ ...secrets.env, ...secrets.headers });
+    return {
+      server_name: "everything", server_version: "1.4.0", protocol_version: "2025-11-25", duration_ms: 1240,
+      tools: [data.tool("new", "echo", names.length ? `Says what it is told. Knows ${names.join(", ")}.` : "Says what it is told."), data.tool("new", "add", "Adds two numbers.")],
+    };
+  }
+
+  private request(id: string): ApprovalRequest {
+    return found(this.waiting.find((r) => r.id === id), "approval request", id);
+  }
+
+  private timed(request: ApprovalRequest): ApprovalRequest {
+    return { ...request, left_ms: Math.max(0, (this.deadlines.get(request.id) ?? 0) - performance.now()) };
+  }
+
+  private decide({ id, digest, verdict }: DecideApproval): Call {
+    const request = this.request(id);
+    if (request.digest !== digest) throw new IpcError("conflict", "The request changed since it was shown. Nothing was decided.");
+    if (verdict.kind !== "approve_once" && verdict.kind !== "deny") this.remember(request, verdict);
+    return this.end(request, verdict.kind === "deny"
+      ? { decision: "denied", decided_by: "person", reason: verdict.reason, outcome: "not_sent" }
+      : { decision: "allowed", decided_by: "person", outcome: "ok", duration_ms: 23 });
+  }
+
+  private timeOut(id: string): void {
+    const request = this.waiting.find((r) => r.id === id);
+    if (request) this.end(request, { decision: "timed_out", decided_by: "hub", reason: "Nobody decided in time.", outcome: "not_sent" });
+  }
+
+  private end(request: ApprovalRequest, part: Partial<Call>): Call {
+    this.waiting = this.waiting.filter((r) => r.id !== request.id);
+    const call: Call = {
+      id: request.id, at: request.asked_at, client: request.client, server: request.server, tool: request.tool, exposed_name: request.exposed_name,
+      decision: "allowed", decided_by: "person", reason: "", outcome: "ok", error: "", waited_ms: Math.max(0, Date.now() - request.asked_at), duration_ms: null, ...part,
+    };
+    this.calls = [call, ...this.calls];
+    this.emit({ kind: "approval_ended", id: request.id });
+    this.emit({ kind: "call_changed", call });
+    return call;
+  }
+
+  private remember(request: ApprovalRequest, verdict: Verdict): void {
+    this.rules.push({
+      effect: "allow", server: request.server, tool: request.tool, client: request.client, created_at: Date.now(), suspended: false,
+      expires_at: verdict.kind === "approve_for" ? Date.now() + verdict.seconds * 1000 : null,
+      session: verdict.kind === "approve_session" ? request.session : null,
+    });
+    this.policyChanged();
+  }
+
+  private dropRules(server: string | null, tool: string | null, client: string | null): void {
+    this.rules = this.rules.filter((r) => r.server !== server || r.tool !== tool || r.client !== client);
+  }
+
+  private policyChanged(): void {
+    for (const view of this.servers) {
+      for (const tool of view.tools) {
+        tool.own_policy = this.rules.find((r) => r.server === view.id && r.tool === tool.name && r.client === null)?.effect ?? null;
+        tool.policy = tool.own_policy ?? this.settings.default_policy;
+      }
+    }
+    this.emit({ kind: "policy_changed" });
+  }
+}
+
+function found<T>(thing: T | undefined, noun: string, id: string): T {
+  if (thing === undefined) throw new IpcError("not_found", `There is no ${noun} ${id}. It may have ended or been removed.`);
+  return thing;
+}
+
+/** The spec as the hub writes it: what is secret is a name in the keyring. */
+function sealed(id: string, spec: ServerSpec, secrets: SecretValues): ServerSpec {
+  const names = (values: Record<string, string>) => Object.fromEntries(Object.keys(values).map((key) => [key, `\${keyring:${id}/${key}}`]));
+  return { ...spec, env: { ...spec.env, ...names(secrets.env) }, headers: { ...spec.headers, ...names(secrets.headers) } };
+}
+
+function readSpecs(text: string): ReadSpec[] {
+  if (!text.trim().startsWith("{")) {
+    const [command = "", ...args] = text.trim().split(/\s+/);
+    return [{ name: command.split("/").at(-1) ?? command, spec: data.spec({ command, args }), problem: "", likely_secrets: [] }];
+  }
+  let read: { mcpServers?: Record<string, Partial<ServerSpec>> };
+  try {
+    read = JSON.parse(text) as typeof read;
+  } catch (thrown) {
+    throw new IpcError("invalid", `This is not JSON: ${String(thrown)}`);
+  }
+  return Object.entries(read.mcpServers ?? {}).map(([name, part]) => {
+    if (!part.command && !part.url) return { name, spec: null, problem: "It has neither a command nor a url.", likely_secrets: [] };
+    const names = Object.keys({ ...part.env, ...part.headers });
+    return { name, spec: data.spec({ ...part, name }), problem: "", likely_secrets: names.filter((n) => /key|token|secret|password|authorization/i.test(n)) };
+  });
+}

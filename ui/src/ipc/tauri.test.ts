@@ -1,0 +1,30 @@
+import { emit } from "@tauri-apps/api/event";
+import { clearMocks, mockIPC } from "@tauri-apps/api/mocks";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { tauriIpc } from "./tauri";
+
+afterEach(clearMocks);
+
+describe("the hub in the tray app", () => {
+  it("invokes a verb as a command with its request", async () => {
+    const handler = vi.fn<(command: string, args: unknown) => unknown>(() => []);
+    mockIPC(handler);
+    expect(await tauriIpc().call("approvals.list", {})).toEqual([]);
+    expect(handler).toHaveBeenCalledWith("approvals_list", { request: {} });
+  });
+
+  it("throws the error that the hub gave", async () => {
+    mockIPC(() => Promise.reject({ code: "conflict", message: "Decided already." } as unknown as Error));
+    await expect(tauriIpc().call("approvals.list", {})).rejects.toMatchObject({ code: "conflict", message: "Decided already." });
+  });
+
+  it("listens to the hub's events, and tells when it does", async () => {
+    mockIPC(() => undefined, { shouldMockEvents: true });
+    const events = vi.fn();
+    const connected = vi.fn();
+    tauriIpc().subscribe(events, connected);
+    await vi.waitFor(() => { expect(connected).toHaveBeenCalledWith(true); });
+    await emit("hub", { kind: "settings_changed" });
+    expect(events).toHaveBeenCalledWith({ kind: "settings_changed" });
+  });
+});

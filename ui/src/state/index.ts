@@ -1,0 +1,91 @@
+/** All stores, fed by one subscription. */
+
+import { getContext, setContext } from "svelte";
+import { toIpcError, type Event, type Ipc } from "../ipc";
+import { Approvals, History } from "./approvals.svelte";
+import { Calls } from "./calls.svelte";
+import { Clients } from "./clients.svelte";
+import { Connection } from "./connection.svelte";
+import { LogFeed } from "./logs.svelte";
+import { Policy } from "./policy.svelte";
+import { Servers } from "./servers.svelte";
+import { Settings } from "./settings.svelte";
+
+/** A store reads everything it holds, and keeps up by events. */
+export interface Store {
+  load(): Promise<void>;
+  on(event: Event): void;
+}
+
+export class Stores {
+  readonly connection = new Connection();
+  readonly servers: Servers;
+  readonly clients: Clients;
+  readonly approvals: Approvals;
+  readonly history: History;
+  readonly calls: Calls;
+  readonly policy: Policy;
+  readonly settings: Settings;
+  private readonly feeds = new Set<LogFeed>();
+
+  constructor(private readonly ipc: Ipc) {
+    this.servers = new Servers(ipc);
+    this.clients = new Clients(ipc);
+    this.approvals = new Approvals(ipc);
+    this.history = new History(ipc);
+    this.calls = new Calls(ipc);
+    this.policy = new Policy(ipc);
+    this.settings = new Settings(ipc);
+  }
+
+  start(): () => void {
+    const fixed = [this.servers, this.clients, this.approvals, this.history, this.calls, this.policy, this.settings];
+    const stop = feed(this.ipc, this.connection, () => [...fixed, ...this.feeds]);
+    return () => {
+      stop();
+      this.approvals.stop();
+    };
+  }
+
+  /** A tail of the log for one place on screen; `close` when that place goes. */
+  openLog(): { feed: LogFeed; close: () => void } {
+    const opened = new LogFeed(this.ipc);
+    this.feeds.add(opened);
+    return {
+      feed: opened,
+      close: () => {
+        this.feeds.delete(opened);
+        opened.stop();
+      },
+    };
+  }
+}
+
+/** Feeds stores with events, and has them read everything anew after a gap. */
+export function feed(ipc: Ipc, connection: Connection, stores: () => Store[]): () => void {
+  function readAll(): void {
+    for (const store of stores()) store.load().catch((thrown: unknown) => connection.failed(toIpcError(thrown)));
+  }
+  return ipc.subscribe(
+    (event) => {
+      if (event.kind === "lagged") readAll();
+      else for (const store of stores()) store.on(event);
+    },
+    (connected) => {
+      connection.changed(connected);
+      if (connected) readAll();
+      // Why there is no connection, only a call can tell: a stream has no status to read.
+      else ipc.call("approvals.list", {}).catch((thrown: unknown) => connection.failed(toIpcError(thrown)));
+    },
+  );
+}
+
+const KEY = Symbol("stores");
+
+export function provideStores(stores: Stores): Stores {
+  return setContext(KEY, stores);
+}
+
+export function useStores(): Stores {
+  return getContext<Stores>(KEY);
+}

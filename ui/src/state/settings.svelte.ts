@@ -1,0 +1,28 @@
+/** The hub's settings and what it says of itself. */
+
+import type { ChangeSettings, Event, HealthView, Ipc, SettingsView } from "../ipc";
+import { Reader } from "./reader";
+
+export class Settings {
+  view = $state.raw<SettingsView | null>(null);
+  health = $state.raw<HealthView | null>(null);
+  private readonly reader = new Reader(() => this.read());
+
+  constructor(private readonly ipc: Ipc) {}
+
+  load(): Promise<void> {
+    return this.reader.run();
+  }
+
+  on(event: Event): void {
+    if (event.kind === "settings_changed" || event.kind === "policy_changed") void this.load().catch(() => undefined);
+  }
+
+  async change(change: Partial<ChangeSettings>): Promise<void> {
+    this.view = await this.ipc.call("settings.change", { approval_timeout_s: null, cache_ttl_s: null, ...change });
+  }
+
+  private async read(): Promise<void> {
+    [this.view, this.health] = await Promise.all([this.ipc.call("settings.show", {}), this.ipc.call("health.show", {})]);
+  }
+}

@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { IpcError } from "../ipc";
+import { FakeHub } from "../ipc/fake";
+import { Stores } from ".";
+import { matchesCall } from "./calls.svelte";
+
+let hub: FakeHub;
+let stores: Stores;
+let stop: () => void;
+
+async function settle() {
+  await vi.advanceTimersByTimeAsync(0);
+}
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  hub = new FakeHub();
+  stores = new Stores(hub);
+  stop = stores.start();
+  await settle();
+});
+
+afterEach(() => {
+  stop();
+  vi.useRealTimers();
+});
+
+describe("the stores", () => {
+  it("read everything once there is a connection", () => {
+    expect(stores.servers.list.map((s) => s.id)).toEqual(["browser", "filesystem", "github", "postgres", "weather"]);
+    expect(stores.servers.broken).toHaveLength(1);
+    expect(stores.clients.current.map((c) => c.name)).toEqual(["claude-code", "cursor", "lm-studio"]);
+    expect(stores.calls.list).toHaveLength(32);
+    expect(stores.policy.view.rules).toHaveLength(4);
+    expect(stores.settings.view?.version).toBe("0.1.0");
+  });
+
+  it("read everything anew after they missed events", async () => {
+    hub.clients = [];
+    hub.servers = [];
+    hub.emit({ kind: "lagged" });
+    await settle();
+    expect(stores.clients.list).toEqual([]);
+    expect(stores.servers.list).toEqual([]);
+  });
+
+  it("say that the hub is not reachable, and read everything when it is back", async () => {
+    hub.connect(false);
+    expect(stores.connection.standing).toBe("lost");
+    hub.clients = [];
+    hub.connect(true);
+    await settle();
+    expect(stores.connection.standing).toBe("connected");
+    expect(stores.clients.list).toEqual([]);
+  });
+
+  it("say that the browser is not signed in", async () => {
+    hub.failures.set("clients.list", new IpcError("signed_out", ""));
+    hub.emit({ kind: "lagged" });
+    await settle();
+    expect(stores.connection.standing).toBe("signed_out");
+  });
+
+  it("show what could not be read", async () => {
+    hub.failures.set("policy.list", new IpcError("internal", "The store cannot be read."));
+    hub.emit({ kind: "lagged" });
+    await settle();
+    expect(stores.connection.trouble).toBe("The store cannot be read.");
+  });
+
+  it("read the servers once for a burst of changes, and once more for what came meanwhile", async () => {
+    hub.asked.length = 0;
+    for (let i = 0; i < 20; i += 1) hub.emit({ kind: "server_changed", id: "weather" });
+    await settle();
+    expect(hub.asked.filter((a) => a.verb === "servers.list")).toHaveLength(2);
+  });
+});
+
+describe("approval requests", () => {
+  it("appear when asked, oldest first, and go when decided elsewhere", async () => {
+    const first = hub.ask();
+    const second = hub.ask();
+    expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([first.id, second.id]);
+    await hub.call("approvals.decide", { id: first.id, digest: first.digest, verdict: { kind: "approve_once" } });
+    expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([second.id]);
+    expect(stores.history.calls[0]).toMatchObject({ id: first.id, decision: "allowed", decided_by: "person" });
+  });
+
+  it("go when their time is up", async () => {
+    hub.ask({ timeout_ms: 5000 });
+    await vi.advanceTimersByTimeAsync(4999);
+    expect(stores.approvals.waiting).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(stores.approvals.waiting).toHaveLength(0);
+    expect(stores.history.calls[0]?.decision).toBe("timed_out");
+  });
+
+  it("go when their time is up although the end was never told", async () => {
+    hub.emit({ kind: "approval_asked", request: { ...hub.ask({ timeout_ms: 60_000 }), id: "ghost", left_ms: 1000 } });
+    expect(stores.approvals.waiting).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(stores.approvals.waiting.map((w) => w.request.id)).not.toContain("ghost");
+  });
+
+  it("are read anew when a decision is refused", async () => {
+    const request = hub.ask();
+    hub.waiting = [];
+    await expect(stores.approvals.decide(request, { kind: "approve_once" })).rejects.toMatchObject({ code: "not_found" });
+    await settle();
+    expect(stores.approvals.waiting).toEqual([]);
+  });
+
+  it("keep the object that is being read when the list is read again", async () => {
+    hub.ask();
+    const before = stores.approvals.waiting[0];
+    await stores.approvals.load();
+    expect(stores.approvals.waiting[0]).toBe(before);
+  });
+});
+
+describe("what comes while a list is read", () => {
+  it("is not lost when the answer is older", async () => {
+    const early = hub.ask();
+    hub.delay = 100;
+    const reading = stores.approvals.load();
+    const snapshot = [...hub.waiting];
+    await vi.advanceTimersByTimeAsync(50);
+    const late = hub.ask();
+    hub.emit({ kind: "approval_ended", id: early.id });
+    hub.waiting = snapshot;
+    await vi.advanceTimersByTimeAsync(100);
+    await reading;
+    expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([late.id]);
+  });
+});
+
+describe("calls", () => {
+  it("change in place as they go on", async () => {
+    const call = { ...(stores.calls.list[0] as (typeof stores.calls.list)[0]), id: "new", outcome: "running" as const };
+    hub.emit({ kind: "call_changed", call });
+    hub.emit({ kind: "call_changed", call: { ...call, outcome: "ok" } });
+    expect(stores.calls.list.filter((c) => c.id === "new").map((c) => c.outcome)).toEqual(["ok"]);
+    expect(stores.calls.list[0]?.id).toBe("new");
+  });
+
+  it("are filtered by every field at once", () => {
+    const found = (filter: object) => stores.calls.list.filter((c) => matchesCall(c, { client: "", server: "", decision: "", text: "", ...filter }));
+    expect(found({}).length).toBe(32);
+    expect(found({ client: "cursor", server: "github" }).every((c) => c.tool === "list_pull_requests")).toBe(true);
+    expect(found({ decision: "timed_out", text: "NOBODY" })).toHaveLength(4);
+    expect(found({ client: "nobody" })).toEqual([]);
+  });
+});
+
+describe("a tail of the log", () => {
+  it("shows what matches, and what comes and matches", async () => {
+    const { feed, close } = stores.openLog();
+    await feed.show({ source: { server: "weather" }, level: "error", text: "" });
+    expect(feed.lines).toHaveLength(3);
+    hub.log({ server: "weather", level: "error", text: "again" });
+    hub.log({ server: "weather", level: "info", text: "not this" });
+    hub.log({ server: "github", level: "error", text: "nor this" });
+    await vi.advanceTimersByTimeAsync(200);
+    expect(feed.lines.map((l) => l.text).at(-1)).toBe("again");
+    expect(feed.lines).toHaveLength(4);
+    close();
+    hub.log({ server: "weather", level: "error", text: "closed" });
+    await vi.advanceTimersByTimeAsync(200);
+    expect(feed.lines).toHaveLength(4);
+  });
+
+  it("knows the hub's own lines apart", async () => {
+    const { feed } = stores.openLog();
+    await feed.show({ source: "hub", level: "trace", text: "weather" });
+    expect(feed.lines.every((l) => l.server === null)).toBe(true);
+    expect(feed.lines.length).toBeGreaterThan(0);
+  });
+
+  it("keeps a thousand lines", async () => {
+    const { feed } = stores.openLog();
+    await feed.show({ source: "all", level: "trace", text: "" });
+    for (let i = 0; i < 1200; i += 1) hub.log({ text: `line ${i}` });
+    await vi.advanceTimersByTimeAsync(200);
+    expect(feed.lines).toHaveLength(1000);
+    expect(feed.lines.at(-1)?.text).toBe("line 1199");
+  });
+});
+
+describe("a tool's policy", () => {
+  it("is set for all clients, and removed for the default", async () => {
+    const tool = stores.servers.find("filesystem")?.tools[1];
+    if (!tool) throw new Error("no tool");
+    await stores.servers.setPolicy(tool, "deny");
+    expect(hub.asked.at(-1)?.verb).not.toBe("policy.remove");
+    expect(hub.asked).toContainEqual({ verb: "policy.set", params: { effect: "deny", server: "filesystem", tool: "list_directory", client: null } });
+    expect(stores.servers.find("filesystem")?.tools[1]?.own_policy).toBe("deny");
+    await stores.servers.setPolicy(tool, null);
+    expect(hub.asked).toContainEqual({ verb: "policy.remove", params: { server: "filesystem", tool: "list_directory", client: null } });
+    expect(stores.servers.find("filesystem")?.tools[1]).toMatchObject({ own_policy: null, policy: "ask" });
+  });
+});

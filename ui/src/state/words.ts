@@ -1,0 +1,81 @@
+/** The protocol's words for people: one label and one tone for each state. */
+
+import type { Annotations, Call, DecidedBy, Decision, Effect, Outcome, RuleView, ServerState } from "../ipc";
+
+export type Tone = "good" | "warn" | "bad" | "busy" | "quiet";
+export interface Word {
+  label: string;
+  tone: Tone;
+}
+
+export const SERVER_STATE: Record<ServerState, Word> = {
+  idle: { label: "Idle", tone: "quiet" },
+  initializing: { label: "Starting", tone: "busy" },
+  active: { label: "Active", tone: "good" },
+  error: { label: "Error", tone: "bad" },
+  closed: { label: "Closed", tone: "warn" },
+  disabled: { label: "Disabled", tone: "quiet" },
+  needs_approval: { label: "Needs approval", tone: "warn" },
+  needs_secret: { label: "Needs a secret", tone: "warn" },
+};
+
+export const DECISION: Record<Decision, Word> = {
+  allowed: { label: "Allowed", tone: "good" },
+  denied: { label: "Denied", tone: "bad" },
+  timed_out: { label: "Timed out", tone: "warn" },
+  abandoned: { label: "Abandoned", tone: "quiet" },
+};
+
+export const DECIDED_BY: Record<DecidedBy, string> = { person: "by you", rule: "by a rule", default: "by default", hub: "by Drawbridge" };
+
+export const OUTCOME: Record<Outcome, Word> = {
+  not_sent: { label: "Not sent", tone: "quiet" },
+  running: { label: "Running", tone: "busy" },
+  ok: { label: "OK", tone: "good" },
+  server_error: { label: "Server error", tone: "bad" },
+  unreachable: { label: "Unreachable", tone: "bad" },
+  unknown: { label: "Unknown", tone: "warn" },
+  timed_out: { label: "Timed out", tone: "warn" },
+  cancelled: { label: "Cancelled", tone: "quiet" },
+};
+
+export const OUTCOME_MEANING: Record<Outcome, string> = {
+  not_sent: "The call never reached the server.",
+  running: "The server has the call and has not answered yet.",
+  ok: "The server answered.",
+  server_error: "The server answered with an error.",
+  unreachable: "The server could not be reached; the call was not sent.",
+  unknown: "The connection broke after the call was sent. Whether the server ran it cannot be known.",
+  timed_out: "The server did not answer in time. It may still have run the call.",
+  cancelled: "The client gave the call up.",
+};
+
+export const EFFECT: Record<Effect, Word & { meaning: string }> = {
+  ask: { label: "Ask", tone: "warn", meaning: "Each call waits until you approve or deny it." },
+  allow: { label: "Allow", tone: "good", meaning: "Calls cross without asking. Only rules that deny or ask still hold some back." },
+  deny: { label: "Deny", tone: "bad", meaning: "Calls are refused, unless a rule allows them." },
+};
+
+/** Who or what let it through, or not: "Denied by a rule". */
+export function decisionBy(call: Call): string {
+  const word = DECISION[call.decision].label;
+  return call.decision === "timed_out" || call.decision === "abandoned" ? word : `${word} ${DECIDED_BY[call.decided_by]}`;
+}
+
+/** What the server says about its tool; hints, not facts. */
+export function claims(hints: Annotations): Word[] {
+  const found: Word[] = [];
+  if (hints.destructive === true) found.push({ label: "destructive", tone: "bad" });
+  if (hints.read_only === true) found.push({ label: "read-only", tone: "quiet" });
+  if (hints.read_only === false && hints.destructive === false) found.push({ label: "not destructive", tone: "quiet" });
+  if (hints.open_world === true) found.push({ label: "open world", tone: "warn" });
+  if (hints.idempotent === true) found.push({ label: "idempotent", tone: "quiet" });
+  return found;
+}
+
+/** What a rule is about: "claude-code calls delete_file of filesystem". */
+export function scopeOf(rule: Pick<RuleView, "client" | "server" | "tool">): string {
+  const client = rule.client ?? "any client";
+  if (rule.server === null) return `${client} calls any tool of any server`;
+  return `${client} calls ${rule.tool ?? "any tool"} of ${rule.server}`;
+}

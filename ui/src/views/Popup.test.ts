@@ -1,0 +1,236 @@
+import { cleanup, fireEvent, render, screen } from "@testing-library/svelte";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { FakeHub } from "../ipc/fake";
+import Popup from "./Popup.svelte";
+
+const GUARD = 500;
+let hub: FakeHub;
+const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  hub = new FakeHub(true);
+});
+
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+async function open() {
+  render(Popup, { ipc: hub });
+  await pass(1);
+}
+
+async function pass(ms: number) {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+function button(id: string): HTMLButtonElement {
+  return screen.getByTestId<HTMLButtonElement>(id);
+}
+
+function decisions() {
+  return hub.asked.filter((a) => a.verb === "approvals.decide").map((a) => a.params);
+}
+
+describe("the approval popup", () => {
+  it("says so when nothing waits", async () => {
+    await open();
+    expect(screen.getByTestId("popup-empty").textContent).toContain("Nothing waits.");
+  });
+
+  it("asks the hub for nothing but what its window may", async () => {
+    hub.ask();
+    await open();
+    await pass(GUARD);
+    await user.click(button("approve-once"));
+    await pass(1);
+    expect(new Set(hub.asked.map((a) => a.verb))).toEqual(new Set(["approvals.list", "approvals.decide"]));
+  });
+
+  it("says in one sentence who wants what, with hidden characters drawn", async () => {
+    hub.ask({ tool: "delete\u202e_file", description: "Safe.\u200b Really." });
+    await open();
+    expect(screen.getByTestId("approval-card").querySelector(".sentence")?.textContent?.trim()).toBe("claude-code wants to call delete⟨U+202E⟩_file of filesystem");
+    expect(screen.getByText("⟨U+200B⟩")).toBeTruthy();
+  });
+
+  it("shows every argument as it was written", async () => {
+    hub.ask({ arguments: '{"n":1.50,"path":"/a","path":"/b","deep":{"list":[null,"x"]}}' });
+    await open();
+    const text = screen.getByTestId("arguments").textContent;
+    for (const part of ["1.50", "/a", "/b", "key stands twice", "deep", "null", "x"]) expect(text).toContain(part);
+    await user.click(button("arguments-raw"));
+    expect(screen.getByTestId("arguments").textContent.trim()).toBe('{"n":1.50,"path":"/a","path":"/b","deep":{"list":[null,"x"]}}');
+  });
+
+  it("shows arguments that are not JSON as they are", async () => {
+    hub.ask({ arguments: "{broken" });
+    await open();
+    expect(screen.getByTestId("arguments").textContent.trim()).toBe("{broken");
+  });
+
+  it("takes no decision in the first half second", async () => {
+    hub.ask();
+    await open();
+    for (const id of ["deny", "approve-more", "approve-once"]) expect(button(id).disabled).toBe(true);
+    await pass(GUARD);
+    for (const id of ["deny", "approve-more", "approve-once"]) expect(button(id).disabled).toBe(false);
+  });
+
+  it("begins the half second anew for the next request", async () => {
+    hub.ask();
+    hub.ask();
+    await open();
+    await pass(GUARD);
+    await user.click(button("approve-once"));
+    await pass(1);
+    expect(screen.getByTestId("popup-position").textContent).toBe("1 of 1");
+    expect(button("approve-once").disabled).toBe(true);
+    expect(decisions()).toHaveLength(1);
+  });
+
+  it("begins the half second anew when the window comes into sight", async () => {
+    hub.ask();
+    await open();
+    await pass(GUARD);
+    await fireEvent(document, new Event("visibilitychange"));
+    expect(button("approve-once").disabled).toBe(true);
+  });
+
+  it("decides exactly what was shown", async () => {
+    const { id, digest } = hub.ask();
+    await open();
+    await pass(GUARD);
+    await user.click(button("approve-once"));
+    expect(decisions()).toEqual([{ id, digest, verdict: { kind: "approve_once" } }]);
+    await pass(1);
+    expect(screen.getByTestId("popup-empty")).toBeTruthy();
+  });
+
+  it.each([
+    ["approve-15m", { kind: "approve_for", seconds: 900 }],
+    ["approve-1h", { kind: "approve_for", seconds: 3600 }],
+    ["approve-session", { kind: "approve_session" }],
+  ])("approves for longer by %s", async (choice, verdict) => {
+    const { id, digest } = hub.ask();
+    await open();
+    await pass(GUARD);
+    await user.click(button("approve-more"));
+    await user.click(button(choice));
+    expect(decisions()).toEqual([{ id, digest, verdict }]);
+  });
+
+  it("says which rule it makes before it approves always", async () => {
+    const { id, digest } = hub.ask();
+    await open();
+    await pass(GUARD);
+    await user.click(button("approve-more"));
+    await user.click(button("approve-always"));
+    expect(decisions()).toEqual([]);
+    expect(screen.getByRole("group", { name: "Decision" }).textContent).toContain("allow claude-code to call delete_file of filesystem, with any arguments");
+    await user.click(button("approve-always-confirm"));
+    expect(decisions()).toEqual([{ id, digest, verdict: { kind: "approve_always" } }]);
+  });
+
+  it("denies with a reason", async () => {
+    const { id, digest } = hub.ask();
+    await open();
+    await pass(GUARD);
+    await user.click(button("deny"));
+    await user.type(screen.getByTestId("deny-reason"), "Not this file. ");
+    await user.click(button("deny-confirm"));
+    expect(decisions()).toEqual([{ id, digest, verdict: { kind: "deny", reason: "Not this file." } }]);
+  });
+
+  it("does nothing on Enter, wherever it lands, until Tab has led to a button", async () => {
+    hub.ask();
+    await open();
+    await pass(GUARD);
+    await user.keyboard("{Enter}");
+    button("approve-once").focus();
+    await user.keyboard("{Enter} ");
+    expect(decisions()).toEqual([]);
+    await user.click(button("deny"));
+    await user.type(screen.getByTestId("deny-reason"), "no{Enter}");
+    expect(decisions()).toEqual([]);
+    await user.tab();
+    await user.tab();
+    expect(document.activeElement).toBe(button("deny-confirm"));
+    await user.keyboard("{Enter}");
+    expect(decisions()).toMatchObject([{ verdict: { kind: "deny", reason: "no" } }]);
+  });
+
+  it("focuses no button by itself", async () => {
+    hub.ask();
+    await open();
+    await pass(GUARD);
+    expect(document.activeElement).toBe(document.body);
+  });
+
+  it("counts down, and goes on to the next when the time is up", async () => {
+    hub.ask({ timeout_ms: 5000 });
+    hub.ask({ timeout_ms: 50_000, tool: "write_file" });
+    await open();
+    expect(screen.getByTestId("countdown").textContent).toBe("5 s");
+    await pass(2000);
+    expect(screen.getByTestId("countdown").textContent).toBe("3 s");
+    await pass(3000);
+    expect(screen.getByTestId("approval-card").textContent).toContain("write_file");
+    expect(decisions()).toEqual([]);
+  });
+
+  it("goes to and fro between requests, and stays where it is when another comes", async () => {
+    const first = hub.ask();
+    const second = hub.ask();
+    await open();
+    expect(screen.getByTestId("popup-position").textContent).toBe("1 of 2");
+    await user.click(button("popup-next"));
+    hub.ask();
+    await pass(1);
+    expect(screen.getByTestId("popup-position").textContent).toBe("2 of 3");
+    expect(screen.getByTestId("approval-card").dataset["id"]).toBe(second.id);
+    await user.click(button("popup-previous"));
+    expect(screen.getByTestId("approval-card").dataset["id"]).toBe(first.id);
+  });
+
+  it("locks approval until long arguments were scrolled to their end", async () => {
+    vi.spyOn(HTMLElement.prototype, "scrollHeight", "get").mockReturnValue(900);
+    vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(300);
+    hub.ask();
+    await open();
+    await pass(GUARD);
+    expect(button("approve-once").disabled).toBe(true);
+    expect(button("approve-more").disabled).toBe(true);
+    expect(button("deny").disabled).toBe(false);
+    expect(screen.getByText("Scroll to the end of the arguments to approve.")).toBeTruthy();
+    const area = screen.getByTestId("arguments");
+    area.scrollTop = 200;
+    await fireEvent.scroll(area);
+    expect(button("approve-once").disabled).toBe(true);
+    area.scrollTop = 600;
+    await fireEvent.scroll(area);
+    expect(button("approve-once").disabled).toBe(false);
+    area.scrollTop = 0;
+    await fireEvent.scroll(area);
+    expect(button("approve-once").disabled).toBe(false);
+  });
+
+  it("shows why a decision was refused", async () => {
+    hub.ask();
+    await open();
+    await pass(GUARD);
+    const [waiting] = hub.waiting;
+    if (waiting) waiting.digest = "another";
+    hub.emit({ kind: "clients_changed" });
+    const list = vi.spyOn(hub, "call");
+    list.mockRejectedValueOnce({ code: "conflict", message: "The request changed since it was shown. Nothing was decided." });
+    list.mockReturnValue(new Promise(() => undefined) as never);
+    await user.click(button("approve-once"));
+    await pass(1);
+    expect(screen.getByTestId("approval-error").textContent).toContain("Nothing was decided.");
+  });
+});

@@ -1,0 +1,208 @@
+import { cleanup, render, screen, within } from "@testing-library/svelte";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import App from "../App.svelte";
+import { IpcError, type Verb, type Verbs } from "../ipc";
+import { FakeHub } from "../ipc/fake";
+
+let hub: FakeHub;
+const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+  location.hash = "";
+});
+
+async function open(hash: string, empty = false) {
+  hub = new FakeHub(empty);
+  location.hash = hash;
+  render(App, { ipc: hub });
+  await pass(1);
+}
+
+async function pass(ms: number) {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+function asked<V extends Verb>(verb: V): Verbs[V]["params"][] {
+  return hub.asked.filter((a) => a.verb === verb).map((a) => a.params as Verbs[V]["params"]);
+}
+
+describe("a first run", () => {
+  it("leads to a server, a client and a first call", async () => {
+    await open("", true);
+    const steps = within(screen.getByTestId("welcome")).getAllByRole("heading").map((h) => h.textContent);
+    expect(steps).toEqual(["Add a server", "Connect a client", "Approve the first call"]);
+  });
+});
+
+describe("adding a server", () => {
+  it("verifies it, saves it, and sends its secret apart from its spec", async () => {
+    await open("#/servers", true);
+    await user.click(screen.getByTestId("add-server"));
+    await pass(1);
+    await user.type(screen.getByTestId("server-name"), "search");
+    await user.type(screen.getByTestId("server-command"), `npx -y search "/my files"`);
+    await user.click(screen.getByTestId("env-add"));
+    await user.type(screen.getByTestId("env-key"), "API_KEY");
+    await user.click(screen.getByTestId("env-secret"));
+    await user.type(screen.getByTestId("env-value"), "sk-123");
+    expect(screen.getByTestId<HTMLInputElement>("env-value").type).toBe("password");
+
+    await user.click(screen.getByTestId("server-verify"));
+    expect(screen.getByText("Starting it and asking for its tools…")).toBeTruthy();
+    await pass(1000);
+    expect(screen.getByTestId("verify-result").textContent).toContain("everything 1.4.0");
+
+    await user.click(screen.getByTestId("server-save"));
+    await pass(1);
+    const [added] = asked("servers.add");
+    expect(added).toMatchObject({
+      pending: false,
+      spec: { name: "search", command: "npx", args: ["-y", "search", "/my files"], env: {} },
+      secrets: { env: { API_KEY: "sk-123" }, headers: {} },
+    });
+    expect(asked("servers.try")[0]).toMatchObject({ secrets: { env: { API_KEY: "sk-123" } } });
+    expect(location.hash).toBe("#/servers/search");
+    await pass(1000);
+    expect(screen.getByTestId("server-row").dataset).toMatchObject({ server: "search", state: "active" });
+  });
+
+  it("shows in full why it could not be verified, and can be saved all the same", async () => {
+    await open("#/servers/+add", true);
+    await user.type(screen.getByTestId("server-name"), "x");
+    await user.type(screen.getByTestId("server-command"), "nowhere");
+    await user.click(screen.getByTestId("server-verify"));
+    await pass(1000);
+    expect(screen.getByTestId("dialog-error").textContent).toContain("no such file in PATH");
+    await user.click(screen.getByTestId("server-save"));
+    await pass(1);
+    expect(asked("servers.add")).toHaveLength(1);
+  });
+
+  it("says at its field what is missing, and sends nothing", async () => {
+    await open("#/servers/+add", true);
+    await user.click(screen.getByTestId("server-save"));
+    expect(screen.getByText("Give the command that starts it.")).toBeTruthy();
+    expect(asked("servers.add")).toEqual([]);
+  });
+
+  it("stays open with the reason when it is refused", async () => {
+    await open("#/servers/+add", true);
+    hub.failures.set("servers.add", new IpcError("conflict", "There is a server named x already."));
+    await user.type(screen.getByTestId("server-name"), "x");
+    await user.click(screen.getByTestId("server-kind-remote"));
+    await user.type(screen.getByTestId("server-url"), "https://example.org/mcp");
+    await user.click(screen.getByTestId("server-save"));
+    await pass(1);
+    expect(screen.getByTestId("dialog-error").textContent).toBe("There is a server named x already.");
+  });
+
+  it("reads a client's JSON, with what looks secret ticked", async () => {
+    await open("#/servers/+add", true);
+    await user.click(screen.getByTestId("server-paste-tab"));
+    await user.click(screen.getByTestId("paste-text"));
+    await user.paste(JSON.stringify({ mcpServers: { slack: { command: "npx", args: ["slack"], env: { SLACK_TOKEN: "xoxb", TEAM: "T1" } }, bad: {} } }));
+    await user.click(screen.getByTestId("paste-read"));
+    await pass(1);
+    const [slack, bad] = screen.getAllByTestId("paste-entry");
+    expect(bad?.textContent).toContain("neither a command nor a url");
+    expect(within(slack as HTMLElement).getAllByTestId<HTMLInputElement>("env-secret").map((i) => i.checked)).toEqual([true, false]);
+    await user.click(screen.getByTestId("server-save"));
+    await pass(1);
+    expect(asked("servers.add")).toMatchObject([{ spec: { name: "slack", env: { TEAM: "T1" } }, secrets: { env: { SLACK_TOKEN: "xoxb" } } }]);
+    expect(location.hash).toBe("#/servers/slack");
+  });
+});
+
+describe("a server", () => {
+  it("keeps a value in the keyring unless it is replaced", async () => {
+    await open("#/servers/github");
+    await user.click(screen.getByTestId("server-edit"));
+    expect(screen.getByText("in keyring", { selector: "dialog *" })).toBeTruthy();
+    await user.click(screen.getByTestId("env-replace"));
+    await user.type(screen.getByTestId("env-value"), "Bearer new");
+    await user.click(screen.getByTestId("server-save"));
+    await pass(1);
+    expect(asked("servers.update")).toMatchObject([{ id: "github", spec: { headers: {} }, secrets: { headers: { Authorization: "Bearer new" } } }]);
+  });
+
+  it("shows what a changed one would start, and starts it when accepted", async () => {
+    await open("#/servers/browser");
+    expect(screen.getByTestId("server-detail").textContent).toContain("npx -y @playwright/mcp@latest --headless");
+    expect(screen.getByTestId("server-sync").getAttribute("aria-disabled")).toBe("true");
+    expect(screen.getByTestId("server-sync").getAttribute("aria-describedby")).toBeTruthy();
+    await user.click(screen.getByTestId("server-accept"));
+    await pass(1);
+    expect(asked("servers.accept")).toEqual([{ id: "browser" }]);
+    expect(screen.queryByTestId("server-accept")).toBeNull();
+  });
+
+  it("is removed only after a second word", async () => {
+    await open("#/servers/weather");
+    await user.click(screen.getByTestId("server-remove"));
+    expect(asked("servers.remove")).toEqual([]);
+    await user.click(screen.getByTestId("confirm"));
+    await pass(1);
+    expect(asked("servers.remove")).toEqual([{ id: "weather" }]);
+    expect(location.hash).toBe("#/servers");
+  });
+
+  it("takes a policy for each tool", async () => {
+    await open("#/servers/filesystem");
+    const row = screen.getAllByTestId("tool-row").find((r) => r.dataset["tool"] === "write_file") as HTMLElement;
+    await user.selectOptions(within(row).getByTestId("tool-policy"), "allow");
+    await pass(1);
+    expect(asked("policy.set")).toEqual([{ effect: "allow", server: "filesystem", tool: "write_file", client: null }]);
+  });
+
+  it("names the place of a fault in a broken spec file", async () => {
+    await open("#/servers");
+    expect(screen.getByTestId("broken-spec").textContent).toContain("notes.json:4:3");
+  });
+});
+
+describe("a client", () => {
+  it("gets its token once, and JSON to paste", async () => {
+    await open("#/clients", true);
+    await user.click(screen.getByTestId("add-client"));
+    await pass(1);
+    await user.type(screen.getByTestId("client-name"), "zed");
+    await user.click(screen.getByTestId("client-create"));
+    await pass(1);
+    const token = screen.getByTestId("client-token").textContent;
+    expect(screen.getByTestId("client-config").textContent).toContain(`Bearer ${token}`);
+    expect(screen.getByTestId("client-url").textContent).toBe("http://127.0.0.1:8765/mcp");
+    await user.click(screen.getByTestId("client-stdio-tab"));
+    expect(screen.getByTestId("client-stdio-config").textContent).not.toContain(token);
+    await user.click(screen.getByTestId("client-done"));
+    await pass(1);
+    expect(document.body.textContent).not.toContain(token);
+    expect(screen.getByTestId("client-row").textContent).toContain("zed");
+  });
+});
+
+describe("a page that the hub does not let in", () => {
+  it("says how to sign in", async () => {
+    hub = new FakeHub(true);
+    hub.failures.set("approvals.list", new IpcError("signed_out", ""));
+    render(App, { ipc: hub });
+    await pass(1);
+    expect(document.body.textContent).toContain("This browser is not signed in. Run drawbridge open in a terminal");
+  });
+
+  it("says so while the hub is not reachable", async () => {
+    await open("#/logs");
+    hub.connect(false);
+    await pass(1);
+    expect(screen.getByTestId("not-reachable").textContent).toBe("Drawbridge is not reachable; trying again.");
+    hub.connect(true);
+    await pass(1);
+    expect(screen.queryByTestId("not-reachable")).toBeNull();
+  });
+});

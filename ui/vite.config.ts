@@ -1,0 +1,13 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { svelteTesting } from "@testing-library/svelte/vite";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  // Relative, since the same build is served by the tray app's web view and by `drawbridge serve`.
+  base: "./",
+  plugins: [svelte(), svelteTesting()],
+  clearScreen: false,
+  server: { port: 1420, strictPort: true },
+  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  test: { environment: "jsdom", setupFiles: ["src/test/setup.ts"], include: ["src/**/*.test.ts"] },
+});
