@@ -4,10 +4,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::HashSet, fmt};
 
 use bytes::{BufMut, Bytes, BytesMut};
-use drawbridge_hub::model::rpc::{RpcError, code};
+use drawbridge_hub::model::{
+    json::fold,
+    rpc::{RpcError, code},
+};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -132,7 +135,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut envelope = Envelope::default();
-        let mut seen: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
         while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
             let folded = fold(&key);
             if seen.contains(&folded) {
@@ -145,7 +148,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
                 }
                 envelope.values[place] = Some(value);
             }
-            seen.push(folded);
+            seen.insert(folded);
         }
         Ok(envelope)
     }
@@ -154,11 +157,6 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
 /// A string that is borrowed where it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// Maps what any reader might take for the same key to one text, `ſ` and the Kelvin sign too.
-fn fold(key: &str) -> String {
-    key.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
-}
 
 fn read_id(raw: &RawValue) -> Result<Id<'_>, Fault<'_>> {
     let text = raw.get();

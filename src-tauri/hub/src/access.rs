@@ -33,6 +33,8 @@ pub struct Access {
     events: Events,
     key: Vec<u8>,
     clients: Mutex<BTreeMap<ClientName, ClientRow>>,
+    /// Held from reading a row to writing it, so that no change is lost.
+    changing: tokio::sync::Mutex<()>,
     admin_hmac: Option<Vec<u8>>,
     screens: Screens,
 }
@@ -50,7 +52,7 @@ pub enum AccessError {
     Unknown(ClientName),
     #[error("the client '{0}' was revoked; add it again to let it in")]
     Revoked(ClientName),
-    #[error("this token belongs to another client")]
+    #[error("this token is in use already")]
     TokenTaken,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -65,15 +67,23 @@ impl Access {
         let key = hmac_key(&store).await?;
         let clients = store.clients().await?.into_iter().map(|row| (row.name.clone(), row)).collect();
         let admin_hmac = admin_token.map(|token| hmac(&key, token));
-        Ok(Self { store, events, key, clients: Mutex::new(clients), admin_hmac, screens: Screens::default() })
+        Ok(Self {
+            store,
+            events,
+            key,
+            clients: Mutex::new(clients),
+            changing: tokio::sync::Mutex::default(),
+            admin_hmac,
+            screens: Screens::default(),
+        })
     }
 
     /// The client that owns the token; none for an unknown or revoked one.
     pub fn client_of(&self, token: &str) -> Option<ClientName> {
         let hmac = hmac(&self.key, token);
         let clients = self.lock();
-        let owner = clients.values().find(|row| row.token_hmac.as_ref() == Some(&hmac))?;
-        owner.revoked_at.is_none().then(|| owner.name.clone())
+        let mut admitted = clients.values().filter(|row| row.revoked_at.is_none());
+        admitted.find(|row| row.token_hmac.as_ref() == Some(&hmac)).map(|row| row.name.clone())
     }
 
     /// Whether the token is the admin token, or that of a browser that redeemed a code.
@@ -98,6 +108,7 @@ impl Access {
     /// Where the name or the token cannot be, or is taken.
     pub async fn add(&self, name: &ClientName, token: Option<String>) -> Result<String, AccessError> {
         check_name(name)?;
+        let _one_at_a_time = self.changing.lock().await;
         let token = token.unwrap_or_else(|| format!("db_{}", random::token()));
         let chars = token.chars().count();
         if chars < MIN_TOKEN_CHARS {
@@ -106,7 +117,8 @@ impl Access {
         if self.lock().get(name).is_some_and(|row| row.revoked_at.is_none() && row.token_hmac.is_some()) {
             return Err(AccessError::Taken(name.clone()));
         }
-        if self.client_of(&token).is_some_and(|owner| owner != *name) {
+        // A token that administers must not be one that a client holds.
+        if self.is_admin(&token) || self.client_of(&token).is_some_and(|owner| owner != *name) {
             return Err(AccessError::TokenTaken);
         }
         self.put(new_client(name, Some(hmac(&self.key, &token)))).await?;
@@ -119,6 +131,7 @@ impl Access {
     /// Where the name cannot be, or was revoked.
     pub async fn admit_local(&self, name: &ClientName) -> Result<(), AccessError> {
         check_name(name)?;
+        let _one_at_a_time = self.changing.lock().await;
         let known = self.lock().get(name).map(|row| row.revoked_at.is_some());
         match known {
             Some(true) => Err(AccessError::Revoked(name.clone())),
@@ -132,6 +145,7 @@ impl Access {
     /// # Errors
     /// Where the store cannot be written.
     pub async fn seen(&self, name: &ClientName, software: Option<String>) -> Result<(), StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
         let Some(mut row) = self.lock().get(name).cloned() else { return Ok(()) };
         row.last_seen_at = Some(clock::now());
         row.software = software.or(row.software);
@@ -143,6 +157,7 @@ impl Access {
     /// # Errors
     /// Where there is no such client, or the store cannot be written.
     pub async fn revoke(&self, name: &ClientName) -> Result<(), AccessError> {
+        let _one_at_a_time = self.changing.lock().await;
         let row = self.lock().get(name).cloned();
         let mut row = row.ok_or_else(|| AccessError::Unknown(name.clone()))?;
         row.revoked_at.get_or_insert_with(clock::now);

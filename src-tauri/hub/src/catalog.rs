@@ -12,7 +12,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{task::JoinSet, time::Instant};
 
 pub use definition::Definition;
 pub use merge::{CatalogTool, Snapshot};
@@ -21,15 +21,17 @@ pub use sync::{SyncError, all_tools};
 use crate::{
     clock,
     events::Events,
-    model::{event::Event, ids::ServerId, server::SyncStatus, spec::Registered},
+    model::{event::Event, ids::ServerId, server::SyncStatus},
     registry::Registry,
     settings::Settings,
     store::{Store, StoreError, table::server::ServerRow},
-    upstream::Pool,
+    upstream::{ListChanges, Pool},
 };
 
 /// After a failed sync a server is left alone for that long.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
+/// How long a list waits for servers that were never read. What comes later is in the next list.
+const FIRST_READ: Duration = Duration::from_secs(15);
 
 /// The catalog. Cheap to clone.
 #[derive(Clone)]
@@ -50,14 +52,16 @@ pub struct Catalog {
 pub struct ServerCopy {
     pub row: ServerRow,
     pub tools: Vec<Arc<Definition>>,
-    /// Grows with each sync that succeeded.
-    generation: u64,
+    /// The identity of the server that it was read from; for another one it is worth nothing.
+    identity: String,
+    /// Grows with each sync, failed or not.
+    attempts: u64,
     failed_at: Option<Instant>,
 }
 
 impl ServerCopy {
     fn unknown(id: ServerId) -> Self {
-        Self { row: ServerRow::unknown(id), tools: Vec::new(), generation: 0, failed_at: None }
+        Self { row: ServerRow::unknown(id), tools: Vec::new(), identity: String::new(), attempts: 0, failed_at: None }
     }
 }
 
@@ -77,7 +81,8 @@ impl Catalog {
         for row in store.servers().await? {
             let definitions = store.tools(&row.id).await?;
             let tools = definitions.into_iter().filter_map(|text| Definition::read(text).ok()).map(Arc::new).collect();
-            copies.insert(row.id.clone(), ServerCopy { row, tools, generation: 0, failed_at: None });
+            let identity = row.synced_identity.clone().unwrap_or_default();
+            copies.insert(row.id.clone(), ServerCopy { row, tools, identity, attempts: 0, failed_at: None });
         }
         let catalog = Self {
             registry,
@@ -115,17 +120,28 @@ impl Catalog {
 
     /// Makes the snapshot anew, from the specs and the copies as they are.
     pub fn rebuild(&self) {
-        let specs = self.registry.specs();
+        // The lock first: of two that make a snapshot at once, the later one has read the newer specs.
         let copies = self.lock();
+        let specs = self.registry.specs();
         let servers = specs.servers.values().filter(|server| self.registry.may_run(server));
-        let tools = servers.filter_map(|server| Some((server.clone(), copies.get(&server.id)?.tools.as_slice())));
+        let tools = servers.filter_map(|server| {
+            let copy = copies.get(&server.id).filter(|copy| copy.identity == server.identity)?;
+            Some((server.clone(), copy.tools.as_slice()))
+        });
         self.snapshot.store(Arc::new(Snapshot::merge(tools)));
     }
 
-    /// Forgets the copy of a server: it was removed, or is another one now.
-    pub fn forget(&self, id: &ServerId) {
+    /// Forgets a server that was removed, also in the store. A sync that still runs is waited for.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    pub async fn forget(&self, id: &ServerId) -> Result<(), StoreError> {
+        let one = self.one_sync(id);
+        let _one_at_a_time = one.lock().await;
+        self.store.remove_server(id).await?;
         self.lock().remove(id);
         self.rebuild();
+        Ok(())
     }
 
     /// Before an answer from the catalog: a server never read before is waited for, a stale copy is refreshed behind.
@@ -134,79 +150,86 @@ impl Catalog {
         let mut first_reads = Vec::new();
         for server in specs.servers.values().filter(|server| self.registry.may_run(server)) {
             let copy = self.copy(&server.id);
+            let unread = copy.row.last_synced_at.is_none() || copy.identity != server.identity;
             let failed_lately = copy.failed_at.is_some_and(|at| at.elapsed() < AFTER_FAILURE);
-            if failed_lately || !self.is_stale(&copy) {
+            if failed_lately || !(unread || self.is_stale(&copy)) {
                 continue;
             }
-            let (catalog, server) = (self.clone(), server.clone());
-            let sync = tokio::spawn(async move { catalog.sync_if(&server, copy.generation).await });
-            if copy.row.last_synced_at.is_none() {
+            let (catalog, id) = (self.clone(), server.id.clone());
+            let sync = tokio::spawn(async move { catalog.sync_since(&id, copy.attempts).await });
+            if unread {
                 first_reads.push(sync);
             }
         }
-        for sync in first_reads {
-            let _ = sync.await;
-        }
+        let _ = tokio::time::timeout(FIRST_READ, futures_util::future::join_all(first_reads)).await;
     }
 
     /// Reads a server's tools into its copy.
     ///
     /// # Errors
-    /// Where the server cannot be read; then the copy stays as it was.
-    pub async fn sync(&self, server: &Arc<Registered>) -> Result<(), SyncError> {
-        let generation = self.copy(&server.id).generation;
-        self.sync_if(server, generation).await
+    /// Where the server may not run, or cannot be read; then the copy stays as it was.
+    pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
+        let attempts = self.copy(id).attempts;
+        self.sync_since(id, attempts).await
     }
 
-    /// Syncs, unless somebody else did since `generation`.
-    async fn sync_if(&self, server: &Arc<Registered>, generation: u64) -> Result<(), SyncError> {
-        let one =
-            self.syncing.lock().unwrap_or_else(PoisonError::into_inner).entry(server.id.clone()).or_default().clone();
+    /// Syncs, unless somebody else did, or tried to, since then.
+    async fn sync_since(&self, id: &ServerId, attempts: u64) -> Result<(), SyncError> {
+        let one = self.one_sync(id);
         let _one_at_a_time = one.lock().await;
-        if self.copy(&server.id).generation != generation {
-            return Ok(());
+        let copy = self.copy(id);
+        if copy.attempts != attempts {
+            return if copy.failed_at.is_none() { Ok(()) } else { Err(SyncError::FailedJustNow) };
         }
-        self.change(&server.id, |copy| copy.row.sync_status = SyncStatus::Syncing);
-        let read = sync::read(&self.pool.session(server)).await;
-        match read {
-            Ok((hello, tools)) => self.synced(server, hello, tools).await,
-            Err(error) => {
-                tracing::warn!("server {}: cannot read its tools: {error}", server.id);
-                self.change(&server.id, |copy| {
+        self.change(id, |copy| copy.row.sync_status = SyncStatus::Syncing);
+        let synced = self.read(id).await;
+        self.change(id, |copy| {
+            copy.attempts += 1;
+            match &synced {
+                Ok(read) => {
+                    copy.row = read.row.clone();
+                    copy.tools.clone_from(&read.tools);
+                    copy.identity.clone_from(&read.identity);
+                    copy.failed_at = None;
+                }
+                Err(_) => {
                     copy.row.sync_status = SyncStatus::Failed;
                     copy.failed_at = Some(Instant::now());
-                });
-                self.store.put_sync_failed(&self.copy(&server.id).row).await?;
-                Err(error)
+                }
             }
-        }
+        });
+        synced.map(drop).inspect_err(|error| tracing::warn!("server {id}: cannot read its tools: {error}"))
     }
 
-    async fn synced(
-        &self,
-        server: &Arc<Registered>,
-        hello: crate::protocol::ServerHello,
-        tools: Vec<Definition>,
-    ) -> Result<(), SyncError> {
+    /// Reads a server, and writes what was read to the store.
+    async fn read(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
+        let server = self.registry.get(id).map_err(|e| SyncError::MayNotRun(e.to_string()))?;
+        // The session first, then the question whether it may run: a spec that changes after this ends the session.
+        let session = self.pool.session(&server);
+        let server = self.registry.runnable(id).map_err(|e| SyncError::MayNotRun(e.to_string()))?;
+        if session.server().identity != server.identity {
+            return Err(SyncError::MayNotRun("its spec is being changed".into()));
+        }
+        let (hello, tools) = sync::read(&session).await?;
         let row = ServerRow {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
+            synced_identity: Some(server.identity.clone()),
             server_name: Some(hello.server_info.name),
             server_version: Some(hello.server_info.version),
             protocol_version: Some(hello.protocol_version),
             instructions: hello.instructions,
-            ..self.copy(&server.id).row
+            ..self.copy(id).row
         };
         let stored: Vec<_> = tools.iter().map(|tool| (tool.name.as_str(), tool.raw.get())).collect();
         self.store.put_synced(&row, &stored).await?;
-        tracing::info!("server {}: {} tools read", server.id, tools.len());
-        self.change(&server.id, |copy| {
-            copy.row = row;
-            copy.tools = tools.into_iter().map(Arc::new).collect();
-            copy.generation += 1;
-            copy.failed_at = None;
-        });
-        Ok(())
+        tracing::info!("server {id}: {} tools read", tools.len());
+        let tools = tools.into_iter().map(Arc::new).collect();
+        Ok(ServerCopy { row, tools, identity: server.identity.clone(), attempts: 0, failed_at: None })
+    }
+
+    fn one_sync(&self, id: &ServerId) -> Arc<tokio::sync::Mutex<()>> {
+        self.syncing.lock().unwrap_or_else(PoisonError::into_inner).entry(id.clone()).or_default().clone()
     }
 
     fn change(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
@@ -215,10 +238,13 @@ impl Catalog {
         self.events.tell(Event::ServerChanged { id: id.clone() });
     }
 
-    /// Follows what servers say of their lists, and refreshes what runs before it gets old. Ends with the pool.
-    pub fn follow(&self, list_changed: mpsc::UnboundedReceiver<ServerId>) {
-        tokio::spawn(sync::follow_changes(self.clone(), list_changed));
-        tokio::spawn(sync::refresh_active(self.clone()));
+    /// Follows what servers say of their lists, and refreshes what runs before it gets old, as long as the
+    /// returned tasks live.
+    pub fn follow(&self, list_changes: ListChanges) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(sync::follow_changes(self.clone(), list_changes));
+        tasks.spawn(sync::refresh_active(self.clone()));
+        tasks
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ServerId, ServerCopy>> {

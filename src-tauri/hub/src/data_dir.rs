@@ -34,10 +34,15 @@ impl DataDir {
     /// Where another hub has it open, or it cannot be used.
     pub fn open(path: PathBuf) -> Result<Self, DataDirError> {
         let failed = |source| DataDirError::Io { folder: path.display().to_string(), source };
+        let is_new = !path.exists();
         fs::create_dir_all(path.join("logs")).map_err(failed)?;
         let path = path.canonicalize().map_err(failed)?;
         let failed = |source| DataDirError::Io { folder: path.display().to_string(), source };
-        private(&path).and_then(|()| private(&path.join("logs"))).map_err(failed)?;
+        // A folder that was there may be anything, also the user's home.
+        if is_new {
+            private(&path).map_err(failed)?;
+        }
+        private(&path.join("logs")).map_err(failed)?;
         let mut lock = open_lock(&path.join("lock")).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}

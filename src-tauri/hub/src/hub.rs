@@ -3,11 +3,14 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use serde_json::value::RawValue;
-use tokio::sync::{broadcast, mpsc};
+use tokio::{
+    sync::{broadcast, mpsc},
+    task::JoinSet,
+};
 
 use crate::{
     access::Access,
@@ -28,9 +31,9 @@ use crate::{
     secrets::{Keyring, Secrets},
     sessions::{ClientSession, ClientSessions},
     settings::Settings,
-    store::Store,
+    store::{Journal, Store},
     transport::{Reply, process::guard::Guard},
-    upstream::Pool,
+    upstream::{ListChanges, Pool},
 };
 
 /// Everything behind the door.
@@ -52,6 +55,9 @@ pub struct Hub {
     guard: Guard,
     transports: Mutex<Vec<TransportHealth>>,
     watch: Mutex<Option<Watch>>,
+    /// What runs beside the calls, ended with the hub.
+    tasks: Mutex<JoinSet<()>>,
+    journal: Journal,
 }
 
 /// How to open a hub.
@@ -105,17 +111,20 @@ impl Hub {
         secrets: Secrets,
         admin_token: Option<&str>,
     ) -> Result<Arc<Self>, ApiError> {
-        let guard = Guard::start();
+        let guard = Guard::new();
         let settings = Settings::load(store.clone()).await?;
-        let registry = Registry::open(data_dir.servers(), store.clone(), events.clone()).await?;
-        let (list_changed, list_changes) = mpsc::unbounded_channel();
-        let pool = Pool::new(events.clone(), logs.clone(), secrets.clone(), guard.clone(), list_changed);
+        let (changes, spec_changes) = mpsc::unbounded_channel();
+        let registry = Registry::open(data_dir.servers(), store.clone(), events.clone(), changes).await?;
+        let list_changes = ListChanges::default();
+        let pool = Pool::new(events.clone(), logs.clone(), secrets.clone(), guard.clone(), list_changes.clone());
         let catalog =
             Catalog::load(registry.clone(), pool.clone(), store.clone(), settings.clone(), events.clone()).await?;
-        catalog.follow(list_changes);
+        let mut tasks = catalog.follow(list_changes);
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
-        let gate = Gate::new(rules.clone(), queue.clone(), store.journal(), settings.clone(), events.clone());
+        let journal = store.journal();
+        let gate =
+            Gate::new(rules.clone(), queue.clone(), journal.clone(), settings.clone(), events.clone(), logs.clone());
         let router = Router::new(registry.clone(), catalog.clone(), pool.clone());
         let hub = Arc::new(Self {
             access: Access::load(store.clone(), events.clone(), admin_token).await?,
@@ -123,6 +132,8 @@ impl Hub {
             pipeline: Pipeline::new(router, gate),
             transports: Mutex::default(),
             watch: Mutex::default(),
+            tasks: Mutex::default(),
+            journal,
             data_dir,
             events,
             logs,
@@ -136,20 +147,15 @@ impl Hub {
             queue,
             guard,
         });
+        tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
+        *hub.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         hub.watch_specs();
         Ok(hub)
     }
 
     /// Follows the spec files: what is changed by hand holds at once.
-    fn watch_specs(self: &Arc<Self>) {
-        let hub = Arc::downgrade(self);
-        let runtime = tokio::runtime::Handle::current();
-        let changed = move |ids: Vec<ServerId>| {
-            if let Some(hub) = hub.upgrade() {
-                runtime.spawn(async move { hub.specs_changed(&ids).await });
-            }
-        };
-        match self.registry.watch(changed) {
+    fn watch_specs(&self) {
+        match self.registry.watch() {
             Ok(watch) => *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch),
             Err(error) => {
                 tracing::error!("the spec files are not watched: {error}; restart after changing one by hand")
@@ -247,13 +253,23 @@ impl Hub {
         !self.transports().is_empty()
     }
 
-    /// Ends every server session and its process tree, and closes the store.
+    /// Ends every server session and its process tree, and closes the store. What still waits to be written is written.
     pub async fn close(&self) {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         self.pool.close().await;
         let guard = self.guard.clone();
         let _ = tokio::task::spawn_blocking(move || guard.dismiss()).await;
         tracing::info!("hub ended");
+        self.journal.flush().await;
         self.store.close().await;
+    }
+}
+
+/// Applies changed specs as they come, until the hub is gone.
+async fn follow_specs(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<ServerId>>) {
+    while let Some(ids) = changes.recv().await {
+        let Some(hub) = hub.upgrade() else { return };
+        hub.specs_changed(&ids).await;
     }
 }

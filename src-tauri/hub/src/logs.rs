@@ -34,6 +34,10 @@ const KEPT: usize = 5_000;
 const MAX_CHARS: usize = 4_000;
 /// Lines a second that one server may add; more are counted and left out.
 const MAX_PER_SECOND: u32 = 200;
+/// The words of a server in a reason or an error.
+const MAX_REASON_CHARS: usize = 500;
+/// What is looked at of a text: enough for the longest secret over the cut.
+const MAX_BYTES: usize = 64 * 1024;
 const FILES_KEPT: usize = 7;
 
 /// The logs. Cheap to clone.
@@ -101,9 +105,9 @@ impl Logs {
         self.inner().masks.add(secret.expose());
     }
 
-    /// The text as it may be shown and kept: secrets masked, one line.
+    /// The text as it may be shown and kept: secrets masked, one line, not long.
     pub fn masked(&self, text: &str) -> String {
-        mask::printable(&self.inner().masks.apply(text), MAX_CHARS)
+        mask::printable(&self.inner().masks.apply(cut(text)), MAX_REASON_CHARS)
     }
 
     /// Adds a line of the hub.
@@ -142,6 +146,11 @@ impl Logs {
     }
 }
 
+/// The beginning of a text, so that no flood is searched for secrets from end to end.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_BYTES)]
+}
+
 impl LogFilter {
     fn wants(&self, line: &LogLine) -> bool {
         self.server.as_ref().is_none_or(|server| line.server.as_ref() == Some(server))
@@ -157,7 +166,7 @@ enum Admit {
 
 impl Inner {
     fn add(&mut self, level: Level, server: Option<&ServerId>, area: &str, text: &str) -> LogLine {
-        let text = mask::printable(&self.masks.apply(text), MAX_CHARS);
+        let text = mask::printable(&self.masks.apply(cut(text)), MAX_CHARS);
         let line = LogLine {
             seq: self.next_seq,
             at: clock::now(),

@@ -1,6 +1,6 @@
 //! The way of a call, top to bottom: parse, find, decide and record, forward, answer.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::{json, value::RawValue};
 
@@ -42,13 +42,15 @@ impl Pipeline {
             client: session.client.clone(),
             session: session.id.clone(),
             tool,
-            arguments: request.arguments.clone(),
+            params: request.params.to_raw(),
+            extra: request.params.without(&["name", "arguments"]),
+            arguments: request.arguments,
         };
         let permitted = match self.gate.admit(call).await {
             Ok(permitted) => permitted,
             Err(refusal) => return Ok(failure(&refusal.to_string())),
         };
-        let forwarded = self.router.forward(&permitted, &request.params.to_raw()).await;
+        let forwarded = self.router.forward(&permitted).await;
         answer(permitted, forwarded)
     }
 }
@@ -64,11 +66,21 @@ fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
     let invalid = |why: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {why}"));
     let params = params.ok_or_else(|| invalid("it has no params".into()))?;
     let mut params = RawObject::parse(params).map_err(|e| invalid(format!("params: {e}").into()))?;
+    refuse_look_alikes(&params)
+        .map_err(|key| invalid(format!("params has a member '{key}' that looks like another").into()))?;
     let name = params.string("name").ok_or_else(|| invalid("params.name must be a string".into()))?;
     let arguments = params.get("arguments").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
     RawObject::parse(&arguments).map_err(|e| invalid(format!("params.arguments: {e}").into()))?;
     remove_progress_token(&mut params);
     Ok(Request { name, arguments, params })
+}
+
+/// A server that reads keys whatever their case must not find another call than the one that is decided.
+fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
+    let mut seen: HashSet<String> = ["name", "arguments", "_meta", "task"].map(str::to_owned).into();
+    let known = seen.clone();
+    let differs = |key: &&str| !known.contains(*key) && !seen.insert(json::fold(key));
+    params.keys().find(differs).map_or(Ok(()), |key| Err(key.to_owned()))
 }
 
 /// The token is the client's, and means nothing to the server: Drawbridge asks it for no progress.
@@ -78,7 +90,11 @@ fn remove_progress_token(params: &mut RawObject<'_>) {
         && members.get("progressToken").is_some()
     {
         members.remove("progressToken");
-        params.set("_meta", members.to_raw());
+        if members.keys().next().is_none() {
+            params.remove("_meta");
+        } else {
+            params.set("_meta", members.to_raw());
+        }
     }
 }
 
@@ -99,9 +115,21 @@ fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply
             Err(error)
         }
         Err(error) => {
-            let text = format!("The server '{server}' did not run the call or did not answer: {error}");
-            permitted.ended(outcome(&error), error.to_string());
+            let outcome = outcome(&error);
+            let text = format!("{} {}", what_is_known(outcome, &server), error);
+            permitted.ended(outcome, error.to_string());
             Ok(failure(&text))
+        }
+    }
+}
+
+/// What a model has to know before it tries again.
+fn what_is_known(outcome: Outcome, server: &str) -> String {
+    match outcome {
+        Outcome::NotSent | Outcome::Unreachable => format!("The call did not reach the server '{server}':"),
+        Outcome::TimedOut => format!("The server '{server}' did not answer in time; whether the call ran is unknown:"),
+        Outcome::Ok | Outcome::Running | Outcome::ServerError | Outcome::Unknown | Outcome::Cancelled => {
+            format!("The server '{server}' gave no answer that can be used; whether the call ran is unknown:")
         }
     }
 }

@@ -7,4 +7,4 @@ mod rules;
 
 pub use gate::{Gate, Permitted, Refusal, ToolCall};
 pub use queue::{DecideError, Queue};
-pub use rules::{Facts, Rules, Ruling, is_suspended};
+pub use rules::{Facts, GrantError, Rules, Ruling, is_suspended};

@@ -12,6 +12,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use tokio::sync::mpsc;
 
 pub use import::{Read, read_specs};
 pub use spec_file::BrokenFile;
@@ -45,6 +46,10 @@ pub enum RegistryError {
     Taken(ServerId),
     #[error("there is no server with the id '{0}'")]
     Unknown(ServerId),
+    #[error("the server '{0}' may not run: it is turned off, or waits to be accepted")]
+    MayNotRun(ServerId),
+    #[error("the spec file of '{0}' was changed by somebody else at the same moment; look at it, then try again")]
+    Overwritten(ServerId),
     #[error("the spec cannot be used: {0}")]
     Spec(#[from] SpecError),
     #[error("the spec file {file}: {source}")]
@@ -63,14 +68,21 @@ pub struct Registry {
     /// The identity of each server that the user accepted.
     accepted: Arc<Mutex<BTreeMap<ServerId, String>>>,
     reloading: Arc<Mutex<()>>,
+    /// Told of the servers that differ, whoever changed them.
+    changes: mpsc::UnboundedSender<Vec<ServerId>>,
 }
 
 impl Registry {
-    /// Reads the folder, made where there is none.
+    /// Reads the folder, made where there is none. `changes` is told which servers differ from then on.
     ///
     /// # Errors
     /// Where the folder or the store cannot be used.
-    pub async fn open(folder: PathBuf, store: Store, events: Events) -> Result<Self, RegistryError> {
+    pub async fn open(
+        folder: PathBuf,
+        store: Store,
+        events: Events,
+        changes: mpsc::UnboundedSender<Vec<ServerId>>,
+    ) -> Result<Self, RegistryError> {
         spec_file::make_folder(&folder)?;
         let accepted = store.servers().await?;
         let accepted = accepted.into_iter().filter_map(|row| Some((row.id, row.accepted_identity?))).collect();
@@ -81,6 +93,7 @@ impl Registry {
             specs: Arc::default(),
             accepted: Arc::new(Mutex::new(accepted)),
             reloading: Arc::default(),
+            changes,
         };
         registry.reload();
         Ok(registry)
@@ -90,8 +103,11 @@ impl Registry {
     ///
     /// # Errors
     /// Where the system does not let it be watched.
-    pub fn watch(&self, changed: impl Fn(Vec<ServerId>) + Send + 'static) -> notify::Result<Watch> {
-        watch::start(self.clone(), changed)
+    pub fn watch(&self) -> notify::Result<Watch> {
+        let watch = watch::start(self.clone())?;
+        // What changed before the watch began.
+        self.reload();
+        Ok(watch)
     }
 
     pub fn specs(&self) -> Arc<Specs> {
@@ -117,6 +133,15 @@ impl Registry {
         server.spec.enabled && self.acceptance(server) == Acceptance::Accepted
     }
 
+    /// The server, where it may run as it stands now.
+    ///
+    /// # Errors
+    /// Where there is none, or it may not.
+    pub fn runnable(&self, id: &ServerId) -> Result<Arc<Registered>, RegistryError> {
+        let server = self.get(id)?;
+        if self.may_run(&server) { Ok(server) } else { Err(RegistryError::MayNotRun(id.clone())) }
+    }
+
     /// The id that a new server of that name gets.
     ///
     /// # Errors
@@ -135,9 +160,11 @@ impl Registry {
     /// Where the spec contradicts itself, or the file cannot be written.
     pub fn write(&self, id: &ServerId, spec: &ServerSpec) -> Result<Arc<Registered>, RegistryError> {
         spec.check()?;
+        spec_file::make_folder(&self.folder)?;
         spec_file::write(&self.file(id), spec)?;
         self.reload();
-        self.get(id)
+        let written = self.get(id)?;
+        if written.identity == spec.identity() { Ok(written) } else { Err(RegistryError::Overwritten(id.clone())) }
     }
 
     /// Records that the user accepts what the server would start.
@@ -153,13 +180,12 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes the spec file and what is stored of the server.
+    /// Removes the spec file.
     ///
     /// # Errors
     /// Where the file cannot be removed.
-    pub async fn remove(&self, id: &ServerId) -> Result<(), RegistryError> {
+    pub fn remove(&self, id: &ServerId) -> Result<(), RegistryError> {
         spec_file::remove(&self.file(id))?;
-        self.store.remove_server(id).await?;
         self.accepted.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.reload();
         Ok(())
@@ -168,8 +194,8 @@ impl Registry {
     /// Reads the folder anew; the servers that differ from before.
     pub fn reload(&self) -> Vec<ServerId> {
         let _one_at_a_time = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = spec_file::read_folder(&self.folder);
         let old = self.specs.load_full();
+        let new = spec_file::read_folder(&self.folder, &old);
         if *old == new {
             return Vec::new();
         }
@@ -185,6 +211,7 @@ impl Registry {
         changed.dedup();
         self.specs.store(Arc::new(new));
         changed.iter().for_each(|id| self.tell(id));
+        let _ = self.changes.send(changed.clone());
         changed
     }
 

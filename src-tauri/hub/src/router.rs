@@ -2,8 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::value::RawValue;
-
 use crate::{
     catalog::{Catalog, CatalogTool},
     policy::{Permitted, ToolCall},
@@ -43,25 +41,27 @@ impl Router {
         self.catalog.snapshot().find(exposed_name).cloned()
     }
 
-    /// Sends a permitted call to its server, once. `params` are those of the client with the server's own name.
+    /// Sends a permitted call to its server, once.
     ///
     /// # Errors
     /// Where what was permitted is not what would run now, or the server does not answer.
-    pub async fn forward(&self, permitted: &Permitted, params: &RawValue) -> Result<Reply, ForwardError> {
-        let tool = &permitted.call().tool;
-        if !self.is_unchanged(permitted.call()) {
+    pub async fn forward(&self, permitted: &Permitted) -> Result<Reply, ForwardError> {
+        let call = permitted.call();
+        let server = self.registry.get(&call.tool.server.id).map_err(|_| ForwardError::Changed)?;
+        // The session first, then the question: a spec that changes after this ends the session.
+        let session = self.pool.session(&server);
+        if session.server().identity != call.tool.server.identity || !self.is_unchanged(call) {
             return Err(ForwardError::Changed);
         }
-        let patience = Duration::from_millis(tool.server.spec.timeouts.call_ms.into());
-        Ok(self.pool.session(&tool.server).request("tools/call", Some(params), patience).await?)
+        let patience = Duration::from_millis(server.spec.timeouts.call_ms.into());
+        Ok(session.request("tools/call", Some(&call.params), patience).await?)
     }
 
     fn is_unchanged(&self, call: &ToolCall) -> bool {
-        let server = self.registry.get(&call.tool.server.id);
-        let same_server =
-            server.is_ok_and(|now| now.identity == call.tool.server.identity && self.registry.may_run(&now));
+        let server = self.registry.runnable(&call.tool.server.id);
         let snapshot = self.catalog.snapshot();
-        let now = snapshot.find(&call.tool.exposed_name);
-        same_server && now.is_some_and(|now| now.definition.digest == call.tool.definition.digest)
+        let tool = snapshot.find(&call.tool.exposed_name);
+        server.is_ok_and(|now| now.identity == call.tool.server.identity)
+            && tool.is_some_and(|now| now.definition.digest == call.tool.definition.digest)
     }
 }

@@ -5,7 +5,17 @@ mod in_memory;
 mod keyring;
 mod reference;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use tokio::{sync::oneshot, time::timeout};
 
 use crate::model::secret::KeyringStatus;
 
@@ -71,12 +81,15 @@ pub trait SecretStore: Send + Sync + 'static {
 /// The secrets of this hub. Cheap to clone.
 #[derive(Clone)]
 pub struct Secrets {
-    store: Arc<dyn SecretStore>,
+    questions: mpsc::Sender<Question>,
+    stuck: Arc<AtomicBool>,
 }
 
 impl Secrets {
     pub fn new(store: impl SecretStore) -> Self {
-        Self { store: Arc::new(store) }
+        let (questions, asked) = mpsc::channel();
+        std::thread::spawn(move || answer(&store, &asked));
+        Self { questions, stuck: Arc::default() }
     }
 
     pub async fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
@@ -121,16 +134,40 @@ impl Secrets {
         Ok((resolved, used))
     }
 
-    /// The keyring blocks, and its own runtime must not run inside ours: every call has its own thread and a bound.
+    /// The keyring blocks, perhaps for ever, and its own runtime must not run inside ours: it is asked on one thread
+    /// of its own. While a question is stuck there, further ones are answered at once.
     async fn bounded<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
     ) -> Result<T, SecretError> {
-        let store = self.store.clone();
-        match tokio::time::timeout(PATIENCE, tokio::task::spawn_blocking(move || ask(store.as_ref()))).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(panic)) => Err(SecretError::Absent(panic.to_string())),
-            Err(_) => Err(SecretError::Locked),
+        if self.stuck.load(Ordering::Relaxed) {
+            return Err(SecretError::Locked);
+        }
+        let (answer, answered) = oneshot::channel();
+        let stuck = self.stuck.clone();
+        let question: Question = Box::new(move |store| {
+            let _ = answer.send(ask(store));
+            stuck.store(false, Ordering::Relaxed);
+        });
+        let gone = || SecretError::Absent("its thread has ended".into());
+        self.questions.send(question).map_err(|_| gone())?;
+        match timeout(PATIENCE, answered).await {
+            Ok(answer) => answer.map_err(|_| gone())?,
+            Err(_) => {
+                self.stuck.store(true, Ordering::Relaxed);
+                Err(SecretError::Locked)
+            }
         }
     }
 }
+
+type Question = Box<dyn FnOnce(&dyn SecretStore) + Send>;
+
+fn answer(store: &dyn SecretStore, questions: &mpsc::Receiver<Question>) {
+    while let Ok(question) = questions.recv() {
+        question(store);
+    }
+}
+
+#[cfg(test)]
+mod tests;

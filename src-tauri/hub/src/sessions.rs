@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use tokio_util::sync::CancellationToken;
+
 use crate::{
     events::Events,
     model::{
@@ -26,6 +28,8 @@ pub struct ClientSession {
     pub protocol_version: String,
     /// What the client called itself, such as `claude-code 2.1.329`.
     pub software: Option<String>,
+    /// Cancelled when the session ends, and with it what it has in flight.
+    pub ended: CancellationToken,
     number: u64,
 }
 
@@ -52,8 +56,14 @@ impl ClientSessions {
         open.make_room(&client);
         open.opened += 1;
         let id = SessionId::new(random::token());
-        let session =
-            Arc::new(ClientSession { id: id.clone(), client, protocol_version, software, number: open.opened });
+        let session = Arc::new(ClientSession {
+            id: id.clone(),
+            client,
+            protocol_version,
+            software,
+            ended: CancellationToken::new(),
+            number: open.opened,
+        });
         open.sessions.insert(id, session.clone());
         drop(open);
         self.events.tell(Event::ClientsChanged);
@@ -66,16 +76,23 @@ impl ClientSessions {
 
     /// Ends it; whether there was one.
     pub fn close(&self, id: &SessionId) -> bool {
-        let closed = self.lock().sessions.remove(id).is_some();
-        if closed {
+        let closed = self.lock().sessions.remove(id);
+        if let Some(session) = &closed {
+            session.ended.cancel();
             self.events.tell(Event::ClientsChanged);
         }
-        closed
+        closed.is_some()
     }
 
     /// Ends all sessions of a client.
     pub fn close_all_of(&self, client: &ClientName) {
-        self.lock().sessions.retain(|_, session| session.client != *client);
+        self.lock().sessions.retain(|_, session| {
+            let stays = session.client != *client;
+            if !stays {
+                session.ended.cancel();
+            }
+            stays
+        });
         self.events.tell(Event::ClientsChanged);
     }
 
@@ -107,8 +124,9 @@ impl Open {
         if self.of(client).count() < MAX_PER_CLIENT {
             return;
         }
-        if let Some(oldest) = self.of(client).min_by_key(|session| session.number).map(|session| session.id.clone()) {
-            self.sessions.remove(&oldest);
+        let oldest = self.of(client).min_by_key(|session| session.number).map(|session| session.id.clone());
+        if let Some(session) = oldest.and_then(|id| self.sessions.remove(&id)) {
+            session.ended.cancel();
         }
     }
 }

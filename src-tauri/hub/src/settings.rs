@@ -35,6 +35,8 @@ impl Default for Values {
 pub struct Settings {
     store: Store,
     values: Arc<ArcSwap<Values>>,
+    /// Held from reading to writing, so that no change is lost.
+    changing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Settings {
@@ -53,18 +55,20 @@ impl Settings {
         if let Some(seconds) = read(&store, "cache_ttl_s").await? {
             values.cache_ttl = Duration::from_secs(seconds);
         }
-        Ok(Self { store, values: Arc::new(ArcSwap::from_pointee(values)) })
+        Ok(Self { store, values: Arc::new(ArcSwap::from_pointee(values)), changing: Arc::default() })
     }
 
     pub fn get(&self) -> Values {
         **self.values.load()
     }
 
-    /// Writes all settings.
+    /// Changes settings, and writes them all.
     ///
     /// # Errors
     /// Where the store cannot be written; then nothing has changed in memory.
-    pub async fn set(&self, values: Values) -> Result<(), StoreError> {
+    pub async fn change(&self, change: impl FnOnce(Values) -> Values) -> Result<(), StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
+        let values = change(self.get());
         write(&self.store, "default_policy", &values.default_policy).await?;
         write(&self.store, "approval_timeout_s", &values.approval_timeout.as_secs()).await?;
         write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;

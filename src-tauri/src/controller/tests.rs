@@ -119,6 +119,7 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
         description: String::new(),
         annotations: Annotations::default(),
         arguments: "{}".into(),
+        extra: None,
         session: SessionId::new("s"),
         identity: "00".into(),
         definition: "00".into(),

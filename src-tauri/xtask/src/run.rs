@@ -1,10 +1,10 @@
 //! `cargo xtask run`: from a clean checkout to a running Drawbridge.
 
-use std::env;
+use std::{env, path::PathBuf};
 
 use crate::{
     node,
-    step::{self, Outcome, cargo},
+    step::{self, Outcome, cargo, command},
     system,
 };
 
@@ -15,23 +15,26 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
     node::ui("build")?;
     // Both, since what the app writes into clients' settings starts the other one.
     let mut build = cargo(&["build", "--package", "drawbridge-desktop", "--package", "drawbridge-cli"]);
+    if release {
+        build.arg("--release");
+    }
+    step::run(&mut build)?;
     let mut start = if has_display() {
-        cargo(&["run", "--package", "drawbridge-desktop", "--bin", "drawbridge-desktop"])
+        command(built(release, "drawbridge-desktop")?, &[])
     } else {
         println!("There is no display (DISPLAY and WAYLAND_DISPLAY are not set), so Drawbridge runs headless:");
         println!("open the link that it prints in a browser.");
-        cargo(&["run", "--package", "drawbridge-cli", "--bin", "drawbridge"])
+        command(built(release, "drawbridge")?, &["serve"])
     };
-    if release {
-        build.arg("--release");
-        start.arg("--release");
-    }
-    step::run(&mut build)?;
-    start.args(["--quiet", "--"]);
-    if !has_display() {
-        start.arg("serve");
-    }
     step::run(start.args(arguments))
+}
+
+/// A program that was built; it lies where this one was built.
+fn built(release: bool, name: &str) -> Result<PathBuf, String> {
+    let own = env::current_exe().map_err(|e| format!("where this program lies cannot be told: {e}"))?;
+    let target = own.ancestors().nth(2).ok_or_else(|| format!("{} lies in no target folder", own.display()))?;
+    let profile = if release { "release" } else { "debug" };
+    Ok(target.join(profile).join(name).with_extension(env::consts::EXE_EXTENSION))
 }
 
 fn has_display() -> bool {

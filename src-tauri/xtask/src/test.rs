@@ -34,7 +34,8 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
     if filters.is_empty() {
         checks.push(("lints", cargo_check(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])));
     }
-    checks.push(("build", cargo_check(&["build", "--workspace"])));
+    // With the tests' own features from the start: else whatever stands on tokio is built twice.
+    checks.push(("build", cargo_check(&["build", "--workspace", "--all-targets"])));
     if filters.is_empty() {
         checks.push(("licences", Box::new(deny)));
     }

@@ -3,7 +3,11 @@
 /**
  * `servers.accept`: the user accepts what the server's spec would start, as it stands now.
  */
-export type AcceptServer = { id: ServerId, };
+export type AcceptServer = { id: ServerId, 
+/**
+ * The identity that the person saw. A server of another identity is not accepted.
+ */
+identity: string, };
 
 /**
  * Whether the user accepted what the server would start or connect to.
@@ -54,6 +58,10 @@ description: string, annotations: Annotations,
  * The exact JSON text of the arguments, as it will be sent.
  */
 arguments: string, 
+/**
+ * What is sent along beside name and arguments, as JSON text.
+ */
+extra: string | null, 
 /**
  * The client session that the call came in.
  */
@@ -480,7 +488,11 @@ export type ServerView = { id: ServerId, name: string, spec: ServerSpec,
 /**
  * The path of its spec file.
  */
-file: string, acceptance: Acceptance, state: ServerState, 
+file: string, acceptance: Acceptance, 
+/**
+ * The digest of what it would start or connect to; what `servers.accept` names.
+ */
+identity: string, state: ServerState, 
 /**
  * Why it is in that state, in plain words; empty where there is nothing to say.
  */

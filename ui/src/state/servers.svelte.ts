@@ -47,7 +47,12 @@ export class Servers {
     return this.keep(await this.ipc.call("servers.update", { id, spec, secrets }));
   }
 
-  async act(id: string, verb: "servers.accept" | "servers.sync" | "servers.restart"): Promise<ServerView> {
+  /** Accepts what that view shows; what it has become since is not accepted. */
+  async accept({ id, identity }: ServerView): Promise<ServerView> {
+    return this.keep(await this.ipc.call("servers.accept", { id, identity }));
+  }
+
+  async act(id: string, verb: "servers.sync" | "servers.restart"): Promise<ServerView> {
     return this.keep(await this.ipc.call(verb, { id }));
   }
 

@@ -139,7 +139,7 @@ describe("a server", () => {
     expect(screen.getByTestId("server-sync").getAttribute("aria-describedby")).toBeTruthy();
     await user.click(screen.getByTestId("server-accept"));
     await pass(1);
-    expect(asked("servers.accept")).toEqual([{ id: "browser" }]);
+    expect(asked("servers.accept")).toEqual([{ id: "browser", identity: "1d-browser" }]);
     expect(screen.queryByTestId("server-accept")).toBeNull();
   });
 

@@ -51,7 +51,9 @@ impl Servers {
             Self::Enable { id } => context.show(enable(id, true), |server| done("enabled", server)).await,
             Self::Disable { id } => context.show(enable(id, false), |server| done("disabled", server)).await,
             Self::Accept { id } => {
-                context.show(AcceptServer { id: ServerId::new(id) }, |server| done("accepted", server)).await
+                let id = ServerId::new(id);
+                let identity = context.ask(ShowServer { id: id.clone() }).await?.identity;
+                context.show(AcceptServer { id, identity }, |server| done("accepted", server)).await
             }
             Self::Verify { id } => context.show(VerifyServer { id: ServerId::new(id) }, view::verified).await,
             Self::Sync { id } => {

@@ -37,15 +37,6 @@ impl InFlight {
         }
     }
 
-    /// Cancels all requests of a session that ended.
-    pub(crate) fn cancel_all(&self, session: &SessionId) {
-        for (key, cancelled) in self.lock().iter() {
-            if key.0 == *session {
-                cancelled.cancel();
-            }
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, CancellationToken>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }

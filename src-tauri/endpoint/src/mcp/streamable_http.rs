@@ -72,7 +72,6 @@ pub(crate) async fn delete(
 ) -> Reply {
     let session = session(&door, &client, &headers, None)?;
     door.hub.sessions().close(&session.id);
-    door.in_flight.cancel_all(&session.id);
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -130,11 +129,14 @@ async fn request(door: &Door, session: &ClientSession, id: Id<'_>, method: &str,
     };
     let answer = tokio::select! {
         answer = answer(door, session, id, method, params) => answer,
-        () = flight.cancelled.cancelled() => {
-            wire::error(Some(id), &RpcError::new(code::INTERNAL_ERROR, "cancelled"))
-        }
+        () = flight.cancelled.cancelled() => cancelled(id, "cancelled"),
+        () = session.ended.cancelled() => cancelled(id, "the session has ended"),
     };
     Ok(json(answer))
+}
+
+fn cancelled(id: Id<'_>, why: &str) -> Bytes {
+    wire::error(Some(id), &RpcError::new(code::INTERNAL_ERROR, why))
 }
 
 async fn answer(door: &Door, session: &ClientSession, id: Id<'_>, method: &str, params: Option<&RawValue>) -> Bytes {

@@ -8,7 +8,7 @@ use crate::{
     hub::Hub,
     model::{
         approval::{ApprovalRequest, Verdict},
-        call::Call,
+        call::{Call, Decision},
         ids::{CallId, Timestamp},
         policy::{Effect, Scope},
     },
@@ -61,16 +61,30 @@ impl Verb for DecideApproval {
     type Answer = Call;
 
     async fn run(self, hub: &Hub) -> Result<Call, ApiError> {
+        check(&self.verdict)?;
         let taken = hub.queue.take(&self.id, &self.digest)?;
-        if let Some(rule) = rule_of(&taken.request, &self.verdict) {
-            // It fails closed: with a rule that cannot be kept the call does not cross either.
-            if let Err(error) = hub.rules.put(rule).await {
-                let reason = format!("the rule could not be written: {error}");
-                taken.decide(Verdict::Deny { reason }).await?;
-                return Err(error.into());
-            }
+        let rule = rule_of(&taken.request, &self.verdict);
+        let call = taken.decide(self.verdict).await?;
+        if let Some(rule) = rule.filter(|_| call.decision == Decision::Allowed) {
+            hub.rules.grant(rule).await?;
         }
-        Ok(taken.decide(self.verdict).await?)
+        Ok(call)
+    }
+}
+
+/// The longest time that an allow can be given for, in seconds.
+const MAX_GRANT_S: u32 = 30 * 24 * 3600;
+
+fn check(verdict: &Verdict) -> Result<(), ApiError> {
+    match verdict {
+        Verdict::ApproveFor { seconds } if !(1..=MAX_GRANT_S).contains(seconds) => {
+            Err(ApiError::invalid(format!("'seconds' is 1 to {MAX_GRANT_S} (30 days), not {seconds}")))
+        }
+        Verdict::ApproveFor { .. }
+        | Verdict::ApproveOnce
+        | Verdict::ApproveSession
+        | Verdict::ApproveAlways
+        | Verdict::Deny { .. } => Ok(()),
     }
 }
 

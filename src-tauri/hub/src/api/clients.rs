@@ -109,6 +109,7 @@ impl Verb for RevokeClient {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.access.revoke(&self.name).await?;
         hub.sessions.close_all_of(&self.name);
+        hub.rules.remove_client(&self.name).await?;
         Ok(Done {})
     }
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    access::AccessError, catalog::SyncError, data_dir::DataDirError, policy::DecideError, registry::RegistryError,
-    secrets::SecretError, store::StoreError, upstream::UpstreamError,
+    access::AccessError, catalog::SyncError, data_dir::DataDirError, policy::DecideError, policy::GrantError,
+    registry::RegistryError, secrets::SecretError, store::StoreError, upstream::UpstreamError,
 };
 
 /// What kind of failure it is. A face may branch on this, never on the message.
@@ -83,7 +83,9 @@ impl From<RegistryError> for ApiError {
     fn from(error: RegistryError) -> Self {
         let code = match &error {
             RegistryError::BadName | RegistryError::Spec(_) => ErrorCode::Invalid,
-            RegistryError::Taken(_) => ErrorCode::Conflict,
+            RegistryError::Taken(_) | RegistryError::MayNotRun(_) | RegistryError::Overwritten(_) => {
+                ErrorCode::Conflict
+            }
             RegistryError::Unknown(_) => ErrorCode::NotFound,
             RegistryError::Io { .. } | RegistryError::Store(_) => ErrorCode::Unavailable,
         };
@@ -110,6 +112,16 @@ impl From<DecideError> for ApiError {
     }
 }
 
+impl From<GrantError> for ApiError {
+    fn from(error: GrantError) -> Self {
+        let code = match error {
+            GrantError::Denied => ErrorCode::Conflict,
+            GrantError::Store(_) => ErrorCode::Unavailable,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
 impl From<SecretError> for ApiError {
     fn from(error: SecretError) -> Self {
         Self::unavailable(format!("{error}. {}", error.remedy()))
@@ -128,9 +140,12 @@ impl From<SyncError> for ApiError {
     fn from(error: SyncError) -> Self {
         match error {
             SyncError::Upstream(error) => error.into(),
-            SyncError::Refused(_) | SyncError::Unreadable(_) | SyncError::Endless | SyncError::Store(_) => {
-                Self::unavailable(error.to_string())
-            }
+            SyncError::Refused(_)
+            | SyncError::Unreadable(_)
+            | SyncError::Endless
+            | SyncError::MayNotRun(_)
+            | SyncError::FailedJustNow
+            | SyncError::Store(_) => Self::unavailable(error.to_string()),
         }
     }
 }

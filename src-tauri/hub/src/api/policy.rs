@@ -8,7 +8,7 @@ use crate::{
     hub::Hub,
     model::{
         event::Event,
-        ids::{SessionId, Timestamp},
+        ids::{ClientName, ServerId, SessionId, Timestamp},
         policy::{Effect, Scope},
     },
     policy::is_suspended,
@@ -105,6 +105,7 @@ impl Verb for RemovePolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        check(&self.scope)?;
         if hub.rules.remove(&self.scope).await? {
             return Ok(Done {});
         }
@@ -117,13 +118,21 @@ impl Verb for SetDefaultPolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        hub.settings.set(Values { default_policy: self.effect, ..hub.settings.get() }).await?;
+        hub.settings.change(|values| Values { default_policy: self.effect, ..values }).await?;
         hub.events.tell(Event::PolicyChanged);
         Ok(Done {})
     }
 }
 
 fn check(scope: &Scope) -> Result<(), ApiError> {
+    let parts = [
+        ("server", scope.server.as_ref().map(ServerId::as_str)),
+        ("tool", scope.tool.as_deref()),
+        ("client", scope.client.as_ref().map(ClientName::as_str)),
+    ];
+    if let Some((part, _)) = parts.iter().find(|(_, value)| *value == Some("")) {
+        return Err(ApiError::invalid(format!("'{part}' is empty; leave it out to mean all")));
+    }
     if scope.tool.is_some() && scope.server.is_none() {
         return Err(ApiError::invalid("'tool' needs 'server': the tools of different servers are different tools"));
     }

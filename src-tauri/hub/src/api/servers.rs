@@ -48,6 +48,8 @@ pub struct ServerView {
     /// The path of its spec file.
     pub file: String,
     pub acceptance: Acceptance,
+    /// The digest of what it would start or connect to; what `servers.accept` names.
+    pub identity: String,
     pub state: ServerState,
     /// Why it is in that state, in plain words; empty where there is nothing to say.
     pub reason: String,
@@ -145,6 +147,8 @@ pub struct EnableServer {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AcceptServer {
     pub id: ServerId,
+    /// The identity that the person saw. A server of another identity is not accepted.
+    pub identity: String,
 }
 
 /// `servers.verify`: connects a saved server apart from its session, lists its tools, and ends the connection.
@@ -285,6 +289,9 @@ impl Verb for AcceptServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
+        if server.identity != self.identity {
+            return Err(ApiError::conflict(format!("'{}' is not what was shown any more; look at it again", self.id)));
+        }
         saving::accept(hub, &server).await?;
         Ok(view::server(hub, &server))
     }
@@ -318,7 +325,7 @@ impl Verb for SyncServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = saving::runnable(hub, &self.id)?;
-        hub.catalog.sync(&server).await?;
+        hub.catalog.sync(&self.id).await?;
         Ok(view::server(hub, &server))
     }
 }
@@ -330,7 +337,7 @@ impl Verb for RestartServer {
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = saving::runnable(hub, &self.id)?;
         hub.pool.remove(&self.id, "it is being restarted").await;
-        hub.catalog.sync(&server).await?;
+        hub.catalog.sync(&self.id).await?;
         Ok(view::server(hub, &server))
     }
 }

@@ -66,7 +66,7 @@ impl Verb for ChangeSettings {
             cache_ttl: seconds("cache_ttl_s", self.cache_ttl_s, 10..=86_400, old.cache_ttl)?,
             ..old
         };
-        hub.settings.set(values).await?;
+        hub.settings.change(|now| Values { default_policy: now.default_policy, ..values }).await?;
         hub.events.tell(Event::SettingsChanged);
         Ok(view(hub).await)
     }

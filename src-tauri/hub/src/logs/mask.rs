@@ -2,8 +2,17 @@
 
 use std::fmt::Write;
 
+use base64::{
+    Engine,
+    prelude::{BASE64_STANDARD as BASE64, BASE64_URL_SAFE_NO_PAD as BASE64_URL},
+};
+
+use crate::model::json;
+
 /// Shorter values are no secrets, and masking them would eat the log.
 const SHORTEST: usize = 6;
+/// A line of a value of several lines that is masked by itself, as of a private key.
+const LONG_LINE: usize = 16;
 const MASK: &str = "•••";
 
 /// The values to mask.
@@ -11,16 +20,30 @@ const MASK: &str = "•••";
 pub(super) struct Masks(Vec<String>);
 
 impl Masks {
+    /// Masks the value, each long line of it, and the forms in which it is likely to be said.
     pub(super) fn add(&mut self, value: &str) {
-        if value.len() >= SHORTEST && !self.0.iter().any(|known| known == value) {
-            self.0.push(value.to_owned());
-            // Longer ones first: a secret inside another one must not keep it from being found.
-            self.0.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        let lines = value.lines().filter(|line| line.len() >= LONG_LINE);
+        for text in std::iter::once(value).chain(lines) {
+            self.add_form(text.to_owned());
+            self.add_form(json::string(text).trim_matches('"').to_owned());
+            self.add_form(hex::encode(text));
+            self.add_form(BASE64.encode(text).trim_end_matches('=').to_owned());
+            self.add_form(BASE64_URL.encode(text));
+            self.add_form(url::form_urlencoded::byte_serialize(text.as_bytes()).collect());
+        }
+        // Longer ones first: a secret inside another one must not keep it from being found.
+        self.0.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    }
+
+    fn add_form(&mut self, form: String) {
+        if form.len() >= SHORTEST && !self.0.contains(&form) {
+            self.0.push(form);
         }
     }
 
     pub(super) fn apply(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, value| text.replace(value, MASK))
+        let found = self.0.iter().filter(|value| text.contains(value.as_str()));
+        found.fold(text.to_owned(), |text, value| text.replace(value, MASK))
     }
 }
 

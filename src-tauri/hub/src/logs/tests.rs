@@ -18,6 +18,17 @@ fn a_secret_is_masked_wherever_it_is_said() {
 }
 
 #[test]
+fn a_secret_is_masked_in_the_forms_it_is_likely_to_be_said_in() {
+    let (logs, _folder) = logs();
+    logs.mask(&Secret::new("pa\"ss word/1234".into()));
+    for said in ["pa\"ss word/1234", r#"pa\"ss word/1234"#, "cGEic3Mgd29yZC8xMjM0", "7061227373", "pa%22ss+word%2F1234"]
+    {
+        let masked = logs.masked(&format!("it is {said}."));
+        assert!(!masked.contains("ss word") && (masked.contains("•••") || said.len() < 12), "{said}: {masked}");
+    }
+}
+
+#[test]
 fn control_and_invisible_characters_are_shown() {
     let (logs, _folder) = logs();
     logs.hub(Level::Info, "test", "a\u{1b}[31mb\u{202e}c");

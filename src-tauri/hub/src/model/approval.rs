@@ -24,6 +24,8 @@ pub struct ApprovalRequest {
     pub annotations: Annotations,
     /// The exact JSON text of the arguments, as it will be sent.
     pub arguments: String,
+    /// What is sent along beside name and arguments, as JSON text.
+    pub extra: Option<String>,
     /// The client session that the call came in.
     pub session: SessionId,
     /// What the server would start or connect to, as a digest.

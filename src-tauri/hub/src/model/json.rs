@@ -3,7 +3,7 @@
 //! Serde's maps would reorder keys and re-make numbers. What Drawbridge does not have to
 //! change must reach the other side as it was sent.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::HashSet, fmt};
 
 use serde::{
     Deserialize, Deserializer,
@@ -41,6 +41,16 @@ impl<'a> RawObject<'a> {
         }
     }
 
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| key.as_ref())
+    }
+
+    /// The object without these members; nothing where no member is left.
+    pub fn without(&self, keys: &[&str]) -> Option<Box<RawValue>> {
+        let rest = self.0.iter().filter(|(key, _)| !keys.contains(&key.as_ref())).cloned().collect::<Vec<_>>();
+        (!rest.is_empty()).then(|| RawObject(rest).to_raw())
+    }
+
     pub fn remove(&mut self, key: &str) {
         self.0.retain(|(name, _)| name != key);
     }
@@ -61,6 +71,11 @@ impl<'a> RawObject<'a> {
         text.push('}');
         raw(text)
     }
+}
+
+/// Maps what any reader might take for the same key to one text, `ſ` and the Kelvin sign too.
+pub fn fold(key: &str) -> String {
+    key.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 /// A string as JSON text, with its quotes.
@@ -91,8 +106,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members: Vec<(Cow<'de, str>, Cow<'de, RawValue>)> = Vec::new();
+                let mut seen = HashSet::new();
                 while let Some(key) = map.next_key::<Key<'de>>()? {
-                    if members.iter().any(|(name, _)| *name == key.0) {
+                    if !seen.insert(key.0.clone()) {
                         return Err(serde::de::Error::custom(format_args!("key {:?} occurs twice", key.0)));
                     }
                     members.push((key.0, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));

@@ -95,6 +95,8 @@ pub enum SpecError {
     Useless(&'static str, &'static str),
     #[error("'env' has a variable named '{0}', which no environment can hold")]
     BadVariable(String),
+    #[error("'url' refers to a secret, but is shown and logged; use 'headers'")]
+    SecretInUrl,
     #[error("'{0}' refers to a secret, but is shown to every process of the system; use 'env'")]
     SecretInArguments(&'static str),
 }
@@ -132,6 +134,9 @@ impl ServerSpec {
     }
 
     fn check_remote(&self, url: &str) -> Result<(), SpecError> {
+        if url.contains("${keyring:") {
+            return Err(SpecError::SecretInUrl);
+        }
         if self.transport == Some(TransportKind::Stdio) {
             return Err(SpecError::StdioWithUrl);
         }

@@ -17,6 +17,12 @@ fn what_is_forwarded_differs_in_the_name_and_the_progress_token_only() {
 }
 
 #[test]
+fn a_meta_that_held_the_progress_token_only_is_gone() {
+    let (params, _) = parsed(r#"{"name":"s__t","_meta":{"progressToken":1}}"#).expect("parsed");
+    assert_eq!(params, r#"{"name":"own"}"#);
+}
+
+#[test]
 fn params_that_do_not_fit_are_refused_with_the_place() {
     for (text, says) in [
         ("[]", "params"),
@@ -25,6 +31,9 @@ fn params_that_do_not_fit_are_refused_with_the_place() {
         (r#"{"name":"a","arguments":[]}"#, "params.arguments"),
         (r#"{"name":"a","name":"b"}"#, "twice"),
         (r#"{"name":"a","arguments":{"p":1,"p":2}}"#, "twice"),
+        (r#"{"name":"a","Name":"b"}"#, "'Name'"),
+        (r#"{"name":"a","Arguments":{}}"#, "'Arguments'"),
+        (r#"{"name":"a","x":1,"X":2}"#, "'X'"),
     ] {
         let error = parsed(text).expect_err("refused");
         assert!(error.code == code::INVALID_PARAMS && error.message.contains(says), "{text}: {}", error.message);

@@ -13,6 +13,7 @@ use crate::{
     catalog::CatalogTool,
     clock,
     events::Events,
+    logs::Logs,
     model::{
         approval::{ApprovalRequest, Verdict},
         call::{Call, DecidedBy, Decision, Outcome},
@@ -26,6 +27,9 @@ use crate::{
     store::{Journal, table::call::CallRow},
 };
 
+/// The longest params that a person is asked about, in bytes.
+const MAX_SHOWN: usize = 1024 * 1024;
+
 /// A call that wants to cross.
 pub struct ToolCall {
     pub client: ClientName,
@@ -33,6 +37,10 @@ pub struct ToolCall {
     pub tool: Arc<CatalogTool>,
     /// The arguments, byte for byte.
     pub arguments: Box<RawValue>,
+    /// What is sent along beside name and arguments; nothing where there is nothing.
+    pub extra: Option<Box<RawValue>>,
+    /// The params as they will be sent.
+    pub params: Box<RawValue>,
 }
 
 impl ToolCall {
@@ -42,7 +50,7 @@ impl ToolCall {
             self.client.as_str().as_bytes(),
             self.tool.server.identity.as_bytes(),
             self.tool.definition.digest.as_bytes(),
-            self.arguments.get().as_bytes(),
+            self.params.get().as_bytes(),
         ])
     }
 }
@@ -60,11 +68,12 @@ pub struct Gate {
     journal: Journal,
     settings: Settings,
     events: Events,
+    logs: Logs,
 }
 
 impl Gate {
-    pub fn new(rules: Rules, queue: Queue, journal: Journal, settings: Settings, events: Events) -> Self {
-        Self { rules, queue, journal, settings, events }
+    pub fn new(rules: Rules, queue: Queue, journal: Journal, settings: Settings, events: Events, logs: Logs) -> Self {
+        Self { rules, queue, journal, settings, events, logs }
     }
 
     /// Decides a call, by rule or by asking a person, and writes the decision down.
@@ -96,6 +105,11 @@ impl Gate {
     }
 
     async fn ask(&self, call: &ToolCall, entry: &mut Entry<'_>) -> Option<tokio::sync::oneshot::Sender<Call>> {
+        if call.params.get().len() > MAX_SHOWN {
+            let reason = format!("it has over {MAX_SHOWN} bytes, more than a person can look at; a rule may allow it");
+            entry.decide(Decision::Denied, DecidedBy::Hub, reason);
+            return None;
+        }
         let patience = self.settings.get().approval_timeout;
         let Some(ticket) = self.queue.ask(request(call, entry.id(), patience.as_millis()), patience) else {
             let reason = format!("{MAX_PER_CLIENT} calls of {} wait already; answer those first", call.client);
@@ -221,13 +235,20 @@ impl Permitted {
 struct Record {
     journal: Journal,
     events: Events,
+    logs: Logs,
     started: Instant,
     call: Option<Call>,
 }
 
 impl Record {
     fn new(gate: &Gate, call: Call) -> Self {
-        Self { journal: gate.journal.clone(), events: gate.events.clone(), started: Instant::now(), call: Some(call) }
+        Self {
+            journal: gate.journal.clone(),
+            events: gate.events.clone(),
+            logs: gate.logs.clone(),
+            started: Instant::now(),
+            call: Some(call),
+        }
     }
 
     fn end(mut self, outcome: Outcome, error: String) {
@@ -236,6 +257,8 @@ impl Record {
 
     fn write(&mut self, outcome: Outcome, error: String) {
         let Some(mut call) = self.call.take() else { return };
+        // It may be a server's words.
+        let error = if error.is_empty() { error } else { self.logs.masked(&error) };
         let sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
         call.duration_ms = sent.then(|| millis(self.started));
         self.journal.ended(call.id.clone(), outcome, error.clone(), call.duration_ms);
@@ -266,6 +289,7 @@ fn request(call: &ToolCall, id: CallId, timeout_ms: u128) -> ApprovalRequest {
         description: tool.definition.description.clone(),
         annotations: tool.definition.annotations.clone(),
         arguments: call.arguments.get().to_owned(),
+        extra: call.extra.as_ref().map(|extra| extra.get().to_owned()),
         session: call.session.clone(),
         identity: tool.server.identity.clone(),
         definition: tool.definition.digest.clone(),

@@ -47,6 +47,17 @@ pub struct Rules {
     settings: Settings,
     events: Events,
     rules: Arc<ArcSwap<Vec<RuleRow>>>,
+    /// Held from writing to publishing, so that an older list is never published over a newer one.
+    changing: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// Why an allow that a person gave with an approval is not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum GrantError {
+    #[error("the call was let through, but no rule was made: a rule to deny such calls was made meanwhile")]
+    Denied,
+    #[error("the call was let through, but no rule was made: {0}")]
+    Store(#[from] StoreError),
 }
 
 impl Rules {
@@ -57,7 +68,7 @@ impl Rules {
     pub async fn load(store: Store, settings: Settings, events: Events) -> Result<Self, StoreError> {
         store.remove_ended_rules(clock::now()).await?;
         let rules = store.rules().await?;
-        Ok(Self { store, settings, events, rules: Arc::new(ArcSwap::from_pointee(rules)) })
+        Ok(Self { store, settings, events, rules: Arc::new(ArcSwap::from_pointee(rules)), changing: Arc::default() })
     }
 
     /// What happens to such a call.
@@ -90,8 +101,22 @@ impl Rules {
     /// # Errors
     /// Where it cannot be written; then it does not hold.
     pub async fn put(&self, rule: RuleRow) -> Result<(), StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
         self.store.put_rule(&rule).await?;
         self.reload().await
+    }
+
+    /// Adds an allow that came with an approval. A deny of its scope stays.
+    ///
+    /// # Errors
+    /// Where there is such a deny, or it cannot be written.
+    pub async fn grant(&self, rule: RuleRow) -> Result<(), GrantError> {
+        let _one_at_a_time = self.changing.lock().await;
+        if self.rules.load().iter().any(|known| known.scope == rule.scope && known.effect == Effect::Deny) {
+            return Err(GrantError::Denied);
+        }
+        self.store.put_rule(&rule).await?;
+        Ok(self.reload().await?)
     }
 
     /// Removes the rules of exactly that scope; whether there were any.
@@ -99,6 +124,7 @@ impl Rules {
     /// # Errors
     /// Where they cannot be removed; then they still hold.
     pub async fn remove(&self, scope: &Scope) -> Result<bool, StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
         let removed = self.store.remove_rules(scope).await?;
         self.reload().await?;
         Ok(removed > 0)
@@ -109,7 +135,18 @@ impl Rules {
     /// # Errors
     /// Where they cannot be removed.
     pub async fn remove_server(&self, server: &ServerId) -> Result<(), StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
         self.store.remove_rules_of(server).await?;
+        self.reload().await
+    }
+
+    /// Removes every rule about a client.
+    ///
+    /// # Errors
+    /// Where they cannot be removed.
+    pub async fn remove_client(&self, client: &ClientName) -> Result<(), StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
+        self.store.remove_rules_for(client).await?;
         self.reload().await
     }
 
@@ -133,7 +170,8 @@ fn matches(rule: &RuleRow, facts: &Facts<'_>, now: Timestamp) -> bool {
         && scope.tool.as_ref().is_none_or(|tool| tool == facts.tool)
         && scope.client.as_ref().is_none_or(|client| Some(client) == facts.client)
         && rule.session.as_ref().is_none_or(|session| Some(session) == facts.session)
-        && rule.expires_at.is_none_or(|end| now < end)
+        // A clock that was set back must not make a rule live longer.
+        && rule.expires_at.is_none_or(|end| rule.created_at <= now && now < end)
         && !is_suspended(rule, &facts.server.identity, Some(facts.definition))
 }
 

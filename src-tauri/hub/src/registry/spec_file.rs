@@ -46,12 +46,13 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), RegistryError> {
     Ok(())
 }
 
-/// All specs of a folder. A file that cannot be used disturbs no other.
-pub(super) fn read_folder(folder: &Path) -> Specs {
+/// All specs of a folder. A file that cannot be used disturbs no other; its server stays as it was in `old`.
+pub(super) fn read_folder(folder: &Path, old: &Specs) -> Specs {
     let mut specs = Specs::default();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => {
+            specs.servers.clone_from(&old.servers);
             specs.broken.push(BrokenFile::new(folder, format!("the folder cannot be read: {error}")));
             return specs;
         }
@@ -61,7 +62,11 @@ pub(super) fn read_folder(folder: &Path) -> Specs {
     for file in files {
         match read(&file) {
             Ok(server) => drop(specs.servers.insert(server.id.clone(), Arc::new(server))),
-            Err(broken) => specs.broken.push(broken),
+            Err(broken) => {
+                let known = broken.id().and_then(|id| old.servers.get_key_value(&id));
+                specs.servers.extend(known.map(|(id, server)| (id.clone(), server.clone())));
+                specs.broken.push(broken);
+            }
         }
     }
     specs
@@ -79,7 +84,11 @@ fn read(file: &Path) -> Result<Registered, BrokenFile> {
     if !names::is_server_id(stem) {
         return Err(broken("the file's name must be of a-z, 0-9, - and _, as in my-server.json".into()));
     }
-    let size = fs::metadata(file).map_err(|e| broken(e.to_string()))?.len();
+    let metadata = fs::metadata(file).map_err(|e| broken(e.to_string()))?;
+    if !metadata.is_file() {
+        return Err(broken("it is not a file".into()));
+    }
+    let size = metadata.len();
     if size > MAX_FILE {
         return Err(broken(format!("the file has {size} bytes; a spec has at most {MAX_FILE}")));
     }

@@ -4,6 +4,7 @@ use super::*;
 
 struct Desk {
     registry: Registry,
+    changes: mpsc::UnboundedReceiver<Vec<ServerId>>,
     folder: PathBuf,
     _temp: tempfile::TempDir,
 }
@@ -12,8 +13,9 @@ async fn desk() -> Desk {
     let temp = tempfile::tempdir().expect("a folder");
     let (store, _) = Store::open(&temp.path().join("test.db")).await.expect("a store");
     let folder = temp.path().join("servers");
-    let registry = Registry::open(folder.clone(), store, Events::new()).await.expect("a registry");
-    Desk { registry, folder, _temp: temp }
+    let (sender, changes) = mpsc::unbounded_channel();
+    let registry = Registry::open(folder.clone(), store, Events::new(), sender).await.expect("a registry");
+    Desk { registry, changes, folder, _temp: temp }
 }
 
 fn spec(text: &str) -> ServerSpec {
@@ -58,11 +60,10 @@ async fn a_broken_file_names_its_place_and_disturbs_no_other() {
 
 #[tokio::test]
 async fn a_change_on_the_disk_is_seen_without_asking() {
-    let desk = desk().await;
-    let (sender, mut changes) = tokio::sync::mpsc::unbounded_channel();
-    let _watch = desk.registry.watch(move |ids| drop(sender.send(ids))).expect("watched");
+    let mut desk = desk().await;
+    let _watch = desk.registry.watch().expect("watched");
     fs::write(desk.folder.join("new.json"), r#"{"command":"x"}"#).expect("write");
-    let seen = tokio::time::timeout(std::time::Duration::from_secs(10), changes.recv()).await.expect("in time");
+    let seen = tokio::time::timeout(std::time::Duration::from_secs(10), desk.changes.recv()).await.expect("in time");
     assert_eq!(seen, Some(vec![ServerId::new("new")]));
 }
 
@@ -73,6 +74,16 @@ async fn a_taken_name_and_an_empty_one_are_refused() {
     desk.registry.write(&id, &spec(r#"{"command":"x"}"#)).expect("written");
     assert!(matches!(desk.registry.new_id("my server"), Err(RegistryError::Taken(_))));
     assert!(matches!(desk.registry.new_id("!"), Err(RegistryError::BadName)));
-    desk.registry.remove(&id).await.expect("removed");
+    desk.registry.remove(&id).expect("removed");
     assert!(desk.registry.new_id("my server").is_ok());
+}
+
+#[tokio::test]
+async fn a_file_that_breaks_leaves_its_server_as_it_was() {
+    let desk = desk().await;
+    let server = desk.registry.write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#)).expect("written");
+    fs::write(desk.folder.join("a.json"), r#"{"command":"#).expect("write");
+    desk.registry.reload();
+    assert_eq!(desk.registry.specs().broken.len(), 1);
+    assert_eq!(desk.registry.get(&ServerId::new("a")).expect("known"), server);
 }

@@ -9,7 +9,6 @@ use notify::{
 use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
 
 use super::Registry;
-use crate::model::ids::ServerId;
 
 /// Editors write a file in several steps; what settles within this is one change.
 const SETTLE: Duration = Duration::from_millis(150);
@@ -19,14 +18,13 @@ pub struct Watch(
     #[expect(dead_code, reason = "it ends when it is dropped")] Debouncer<RecommendedWatcher, RecommendedCache>,
 );
 
-/// Reloads on each change, and says what changed.
-pub(super) fn start(registry: Registry, changed: impl Fn(Vec<ServerId>) + Send + 'static) -> notify::Result<Watch> {
+/// Reloads on each change.
+pub(super) fn start(registry: Registry) -> notify::Result<Watch> {
     let folder = registry.folder().to_owned();
     let on_change = move |result: DebounceEventResult| {
         let ours_to_see = result.map_or(true, |events| events.iter().any(|event| is_change(&event.kind)));
-        let ids = if ours_to_see { registry.reload() } else { Vec::new() };
-        if !ids.is_empty() {
-            changed(ids);
+        if ours_to_see {
+            registry.reload();
         }
     };
     let mut watcher = new_debouncer(SETTLE, None, on_change)?;

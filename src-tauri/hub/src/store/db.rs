@@ -27,7 +27,7 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
                 source: sqlx::Error::Io(e),
             })?;
             for rest in ["db-wal", "db-shm"] {
-                let _ = std::fs::remove_file(file.with_extension(rest));
+                let _ = std::fs::rename(file.with_extension(rest), aside.with_extension(rest));
             }
             Ok((try_open(file).await?, Some(aside)))
         }
@@ -65,7 +65,13 @@ fn make_private(file: &Path) -> std::io::Result<()> {
     options.open(file).map(drop)
 }
 
-/// SQLITE_CORRUPT and SQLITE_NOTADB.
+/// SQLITE_CORRUPT and SQLITE_NOTADB, also in their extended forms and within a migration's error.
 fn is_corrupt(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "11" || code == "26")
+    if let sqlx::Error::Migrate(error) = error {
+        return std::error::Error::source(error)
+            .and_then(|source| source.downcast_ref::<sqlx::Error>())
+            .is_some_and(is_corrupt);
+    }
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
+    code.is_some_and(|code| matches!(code & 0xff, 11 | 26))
 }

@@ -18,6 +18,8 @@ use crate::model::{
 };
 
 const BATCH: usize = 256;
+/// Outcomes kept for a database that cannot be written; the calls of later ones stay `running` until a restart.
+const MAX_LATE: usize = 10_000;
 
 /// The journal took no entry: it cannot write, or has ended.
 #[derive(Debug, thiserror::Error)]
@@ -31,8 +33,20 @@ pub struct Journal {
 }
 
 enum Entry {
-    Decided { row: Box<CallRow>, written: oneshot::Sender<Result<(), NotWritten>> },
-    Ended { id: CallId, outcome: Outcome, error: String, duration_ms: Option<u32> },
+    Decided {
+        row: Box<CallRow>,
+        written: oneshot::Sender<Result<(), NotWritten>>,
+    },
+    Ended(Ended),
+    /// Answered once everything before it is written.
+    Flush(oneshot::Sender<()>),
+}
+
+struct Ended {
+    id: CallId,
+    outcome: Outcome,
+    error: String,
+    duration_ms: Option<u32>,
 }
 
 impl Journal {
@@ -55,46 +69,89 @@ impl Journal {
 
     /// Writes what came of a call, behind the call: nobody waits for it.
     pub fn ended(&self, id: CallId, outcome: Outcome, error: String, duration_ms: Option<u32>) {
-        let _ = self.entries.send(Entry::Ended { id, outcome, error, duration_ms });
+        let _ = self.entries.send(Entry::Ended(Ended { id, outcome, error, duration_ms }));
+    }
+
+    /// Returns once everything that was given to the journal before is written.
+    pub async fn flush(&self) {
+        let (flushed, answer) = oneshot::channel();
+        if self.entries.send(Entry::Flush(flushed)).is_ok() {
+            let _ = answer.await;
+        }
     }
 }
 
 async fn write_all(pool: SqlitePool, mut inbox: mpsc::UnboundedReceiver<Entry>) {
+    let mut writer = Writer { pool, connection: None, late: Vec::new() };
     let mut batch = Vec::with_capacity(BATCH);
     while inbox.recv_many(&mut batch, BATCH).await > 0 {
-        let result = write(&pool, &batch).await;
+        let result = writer.write(&batch).await;
         if let Err(error) = &result {
             tracing::error!("{error}");
+            // Another connection may fare better.
+            writer.connection = None;
         }
         for entry in batch.drain(..) {
-            if let Entry::Decided { written, .. } = entry {
-                let _ = written.send(result.as_ref().copied().map_err(|e| NotWritten(e.to_string())));
+            match entry {
+                Entry::Decided { written, .. } => {
+                    let _ = written.send(result.as_ref().copied().map_err(|e| NotWritten(e.to_string())));
+                }
+                Entry::Ended(ended) if result.is_err() => writer.keep(ended),
+                Entry::Ended(_) => {}
+                Entry::Flush(flushed) => drop(flushed.send(())),
             }
         }
     }
 }
 
-async fn write(pool: &SqlitePool, batch: &[Entry]) -> Result<(), StoreError> {
-    let by_person =
-        |entry: &Entry| matches!(entry, Entry::Decided { row, .. } if row.call.decided_by == DecidedBy::Person);
-    let durable = if batch.iter().any(by_person) { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
-    let commit = async {
-        let mut connection = pool.acquire().await?;
-        sqlx::query(durable).execute(&mut *connection).await?;
-        let mut tx = connection.begin().await?;
-        for entry in batch {
-            write_one(entry, &mut tx).await?;
-        }
-        tx.commit().await
-    };
-    commit.await.doing("cannot write the calls")
+struct Writer {
+    pool: SqlitePool,
+    /// Its own: how durably it commits is no matter of the others.
+    connection: Option<SqliteConnection>,
+    /// Outcomes that could not be written yet.
+    late: Vec<Ended>,
 }
 
-async fn write_one(entry: &Entry, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    match entry {
-        Entry::Decided { row, .. } => call::insert(row, connection).await,
-        Entry::Ended { id, outcome, error, duration_ms } => {
-            call::update(id, *outcome, error, *duration_ms, connection).await
+impl Writer {
+    async fn write(&mut self, batch: &[Entry]) -> Result<(), StoreError> {
+        self.commit(batch).await.doing("cannot write the calls")?;
+        self.late.clear();
+        Ok(())
+    }
+
+    async fn commit(&mut self, batch: &[Entry]) -> Result<(), sqlx::Error> {
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            none => none.insert(self.pool.acquire().await?.detach()),
+        };
+        let by_person =
+            |entry: &Entry| matches!(entry, Entry::Decided { row, .. } if row.call.decided_by == DecidedBy::Person);
+        let full = batch.iter().any(by_person);
+        let durable = if full { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+        sqlx::query(durable).execute(&mut *connection).await?;
+        let mut tx = connection.begin().await?;
+        for ended in &self.late {
+            ended.write(&mut tx).await?;
         }
+        for entry in batch {
+            match entry {
+                Entry::Decided { row, .. } => call::insert(row, &mut tx).await?,
+                Entry::Ended(ended) => ended.write(&mut tx).await?,
+                Entry::Flush(_) => {}
+            }
+        }
+        tx.commit().await
+    }
+
+    fn keep(&mut self, ended: Ended) {
+        if self.late.len() < MAX_LATE {
+            self.late.push(ended);
+        }
+    }
+}
+
+impl Ended {
+    async fn write(&self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        call::update(&self.id, self.outcome, &self.error, self.duration_ms, connection).await
     }
 }

@@ -139,14 +139,15 @@ async fn own(
     guard: Guard,
 ) {
     let how = tokio::select! {
-        status = child.wait() => platform::how_it_ended(status),
+        status = platform::leader(child.as_mut()).wait() => platform::how_it_ended(status),
         _ = stop.recv() => {
             end_gracefully(&mut child, pid).await;
             "it was stopped".to_owned()
         }
     };
-    // Grandchildren may have outlived the leader.
+    // What it started may have outlived it.
     platform::kill_tree(pid, child.as_mut());
+    let _ = timeout(AFTER_EOF, child.wait()).await;
     guard.forget(pid);
     let _ = exited.send(Some(how));
 }

@@ -31,6 +31,8 @@ use crate::{
 /// Messages that may wait for a server that does not read.
 const OUTBOX: usize = 256;
 const MAX_STDERR_LINE: usize = 64 * 1024;
+/// How long what an ended server wrote is still read.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// After so many lines in a row that are no JSON-RPC a server is given up.
 const MAX_NOISE: u32 = 100;
 
@@ -76,7 +78,7 @@ impl StdioLink {
             ended: OnceLock::new(),
         });
         let (outbox, outgoing) = mpsc::channel(OUTBOX);
-        tokio::spawn(write(stdin, outgoing));
+        tokio::spawn(write(stdin, outgoing, process.clone()));
         let drained = tokio::spawn(drain_stderr(stderr, shared.clone()));
         tokio::spawn(read(stdout, shared.clone(), process.clone(), upstream, drained));
         Ok(Self { shared, outbox: Mutex::new(Some(outbox)), process })
@@ -101,10 +103,10 @@ impl StdioLink {
         let (answer, answered) = oneshot::channel();
         self.shared.pending().insert(id, answer);
         let mut in_flight = InFlight { link: self, id, sent: false };
-        self.send(message::request(id, method, params)).await?;
+        let sent = timeout(patience, self.send(message::request(id, method, params))).await;
+        sent.unwrap_or_else(|_| Err(LinkError::NotSent("it does not read what it is sent".into())))?;
         in_flight.sent = true;
-        let answer = timeout(patience, answered).await;
-        match answer {
+        match timeout(patience, answered).await {
             Ok(answer) => {
                 in_flight.sent = false;
                 answer.unwrap_or_else(|_| Err(LinkError::Lost("it ended".into())))
@@ -115,12 +117,12 @@ impl StdioLink {
 
     /// See [`super::Link::notify`].
     pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
-        self.send(message::notification(method, params)).await
+        self.try_send(message::notification(method, params))
     }
 
     /// See [`super::Link::answer`].
     pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
-        self.send(message::answer(id, reply)).await
+        self.try_send(message::answer(id, reply))
     }
 
     /// See [`super::Link::close`].
@@ -134,6 +136,12 @@ impl StdioLink {
         let gone = || LinkError::NotSent(self.ended().unwrap_or_else(|| "it is being stopped".into()));
         let outbox = self.outbox().clone().ok_or_else(gone)?;
         outbox.send(message).await.map_err(|_| gone())
+    }
+
+    /// For what nobody waits for: a server that does not read must not hold up what it says.
+    fn try_send(&self, message: Vec<u8>) -> Result<(), LinkError> {
+        let full = || LinkError::NotSent("it does not read what it is sent".into());
+        self.outbox().as_ref().ok_or_else(full)?.try_send(message).map_err(|_| full())
     }
 
     fn outbox(&self) -> MutexGuard<'_, Option<mpsc::Sender<Vec<u8>>>> {
@@ -183,7 +191,7 @@ impl Drop for InFlight<'_> {
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Vec<u8>>) {
+async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Vec<u8>>, process: Arc<Process>) {
     let mut batch = Vec::new();
     // What waits is written at once: one system call for many calls.
     while outgoing.recv_many(&mut batch, OUTBOX).await > 0 {
@@ -193,7 +201,8 @@ async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Vec<u8>>) {
             bytes
         });
         if stdin.write_all(&bytes).await.and(stdin.flush().await).is_err() {
-            return;
+            // Without its stdin it is of no use, whatever else of it lives on.
+            return process.stop().await;
         }
     }
 }
@@ -205,24 +214,26 @@ async fn read(
     upstream: ToUpstream,
     drained: tokio::task::JoinHandle<()>,
 ) {
-    let too_noisy = read_messages(stdout, &shared, &upstream).await;
+    let mut messages = std::pin::pin!(read_messages(stdout, &shared, &upstream));
+    let too_noisy = tokio::select! {
+        too_noisy = &mut messages => too_noisy,
+        // A process that it started may hold its stdout open for long: what is there already is read.
+        _ = process.exited() => timeout(LAST_WORDS, &mut messages).await.unwrap_or(false),
+    };
     if too_noisy {
         tokio::spawn(async move { process.stop().await });
-        end(&shared, "it wrote over 100 lines in a row that are not JSON-RPC".into(), &upstream).await;
-        return;
+        return end(&shared, "it wrote over 100 lines in a row that are not JSON-RPC".into(), &upstream).await;
     }
     let how = match timeout(Duration::from_secs(2), process.exited()).await {
         Ok(how) => how,
         Err(_) => {
-            tokio::spawn({
-                let process = process.clone();
-                async move { process.stop().await }
-            });
+            let process = process.clone();
+            tokio::spawn(async move { process.stop().await });
             "it closed its stdout".into()
         }
     };
-    let _ = timeout(Duration::from_millis(200), drained).await;
-    let last_words = shared.logs.masked(&shared.last_words());
+    let _ = timeout(LAST_WORDS, drained).await;
+    let last_words = shared.last_words().clone();
     let how = if last_words.is_empty() { how } else { format!("{how}; its last words: {last_words}") };
     end(&shared, how, &upstream).await;
 }
@@ -268,7 +279,7 @@ async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
             shared.logs.server(&shared.server, Level::Info, "stderr", &text);
-            shared.last_words().clone_from(&text.trim().chars().take(200).collect());
+            shared.last_words().clone_from(&shared.logs.masked(text.trim()));
         }
     }
 }

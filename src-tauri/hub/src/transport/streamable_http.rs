@@ -23,10 +23,12 @@ use super::{
     message::{self, Message},
     sse,
 };
+use crate::model::rpc::RpcError;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const SHOWN: usize = 300;
+const SHOWN: usize = 2_000;
+const TELL: Duration = Duration::from_secs(10);
 
 /// Where a remote server is. Header values are resolved: no references to secrets are left.
 pub struct HttpTarget {
@@ -92,8 +94,10 @@ impl HttpLink {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut in_flight = InFlight { link: self.clone(), id, answered: false };
         let exchange = async {
-            let response = self.post(message::request(id, method, params)).await?;
-            self.read_answer(response, id).await
+            match self.post(message::request(id, method, params)).await? {
+                Ok(response) => self.read_answer(response, id).await,
+                Err(error) => Ok(Err(error)),
+            }
         };
         match timeout(patience, exchange).await {
             Ok(answer) => {
@@ -106,12 +110,17 @@ impl HttpLink {
 
     /// See [`super::Link::notify`].
     pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
-        self.post(message::notification(method, params)).await.map(drop)
+        self.tell(message::notification(method, params)).await
     }
 
     /// See [`super::Link::answer`].
     pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
-        self.post(message::answer(id, reply)).await.map(drop)
+        self.tell(message::answer(id, reply)).await
+    }
+
+    /// Sends what has no answer; not for ever.
+    async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
+        timeout(TELL, self.post(message)).await.unwrap_or(Err(LinkError::TimedOut(TELL))).map(drop)
     }
 
     /// See [`super::Link::close`].
@@ -137,7 +146,8 @@ impl HttpLink {
         request
     }
 
-    async fn post(&self, body: Vec<u8>) -> Result<Response, LinkError> {
+    /// Posts a message: the response, or the JSON-RPC error that came with a status of failure.
+    async fn post(&self, body: Vec<u8>) -> Result<Result<Response, RpcError>, LinkError> {
         let request = self
             .with_headers(self.http.post(&self.url))
             .header(CONTENT_TYPE, "application/json")
@@ -149,28 +159,29 @@ impl HttpLink {
         self.check(response).await
     }
 
-    async fn check(&self, response: Response) -> Result<Response, LinkError> {
+    async fn check(&self, response: Response) -> Result<Result<Response, RpcError>, LinkError> {
         let status = response.status();
         if status.is_success() {
-            return Ok(response);
+            return Ok(Ok(response));
         }
         if status == StatusCode::NOT_FOUND && self.session.get().is_some() {
             self.end("the server forgot the session");
             let _ = self.upstream.try_send(FromServer::Ended("the server forgot the session".into()));
             return Err(LinkError::NotSent("the server forgot the session".into()));
         }
-        // Some servers answer an error with a status and a JSON-RPC error without an id.
-        let text: String = self.read_text(response).await.unwrap_or_default();
-        let said = match message::parse(text.as_bytes()) {
-            Some(Message::Answer { reply: Err(error), .. }) => error.message,
-            _ => text.chars().take(SHOWN).collect(),
-        };
+        let text = self.read_text(response).await.unwrap_or_default();
+        if let Some(Message::Answer { reply: Err(error), .. }) = message::parse(text.as_bytes()) {
+            return Ok(Err(error));
+        }
         let hint = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "; check the token in its headers",
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; check the URL's path",
             _ => "",
         };
-        Err(LinkError::NotSent(format!("{} answered HTTP {status}{hint} {said}", self.url).trim_end().to_owned()))
+        let said: String = text.chars().take(SHOWN).collect();
+        let why = format!("{} answered HTTP {status}{hint} {said}", self.url).trim_end().to_owned();
+        // A gateway that gave up waiting says 5xx too: the call may have run behind it.
+        Err(if status.is_server_error() { LinkError::Lost(why) } else { LinkError::NotSent(why) })
     }
 
     fn failed(&self, error: &reqwest::Error) -> LinkError {

@@ -12,7 +12,7 @@ pub enum UpstreamError {
     #[error("{0}")]
     Secret(#[from] SecretError),
     /// It went away with the request in flight: whether it ran is unknown.
-    #[error("{0}; whether the call ran is unknown")]
+    #[error("{0}")]
     Lost(String),
     #[error("{0}")]
     TimedOut(String),
@@ -22,11 +22,23 @@ pub enum UpstreamError {
 }
 
 impl UpstreamError {
-    /// Whether trying again may help.
+    /// The same with its text changed, as to mask secrets in what a server said.
+    #[must_use]
+    pub fn map_text(self, change: impl FnOnce(&str) -> String) -> Self {
+        match self {
+            Self::Unreachable(text) => Self::Unreachable(change(&text)),
+            Self::Lost(text) => Self::Lost(change(&text)),
+            Self::TimedOut(text) => Self::TimedOut(change(&text)),
+            Self::Protocol(text) => Self::Protocol(change(&text)),
+            Self::Secret(error) => Self::Secret(error),
+        }
+    }
+
+    /// Whether trying again at once may help. A start that was too slow has had its time.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Unreachable(_) | Self::Lost(_) | Self::TimedOut(_) => true,
-            Self::Secret(_) | Self::Protocol(_) => false,
+            Self::Unreachable(_) | Self::Lost(_) => true,
+            Self::TimedOut(_) | Self::Secret(_) | Self::Protocol(_) => false,
         }
     }
 

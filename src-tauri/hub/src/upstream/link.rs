@@ -78,7 +78,7 @@ impl Linker {
             Ok(hello) => Ok(Linked { link, hello, inbox }),
             Err(error) => {
                 link.close().await;
-                Err(error)
+                Err(error.map_text(|text| self.logs.masked(text)))
             }
         }
     }

@@ -9,10 +9,10 @@ use std::{
 };
 
 use serde_json::value::RawValue;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{sync::mpsc, task::AbortHandle, time::Instant};
 
 use super::{
-    ListChanged, UpstreamError,
+    ListChanges, UpstreamError,
     link::{Linked, Linker},
     state::{Effect, Event as StateEvent, State},
 };
@@ -32,7 +32,7 @@ use crate::{
 pub struct ServerSession {
     server: Arc<Registered>,
     linker: Linker,
-    list_changed: ListChanged,
+    list_changes: ListChanges,
     inner: Mutex<Inner>,
     /// Held while it is being started, so that many callers start it once.
     starting: tokio::sync::Mutex<()>,
@@ -42,7 +42,11 @@ pub struct ServerSession {
 
 struct Inner {
     state: State,
+    /// For ever: the server was removed, replaced, or the hub is ending. Nothing starts it any more.
+    retired: bool,
     link: Option<Arc<Link>>,
+    /// Listens to the link.
+    listener: Option<AbortHandle>,
     hello: ServerHello,
     failure: Option<UpstreamError>,
     reason: String,
@@ -62,10 +66,13 @@ pub struct Status {
 }
 
 impl ServerSession {
-    pub(super) fn new(server: Arc<Registered>, linker: Linker, list_changed: ListChanged) -> Arc<Self> {
+    /// A session that is `retired` from the start never starts its server.
+    pub(super) fn new(server: Arc<Registered>, linker: Linker, list_changes: ListChanges, retired: bool) -> Arc<Self> {
         let inner = Inner {
             state: State::Idle,
+            retired,
             link: None,
+            listener: None,
             hello: ServerHello::default(),
             failure: None,
             reason: String::new(),
@@ -75,7 +82,7 @@ impl ServerSession {
         Arc::new(Self {
             server,
             linker,
-            list_changed,
+            list_changes,
             inner: Mutex::new(inner),
             starting: tokio::sync::Mutex::default(),
             noise: Arc::default(),
@@ -99,7 +106,8 @@ impl ServerSession {
     ) -> Result<Reply, UpstreamError> {
         let _used = self.in_use();
         let link = self.link().await?;
-        Ok(link.request(method, params, patience).await?)
+        let reply = link.request(method, params, patience).await;
+        reply.map_err(|error| UpstreamError::from(error).map_text(|text| self.linker.logs().masked(text)))
     }
 
     /// What the server said of itself at `initialize`, starting it where it does not run.
@@ -128,10 +136,11 @@ impl ServerSession {
         self.inner().state == State::Active
     }
 
-    /// Ends the connection, and returns once the server's processes are gone. A later request begins anew.
-    pub async fn close(&self, why: &str) {
+    /// Ends the session for ever, and returns once the server's processes are gone.
+    pub async fn retire(&self, why: &str) {
+        self.inner().retired = true;
         self.step(StateEvent::Close, why.to_owned(), None);
-        let link = self.inner().link.take();
+        let link = self.inner().take_link();
         if let Some(link) = link {
             link.close().await;
         }
@@ -157,20 +166,22 @@ impl ServerSession {
         if let Some(link) = self.live() {
             return Ok(link);
         }
+        if self.inner().retired {
+            return Err(stopped());
+        }
         // Its end may not have been told yet.
         self.step(StateEvent::Ended, "its connection ended".into(), None);
         let mut effect = self.step(StateEvent::Wanted, "starting".into(), None);
-        let mut failure = UpstreamError::Unreachable("it is being stopped".into());
+        let mut failure = stopped();
         while let Some(Effect::Start) = effect {
             self.starts.fetch_add(1, Ordering::Relaxed);
             match self.linker.link(&self.server, self.noise.clone()).await {
                 Ok(linked) => return self.ready(linked).await,
                 Err(error) => failure = error,
             }
-            let text = self.linker.logs().masked(&failure.to_string());
-            tracing::warn!("server {}: {text}", self.server.id);
+            tracing::warn!("server {}: {failure}", self.server.id);
             let failed = StateEvent::Failed { for_good: !failure.is_transient() };
-            effect = self.step(failed, text, Some(failure.clone()));
+            effect = self.step(failed, failure.to_string(), Some(failure.clone()));
             if let Some(Effect::RetryAfter(pause)) = effect {
                 tokio::time::sleep(pause.mul_f64(rand::random_range(0.5..1.5))).await;
                 effect = self.step(StateEvent::RetryDue, "starting again".into(), Some(failure.clone()));
@@ -181,19 +192,27 @@ impl ServerSession {
 
     async fn ready(self: &Arc<Self>, linked: Linked) -> Result<Arc<Link>, UpstreamError> {
         let Linked { link, hello, inbox } = linked;
-        {
+        let accepted = {
             let mut inner = self.inner();
-            inner.hello = hello;
-            inner.last_used = Instant::now();
-        }
-        self.step(StateEvent::Ready, String::new(), None);
-        if !self.is_active() {
+            let (next, _) = inner.state.on(StateEvent::Ready);
+            let accepted = next == State::Active && !inner.retired;
+            if accepted {
+                inner.state = next;
+                inner.reason = String::new();
+                inner.failure = None;
+                inner.hello = hello;
+                inner.last_used = Instant::now();
+                inner.link = Some(link.clone());
+                inner.listener = Some(tokio::spawn(self.clone().listen(link.clone(), inbox)).abort_handle());
+            }
+            accepted
+        };
+        if !accepted {
             link.close().await;
-            return Err(UpstreamError::Unreachable("it was stopped while it started".into()));
+            return Err(stopped());
         }
-        self.inner().link = Some(link.clone());
+        self.tell();
         tracing::info!("server {}: active", self.server.id);
-        tokio::spawn(self.clone().listen(link.clone(), inbox));
         tokio::spawn(self.clone().end_when_idle(link.clone()));
         Ok(link)
     }
@@ -207,9 +226,13 @@ impl ServerSession {
             inner.reason = reason;
             inner.failure = failure;
             drop(inner);
-            self.linker.events().tell(Event::ServerChanged { id: self.server.id.clone() });
+            self.tell();
         }
         effect
+    }
+
+    fn tell(&self) {
+        self.linker.events().tell(Event::ServerChanged { id: self.server.id.clone() });
     }
 
     async fn listen(self: Arc<Self>, link: Arc<Link>, mut inbox: mpsc::Receiver<FromServer>) {
@@ -228,7 +251,7 @@ impl ServerSession {
 
     fn notified(&self, method: &str, params: Option<&RawValue>) {
         match method {
-            "notifications/tools/list_changed" => drop(self.list_changed.send(self.server.id.clone())),
+            "notifications/tools/list_changed" => self.list_changes.tell(&self.server.id),
             "notifications/message" => {
                 let text = params.map_or("", RawValue::get);
                 self.linker.logs().server(&self.server.id, Level::Info, "message", text);
@@ -243,6 +266,7 @@ impl ServerSession {
             let is_ours = inner.link.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, link));
             if is_ours {
                 inner.link = None;
+                inner.listener = None;
             }
             is_ours
         };
@@ -255,20 +279,17 @@ impl ServerSession {
 
     async fn end_when_idle(self: Arc<Self>, link: Arc<Link>) {
         let patience = Duration::from_millis(self.server.spec.timeouts.idle_ms.into());
-        while link.ended().is_none() && self.inner().link.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, &link)) {
-            let (in_use, last_used) = {
-                let inner = self.inner();
-                (inner.in_use > 0, inner.last_used)
+        loop {
+            let due = match self.inner().idle(&link, patience) {
+                Idle::Gone => return,
+                Idle::Until(due) => due,
+                Idle::Now => break,
             };
-            let due = if in_use { Instant::now() + patience } else { last_used + patience };
-            if due <= Instant::now() {
-                tracing::info!("server {}: ended, as it was idle", self.server.id);
-                self.step(StateEvent::IdleTimeout, "ended, as nobody used it".into(), None);
-                self.inner().link = None;
-                return link.close().await;
-            }
             tokio::time::sleep_until(due).await;
         }
+        tracing::info!("server {}: ended, as it was idle", self.server.id);
+        self.tell();
+        link.close().await;
     }
 
     fn in_use(self: &Arc<Self>) -> InUse {
@@ -279,6 +300,48 @@ impl ServerSession {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How long a connection may still be idle.
+enum Idle {
+    Until(Instant),
+    /// It was, long enough: it is out of the session, and to be closed.
+    Now,
+    /// It is not the session's any more.
+    Gone,
+}
+
+impl Inner {
+    fn take_link(&mut self) -> Option<Arc<Link>> {
+        if let Some(listener) = self.listener.take() {
+            listener.abort();
+        }
+        self.link.take()
+    }
+
+    fn idle(&mut self, link: &Arc<Link>, patience: Duration) -> Idle {
+        // Asked again at least that much later, so that no patience, however short, spins.
+        const PAUSE: Duration = Duration::from_millis(50);
+        if link.ended().is_some() || !self.link.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, link)) {
+            return Idle::Gone;
+        }
+        let now = Instant::now();
+        let due = self.last_used + patience;
+        if self.in_use > 0 || due > now {
+            return Idle::Until(due.max(now + PAUSE));
+        }
+        let (next, effect) = self.state.on(StateEvent::IdleTimeout);
+        self.state = next;
+        self.reason = "ended, as nobody used it".into();
+        if effect == Some(Effect::Stop) {
+            self.take_link();
+        }
+        Idle::Now
+    }
+}
+
+fn stopped() -> UpstreamError {
+    UpstreamError::Unreachable("it was stopped".into())
 }
 
 /// Drawbridge offers servers nothing yet but an answer to `ping`, and says so at `initialize`.

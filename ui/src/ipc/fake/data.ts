@@ -31,7 +31,7 @@ export function tool(server: string, name: string, description: string, part: Pa
 export function server(id: string, part: Partial<ServerView>): ServerView {
   return {
     id, name: id, spec: spec({ name: id, command: "npx" }), file: `/home/ada/.local/share/drawbridge/servers/${id}.json`,
-    acceptance: "accepted", state: "idle", reason: "", remedy: "", pid: null, sync_status: "SYNCED", last_synced_at: Date.now() - 2 * MINUTE,
+    acceptance: "accepted", identity: `1d-${id}`, state: "idle", reason: "", remedy: "", pid: null, sync_status: "SYNCED", last_synced_at: Date.now() - 2 * MINUTE,
     stale: false, server_name: null, server_version: null, protocol_version: null, instructions: null, tools: [], noise_lines: 0, starts: 0,
     ...part,
   };
@@ -170,7 +170,7 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     id: `ask-${made}`, client: "claude-code", server: "filesystem", server_name: "filesystem", tool: "delete_file", tool_title: "Delete file",
     exposed_name: "filesystem__delete_file", description: "Delete a file. This cannot be undone.",
     annotations: { ...NO_HINTS, destructive: true, open_world: false },
-    session: "session-1", arguments: '{"path":"/home/ada/Projects/drawbridge/notes.txt","force":true}', identity: "5f2b0c", definition: "9f86d0", digest: `d1gest-${made}`,
+    session: "session-1", arguments: '{"path":"/home/ada/Projects/drawbridge/notes.txt","force":true}', extra: null, identity: "5f2b0c", definition: "9f86d0", digest: `d1gest-${made}`,
     asked_at: now + made, expires_at: now + timeout, timeout_ms: timeout, left_ms: timeout, ...part,
   };
 }

@@ -60,10 +60,6 @@ fn refer(
 
 /// The user accepts the server as it is; it is read behind the answer.
 pub(super) async fn accept(hub: &Hub, server: &Arc<Registered>) -> Result<(), ApiError> {
-    if hub.registry.acceptance(server) == crate::model::server::Acceptance::Changed {
-        // What was read from the one before is not what this one offers.
-        hub.catalog.forget(&server.id);
-    }
     hub.registry.accept(server).await?;
     hub.catalog.rebuild();
     read_behind(hub, server);
@@ -73,17 +69,17 @@ pub(super) async fn accept(hub: &Hub, server: &Arc<Registered>) -> Result<(), Ap
 /// Reads the server's tools, with nobody waiting, where it may run and a hub that can run it is there to stay.
 pub(super) fn read_behind(hub: &Hub, server: &Arc<Registered>) {
     if hub.registry.may_run(server) && hub.serves() {
-        let (catalog, server) = (hub.catalog.clone(), server.clone());
-        tokio::spawn(async move { catalog.sync(&server).await });
+        let (catalog, id) = (hub.catalog.clone(), server.id.clone());
+        tokio::spawn(async move { catalog.sync(&id).await });
     }
 }
 
 /// Removes the server and everything kept for it.
 pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     let server = hub.registry.get(id)?;
+    hub.registry.remove(id)?;
     hub.pool.remove(id, "it was removed").await;
-    hub.registry.remove(id).await?;
-    hub.catalog.forget(id);
+    hub.catalog.forget(id).await?;
     hub.rules.remove_server(id).await?;
     let own = format!("{id}.");
     let values = server.spec.env.values().chain(server.spec.headers.values());
@@ -118,13 +114,16 @@ pub(super) async fn try_spec(hub: &Hub, mut spec: ServerSpec, secrets: SecretVal
 /// Connects apart from the session, lists the tools, and ends the connection.
 pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
-    let Linked { link, hello, inbox: _inbox } = hub.pool.linker().link(server, Arc::new(AtomicU32::new(0))).await?;
+    let Linked { link, hello, mut inbox } = hub.pool.linker().link(server, Arc::new(AtomicU32::new(0))).await?;
+    // What it says by itself is of no interest here, but must not keep it waiting.
+    let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
     let ask = |params: Box<RawValue>| {
         let link = link.clone();
         async move { Ok(link.request("tools/list", Some(&params), PATIENCE).await?) }
     };
     let read = all_tools(ask).await;
     link.close().await;
+    drained.abort();
     let tools = read?;
     Ok(VerifiedView {
         server_name: Some(hello.server_info.name),

@@ -22,6 +22,7 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         spec: server.spec.clone(),
         file: server.file.display().to_string(),
         acceptance: hub.registry.acceptance(server),
+        identity: server.identity.clone(),
         state,
         reason,
         remedy,

@@ -23,7 +23,8 @@ async fn desk() -> Desk {
     let (events, settings) = (Events::new(), Settings::load(store.clone()).await.expect("settings"));
     let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await.expect("rules");
     let queue = Queue::new(events.clone());
-    let gate = Gate::new(rules, queue.clone(), store.journal(), settings.clone(), events);
+    let logs = Logs::open(temp.path(), events.clone()).expect("logs");
+    let gate = Gate::new(rules, queue.clone(), store.journal(), settings.clone(), events, logs);
     Desk { gate, queue, store, settings, _temp: temp }
 }
 
@@ -49,9 +50,11 @@ impl Desk {
     }
 
     async fn set(&self, change: impl FnOnce(&mut Values)) {
-        let mut values = self.settings.get();
-        change(&mut values);
-        self.settings.set(values).await.expect("set");
+        let change = |mut values: Values| {
+            change(&mut values);
+            values
+        };
+        self.settings.change(change).await.expect("changed");
     }
 
     /// Asks for a call on the side.
@@ -73,6 +76,8 @@ fn call(client: &str, arguments: &str) -> ToolCall {
         session: SessionId::new("session"),
         tool: Arc::new(tool),
         arguments: json::raw(arguments.into()),
+        extra: None,
+        params: json::raw(format!(r#"{{"name":"t","arguments":{arguments}}}"#)),
     }
 }
 

@@ -46,10 +46,8 @@ impl Desk {
 async fn without_a_rule_the_default_holds_and_it_is_to_ask() {
     let desk = desk().await;
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    desk.settings
-        .set(crate::settings::Values { default_policy: Effect::Deny, ..desk.settings.get() })
-        .await
-        .expect("set");
+    let deny = |values| crate::settings::Values { default_policy: Effect::Deny, ..values };
+    desk.settings.change(deny).await.expect("changed");
     assert_eq!(desk.effect("c", "d"), Effect::Deny);
 }
 

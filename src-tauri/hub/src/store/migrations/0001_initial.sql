@@ -20,6 +20,8 @@ CREATE TABLE server (
     accepted_identity TEXT,
     sync_status       TEXT NOT NULL DEFAULT 'NEVER_SYNCED',
     last_synced_at    INTEGER,
+    -- The identity that the copy was read from.
+    synced_identity   TEXT,
     server_name       TEXT,
     server_version    TEXT,
     protocol_version  TEXT,
@@ -45,7 +47,9 @@ CREATE TABLE policy (
     definition TEXT,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
-    PRIMARY KEY (server, tool, client, session)
+    -- An allow for a while stands beside a lasting rule of the same scope.
+    timed      INTEGER NOT NULL GENERATED ALWAYS AS (expires_at IS NOT NULL) STORED,
+    UNIQUE (server, tool, client, session, timed)
 ) STRICT;
 
 -- Calls: the decision is written before the call is forwarded, the outcome after.

@@ -32,7 +32,7 @@ impl Store {
         rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the rules")
     }
 
-    /// Adds the rule, or replaces the one of that scope and session.
+    /// Adds the rule, or replaces the one of that scope, session and kind of life.
     pub async fn put_rule(&self, rule: &RuleRow) -> Result<(), StoreError> {
         let (server, tool, client) = columns(&rule.scope);
         sqlx::query("INSERT OR REPLACE INTO policy (server, tool, client, session, effect, identity, definition, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
@@ -68,6 +68,12 @@ impl Store {
     pub async fn remove_rules_of(&self, server: &ServerId) -> Result<(), StoreError> {
         let done = sqlx::query("DELETE FROM policy WHERE server = ?").bind(server.as_str()).execute(&self.pool).await;
         done.map(drop).doing("cannot remove a server's rules")
+    }
+
+    /// Removes every rule about a client.
+    pub async fn remove_rules_for(&self, client: &ClientName) -> Result<(), StoreError> {
+        let done = sqlx::query("DELETE FROM policy WHERE client = ?").bind(client.as_str()).execute(&self.pool).await;
+        done.map(drop).doing("cannot remove a client's rules")
     }
 
     /// Removes the rules whose time is over, and those of client sessions: no session outlives the hub.

@@ -19,6 +19,8 @@ pub struct ServerRow {
     pub accepted_identity: Option<String>,
     pub sync_status: SyncStatus,
     pub last_synced_at: Option<Timestamp>,
+    /// The identity that the copy was read from.
+    pub synced_identity: Option<String>,
     pub server_name: Option<String>,
     pub server_version: Option<String>,
     pub protocol_version: Option<String>,
@@ -33,6 +35,7 @@ impl ServerRow {
             accepted_identity: None,
             sync_status: SyncStatus::NeverSynced,
             last_synced_at: None,
+            synced_identity: None,
             server_name: None,
             server_version: None,
             protocol_version: None,
@@ -75,6 +78,7 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         accepted_identity: row.try_get("accepted_identity")?,
         sync_status: from_word(row.try_get("sync_status")?)?,
         last_synced_at: row.try_get::<Option<i64>, _>("last_synced_at")?.map(Timestamp),
+        synced_identity: row.try_get("synced_identity")?,
         server_name: row.try_get("server_name")?,
         server_version: row.try_get("server_version")?,
         protocol_version: row.try_get("protocol_version")?,
@@ -85,15 +89,16 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
 /// The statement that records a sync; used with the tools in one transaction.
 pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteConnection) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO server (id, sync_status, last_synced_at, server_name, server_version, protocol_version, instructions)
-         VALUES (?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at,
+        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at, synced_identity = excluded.synced_identity,
            server_name = excluded.server_name, server_version = excluded.server_version,
            protocol_version = excluded.protocol_version, instructions = excluded.instructions",
     )
     .bind(row.id.as_str())
     .bind(word(&row.sync_status))
     .bind(row.last_synced_at.map(|t| t.0))
+    .bind(&row.synced_identity)
     .bind(&row.server_name)
     .bind(&row.server_version)
     .bind(&row.protocol_version)

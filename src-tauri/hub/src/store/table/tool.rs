@@ -37,10 +37,4 @@ impl Store {
         };
         write.await.doing("cannot write the tools")
     }
-
-    /// Records a sync that failed; the copy stays.
-    pub async fn put_sync_failed(&self, server: &ServerRow) -> Result<(), StoreError> {
-        let write = async { write_synced(server, &mut *self.pool.acquire().await?).await };
-        write.await.doing("cannot write a sync")
-    }
 }

@@ -10,7 +10,7 @@ use std::{
     io::{BufRead, Write},
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -37,16 +37,22 @@ pub fn run_if_asked() {
 #[derive(Clone)]
 pub struct Guard {
     run: Arc<str>,
-    process: Arc<Mutex<Option<(Child, ChildStdin)>>>,
+    process: Arc<Mutex<Process>>,
+}
+
+/// The guard's process.
+enum Process {
+    /// Nothing was started yet that it would have to watch.
+    NotNeeded,
+    Running(Child, ChildStdin),
+    Gone,
 }
 
 impl Guard {
-    /// Starts the guard of a new run. Without one (a test's own process) servers end with the hub's graceful
-    /// end only.
-    pub fn start() -> Self {
-        let run: Arc<str> = random::id().into();
-        let process = if CAN_GUARD.load(Ordering::Relaxed) && cfg!(unix) { spawn(&run) } else { None };
-        Self { run, process: Arc::new(Mutex::new(process)) }
+    /// The guard of a new run. Its process is started with the first server. In a program that cannot become a
+    /// guard (a test's own process) there is none: servers end with the hub's graceful end only.
+    pub fn new() -> Self {
+        Self { run: random::id().into(), process: Arc::new(Mutex::new(Process::NotNeeded)) }
     }
 
     /// The id of this run of the hub.
@@ -55,42 +61,65 @@ impl Guard {
     }
 
     pub(super) fn watch(&self, pid: u32) {
-        self.say(&format!("+{pid}\n"));
+        let mut process = self.lock();
+        if matches!(*process, Process::NotNeeded) && CAN_GUARD.load(Ordering::Relaxed) && cfg!(unix) {
+            *process = spawn(&self.run);
+        }
+        process.say(&format!("+{pid}\n"));
     }
 
     pub(super) fn forget(&self, pid: u32) {
-        self.say(&format!("-{pid}\n"));
-    }
-
-    fn say(&self, line: &str) {
-        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = process.as_mut().map(|(_, stdin)| stdin.write_all(line.as_bytes()));
-        if let Some(Err(error)) = told {
-            tracing::error!("the guard is gone ({error}): if Drawbridge is killed, servers may be left running");
-            *process = None;
-        }
+        self.lock().say(&format!("-{pid}\n"));
     }
 
     /// Lets the guard end, and waits for it.
     pub fn dismiss(&self) {
-        let taken = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((mut child, stdin)) = taken {
+        let process = std::mem::replace(&mut *self.lock(), Process::Gone);
+        if let Process::Running(mut child, stdin) = process {
             drop(stdin);
             let _ = child.wait();
         }
     }
+
+    fn lock(&self) -> MutexGuard<'_, Process> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn spawn(run: &str) -> Option<(Child, ChildStdin)> {
-    let mut command = Command::new(std::env::current_exe().ok()?);
+impl Default for Guard {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Process {
+    fn say(&mut self, line: &str) {
+        let Self::Running(_, stdin) = self else { return };
+        if let Err(error) = stdin.write_all(line.as_bytes()) {
+            tracing::error!("the guard is gone ({error}): if Drawbridge is killed, servers may be left running");
+            *self = Self::Gone;
+        }
+    }
+}
+
+fn spawn(run: &str) -> Process {
+    match try_spawn(run) {
+        Ok((child, stdin)) => Process::Running(child, stdin),
+        Err(error) => {
+            tracing::error!("cannot start the guard: {error}");
+            Process::Gone
+        }
+    }
+}
+
+fn try_spawn(run: &str) -> std::io::Result<(Child, ChildStdin)> {
+    let mut command = Command::new(std::env::current_exe()?);
     command.args([ARGUMENT, run]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let started = command.spawn().and_then(|mut child| {
-        let stdin = child.stdin.take().ok_or_else(|| std::io::Error::other("it has no stdin"))?;
-        Ok((child, stdin))
-    });
-    started.inspect_err(|e| tracing::error!("cannot start the guard: {e}")).ok()
+    let mut child = command.spawn()?;
+    let stdin = child.stdin.take().ok_or_else(|| std::io::Error::other("it has no stdin"))?;
+    Ok((child, stdin))
 }
 
 /// Waits for the hub's end, then ends what is left.
@@ -121,10 +150,12 @@ fn end(groups: &[i32], run: &str) {
 
     let mark = format!("{}={run}", super::environment::RUN);
     for (signal, pause) in [(SIGTERM, 300), (SIGKILL, 100), (SIGKILL, 100), (SIGKILL, 0)] {
-        for group in groups.iter().filter(|pid| **pid > 1) {
-            let _ = killpg(Pid::from_raw(*group), signal);
+        let left = marked(&mark);
+        let alive = groups.iter().filter(|pid| **pid > 1 && killpg(Pid::from_raw(**pid), signal).is_ok()).count();
+        if left.is_empty() && alive == 0 {
+            return;
         }
-        for pid in marked(&mark) {
+        for pid in left {
             let _ = kill(Pid::from_raw(pid), signal);
         }
         std::thread::sleep(Duration::from_millis(pause));

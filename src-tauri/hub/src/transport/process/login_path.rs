@@ -5,6 +5,8 @@ use std::{process::Stdio, time::Duration};
 
 use tokio::{process::Command, sync::OnceCell, time::timeout};
 
+use super::platform;
+
 const PATIENCE: Duration = Duration::from_secs(3);
 const MARK: &str = "\u{1}drawbridge\u{1}";
 
@@ -31,10 +33,9 @@ async fn ask_shell() -> Option<String> {
     let mut command = Command::new(shell);
     // An rc file may print what it likes: the marks tell ours apart.
     command.args(["-l", "-i", "-c", &format!("printf '%s%s%s' '{MARK}' \"$PATH\" '{MARK}'")]);
-    command.stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
-    #[cfg(unix)]
-    command.process_group(0);
-    let output = timeout(PATIENCE, command.output()).await.ok()?.ok()?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let child = platform::without_terminal(command).spawn().ok()?;
+    let output = timeout(PATIENCE, Box::into_pin(child.wait_with_output())).await.ok()?.ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.split(MARK).nth(1).filter(|path| !path.is_empty()).map(str::to_owned)
 }

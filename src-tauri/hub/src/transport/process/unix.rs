@@ -6,13 +6,25 @@ use nix::{
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
-use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup, ProcessSession};
 use tokio::process::Command;
 
 pub(super) fn in_own_tree(command: Command) -> CommandWrap {
     let mut wrap = CommandWrap::from(command);
     wrap.wrap(ProcessGroup::leader());
     wrap
+}
+
+/// In a session of its own: an interactive shell that finds a terminal that is not its own stops itself.
+pub(super) fn without_terminal(command: Command) -> CommandWrap {
+    let mut wrap = CommandWrap::from(command);
+    wrap.wrap(ProcessSession);
+    wrap
+}
+
+/// The process itself: waiting for the group would wait for what it started, too.
+pub(super) fn leader(child: &mut dyn ChildWrapper) -> &mut dyn ChildWrapper {
+    child.inner_mut()
 }
 
 pub(super) fn ask_to_end(pid: u32) {

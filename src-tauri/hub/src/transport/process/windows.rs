@@ -11,6 +11,15 @@ pub(super) fn in_own_tree(command: Command) -> CommandWrap {
     wrap
 }
 
+pub(super) fn without_terminal(command: Command) -> CommandWrap {
+    CommandWrap::from(command)
+}
+
+/// The process itself: waiting for the job would wait for what it started, too.
+pub(super) fn leader(child: &mut dyn ChildWrapper) -> &mut dyn ChildWrapper {
+    child.inner_mut()
+}
+
 /// Windows has no polite way for a process without a window; closing its stdin was one.
 pub(super) fn ask_to_end(_pid: u32) {}
 

@@ -1,0 +1,9 @@
+//! End to end: the real app on a real screen, the real hub in a real browser, real clients and
+//! real servers.
+
+mod app;
+mod headless;
+mod screens;
+mod secrets;
+mod tray;
+mod window;

@@ -1,0 +1,105 @@
+//! The stdio bridge, for clients that speak nothing else.
+
+use std::{
+    io::Write,
+    process::{ChildStdin, Stdio},
+    time::Duration,
+};
+
+use drawbridge_tests::{Home, Hub, places, process::Process, until, wait::yes};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+struct Bridge {
+    process: Process,
+    stdin: Option<ChildStdin>,
+}
+
+impl Bridge {
+    fn open(home: &Home, client: &str) -> Self {
+        let mut command = home.command(places::built("drawbridge"));
+        command.args(["stdio", "--client", client, "--data-dir"]).arg(home.data_dir()).stdin(Stdio::piped());
+        let mut process = Process::start(home, "stdio", &mut command);
+        let stdin = process.take_stdin();
+        let mut bridge = Self { process, stdin: Some(stdin) };
+        let hello =
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+        let answer = bridge.ask(1, "initialize", &hello);
+        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18", "{answer}");
+        bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        bridge
+    }
+
+    fn say(&mut self, message: &Value) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        writeln!(stdin, "{message}").expect("speak to the bridge");
+    }
+
+    /// Sends a request; the answer with its id.
+    fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.answer(id)
+    }
+
+    fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let line = self.process.line();
+            let message: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stdio_client_lists_and_calls_and_is_asked_about_like_any_other() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    let mut bridge = Bridge::open(&home, "editor");
+    let tools = bridge.ask(2, "tools/list", &json!({}));
+    assert!(tools.to_string().contains("probe__echo"), "{tools}");
+    bridge.say(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
+        "params": {"name": "probe__echo", "arguments": {"over": "stdio"}}}));
+    let asked = hub.approval();
+    assert_eq!(asked["client"], "editor", "it is asked about under its name");
+    let ping = bridge.ask(4, "ping", &json!({}));
+    assert_eq!(ping["result"], json!({}), "others are answered while one waits");
+    home.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")]).ok();
+    let answer = bridge.answer(3);
+    assert_eq!(answer["result"]["content"][0]["text"], r#"{"over":"stdio"}"#);
+    drop(bridge.stdin.take());
+    let (status, _) = bridge.process.finish(Duration::from_secs(10));
+    assert!(status.success(), "it ends with its client: {status}");
+}
+
+#[test]
+fn the_bridge_starts_a_hub_where_none_runs() {
+    let home = Home::new();
+    let program = places::text(places::built("upstream-probe"));
+    home.cli(&["servers", "add", "probe", "--", &program]).ok();
+    home.cli(&["policy", "set", "probe", "allow"]).ok();
+    let mut bridge = Bridge::open(&home, "editor");
+    let mut id = 10;
+    until("the tools are there", || {
+        id += 1;
+        yes(bridge.ask(id, "tools/list", &json!({})).to_string().contains("probe__echo"))
+    });
+    let answer = bridge.ask(1000, "tools/call", &json!({"name": "probe__echo", "arguments": {"a": 1}}));
+    assert_eq!(answer["result"]["content"][0]["text"], r#"{"a":1}"#, "{answer}");
+}
+
+#[test]
+fn a_stdio_client_is_told_when_the_hub_goes() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    let mut bridge = Bridge::open(&home, "editor");
+    bridge.say(&json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call",
+        "params": {"name": "probe__echo", "arguments": {}}}));
+    hub.approval();
+    hub.end(Signal::SIGKILL);
+    let answer = bridge.answer(5);
+    assert!(answer.get("error").is_some() || answer["result"]["isError"] == true, "one answer, an error: {answer}");
+}

@@ -1,0 +1,214 @@
+//! The door: who may knock, and what a stranger gets.
+
+use drawbridge_tests::{
+    Home, Hub, McpClient,
+    http::{Request, Url},
+    hub::{ADMIN_TOKEN, calls_heard},
+};
+use serde_json::{Value, json};
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"probe__echo","arguments":{}}}"#;
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
+
+#[track_caller]
+fn status(method: &str, url: &Url, headers: &[(&str, &str)], body: &str) -> u16 {
+    let request = Request { method, url, headers, body: body.as_bytes() };
+    request.send().unwrap_or_else(|e| panic!("{method} {}: {e}", url.path)).status
+}
+
+#[test]
+fn a_client_without_its_token_is_turned_away() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let url = Url::of(&hub.url);
+    let token = hub.token("desk");
+    for given in [None, Some("Bearer wrong".to_owned()), Some(format!("Bearer {ADMIN_TOKEN}")), Some(token.clone())] {
+        let mut headers = vec![JSON, ACCEPT];
+        headers.extend(given.as_deref().map(|given| ("Authorization", given)));
+        assert_eq!(status("POST", &url, &headers, CALL), 401, "with {given:?}");
+    }
+    let in_query = url.at(&format!("/mcp?token={token}"));
+    assert_eq!(status("POST", &in_query, &[JSON, ACCEPT], CALL), 401, "a token in the query is none");
+}
+
+#[test]
+fn a_new_client_is_told_where_the_hub_listens_and_gets_a_config_that_works() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let added = home.cli(&["clients", "add", "desk", "--json"]).json();
+    assert_eq!(added["url"], hub.url);
+    let entry = &added["config"]["mcpServers"]["drawbridge"];
+    assert_eq!(entry["url"], hub.url, "{added}");
+    let header = entry["headers"]["Authorization"].as_str().expect("the config has the token");
+    McpClient::connect(&hub.url, header.trim_start_matches("Bearer ")).tools();
+    assert!(!added["stdio_config"].to_string().contains(added["token"].as_str().expect("a token")), "stdio needs none");
+}
+
+#[test]
+fn a_revoked_client_is_turned_away_at_once() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let token = hub.token("desk");
+    let client = McpClient::connect(&hub.url, &token);
+    home.cli(&["clients", "revoke", "desk"]).ok();
+    let bearer = format!("Bearer {token}");
+    let headers = [JSON, ACCEPT, ("Authorization", bearer.as_str())];
+    assert_eq!(status("POST", &Url::of(&hub.url), &headers, CALL), 401);
+    let answer = client.try_request("tools/list", "{}");
+    assert!(answer.is_err() || answer.is_ok_and(|answer| !answer.raw.contains("\"tools\"")), "the session ended too");
+}
+
+#[test]
+fn a_given_token_is_taken_and_a_short_one_is_not() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let given = "0123456789abcdef0123456789abcdef";
+    let mut command = home.command(drawbridge_tests::places::built("drawbridge"));
+    command.args(["clients", "add", "desk", "--token-stdin", "--json", "--data-dir"]).arg(home.data_dir());
+    assert!(fed(&mut command, given), "32 characters are enough");
+    McpClient::connect(&hub.url, given).tools();
+    let mut command = home.command(drawbridge_tests::places::built("drawbridge"));
+    command.args(["clients", "add", "other", "--token-stdin", "--data-dir"]).arg(home.data_dir());
+    assert!(!fed(&mut command, "short"), "a short token is refused");
+}
+
+fn fed(command: &mut std::process::Command, text: &str) -> bool {
+    use std::{io::Write, process::Stdio};
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("start drawbridge");
+    child.stdin.take().expect("stdin is piped").write_all(text.as_bytes()).expect("give the token");
+    child.wait().expect("wait for drawbridge").success()
+}
+
+#[test]
+fn a_client_never_administers() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let client = format!("Bearer {}", hub.token("desk"));
+    for verb in
+        ["servers.list", "policy.set_default", "approvals.list", "clients.add", "settings.change", "secrets.list"]
+    {
+        let url = Url::of(&hub.url).at(&format!("/api/verbs/{verb}"));
+        assert_eq!(
+            status("POST", &url, &[JSON, ("Authorization", &client)], "{}"),
+            403,
+            "{verb} with a client's token"
+        );
+        assert_eq!(status("POST", &url, &[JSON], "{}"), 401, "{verb} without a token");
+        assert_eq!(status("POST", &url, &[JSON, ("Authorization", "Bearer no")], "{}"), 401, "{verb} with a wrong one");
+    }
+}
+
+#[test]
+fn nothing_that_another_site_sends_comes_through() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.policy("*", "allow");
+    let url = Url::of(&hub.url);
+    let port = url.authority.rsplit(':').next().expect("a port").to_owned();
+    let client = format!("Bearer {}", hub.token("desk"));
+    let admin = format!("Bearer {ADMIN_TOKEN}");
+    let routes = [
+        ("POST", "/mcp", &client, CALL),
+        ("GET", "/mcp", &client, ""),
+        ("DELETE", "/mcp", &client, ""),
+        ("GET", "/health", &client, ""),
+        ("GET", "/", &client, ""),
+        ("POST", "/api/verbs/servers.list", &admin, "{}"),
+        ("GET", "/no-such-route", &admin, ""),
+    ];
+    let evil_port = format!("evil.example:{port}");
+    let prefix = format!("127.0.0.1.evil.example:{port}");
+    let at_evil = format!("127.0.0.1:{port}@evil.example");
+    let wrong_port = "127.0.0.1:1".to_owned();
+    let hosts = ["evil.example", &evil_port, &prefix, &at_evil, &wrong_port];
+    let other_port = "http://127.0.0.1:1".to_owned();
+    let lookalike = format!("http://{prefix}");
+    let https = format!("https://127.0.0.1:{port}");
+    let origins = ["null", "http://evil.example", &other_port, &lookalike, &https];
+    for (method, path, token, body) in routes {
+        let to = url.at(path);
+        let base = [JSON, ACCEPT, ("Authorization", token.as_str())];
+        for host in hosts {
+            let headers = [base.as_slice(), &[("Host", host)]].concat();
+            assert_eq!(status(method, &to, &headers, body), 403, "{method} {path} with Host {host}");
+        }
+        let headers = [base.as_slice(), &[("Host", "")]].concat();
+        assert_eq!(status(method, &to, &headers, body), 400, "{method} {path} without Host");
+        for origin in origins {
+            let headers = [base.as_slice(), &[("Origin", origin)]].concat();
+            assert_eq!(status(method, &to, &headers, body), 403, "{method} {path} with Origin {origin}");
+        }
+        let headers = [base.as_slice(), &[("Sec-Fetch-Site", "cross-site")]].concat();
+        assert_eq!(status(method, &to, &headers, body), 403, "{method} {path} from another site");
+    }
+    assert_eq!(calls_heard(&home), Vec::<String>::new(), "no call reached the server");
+}
+
+#[test]
+fn a_session_of_another_client_is_unknown() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let url = Url::of(&hub.url);
+    let (one, two) = (format!("Bearer {}", hub.token("one")), format!("Bearer {}", hub.token("two")));
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}});
+    let headers = [JSON, ACCEPT, ("Authorization", one.as_str())];
+    let request = Request { method: "POST", url: &url, headers: &headers, body: hello.to_string().as_bytes() }.send();
+    let session = request.expect("an answer").header("Mcp-Session-Id").expect("a session").to_owned();
+    let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+    for (who, token, expected) in [("its owner", &one, 200), ("another client", &two, 404)] {
+        let headers = [JSON, ACCEPT, ("Authorization", token.as_str()), ("Mcp-Session-Id", &session)];
+        assert_eq!(status("POST", &url, &headers, list), expected, "the session in the hands of {who}");
+    }
+}
+
+#[test]
+fn an_unknown_route_a_wrong_method_and_a_bad_body_are_told_apart() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let url = Url::of(&hub.url);
+    let admin = format!("Bearer {ADMIN_TOKEN}");
+    let headers = [JSON, ("Authorization", admin.as_str())];
+    assert_eq!(status("GET", &url.at("/api/no-such-route"), &headers, ""), 404);
+    assert_eq!(status("POST", &url.at("/health"), &headers, "{}"), 405);
+    assert_eq!(status("POST", &url.at("/api/verbs/no.such_verb"), &headers, "{}"), 404);
+    let bad = url.at("/api/verbs/servers.show");
+    let response = Request { method: "POST", url: &bad, headers: &headers, body: br#"{"id":7}"# }.send();
+    let response = response.expect("an answer");
+    assert_eq!(response.status, 400);
+    let said = response.text().expect("a body");
+    assert!(
+        serde_json::from_str::<Value>(&said).is_ok() && said.contains("servers.show"),
+        "it says what is bad: {said}"
+    );
+}
+
+#[test]
+fn duplicate_keys_are_refused_before_anything_is_decided() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.policy("*", "allow");
+    let client = hub.client("desk");
+    let answer = client.request("tools/call", r#"{"name":"probe__echo","name":"probe__crash","arguments":{}}"#);
+    assert!(answer.error_code().is_some(), "it is an error: {}", answer.raw);
+    assert_eq!(calls_heard(&home), Vec::<String>::new(), "no call reached the server");
+}
+
+#[test]
+fn health_tells_anyone_how_it_stands_and_nothing_more() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    let url = Url::of(&hub.url).at("/health");
+    let response = Request { method: "GET", url: &url, headers: &[], body: &[] }.send().expect("an answer");
+    assert_eq!(response.status, 200);
+    let health: Value = serde_json::from_str(&response.text().expect("a body")).expect("JSON");
+    assert_eq!(health["service"], "drawbridge");
+    assert_eq!(health["status"], "ok");
+    assert_eq!(health["ready"], true);
+    assert_eq!(health["registry"], json!({"servers_total": 1, "servers_enabled": 1}));
+    assert!(!health.to_string().contains("upstream-probe"), "no command is told: {health}");
+}

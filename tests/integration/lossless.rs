@@ -1,0 +1,60 @@
+//! What need not change crosses as it is; what is no message does not cross.
+
+use std::fs;
+
+use drawbridge_tests::{Home, Hub, hub::calls_heard, places};
+
+/// Everything that a typed proxy would write otherwise.
+const ODD: &str = r#"{"structuredContent":{"z":1.0,"a":1e400,"big":12345678901234567890,"small":-0.0,"e":1E-7,"s":"\u00e9\/\ud83d\ude00 é"},"content":[{"type":"text","zzz":[1.10,{}],"text":"PAD"},{"type":"hologram","unheard":"of"}],"x-unknown":null,"_meta":{"vendor/key":0.1000}}"#;
+
+#[test]
+fn a_big_result_crosses_to_the_byte() {
+    let home = Home::new();
+    let result = ODD.replace("PAD", &"0123456789 é\\n".repeat(150_000));
+    let file = home.file("result.json");
+    fs::write(&file, &result).expect("write the result");
+    let hub = Hub::serve(&home);
+    hub.add_probe(&["--result", &places::text(&file)]);
+    hub.policy("probe", "allow");
+    let answer = hub.client("desk").call("probe__verbatim", "{}");
+    assert_eq!(answer.result_text().len(), result.len(), "the same length");
+    assert!(answer.result_text() == result, "byte for byte");
+}
+
+#[test]
+fn the_arguments_reach_the_server_as_the_client_wrote_them() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.policy("probe", "allow");
+    let arguments = r#"{"z":1.0,"a":{"y":[1E2,12345678901234567890],"x":"\u00e9\/é"},"m":-0.0,"":null}"#;
+    assert!(!hub.client("desk").call("probe__echo", arguments).is_error());
+    let calls = calls_heard(&home);
+    assert!(calls.iter().any(|line| line.contains(&format!(r#""arguments":{arguments}"#))), "{calls:?}");
+    assert!(calls.iter().all(|line| !line.contains("Bearer")), "no token of the client comes along");
+}
+
+#[test]
+fn unknown_fields_of_a_definition_reach_the_client() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    let tools = hub.client("desk").request("tools/list", "{}");
+    assert_eq!(tools.result()["tools"][0]["x-unknown"]["kept"], true, "{}", tools.raw);
+}
+
+#[test]
+fn noise_on_stdout_is_dropped_counted_and_kept_in_the_log() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&["--noisy"]);
+    hub.policy("probe", "allow");
+    let client = hub.client("desk");
+    for n in 0..3 {
+        assert_eq!(client.call("probe__echo", &format!(r#"{{"n":{n}}}"#)).text(), format!(r#"{{"n":{n}}}"#));
+    }
+    let server = hub.server("probe");
+    assert!(server["noise_lines"].as_u64().is_some_and(|lines| lines >= 6), "{server}");
+    let logs = home.cli(&["logs", "--server", "probe", "--json"]).json().to_string();
+    assert!(logs.contains("Welcome to the noisy server!"), "{logs}");
+}

@@ -1,0 +1,9 @@
+//! Drawbridge as its users meet it, without a window: the binary, the files, the wire.
+
+mod approvals;
+mod bridge;
+mod cache;
+mod door;
+mod lossless;
+mod processes;
+mod registry;

@@ -1,0 +1,26 @@
+// A client on the official TypeScript SDK: connects to MCP_URL with MCP_TOKEN, does one thing, prints the answer as JSON.
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const job = JSON.parse(process.argv[2]);
+const transport = new StreamableHTTPClientTransport(new URL(process.env.MCP_URL), {
+  requestInit: { headers: { Authorization: `Bearer ${process.env.MCP_TOKEN}` } },
+});
+const client = new Client({ name: "typescript-sdk", version: "1" });
+await client.connect(transport);
+
+async function list() {
+  const tools = [];
+  let cursor;
+  do {
+    const page = await client.listTools(cursor === undefined ? {} : { cursor });
+    tools.push(...page.tools);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return { tools };
+}
+
+const answer = job.op === "list" ? await list() : await client.callTool({ name: job.name, arguments: job.arguments });
+console.log(JSON.stringify(answer));
+await transport.terminateSession();
+await client.close();

@@ -1,0 +1,119 @@
+//! Canaries: secrets with a song of their own, and the search for them in whatever shape.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A value that occurs nowhere by chance.
+pub struct Canary(String);
+
+impl Canary {
+    /// It has characters that URL and JSON would write otherwise.
+    pub fn new(name: &str) -> Self {
+        Self(format!("canary/{name}+\"{:x}\"&=%end", u64::from(std::process::id()).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    }
+
+    pub fn value(&self) -> &str {
+        &self.0
+    }
+
+    /// Every shape that a careless program would leave it in.
+    pub fn shapes(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let raw = self.0.as_bytes();
+        let hex: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
+        let url: String = raw
+            .iter()
+            .map(|byte| match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => (*byte as char).to_string(),
+                other => format!("%{other:02X}"),
+            })
+            .collect();
+        let json = serde_json::Value::from(self.value()).to_string();
+        let json = json.trim_matches('"').to_owned();
+        let mut shapes = vec![
+            ("raw", raw.to_vec()),
+            ("hex", hex.clone().into_bytes()),
+            ("HEX", hex.to_uppercase().into_bytes()),
+            ("URL", url.to_lowercase().into_bytes()),
+            ("url", url.into_bytes()),
+            ("JSON", json.into_bytes()),
+        ];
+        // Base64 of the value where it begins at each place of a group of three bytes.
+        for lead in 0..3 {
+            let mut bytes = vec![b' '; lead];
+            bytes.extend_from_slice(raw);
+            let text = base64(&bytes);
+            let skip = if lead == 0 { 0 } else { 4 };
+            let inner = text.trim_end_matches('=');
+            shapes.push(("base64", inner.as_bytes()[skip..inner.len() - 2].to_vec()));
+        }
+        shapes
+    }
+
+    /// Where it stands in those bytes, and how it is written there.
+    pub fn found_in(&self, bytes: &[u8]) -> Option<&'static str> {
+        let holds = |shape: &[u8]| bytes.windows(shape.len()).any(|window| window == shape);
+        self.shapes().into_iter().find(|(_, shape)| holds(shape)).map(|(name, _)| name)
+    }
+
+    /// Fails where any file below the folder holds it.
+    #[track_caller]
+    pub fn is_in_no_file_of(&self, folder: &Path) {
+        let files = files_of(folder);
+        assert!(!files.is_empty(), "{} holds no file: nothing was searched", folder.display());
+        for file in files {
+            let Ok(bytes) = fs::read(&file) else { continue };
+            if let Some(shape) = self.found_in(&bytes) {
+                panic!("the secret stands in {} ({shape})", file.display());
+            }
+        }
+    }
+}
+
+/// The files below a folder; sockets and links left out.
+pub fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Standard base64 with padding.
+pub fn base64(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let word = group.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let index = (word >> (18 - 6 * place)) as usize & 63;
+            text.push(if place <= group.len() { ALPHABET[index] as char } else { '=' });
+        }
+    }
+    text
+}
+
+/// The bytes of standard base64; whatever is not of its alphabet is passed over.
+pub fn from_base64(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let (mut word, mut bits) = (0_u32, 0);
+    for value in text.bytes().filter_map(|byte| ALPHABET.iter().position(|known| *known == byte)) {
+        word = word << 6 | u32::try_from(value).expect("below 64");
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((word >> bits & 0xff) as u8);
+        }
+    }
+    bytes
+}

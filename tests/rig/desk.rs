@@ -1,0 +1,106 @@
+//! A desk: a private session of a person, with a bus, an unlocked keyring, a panel that shows tray
+//! icons, somebody who takes notifications, and, where it is wanted, a screen.
+
+use std::{io::Write, ops::Deref, process::Stdio};
+
+use zbus::blocking::{Connection, connection, fdo::DBusProxy};
+
+use crate::{
+    Home,
+    keyring::Keyring,
+    notifications::Notifications,
+    places,
+    process::Process,
+    tray::Tray,
+    wait::{until, yes},
+};
+
+/// A desk. It is a [`Home`] with more in it.
+pub struct Desk {
+    pub tray: Tray,
+    pub notifications: Notifications,
+    _bus: Process,
+    _screen: Option<Process>,
+    connection: Connection,
+    home: Home,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Deref for Desk {
+    type Target = Home;
+
+    fn deref(&self) -> &Home {
+        &self.home
+    }
+}
+
+impl Desk {
+    /// A desk with a screen.
+    pub fn new() -> Self {
+        let mut home = Home::new();
+        let screen = screen(&mut home);
+        Self::with(home, Some(screen))
+    }
+
+    /// A server in a closet: a bus and a keyring, no screen.
+    pub fn without_screen() -> Self {
+        Self::with(Home::new(), None)
+    }
+
+    fn with(mut home: Home, screen: Option<Process>) -> Self {
+        let mut command = home.command(places::program("dbus-daemon"));
+        command.args(["--session", "--nofork", "--nopidfile", "--print-address=1"]);
+        let mut bus = Process::start(&home, "dbus-daemon", &mut command);
+        let address = bus.line();
+        home.set("DBUS_SESSION_BUS_ADDRESS", &address);
+        let tray = Tray::default();
+        let notifications = Notifications::default();
+        let connection = connection::Builder::address(address.as_str())
+            .and_then(|builder| tray.serve(builder))
+            .and_then(|builder| notifications.serve(builder))
+            .and_then(connection::Builder::build)
+            .unwrap_or_else(|e| panic!("serve a panel on the private bus: {e}"));
+        tray.connect(&connection);
+        notifications.connect(&connection);
+        let desk = Self { tray, notifications, _bus: bus, _screen: screen, connection, home };
+        desk.unlock_keyring();
+        desk
+    }
+
+    /// What the keyring holds.
+    pub fn keyring(&self) -> Keyring<'_> {
+        Keyring::new(&self.connection)
+    }
+
+    fn unlock_keyring(&self) {
+        let mut command = self.home.command(places::program("gnome-keyring-daemon"));
+        command.args(["--unlock", "--components=secrets"]).stdin(Stdio::piped());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap_or_else(|e| panic!("start gnome-keyring-daemon: {e}"));
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        stdin.write_all(b"password of the tests").expect("give the keyring its password");
+        drop(stdin);
+        child.wait().expect("the keyring goes to the background");
+        let bus = DBusProxy::new(&self.connection).expect("the bus itself");
+        until("the keyring is on the bus", || {
+            let name = "org.freedesktop.secrets".try_into().expect("a bus name");
+            yes(bus.name_has_owner(name).unwrap_or(false))
+        });
+    }
+}
+
+fn screen(home: &mut Home) -> Process {
+    let mut command = home.command(places::program("Xvfb"));
+    command.args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"]);
+    let mut process = Process::start(home, "Xvfb", &mut command);
+    let number = process.line();
+    home.set("DISPLAY", format!(":{}", number.trim()));
+    home.set("GDK_BACKEND", "x11");
+    home.set("NO_AT_BRIDGE", "1");
+    process
+}

@@ -1,0 +1,272 @@
+//! The hand and the eye of a test on the real window: a small WebDriver client.
+//!
+//! Parts are named by their `data-testid`: `"server-row[data-server=files] server-sync"` is a
+//! button inside that row.
+
+use std::{fmt, fs, net::TcpListener, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+
+use crate::{
+    Desk, canary, http, places,
+    process::Process,
+    wait::{until, within, yes},
+};
+
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A session with the app, which runs as long as the session.
+pub struct Driver {
+    _process: Process,
+    server: http::Url,
+    session: String,
+}
+
+/// What WebDriver could not do.
+#[derive(Debug)]
+pub struct Refused(String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Driver {
+    /// Starts a program with a web view on the desk's screen.
+    #[track_caller]
+    pub fn open(desk: &Desk, binary: &Path, arguments: &[String]) -> Self {
+        let port = free_port();
+        let mut command = desk.command(places::program("WebKitWebDriver"));
+        command.arg(format!("--port={port}")).env("TAURI_WEBVIEW_AUTOMATION", "true");
+        let process = Process::start(desk, "WebKitWebDriver", &mut command);
+        let server = http::Url::of(&format!("http://127.0.0.1:{port}"));
+        let wanted = json!({"capabilities": {"alwaysMatch": {
+            "webkitgtk:browserOptions": {"binary": places::text(binary), "args": arguments}
+        }}});
+        until("WebKitWebDriver answers", || yes(send(&server, "GET", "/status", &Value::Null).is_ok()));
+        let started = send(&server, "POST", "/session", &wanted);
+        let started =
+            started.unwrap_or_else(|e| panic!("{} did not start: {e}\n{}", binary.display(), process.stderr()));
+        let session = started["sessionId"].as_str().expect("a session has an id").to_owned();
+        Self { _process: process, server, session }
+    }
+
+    /// The open web views, hidden ones too.
+    #[track_caller]
+    pub fn windows(&self) -> Vec<String> {
+        let handles = self.get("/window/handles").unwrap_or_else(|e| panic!("list the windows: {e}"));
+        handles.as_array().into_iter().flatten().filter_map(|handle| handle.as_str().map(str::to_owned)).collect()
+    }
+
+    /// Looks at the window whose address satisfies `is_it`.
+    #[track_caller]
+    pub fn look_at(&self, what: &str, is_it: impl Fn(&str) -> bool) {
+        until(format!("there is a window: {what}"), || {
+            self.windows().into_iter().find_map(|handle| {
+                self.post("/window", &json!({"handle": handle})).ok()?;
+                yes(is_it(self.get("/url").ok()?.as_str()?))
+            })
+        });
+    }
+
+    /// Whether the window looked at is on the screen.
+    pub fn is_visible(&self) -> bool {
+        self.run("return document.visibilityState") == "visible"
+    }
+
+    /// Runs a script in the window; what it returns.
+    #[track_caller]
+    pub fn run(&self, script: &str) -> Value {
+        let answer = self.post("/execute/sync", &json!({"script": script, "args": []}));
+        answer.unwrap_or_else(|e| panic!("run {script}: {e}"))
+    }
+
+    /// Runs a script whose last argument is a function that takes its answer.
+    #[track_caller]
+    pub fn run_async(&self, script: &str, arguments: &Value) -> Value {
+        let answer = self.post("/execute/async", &json!({"script": script, "args": arguments}));
+        answer.unwrap_or_else(|e| panic!("run {script}: {e}"))
+    }
+
+    /// Waits for a part and clicks it; tries again while it is hidden, disabled or moving.
+    #[track_caller]
+    pub fn click(&self, part: &str) {
+        self.until_done(&format!("'{part}' can be clicked"), || {
+            let element = self.find(&format!("{}:not(:disabled):not([aria-disabled=true])", css(part)))?;
+            self.post(&format!("/element/{element}/click"), &json!({}))
+        });
+    }
+
+    /// Waits for a field and types into it, replacing what it held.
+    #[track_caller]
+    pub fn fill(&self, part: &str, text: &str) {
+        self.until_done(&format!("'{part}' can be filled"), || {
+            let element = self.find(&css(part))?;
+            self.post(&format!("/element/{element}/clear"), &json!({}))?;
+            self.post(&format!("/element/{element}/value"), &json!({"text": text}))
+        });
+        let held = || self.run(&format!("return document.querySelector({}).value", quoted(&css(part))));
+        until(format!("'{part}' holds what was typed"), || yes(held() == text));
+    }
+
+    /// Chooses a value of a native select.
+    #[track_caller]
+    pub fn choose(&self, part: &str, value: &str) {
+        self.until(part);
+        let script = format!(
+            "const s = document.querySelector({}); s.value = {}; \
+             for (const e of ['input', 'change']) s.dispatchEvent(new Event(e, {{bubbles: true}})); return s.value",
+            quoted(&css(part)),
+            quoted(value)
+        );
+        assert_eq!(self.run(&script), value, "'{part}' has that choice");
+    }
+
+    /// Ticks a checkbox.
+    #[track_caller]
+    pub fn tick(&self, part: &str) {
+        self.until(part);
+        let ticked = format!("return document.querySelector({}).checked", quoted(&css(part)));
+        if self.run(&ticked) != true {
+            self.click(part);
+        }
+        until(format!("'{part}' is ticked"), || yes(self.run(&ticked) == true));
+    }
+
+    /// Waits until a part is there.
+    #[track_caller]
+    pub fn until(&self, part: &str) {
+        self.until_done(&format!("'{part}' is shown"), || self.find(&css(part)));
+    }
+
+    /// Waits until a part, or the top of a large one, can be seen as the window stands, without scrolling.
+    #[track_caller]
+    pub fn until_seen(&self, part: &str) {
+        let script = format!(
+            "const e = document.querySelector({}); if (!e) return false; const r = e.getBoundingClientRect(); \
+             const top = document.elementFromPoint(r.x + r.width / 2, r.y + Math.min(r.height / 2, 12)); \
+             return r.height > 0 && top !== null && e.contains(top)",
+            quoted(&css(part))
+        );
+        self.until_done(&format!("'{part}' can be seen without scrolling"), || {
+            if self.run(&script) == true { Ok(()) } else { Err(Refused("it is covered or out of sight".to_owned())) }
+        });
+    }
+
+    /// Waits until a part is gone.
+    #[track_caller]
+    pub fn until_gone(&self, part: &str) {
+        until(format!("'{part}' is gone"), || yes(self.count(part) == 0));
+    }
+
+    /// How many such parts there are.
+    #[track_caller]
+    pub fn count(&self, part: &str) -> usize {
+        let found = self.run(&format!("return document.querySelectorAll({}).length", quoted(&css(part))));
+        usize::try_from(found.as_u64().expect("a number")).expect("few parts")
+    }
+
+    /// Waits until a part is there; what it says, fields included.
+    #[track_caller]
+    pub fn text(&self, part: &str) -> String {
+        self.until(part);
+        let script = format!(
+            "const e = document.querySelector({}); \
+             return e.value !== undefined && e.value !== '' ? String(e.value) : e.textContent",
+            quoted(&css(part))
+        );
+        self.run(&script).as_str().unwrap_or_default().trim().to_owned()
+    }
+
+    /// Waits until a part says something that holds `text`.
+    #[track_caller]
+    pub fn until_says(&self, part: &str, text: &str) {
+        until(format!("'{part}' says '{text}'"), || yes(self.text(part).contains(text)));
+    }
+
+    /// Saves a picture of the window below `test-output/`.
+    #[track_caller]
+    pub fn picture(&self, name: &str) {
+        let painted = "const done = arguments[arguments.length - 1]; setTimeout(done, 500); \
+            requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))";
+        self.run_async(painted, &json!([]));
+        let picture = self.get("/screenshot").unwrap_or_else(|e| panic!("take a picture: {e}"));
+        let bytes = canary::from_base64(picture.as_str().expect("a picture in base64"));
+        let file = places::output(format!("window/{name}.png"));
+        fs::write(&file, bytes).unwrap_or_else(|e| panic!("write {}: {e}", file.display()));
+    }
+
+    fn until_done<T>(&self, what: &str, mut act: impl FnMut() -> Result<T, Refused>) -> T {
+        let mut last = String::new();
+        let end = std::time::Instant::now() + crate::wait::PATIENCE;
+        loop {
+            match act() {
+                Ok(done) => return done,
+                Err(refused) => last = refused.0.clone().max(last),
+            }
+            if std::time::Instant::now() > end {
+                self.picture("failed");
+                let page = self.run("return document.body.innerText");
+                panic!("waited in vain until {what}: {last}\nThe window says: {page}");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn find(&self, selector: &str) -> Result<String, Refused> {
+        let found = self.post("/element", &json!({"using": "css selector", "value": selector}))?;
+        Ok(found[ELEMENT].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn get(&self, path: &str) -> Result<Value, Refused> {
+        send(&self.server, "GET", &format!("/session/{}{path}", self.session), &Value::Null)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Result<Value, Refused> {
+        send(&self.server, "POST", &format!("/session/{}{path}", self.session), body)
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = send(&self.server, "DELETE", &format!("/session/{}", self.session), &Value::Null);
+    }
+}
+
+/// A port that was free a moment ago.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// Waits until nobody listens on a port.
+#[track_caller]
+pub fn until_free(port: u16) {
+    within(Duration::from_secs(5), format!("port {port} is free"), || TcpListener::bind(("127.0.0.1", port)).ok());
+}
+
+fn css(part: &str) -> String {
+    let one = |step: &str| {
+        let (name, conditions) = step.split_at(step.find('[').unwrap_or(step.len()));
+        let conditions = conditions.replace('=', "=\"").replace(']', "\"]");
+        format!("[data-testid=\"{name}\"]{conditions}")
+    };
+    part.split(' ').map(one).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn send(server: &http::Url, method: &str, path: &str, body: &Value) -> Result<Value, Refused> {
+    let refused = |why: String| Refused(why);
+    let body = if method == "POST" { body.to_string() } else { String::new() };
+    let headers = [("Content-Type", "application/json")];
+    let request = http::Request { method, url: &server.at(path), headers: &headers, body: body.as_bytes() };
+    let response = request.send().map_err(|e| refused(e.to_string()))?;
+    let status = response.status;
+    let text = response.text().map_err(|e| refused(e.to_string()))?;
+    let answer: Value = serde_json::from_str(&text).map_err(|e| refused(format!("HTTP {status}: {e}: {text}")))?;
+    if status == 200 { Ok(answer["value"].clone()) } else { Err(refused(answer["value"].to_string())) }
+}

@@ -1,0 +1,171 @@
+//! A home: private folders and an environment that leads nowhere else, so that no test touches
+//! the keyring, the bus or the settings of whoever runs it.
+
+use std::{
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    time::Duration,
+};
+
+use nix::sys::signal::Signal;
+use tempfile::TempDir;
+
+use crate::{
+    places,
+    process::{self, Running},
+    wait::{within, yes},
+};
+
+/// How long a process tree of the hub may outlive it.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+pub struct Home {
+    folder: TempDir,
+    environment: Vec<(String, String)>,
+}
+
+impl Default for Home {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Home {
+    /// Folders for one test, without a screen and without a bus.
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("drawbridge-").tempdir().expect("a temporary folder");
+        let at = |name: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(&path).expect("a folder of the home");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("a private folder");
+            places::text(&path)
+        };
+        let nowhere = format!("unix:path={}/no-bus", folder.path().display());
+        let environment = [
+            ("HOME", at("home")),
+            ("XDG_RUNTIME_DIR", at("run")),
+            ("XDG_DATA_HOME", at("share")),
+            ("XDG_CONFIG_HOME", at("config")),
+            ("XDG_CACHE_HOME", at("cache")),
+            ("TMPDIR", at("tmp")),
+            ("DBUS_SESSION_BUS_ADDRESS", nowhere),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("RUST_BACKTRACE", "1".to_owned()),
+            ("PATH", env::var("PATH").expect("a PATH in UTF-8")),
+        ];
+        let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Self { folder, environment }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A file or folder in the home.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// The hub's data folder; made by the hub.
+    pub fn data_dir(&self) -> PathBuf {
+        self.file("data")
+    }
+
+    /// Sets a variable for whatever is started from now on.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.to_owned(), value.into()));
+    }
+
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A command in this home's environment and nothing else.
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command.env_clear().envs(self.environment.iter().cloned()).current_dir(self.path());
+        command.stdin(std::process::Stdio::null());
+        command
+    }
+
+    /// Runs the command line on this home's data folder.
+    pub fn cli(&self, arguments: &[&str]) -> Ran {
+        let (own, rest) = match arguments.iter().position(|argument| *argument == "--") {
+            Some(at) => arguments.split_at(at),
+            None => (arguments, &[][..]),
+        };
+        let mut command = self.command(places::built("drawbridge"));
+        command.args(own).arg("--data-dir").arg(self.data_dir()).args(rest);
+        let output = command.output().unwrap_or_else(|e| panic!("start drawbridge: {e}"));
+        Ran { line: format!("drawbridge {}", arguments.join(" ")), output }
+    }
+
+    /// What was started in this home and runs still.
+    pub fn processes(&self) -> Vec<Running> {
+        process::of_folder(self.path())
+    }
+
+    /// The servers that the hub started, and whatever these started.
+    pub fn servers(&self) -> Vec<Running> {
+        self.processes().into_iter().filter(|process| process.variable("DRAWBRIDGE_RUN").is_some()).collect()
+    }
+
+    /// Fails where a child of the hub outlives it.
+    #[track_caller]
+    pub fn nothing_outlives_the_hub(&self) {
+        within(GRACE, "no child of the hub is left", || yes(self.servers().is_empty()));
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        for _ in 0..50 {
+            let left = self.processes();
+            if left.is_empty() {
+                return;
+            }
+            for process in left {
+                process::signal_to(process.pid, Signal::SIGKILL);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// A run of the command line.
+pub struct Ran {
+    line: String,
+    pub output: Output,
+}
+
+impl Ran {
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    pub fn code(&self) -> i32 {
+        self.output.status.code().unwrap_or(-1)
+    }
+
+    /// Fails unless it succeeded.
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert!(self.code() == 0, "`{}` exited {}: {}{}", self.line, self.code(), self.stdout(), self.stderr());
+        self
+    }
+
+    /// The one JSON document on its stdout.
+    #[track_caller]
+    pub fn json(self) -> serde_json::Value {
+        let ran = self.ok();
+        serde_json::from_str(&ran.stdout())
+            .unwrap_or_else(|e| panic!("`{}` printed no JSON ({e}): {}", ran.line, ran.stdout()))
+    }
+}

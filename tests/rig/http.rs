@@ -1,0 +1,166 @@
+//! HTTP as a test wants it: every header under its own hand, nothing added, nothing followed.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
+/// Longer than an approval may wait.
+const BOUND: Duration = Duration::from_secs(90);
+
+/// A URL of the plain kind, `http://HOST:PORT/PATH`.
+#[derive(Debug, Clone)]
+pub struct Url {
+    /// `HOST:PORT`
+    pub authority: String,
+    pub path: String,
+}
+
+impl Url {
+    #[track_caller]
+    pub fn of(url: &str) -> Self {
+        let rest = url.strip_prefix("http://").unwrap_or_else(|| panic!("not an http URL: {url}"));
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        Self { authority: authority.to_owned(), path: format!("/{path}") }
+    }
+
+    /// Another path on the same listener.
+    pub fn at(&self, path: &str) -> Self {
+        Self { authority: self.authority.clone(), path: path.to_owned() }
+    }
+}
+
+/// A request. `Host` and `Content-Length` are added where they are not given; `Host: ""` leaves it out.
+pub struct Request<'a> {
+    pub method: &'a str,
+    pub url: &'a Url,
+    pub headers: &'a [(&'a str, &'a str)],
+    pub body: &'a [u8],
+}
+
+impl Request<'_> {
+    /// Sends it and reads the head of the answer.
+    ///
+    /// # Errors
+    /// Where nobody listens, or the answer is no HTTP.
+    pub fn send(&self) -> io::Result<Response> {
+        Response::read(BufReader::new(self.begin()?))
+    }
+
+    /// Sends it and waits for nothing. The request is withdrawn where the connection is dropped.
+    ///
+    /// # Errors
+    /// Where nobody listens.
+    pub fn begin(&self) -> io::Result<TcpStream> {
+        let mut stream = TcpStream::connect(&self.url.authority)?;
+        stream.set_read_timeout(Some(BOUND))?;
+        stream.set_nodelay(true)?;
+        stream.write_all(&self.head())?;
+        stream.write_all(self.body)?;
+        Ok(stream)
+    }
+
+    fn head(&self) -> Vec<u8> {
+        let mut head = format!("{} {} HTTP/1.1\r\nConnection: close\r\n", self.method, self.url.path);
+        let given = |name: &str| self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        if !given("Host") {
+            head += &format!("Host: {}\r\n", self.url.authority);
+        }
+        if !self.body.is_empty() || self.method == "POST" {
+            head += &format!("Content-Length: {}\r\n", self.body.len());
+        }
+        for (name, value) in self.headers {
+            if !(name.eq_ignore_ascii_case("Host") && value.is_empty()) {
+                head += &format!("{name}: {value}\r\n");
+            }
+        }
+        head += "\r\n";
+        head.into_bytes()
+    }
+}
+
+/// An answer, its body not read yet.
+pub struct Response {
+    pub status: u16,
+    headers: Vec<(String, String)>,
+    pub body: Box<dyn BufRead + Send>,
+}
+
+impl Response {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// Reads the body to its end.
+    ///
+    /// # Errors
+    /// Where it breaks off.
+    pub fn text(mut self) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        self.body.read_to_end(&mut bytes)?;
+        String::from_utf8(bytes).map_err(io::Error::other)
+    }
+
+    fn read(mut stream: BufReader<TcpStream>) -> io::Result<Self> {
+        let status = line(&mut stream)?;
+        let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let status = status.ok_or_else(|| io::Error::other("no status line"))?;
+        let mut headers = Vec::new();
+        loop {
+            let line = line(&mut stream)?;
+            let Some((name, value)) = line.split_once(':') else { break };
+            headers.push((name.to_owned(), value.trim().to_owned()));
+        }
+        let mut response = Self { status, headers, body: Box::new(io::empty()) };
+        response.body = if response.header("Transfer-Encoding").is_some_and(|how| how.contains("chunked")) {
+            Box::new(BufReader::new(Chunked { stream, left: 0, ended: false }))
+        } else if let Some(length) = response.header("Content-Length").and_then(|length| length.parse().ok()) {
+            Box::new(stream.take(length))
+        } else {
+            Box::new(stream)
+        };
+        Ok(response)
+    }
+}
+
+fn line(stream: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    if stream.read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(line.trim_end().to_owned())
+}
+
+struct Chunked {
+    stream: BufReader<TcpStream>,
+    left: usize,
+    ended: bool,
+}
+
+impl Read for Chunked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.ended {
+            return Ok(0);
+        }
+        if self.left == 0 {
+            let size = line(&mut self.stream)?;
+            let size = size.split(';').next().unwrap_or_default();
+            self.left = usize::from_str_radix(size, 16).map_err(io::Error::other)?;
+            if self.left == 0 {
+                self.ended = true;
+                return Ok(0);
+            }
+        }
+        let most = buffer.len().min(self.left);
+        let count = self.stream.read(&mut buffer[..most])?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.left -= count;
+        if self.left == 0 {
+            line(&mut self.stream)?;
+        }
+        Ok(count)
+    }
+}

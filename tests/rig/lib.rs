@@ -1,0 +1,32 @@
+//! The rig: what the tests of the whole stand on. A private desk with its own screen, bus and
+//! keyring; the product's binaries; real clients and servers.
+//!
+//! A missing prerequisite is a panic that says what to install: `cargo xtask test` installs it.
+//! Whatever is started here ends with the value that started it, also when a test fails.
+
+#![expect(clippy::missing_panics_doc, reason = "a rig that cannot do its work fails the test")]
+
+pub mod browser;
+pub mod canary;
+pub mod clients;
+pub mod desk;
+pub mod driver;
+pub mod home;
+pub mod http;
+pub mod hub;
+pub mod keyring;
+pub mod mcp;
+pub mod notifications;
+pub mod places;
+pub mod process;
+pub mod source;
+pub mod store;
+pub mod tray;
+pub mod wait;
+
+pub use desk::Desk;
+pub use driver::Driver;
+pub use home::Home;
+pub use hub::Hub;
+pub use mcp::McpClient;
+pub use wait::{until, within};

@@ -1,0 +1,195 @@
+//! A small client of streamable HTTP that keeps every answer as the bytes that came.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead},
+    sync::atomic::{AtomicU64, Ordering},
+    thread::{self, JoinHandle},
+};
+
+use serde_json::{Value, json, value::RawValue};
+
+use crate::http::{Request, Response, Url};
+
+/// The revision that this client speaks.
+pub const REVISION: &str = "2025-06-18";
+
+/// One client session.
+pub struct McpClient {
+    url: Url,
+    token: String,
+    session: Option<String>,
+    next_id: AtomicU64,
+}
+
+/// A JSON-RPC answer, as it came.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub raw: String,
+    parts: BTreeMap<String, Box<RawValue>>,
+}
+
+impl Answer {
+    fn of(raw: String) -> Self {
+        let parts = serde_json::from_str(&raw).unwrap_or_else(|e| panic!("an answer that is no JSON ({e}): {raw}"));
+        Self { raw, parts }
+    }
+
+    fn has_id(&self, id: u64) -> bool {
+        self.parts.get("id").is_some_and(|given| given.get() == id.to_string())
+    }
+
+    /// The text of the result; fails on an error.
+    #[track_caller]
+    pub fn result_text(&self) -> &str {
+        self.parts.get("result").unwrap_or_else(|| panic!("an error instead of a result: {}", self.raw)).get()
+    }
+
+    /// The result; fails on an error.
+    #[track_caller]
+    pub fn result(&self) -> Value {
+        let text = self.result_text();
+        serde_json::from_str(text).unwrap_or_else(|e| panic!("a result that cannot be read ({e}): {text}"))
+    }
+
+    /// The error; none for a result.
+    pub fn error(&self) -> Option<Value> {
+        self.parts.get("error").and_then(|error| serde_json::from_str(error.get()).ok())
+    }
+
+    /// The code of the error; none for a result.
+    pub fn error_code(&self) -> Option<i64> {
+        self.error()?["code"].as_i64()
+    }
+
+    /// Whether a tool's result says that it failed.
+    #[track_caller]
+    pub fn is_error(&self) -> bool {
+        self.result()["isError"].as_bool().unwrap_or(false)
+    }
+
+    /// The text blocks of a tool's result.
+    #[track_caller]
+    pub fn text(&self) -> String {
+        text_of(&self.result())
+    }
+
+    /// The names in a result of `tools/list`.
+    #[track_caller]
+    pub fn tool_names(&self) -> Vec<String> {
+        let result = self.result();
+        let tools = result["tools"].as_array().unwrap_or_else(|| panic!("no list of tools: {}", self.raw));
+        tools.iter().map(|tool| tool["name"].as_str().expect("a tool has a name").to_owned()).collect()
+    }
+}
+
+/// The text blocks of a tool's result, joined.
+pub fn text_of(result: &Value) -> String {
+    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+impl McpClient {
+    /// Opens a session.
+    #[track_caller]
+    pub fn connect(url: &str, token: &str) -> Self {
+        let mut client = Self { url: Url::of(url), token: token.to_owned(), session: None, next_id: AtomicU64::new(1) };
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "drawbridge-tests", "version": "1"}
+        }});
+        let response = client.post(&hello.to_string()).unwrap_or_else(|e| panic!("connect to {url}: {e}"));
+        let status = response.status;
+        client.session = response.header("Mcp-Session-Id").map(str::to_owned);
+        let answer = message_of(response, 0).unwrap_or_else(|e| panic!("initialize was answered with {status}: {e}"));
+        assert!(status == 200, "initialize was answered with {status}: {}", answer.raw);
+        assert_eq!(answer.result()["protocolVersion"], REVISION, "the hub knows the revision");
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let response = client.post(&ready.to_string()).expect("notify that the client is ready");
+        assert_eq!(response.status, 202, "a notification is accepted without an answer");
+        client
+    }
+
+    /// The id that the hub gave the session.
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// Sends a request and waits for its answer. `params` is JSON text, sent as it is.
+    #[track_caller]
+    pub fn request(&self, method: &str, params: &str) -> Answer {
+        self.try_request(method, params).unwrap_or_else(|e| panic!("{method}: {e}"))
+    }
+
+    /// The same where the connection may break.
+    ///
+    /// # Errors
+    /// Where no answer comes.
+    pub fn try_request(&self, method: &str, params: &str) -> io::Result<Answer> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        message_of(self.post(&body)?, id)
+    }
+
+    /// `tools/list`, to its last page.
+    #[track_caller]
+    pub fn tools(&self) -> Vec<String> {
+        self.request("tools/list", "{}").tool_names()
+    }
+
+    /// `tools/call`; the arguments are JSON text, sent as it is.
+    #[track_caller]
+    pub fn call(&self, tool: &str, arguments: &str) -> Answer {
+        self.request("tools/call", &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
+    }
+
+    /// The same on a thread of its own, while a person decides.
+    pub fn call_meanwhile(&self, tool: &str, arguments: &str) -> JoinHandle<Answer> {
+        let client = Self {
+            url: self.url.clone(),
+            token: self.token.clone(),
+            session: self.session.clone(),
+            next_id: AtomicU64::new(self.next_id.fetch_add(1, Ordering::Relaxed) + 1_000_000),
+        };
+        let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
+        thread::spawn(move || client.call(&tool, &arguments))
+    }
+
+    fn post(&self, body: &str) -> io::Result<Response> {
+        let bearer = format!("Bearer {}", self.token);
+        let mut headers = vec![
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+        ];
+        if let Some(session) = &self.session {
+            headers.push(("Mcp-Session-Id", session));
+            headers.push(("MCP-Protocol-Version", REVISION));
+        }
+        Request { method: "POST", url: &self.url, headers: &headers, body: body.as_bytes() }.send()
+    }
+}
+
+/// The message with that id, from a JSON body or from a stream of events.
+fn message_of(response: Response, id: u64) -> io::Result<Answer> {
+    if !response.header("Content-Type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
+        let status = response.status;
+        let text = response.text()?;
+        if text.trim().is_empty() {
+            return Err(io::Error::other(format!("HTTP {status} without a body")));
+        }
+        return Ok(Answer::of(text));
+    }
+    let mut data = String::new();
+    for line in response.body.lines() {
+        let line = line?;
+        if let Some(more) = line.strip_prefix("data:") {
+            data += more.strip_prefix(' ').unwrap_or(more);
+        } else if line.is_empty() && !data.is_empty() {
+            let answer = Answer::of(std::mem::take(&mut data));
+            if answer.has_id(id) {
+                return Ok(answer);
+            }
+        }
+    }
+    Err(io::ErrorKind::UnexpectedEof.into())
+}

@@ -1,0 +1,77 @@
+//! Places: where the product, the fixtures and the real programs lie.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ has a parent").to_owned()
+}
+
+/// A binary of the workspace, as built beside this test.
+pub fn built(name: &str) -> PathBuf {
+    let exe = env::current_exe().expect("this test knows its own path");
+    let profile = exe.ancestors().find(|p| p.join("deps").is_dir()).expect("this test lies in a target folder");
+    let path = profile.join(name);
+    assert!(path.is_file(), "{} is not built: run `cargo build --workspace` first", path.display());
+    path
+}
+
+/// A program of the system.
+pub fn program(name: &str) -> PathBuf {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+        .unwrap_or_else(|| panic!("{name} is not installed: `cargo xtask test` installs what the tests need"))
+}
+
+/// WebKit's own small browser, which comes with its library.
+pub fn mini_browser() -> PathBuf {
+    let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    let found = folders.map(|folder| folder.path().join("webkit2gtk-4.1/MiniBrowser")).find(|file| file.is_file());
+    found.unwrap_or_else(|| panic!("MiniBrowser is not installed (libwebkit2gtk-4.1-0)"))
+}
+
+/// The folder of the pinned public packages.
+pub fn real() -> PathBuf {
+    root().join("tests/real")
+}
+
+/// The entry file of a pinned npm package.
+pub fn npm(file: &str) -> PathBuf {
+    let path = real().join("node_modules").join(file);
+    assert!(path.is_file(), "{} is missing: `cargo xtask test` installs it (npm ci in tests/real)", path.display());
+    path
+}
+
+/// The interpreter with the pinned Python packages.
+pub fn python() -> PathBuf {
+    let path = real().join(".venv/bin/python");
+    assert!(path.is_file(), "{} is missing: `cargo xtask test` makes it", path.display());
+    path
+}
+
+/// A file to keep after the run, below `test-output/`.
+pub fn output(path: impl AsRef<Path>) -> PathBuf {
+    let path = root().join("test-output").join(path);
+    let folder = path.parent().expect("below test-output");
+    fs::create_dir_all(folder).unwrap_or_else(|e| panic!("make {}: {e}", folder.display()));
+    path
+}
+
+/// A folder to keep after the run, below `test-output/`.
+pub fn output_folder(name: &str) -> PathBuf {
+    let path = root().join("test-output").join(name);
+    fs::create_dir_all(&path).unwrap_or_else(|e| panic!("make {}: {e}", path.display()));
+    path
+}
+
+/// A path as text.
+pub fn text(path: impl AsRef<OsStr>) -> String {
+    path.as_ref().to_str().expect("a path in UTF-8").to_owned()
+}

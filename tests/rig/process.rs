@@ -1,0 +1,140 @@
+//! Processes: started here, ended with their value, and found by what stands in their environment.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use crate::{
+    home::Home,
+    wait::{PATIENCE, within},
+};
+
+/// A child process. Its stderr goes to a file, its stdout line by line to whoever asks.
+pub struct Process {
+    name: String,
+    child: Child,
+    lines: mpsc::Receiver<String>,
+    stderr: PathBuf,
+}
+
+impl Process {
+    /// Starts `command`, whose errors are kept in `home`.
+    pub fn start(home: &Home, name: &str, command: &mut Command) -> Self {
+        let stderr = home.file(&format!("{name}.stderr"));
+        let file = File::create(&stderr).unwrap_or_else(|e| panic!("make {}: {e}", stderr.display()));
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(file)
+            .spawn()
+            .unwrap_or_else(|e| panic!("start {name} ({}): {e}", command.get_program().display()));
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                let Ok(line) = line else { break };
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { name: name.to_owned(), child, lines, stderr }
+    }
+
+    /// The other end of its stdin, where the command piped it.
+    #[track_caller]
+    pub fn take_stdin(&mut self) -> ChildStdin {
+        self.child.stdin.take().expect("stdin is piped")
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line of its stdout; fails where it ends or says nothing in time.
+    #[track_caller]
+    pub fn line(&mut self) -> String {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => line,
+            Err(why) => panic!("{} printed no line ({why}); its errors:\n{}", self.name, self.stderr()),
+        }
+    }
+
+    /// Waits until it ends by itself; the rest of its stdout.
+    #[track_caller]
+    pub fn finish(&mut self, bound: Duration) -> (ExitStatus, String) {
+        let status = within(bound, format!("{} ends", self.name), || self.ended());
+        (status, self.lines.iter().collect::<Vec<_>>().join("\n"))
+    }
+
+    /// How it ended; none while it runs.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("ask for the exit status")
+    }
+
+    pub fn stderr(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        signal_to(self.id(), signal);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.ended().is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Sends a signal; a process that is gone is none to worry about.
+pub fn signal_to(pid: u32, signal: Signal) {
+    if let Ok(pid) = i32::try_from(pid) {
+        let _ = kill(Pid::from_raw(pid), signal);
+    }
+}
+
+/// A process that runs, as `/proc` shows it.
+#[derive(Debug, Clone)]
+pub struct Running {
+    pub pid: u32,
+    pub command: String,
+    environment: String,
+}
+
+impl Running {
+    /// The value of a variable of its environment.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.split('\0').find_map(|entry| entry.strip_prefix(name)?.strip_prefix('='))
+    }
+}
+
+/// The processes, other than this one, whose environment names that folder.
+pub fn of_folder(folder: &Path) -> Vec<Running> {
+    let folder = folder.to_string_lossy().into_owned();
+    let Ok(entries) = fs::read_dir("/proc") else { panic!("/proc is needed to find processes") };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| *pid != std::process::id())
+        .filter_map(|pid| {
+            let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).ok();
+            let environment = String::from_utf8_lossy(&read("environ")?).into_owned();
+            let command = String::from_utf8_lossy(&read("cmdline")?).replace('\0', " ").trim().to_owned();
+            environment.contains(&folder).then_some(Running { pid, command, environment })
+        })
+        .collect()
+}

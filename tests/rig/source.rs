@@ -1,0 +1,154 @@
+//! The repository's own text, for the tests of its order: files, code without comments, names used.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{canary::files_of, places};
+
+/// A file of the repository.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// From the root, with `/`.
+    pub path: String,
+    pub text: String,
+}
+
+impl Source {
+    /// Whether it is made of tests.
+    pub fn is_test(&self) -> bool {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        let folder = |name: &str| self.path.contains(&format!("/{name}/"));
+        name == "tests.rs" || name.contains(".test.") || folder("tests") || folder("test")
+    }
+
+    /// The room that it belongs to: the first step below `folder`, without an ending.
+    pub fn room(&self, folder: &str) -> String {
+        let below = self.path.strip_prefix(folder).unwrap_or(&self.path).trim_start_matches('/');
+        let first = below.split('/').next().unwrap_or_default();
+        first.split('.').next().unwrap_or_default().to_owned()
+    }
+}
+
+/// The files below a folder with one of those endings, those that git ignores left out.
+/// None where the folder is not there yet.
+pub fn below(folder: &str, endings: &[&str]) -> Vec<Source> {
+    let root = places::root();
+    let mut sources: Vec<Source> = files_of(&root.join(folder))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known)))
+        .filter_map(|path| read(&root, &path))
+        .filter(|source| !["node_modules/", "/.venv/", "/dist/", "/gen/"].iter().any(|part| source.path.contains(part)))
+        .collect();
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    sources
+}
+
+/// Everything that is or could be committed, as far as it is text.
+#[track_caller]
+pub fn committed() -> Vec<Source> {
+    let root = places::root();
+    let mut command = Command::new("git");
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(&root);
+    let output = command.output().unwrap_or_else(|e| panic!("git is needed to list the files: {e}"));
+    assert!(output.status.success(), "git lists the files: {}", String::from_utf8_lossy(&output.stderr));
+    let list = String::from_utf8_lossy(&output.stdout).into_owned();
+    list.split('\0').filter(|path| !path.is_empty()).filter_map(|path| read(&root, &root.join(path))).collect()
+}
+
+fn read(root: &Path, path: &PathBuf) -> Option<Source> {
+    let text = fs::read_to_string(path).ok()?;
+    let path = path.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/");
+    Some(Source { path, text })
+}
+
+/// Rust without its comments; strings stay.
+pub fn without_comments(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if rest.starts_with("//") {
+            rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+        } else if rest.starts_with("/*") {
+            rest = rest.find("*/").map_or("", |end| &rest[end + 2..]);
+        } else if first == '"' {
+            let end = end_of_string(rest);
+            code.push_str(&rest[..end]);
+            rest = &rest[end..];
+        } else {
+            // A character literal may hold a quote.
+            let width = if rest.starts_with("'\"'") { 3 } else { first.len_utf8() };
+            code.push_str(&rest[..width]);
+            rest = &rest[width..];
+        }
+    }
+    code
+}
+
+fn end_of_string(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The code up to its unit tests.
+pub fn without_tests(code: &str) -> &str {
+    code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
+}
+
+/// Whether `name` occurs as a whole word; one that ends with `::` as the begin of a path.
+pub fn names(code: &str, name: &str) -> bool {
+    let inside = |character: char| character.is_alphanumeric() || character == '_';
+    let is_path = name.ends_with("::");
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back().is_some_and(inside);
+        let after = code[at + name.len()..].chars().next().is_some_and(inside);
+        !before && (is_path || !after)
+    })
+}
+
+/// The first steps of all paths that begin with `crate::`, from `crate::a::b` and `crate::{a, b::c}`.
+pub fn rooms_used(code: &str) -> Vec<String> {
+    let mut rooms = Vec::new();
+    for (at, found) in code.match_indices("crate::") {
+        let rest = &code[at + found.len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            rooms.extend(heads(group));
+        } else {
+            rooms.push(head(rest));
+        }
+    }
+    rooms.retain(|room| !room.is_empty());
+    rooms.sort();
+    rooms.dedup();
+    rooms
+}
+
+/// The first words of the entries of a group, up to its closing brace.
+fn heads(group: &str) -> Vec<String> {
+    let mut heads = vec![head(group.trim_start())];
+    let mut depth = 0;
+    for (at, character) in group.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => heads.push(head(group[at + 1..].trim_start())),
+            _ => {}
+        }
+    }
+    heads
+}
+
+fn head(text: &str) -> String {
+    text.chars().take_while(|character| character.is_alphanumeric() || *character == '_').collect()
+}

@@ -1,0 +1,72 @@
+//! The store as a stranger reads it: the rows of `call`, from the file alone.
+
+use std::path::Path;
+
+use sqlx::{
+    Connection, Row, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteRow},
+};
+
+/// A row of `call`.
+#[derive(Debug, Clone)]
+pub struct CallRow {
+    pub id: String,
+    pub client: String,
+    pub server: String,
+    pub tool: String,
+    pub definition_digest: String,
+    pub arguments_digest: String,
+    pub decision: String,
+    pub decided_by: String,
+    pub reason: String,
+    pub outcome: String,
+    pub error: String,
+}
+
+/// The calls that the data folder holds, oldest first. Opens the file read-only.
+///
+/// # Errors
+/// Where the database cannot be read.
+pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
+    let file = data_dir.join("drawbridge.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(file).read_only(true);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        let rows = sqlx::query("SELECT * FROM call ORDER BY at, rowid").fetch_all(&mut connection).await?;
+        connection.close().await?;
+        rows.iter().map(read).collect()
+    })
+}
+
+/// Whether SQLite finds the file sound.
+///
+/// # Errors
+/// Where the database cannot be read.
+pub fn is_sound(data_dir: &Path) -> Result<bool, sqlx::Error> {
+    let file = data_dir.join("drawbridge.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(file).read_only(true);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        let verdict: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await?;
+        connection.close().await?;
+        Ok(verdict == "ok")
+    })
+}
+
+fn read(row: &SqliteRow) -> Result<CallRow, sqlx::Error> {
+    Ok(CallRow {
+        id: row.try_get("id")?,
+        client: row.try_get("client")?,
+        server: row.try_get("server")?,
+        tool: row.try_get("tool")?,
+        definition_digest: row.try_get("definition_digest")?,
+        arguments_digest: row.try_get("arguments_digest")?,
+        decision: row.try_get("decision")?,
+        decided_by: row.try_get("decided_by")?,
+        reason: row.try_get("reason")?,
+        outcome: row.try_get("outcome")?,
+        error: row.try_get("error")?,
+    })
+}

@@ -1,0 +1,183 @@
+//! A panel: it takes the app's tray icon, reads its menu and clicks in it, as
+//! `org.kde.StatusNotifierItem` and `com.canonical.dbusmenu` describe.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock},
+};
+
+use zbus::{
+    blocking::{Connection, Proxy, connection::Builder},
+    interface,
+    message::Header,
+    object_server::SignalEmitter,
+    zvariant::{OwnedObjectPath, OwnedValue, Value},
+};
+
+use crate::wait::until;
+
+const WATCHER: &str = "org.kde.StatusNotifierWatcher";
+const ITEM: &str = "org.kde.StatusNotifierItem";
+const MENU: &str = "com.canonical.dbusmenu";
+
+/// The panel of a desk.
+#[derive(Default)]
+pub struct Tray {
+    icons: Arc<Mutex<Vec<Icon>>>,
+    connection: OnceLock<Connection>,
+}
+
+#[derive(Debug, Clone)]
+struct Icon {
+    owner: String,
+    path: String,
+}
+
+/// A line of a menu.
+#[derive(Debug, Clone)]
+pub struct MenuItem {
+    id: i32,
+    /// Without mnemonics; empty for a separator.
+    pub label: String,
+    pub enabled: bool,
+    pub children: Vec<MenuItem>,
+}
+
+impl Tray {
+    pub(crate) fn serve<'a>(&self, builder: Builder<'a>) -> zbus::Result<Builder<'a>> {
+        builder.name(WATCHER)?.serve_at("/StatusNotifierWatcher", Watcher { icons: Arc::clone(&self.icons) })
+    }
+
+    pub(crate) fn connect(&self, connection: &Connection) {
+        let _ = self.connection.set(connection.clone());
+    }
+
+    /// Waits for an icon of a program that still runs; its menu as it stands now.
+    #[track_caller]
+    pub fn menu(&self) -> Vec<MenuItem> {
+        until("the app has a tray icon with a menu", || self.look().filter(|menu| !menu.is_empty()))
+    }
+
+    /// All labels of the menu, and of the menus in it.
+    #[track_caller]
+    pub fn labels(&self) -> Vec<String> {
+        flat(&self.menu()).into_iter().map(|item| item.label).filter(|label| !label.is_empty()).collect()
+    }
+
+    /// Waits until a line of the menu holds that text.
+    #[track_caller]
+    pub fn until_shows(&self, text: &str) -> MenuItem {
+        until(format!("the tray menu shows '{text}'"), || {
+            flat(&self.look()?).into_iter().find(|item| item.label.contains(text))
+        })
+    }
+
+    /// Clicks on the line with that text.
+    #[track_caller]
+    pub fn click(&self, text: &str) {
+        let item = self.until_shows(text);
+        assert!(item.enabled, "'{}' cannot be clicked", item.label);
+        let icon = self.icon().expect("an icon");
+        let menu = self.menu_of(&icon).expect("a menu");
+        let proxy = self.proxy(&icon.owner, menu.as_str(), MENU).expect("the menu's proxy");
+        let clicked: zbus::Result<()> = proxy.call("Event", &(item.id, "clicked", Value::from(""), 0_u32));
+        clicked.unwrap_or_else(|e| panic!("click '{text}' in the tray: {e}"));
+    }
+
+    fn look(&self) -> Option<Vec<MenuItem>> {
+        let icon = self.icon()?;
+        let menu = self.menu_of(&icon)?;
+        let proxy = self.proxy(&icon.owner, menu.as_str(), MENU).ok()?;
+        let _: zbus::Result<bool> = proxy.call("AboutToShow", &0_i32);
+        let none: Vec<&str> = Vec::new();
+        let layout: zbus::Result<(u32, Node)> = proxy.call("GetLayout", &(0_i32, -1_i32, none));
+        Some(children_of(layout.ok()?.1.2))
+    }
+
+    fn icon(&self) -> Option<Icon> {
+        lock(&self.icons).last().cloned()
+    }
+
+    fn menu_of(&self, icon: &Icon) -> Option<OwnedObjectPath> {
+        self.proxy(&icon.owner, &icon.path, ITEM).ok()?.get_property("Menu").ok()
+    }
+
+    fn proxy(&self, owner: &str, path: &str, interface: &str) -> zbus::Result<Proxy<'static>> {
+        let connection = self.connection.get().expect("the desk is on its bus");
+        Proxy::new(connection, owner.to_owned(), path.to_owned(), interface.to_owned())
+    }
+}
+
+type Node = (i32, HashMap<String, OwnedValue>, Vec<OwnedValue>);
+
+fn children_of(children: Vec<OwnedValue>) -> Vec<MenuItem> {
+    children.into_iter().filter_map(|child| item_of(Value::from(child))).collect()
+}
+
+fn item_of(value: Value<'static>) -> Option<MenuItem> {
+    let value = if let Value::Value(inner) = value { *inner } else { value };
+    let Value::Structure(structure) = value else { return None };
+    let (id, properties, children): Node = structure.try_into().ok()?;
+    let text = |name: &str| properties.get(name).and_then(|value| String::try_from(value.clone()).ok());
+    let truth = |name: &str| properties.get(name).and_then(|value| bool::try_from(value.clone()).ok());
+    if truth("visible") == Some(false) {
+        return None;
+    }
+    Some(MenuItem {
+        id,
+        label: text("label").unwrap_or_default().replace('_', ""),
+        enabled: truth("enabled").unwrap_or(true),
+        children: children_of(children),
+    })
+}
+
+fn flat(items: &[MenuItem]) -> Vec<MenuItem> {
+    items.iter().flat_map(|item| [vec![item.clone()], flat(&item.children)].concat()).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+struct Watcher {
+    icons: Arc<Mutex<Vec<Icon>>>,
+}
+
+#[interface(name = "org.kde.StatusNotifierWatcher")]
+impl Watcher {
+    async fn register_status_notifier_item(
+        &self,
+        service: &str,
+        #[zbus(header)] header: Header<'_>,
+        #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
+    ) {
+        let owner = header.sender().map(ToString::to_string).unwrap_or_default();
+        // Ayatana sends the path of its item, others the name of their service.
+        let path = if service.starts_with('/') { service } else { "/StatusNotifierItem" };
+        lock(&self.icons).push(Icon { owner, path: path.to_owned() });
+        let _ = Self::status_notifier_item_registered(&emitter, service).await;
+    }
+
+    fn register_status_notifier_host(&self, _service: &str) {}
+
+    #[zbus(property)]
+    fn is_status_notifier_host_registered(&self) -> bool {
+        true
+    }
+
+    #[zbus(property)]
+    fn protocol_version(&self) -> i32 {
+        0
+    }
+
+    #[zbus(property)]
+    fn registered_status_notifier_items(&self) -> Vec<String> {
+        lock(&self.icons).iter().map(|icon| format!("{}{}", icon.owner, icon.path)).collect()
+    }
+
+    #[zbus(signal)]
+    async fn status_notifier_item_registered(emitter: &SignalEmitter<'_>, service: &str) -> zbus::Result<()>;
+
+    #[zbus(signal)]
+    async fn status_notifier_item_unregistered(emitter: &SignalEmitter<'_>, service: &str) -> zbus::Result<()>;
+}

@@ -1,0 +1,174 @@
+//! The rig itself: a failure here is no failure of Drawbridge.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpListener,
+    process::Stdio,
+    thread,
+    time::Duration,
+};
+
+use drawbridge_tests::{
+    Desk, Driver, Home, browser, canary,
+    canary::Canary,
+    clients::{Client, Door, Sdk},
+    driver::free_port,
+    http::{Request, Url},
+    places,
+    process::Process,
+    until,
+    wait::yes,
+    within,
+};
+use serde_json::json;
+
+const PAGE: &str = "<!doctype html><html lang=en><title>Page</title><main><h1>Page</h1>\
+    <label>Name <input data-testid=name></label>\
+    <select aria-label=Choice data-testid=choice><option>a<option>b</select>\
+    <ul><li data-testid=row data-id=1><button data-testid=go disabled>one</button>\
+    <li data-testid=row data-id=2><button data-testid=go disabled>two</button></ul>\
+    <p data-testid=said></p></main><script>\
+    setTimeout(() => document.querySelectorAll('button').forEach(b => b.disabled = false), 300);\
+    document.addEventListener('click', e => { if (e.target.dataset.testid === 'go') \
+    document.querySelector('[data-testid=said]').textContent = e.target.textContent });</script>";
+
+#[test]
+fn a_secret_that_another_program_stored_is_found_in_the_keyring_of_the_desk() {
+    let desk = Desk::without_screen();
+    let mut command = desk.command(places::program("secret-tool"));
+    command.args(["store", "--label=a label", "kind", "test"]).stdin(Stdio::piped());
+    let mut child = command.spawn().expect("start secret-tool");
+    child.stdin.take().expect("stdin is piped").write_all(b"a value").expect("give it the value");
+    assert!(child.wait().expect("wait for secret-tool").success(), "secret-tool stores");
+    let items = desk.keyring().items();
+    let item = items.iter().find(|item| item.label == "a label").expect("the item is there");
+    assert_eq!(item.value, "a value");
+    assert_eq!(item.attributes["kind"], "test");
+}
+
+#[test]
+fn whatever_was_started_in_a_home_ends_with_it() {
+    let desk = Desk::new();
+    let folder = desk.path().to_owned();
+    let mut command = desk.command(places::program("sh"));
+    let mut process = Process::start(&desk, "sh", command.args(["-c", "echo up; setsid sleep 600 & sleep 600"]));
+    assert_eq!(process.line(), "up");
+    until("both sleep", || yes(desk.processes().iter().filter(|p| p.command == "sleep 600").count() == 2));
+    drop(process);
+    drop(desk);
+    assert!(drawbridge_tests::process::of_folder(&folder).is_empty(), "nothing is left");
+    assert!(!folder.exists(), "the folder is gone");
+}
+
+#[test]
+fn the_driver_sees_and_moves_a_web_view() {
+    let desk = Desk::new();
+    let url = serve(PAGE);
+    let program = places::mini_browser();
+    let driver = Driver::open(&desk, &program, &["--automation".to_owned()]);
+    driver.run(&format!("location.href = '{url}'"));
+    driver.look_at("the page", |at| at.starts_with(&url));
+    driver.fill("name", "a \"name\" with ünïcode");
+    driver.choose("choice", "b");
+    driver.click("row[data-id=2] go");
+    driver.until_says("said", "two");
+    assert_eq!(driver.count("row"), 2);
+    assert!(driver.is_visible());
+    driver.picture("rig");
+    assert!(places::output("window/rig.png").metadata().expect("a picture").len() > 1_000);
+}
+
+#[test]
+fn the_browser_tells_what_went_wrong() {
+    let home = Home::new();
+    let url = serve(PAGE);
+    let steps = json!([
+        {"do": "login"}, {"do": "theme", "theme": "dark"}, {"do": "fill", "part": "name", "text": "x"},
+        {"do": "choose", "part": "choice", "value": "b"}, {"do": "click", "part": "row[data-id=1] go"},
+        {"do": "until_says", "part": "said", "text": "one"}, {"do": "axe", "where": "page"},
+    ]);
+    browser::take_steps(&home, &url, &steps).nothing_wrong();
+    let bad = serve("<!doctype html><title>t</title><img src=x><script>console.error('ouch')</script>");
+    let seen = browser::take_steps(&home, &bad, &json!([{"do": "login"}, {"do": "axe", "where": "bad"}]));
+    assert!(seen.0["errors"].to_string().contains("ouch"), "{}", seen.0);
+    assert!(seen.0["barriers"].to_string().contains("image-alt"), "{}", seen.0);
+}
+
+#[test]
+fn both_sdks_speak_with_a_public_server() {
+    let home = Home::new();
+    let port = free_port();
+    let mut command = home.command(places::program("node"));
+    command.arg(places::npm("@modelcontextprotocol/server-everything/dist/index.js")).arg("streamableHttp");
+    let _server = Process::start(&home, "everything", command.env("PORT", port.to_string()));
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    until("the server listens", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
+    let door = Door { url, token: "none".to_owned() };
+    for sdk in [Sdk::TypeScript, Sdk::Python] {
+        assert!(Client::tools(&home, sdk, &door).contains(&"echo".to_owned()), "{sdk:?} lists");
+        let result = Client::call(&home, sdk, &door, "echo", &json!({"message": "hi"})).result();
+        assert_eq!((result.is_error, result.text.as_str()), (false, "Echo: hi"), "{sdk:?} calls");
+    }
+}
+
+#[test]
+fn a_canary_is_found_in_every_shape() {
+    let canary = Canary::new("rig");
+    for (name, shape) in canary.shapes() {
+        let text = [b"before ".as_slice(), &shape, b" after"].concat();
+        assert!(canary.found_in(&text).is_some(), "found as {name}");
+    }
+    for lead in ["", "a", "ab"] {
+        let encoded = canary::base64(format!("{lead}{} and more", canary.value()).as_bytes());
+        assert_eq!(canary.found_in(encoded.as_bytes()), Some("base64"), "found within base64");
+        assert_eq!(canary::from_base64(&encoded), format!("{lead}{} and more", canary.value()).as_bytes());
+    }
+    assert_eq!(canary.found_in(b"a song of something else"), None);
+}
+
+#[test]
+fn a_wait_in_vain_says_for_what() {
+    let waited = std::panic::catch_unwind(|| within(Duration::from_millis(50), "pigs fly", || None::<()>));
+    let why = waited.expect_err("it fails");
+    let why = why.downcast_ref::<String>().expect("with words");
+    assert!(why.contains("until pigs fly"), "{why}");
+}
+
+#[test]
+fn the_http_client_reads_chunks() {
+    let url = Url::of(&serve("chunks"));
+    let response = Request { method: "GET", url: &url, headers: &[], body: &[] }.send().expect("an answer");
+    assert_eq!(response.status, 200);
+    assert_eq!(response.text().expect("a body"), "chunks");
+}
+
+/// Serves a page, chunked, for as long as the test runs; its address.
+fn serve(page: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("its address"));
+    let (first, second) = page.split_at(page.len() / 2);
+    let body = format!("{:x}\r\n{first}\r\n{:x}\r\n{second}\r\n0\r\n\r\n", first.len(), second.len());
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+    let answer = format!("{head}{body}");
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            let mut asked = [0; 4096];
+            let _ = stream.read(&mut asked);
+            let answer = if asked.starts_with(b"GET / ") {
+                answer.as_str()
+            } else {
+                "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
+            };
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    url
+}
+
+#[test]
+fn the_pictures_are_kept_out_of_the_repository() {
+    let ignored = fs::read_to_string(places::root().join(".gitignore")).expect("a .gitignore");
+    assert!(ignored.lines().any(|line| line == "/test-output"), "test-output is ignored");
+}

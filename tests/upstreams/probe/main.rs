@@ -1,0 +1,165 @@
+//! A server that says what reached it, and can misbehave on request. MCP over stdio, legacy era.
+//!
+//! | option | what it does |
+//! |---|---|
+//! | `--heard FILE` | appends every line that it receives, a first one with its pid before them |
+//! | `--store DIR` | the data folder in which `decision` looks |
+//! | `--result FILE` | what `verbatim` answers: the text of `result`, byte for byte |
+//! | `--describe TEXT` | the description of `echo` |
+//! | `--noisy` | prints what is no JSON-RPC to stdout, before and between its answers |
+//! | `--grandchild` | starts a process of its own that ignores being asked to end |
+//! | `--mute` | never answers `initialize` |
+
+#![expect(clippy::print_stdout, reason = "its stdout is its voice")]
+
+use std::{
+    env,
+    fs::OpenOptions,
+    io::{self, BufRead, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio, exit},
+    thread,
+    time::Duration,
+};
+
+use drawbridge_tests::store;
+use serde_json::{Value, json};
+
+#[derive(Default)]
+struct Options {
+    heard: Option<PathBuf>,
+    store: Option<PathBuf>,
+    result: Option<PathBuf>,
+    description: String,
+    noisy: bool,
+    grandchild: bool,
+    mute: bool,
+}
+
+fn main() {
+    let options = options();
+    let _grandchild = options.grandchild.then(grandchild);
+    hear(&options, &json!({"pid": std::process::id()}).to_string());
+    if options.noisy {
+        println!(
+            "Welcome to the noisy server!\n  \u{feff}[ready] 100%\n{{\"level\":\"info\",\"msg\":\"not JSON-RPC\"}}"
+        );
+    }
+    for line in io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        hear(&options, &line);
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        if let Some(answer) = answer(&options, &message) {
+            if options.noisy {
+                println!("DEBUG about to answer\n");
+            }
+            println!("{answer}");
+            io::stdout().flush().expect("speak");
+        }
+    }
+}
+
+fn options() -> Options {
+    let mut options = Options { description: "Says what it was told".to_owned(), ..Options::default() };
+    let mut arguments = env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
+        match argument.as_str() {
+            "--heard" => options.heard = Some(value().into()),
+            "--store" => options.store = Some(value().into()),
+            "--result" => options.result = Some(value().into()),
+            "--describe" => options.description = value(),
+            "--noisy" => options.noisy = true,
+            "--grandchild" => options.grandchild = true,
+            "--mute" => options.mute = true,
+            other => panic!("unknown option {other}"),
+        }
+    }
+    options
+}
+
+fn grandchild() -> Child {
+    let mut stubborn = Command::new("sh");
+    stubborn.args(["-c", "trap '' TERM HUP INT; sleep 600"]);
+    stubborn.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    stubborn.spawn().expect("start a grandchild")
+}
+
+fn hear(options: &Options, line: &str) {
+    let Some(file) = &options.heard else { return };
+    let mut file = OpenOptions::new().create(true).append(true).open(file).expect("open what was heard");
+    writeln!(file, "{line}").expect("write what was heard");
+}
+
+fn answer(options: &Options, message: &Value) -> Option<String> {
+    let id = message.get("id")?;
+    let result = match message["method"].as_str()? {
+        "initialize" if options.mute => return None,
+        "initialize" => Ok(json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "upstream-probe", "version": "1"}
+        })
+        .to_string()),
+        "ping" => Ok("{}".to_owned()),
+        "tools/list" => Ok(tools(options).to_string()),
+        "tools/call" => Ok(call(options, &message["params"])),
+        other => Err(format!("no method {other}")),
+    };
+    Some(match result {
+        Ok(result) => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
+        Err(why) => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": why}}).to_string(),
+    })
+}
+
+fn tools(options: &Options) -> Value {
+    let tool = |name: &str, description: &str| json!({"name": name, "description": description, "inputSchema": {"type": "object"}, "x-unknown": {"kept": true}});
+    json!({"tools": [
+        tool("echo", &options.description),
+        tool("verbatim", "Answers what stands in a file"),
+        tool("decision", "Looks up in the store what was decided about this very call"),
+        tool("variable", "The value of a variable of its environment"),
+        tool("slow", "Answers after `ms` milliseconds"),
+        tool("crash", "Ends at once"),
+    ]})
+}
+
+fn call(options: &Options, params: &Value) -> String {
+    let arguments = &params["arguments"];
+    match params["name"].as_str().unwrap_or_default() {
+        "echo" => text(&arguments.to_string()),
+        "verbatim" => {
+            let file = options.result.as_deref().expect("--result is given");
+            std::fs::read_to_string(file).expect("read the result")
+        }
+        "decision" => text(&decisions(options.store.as_deref().expect("--store is given"))),
+        "variable" => text(&env::var(arguments["name"].as_str().unwrap_or_default()).unwrap_or_default()),
+        "slow" => {
+            thread::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
+            text("at last")
+        }
+        "crash" => exit(3),
+        other => panic!("the hub called {other}, which is not there"),
+    }
+}
+
+/// What the store says, at this moment, about calls of `decision`.
+fn decisions(data_dir: &Path) -> String {
+    match store::calls(data_dir) {
+        Ok(calls) => {
+            let rows = calls.iter().filter(|call| call.tool == "decision").map(|call| {
+                json!({
+                    "decision": call.decision, "decided_by": call.decided_by, "outcome": call.outcome,
+                    "client": call.client, "definition_digest": call.definition_digest,
+                    "arguments_digest": call.arguments_digest,
+                })
+            });
+            Value::Array(rows.collect()).to_string()
+        }
+        Err(why) => format!("the store cannot be read: {why}"),
+    }
+}
+
+fn text(text: &str) -> String {
+    json!({"content": [{"type": "text", "text": text}]}).to_string()
+}
