@@ -1,4 +1,4 @@
-//! The order of the house: who may name whom, and how long a file may be. HOUSE.md says why.
+//! The order of the house: who may name whom, and how long a file may be. ARCHITECTURE.md says why.
 
 use std::{collections::BTreeMap, path::Path};
 

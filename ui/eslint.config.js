@@ -4,7 +4,7 @@ import globals from "globals";
 import ts from "typescript-eslint";
 import svelteConfig from "./svelte.config.js";
 
-/** The import order of HOUSE.md, bottom first: kit, lib ← ipc ← state ← features ← views ← App. */
+/** The import order of ARCHITECTURE.md, bottom first: kit, lib ← ipc ← state ← features ← views ← App. */
 const rooms = {
   lib: ["kit", "ipc", "state", "features", "views"],
   kit: ["ipc", "state", "features", "views"],

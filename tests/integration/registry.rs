@@ -11,7 +11,7 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// PRODUCT.md says a second; a loaded machine gets some more.
+/// The README says a second; a loaded machine gets some more.
 const SOON: Duration = Duration::from_secs(5);
 
 fn edit(home: &Home, id: &str, change: impl FnOnce(&mut Value)) {

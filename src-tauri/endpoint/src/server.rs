@@ -3,7 +3,7 @@
 //! | route | methods | who | |
 //! |---|---|---|---|
 //! | `/mcp`, `/mcp/` | POST, DELETE | client | streamable HTTP for MCP clients ([`mcp`](crate::mcp)) |
-//! | `/health` | GET | anyone | seed 000's health; 503 when down |
+//! | `/health` | GET | anyone | how the hub is; 503 when down |
 //! | `/api/login` | POST | anyone | a one-time code for a browser's cookie |
 //! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, parameters and answer as JSON |
 //! | `/api/events` | GET | administrator | what happens, as server-sent events |

@@ -221,7 +221,7 @@ export type Decision = "allowed" | "denied" | "timed_out" | "abandoned";
 export type Done = Record<symbol, never>;
 
 /**
- * What happens to a call (seed 004: `ALWAYS_ALLOW`, `ALWAYS_DENY`, `ASK_USER`).
+ * What happens to a call.
  */
 export type Effect = "allow" | "deny" | "ask";
 
@@ -477,7 +477,7 @@ cwd?: string | null, url?: string | null, headers?: { [key in string]: string },
 transport?: TransportKind | null, enabled?: boolean, timeouts?: Timeouts, };
 
 /**
- * The state of a server session (seed 004), or why there can be none.
+ * The state of a server session, or why there can be none.
  */
 export type ServerState = "idle" | "initializing" | "active" | "error" | "closed" | "disabled" | "needs_approval" | "needs_secret";
 
@@ -616,7 +616,7 @@ active_users: number, };
 export type SyncServer = { id: ServerId, };
 
 /**
- * How the catalog's copy of a server stands (seed 004).
+ * How the catalog's copy of a server stands.
  */
 export type SyncStatus = "NEVER_SYNCED" | "SYNCING" | "SYNCED" | "FAILED";
 

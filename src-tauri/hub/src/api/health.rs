@@ -1,4 +1,4 @@
-//! Health: whether the hub works, for people and for probes (seed 000's fields and more).
+//! Health: whether the hub works, for people and for probes.
 
 use serde::{Deserialize, Serialize};
 

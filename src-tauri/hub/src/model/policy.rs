@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{ClientName, ServerId};
 
-/// What happens to a call (seed 004: `ALWAYS_ALLOW`, `ALWAYS_DENY`, `ASK_USER`).
+/// What happens to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

@@ -14,7 +14,7 @@ pub enum Acceptance {
     Changed,
 }
 
-/// The state of a server session (seed 004), or why there can be none.
+/// The state of a server session, or why there can be none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -35,7 +35,7 @@ pub enum ServerState {
     NeedsSecret,
 }
 
-/// How the catalog's copy of a server stands (seed 004).
+/// How the catalog's copy of a server stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

@@ -1,4 +1,4 @@
-//! The state machine of a server session (seed 004): pure, `(state, event) → (state, effects)`.
+//! The state machine of a server session: pure, `(state, event) → (state, effects)`.
 //!
 //! ```text
 //! Idle ──Wanted──▶ Initializing ──Ready──▶ Active ──IdleTimeout──▶ Idle
