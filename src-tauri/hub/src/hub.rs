@@ -273,3 +273,6 @@ async fn follow_specs(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<S
         hub.specs_changed(&ids).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,3 +88,21 @@ async fn a_rule_ends_with_its_time_or_its_session() {
     desk.put(Effect::Allow, |rule| rule.session = Some(SessionId::new("session"))).await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
 }
+
+#[tokio::test]
+async fn an_allow_for_a_while_stands_beside_a_lasting_rule_and_never_beats_a_deny() {
+    let desk = desk().await;
+    let now = clock::now();
+    let timed = |rule: &mut RuleRow| {
+        rule.created_at = now;
+        rule.expires_at = Some(Timestamp(now.0 + 60_000));
+    };
+    desk.put(Effect::Ask, |_| {}).await;
+    desk.put(Effect::Allow, timed).await;
+    assert_eq!((desk.effect("c", "d"), desk.rules.list().len()), (Effect::Allow, 2));
+    desk.put(Effect::Deny, |_| {}).await;
+    assert_eq!(desk.effect("c", "d"), Effect::Deny);
+    let allow = RuleRow { effect: Effect::Allow, ..desk.rules.list()[0].clone() };
+    assert!(matches!(desk.rules.grant(allow).await, Err(GrantError::Denied)));
+    assert_eq!(desk.effect("c", "d"), Effect::Deny);
+}
