@@ -3,13 +3,11 @@ import App from "./App.svelte";
 import { connect } from "./ipc";
 import "./kit/tokens.css";
 import "./kit/base.css";
-import { applyTheme, readTheme } from "./kit/theme";
+import { followTheme } from "./kit/theme";
 import { parseRoute } from "./routes";
 import Popup from "./views/Popup.svelte";
 
-applyTheme(readTheme());
-// The other window may choose another theme.
-addEventListener("storage", () => applyTheme(readTheme()));
+followTheme();
 
 // The popup is a window of its own; it has less to say and may ask less of the hub.
 const isPopup = () => parseRoute(location.hash).page === "popup";

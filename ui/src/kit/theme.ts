@@ -13,9 +13,20 @@ export function readTheme(): Theme {
   }
 }
 
+/** Whether the system is dark now. */
+const system = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
+
 export function applyTheme(theme: Theme): void {
-  if (theme === "system") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = theme;
+  const ofSystem = system?.matches ? "dark" : "light";
+  document.documentElement.dataset["theme"] = theme === "system" ? ofSystem : theme;
+}
+
+/** Shows the kept theme from now on: also when the system, or another window, changes it. */
+export function followTheme(): void {
+  const apply = () => applyTheme(readTheme());
+  system?.addEventListener("change", apply);
+  addEventListener("storage", apply);
+  apply();
 }
 
 export function keepTheme(theme: Theme): void {

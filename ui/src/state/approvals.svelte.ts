@@ -3,7 +3,6 @@
 import type { ApprovalRequest, Call, Event, Ipc, Verdict } from "../ipc";
 import { Reader } from "./reader";
 
-const HISTORY = 200;
 /** How long after its time a request without an end is looked up again. */
 const GRACE_MS = 1500;
 
@@ -92,33 +91,4 @@ export class Approvals {
 
 function timed(request: ApprovalRequest): Waiting {
   return { request, deadline: performance.now() + request.left_ms };
-}
-
-/** The calls that a person or the clock decided. */
-export class History {
-  calls = $state.raw<Call[]>([]);
-  loaded = $state(false);
-  private readonly reader = new Reader(() => this.read(), (event) => this.apply(event));
-
-  constructor(private readonly ipc: Ipc) {}
-
-  load(): Promise<void> {
-    return this.reader.run();
-  }
-
-  on(event: Event): void {
-    this.reader.on(event);
-  }
-
-  private apply(event: Event): void {
-    if (event.kind !== "call_changed") return;
-    const call = event.call;
-    if (call.decided_by !== "person" && call.decision !== "timed_out") return;
-    this.calls = [call, ...this.calls.filter((c) => c.id !== call.id)].toSorted((a, b) => b.at - a.at).slice(0, HISTORY);
-  }
-
-  private async read(): Promise<void> {
-    this.calls = await this.ipc.call("calls.list", { client: null, server: null, asked: true, limit: HISTORY });
-    this.loaded = true;
-  }
 }

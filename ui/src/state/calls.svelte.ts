@@ -4,13 +4,18 @@ import type { Call, Event, Ipc } from "../ipc";
 import { Reader } from "./reader";
 
 export const CALLS_KEPT = 1000;
+const DECIDED_KEPT = 200;
 
 export class Calls {
   list = $state.raw<Call[]>([]);
   loaded = $state(false);
+  private readonly kept: number;
   private readonly reader = new Reader(() => this.read(), (event) => this.apply(event));
 
-  constructor(private readonly ipc: Ipc) {}
+  /** All calls, or only those `asked` for: the history of approvals. */
+  constructor(private readonly ipc: Ipc, private readonly asked = false) {
+    this.kept = asked ? DECIDED_KEPT : CALLS_KEPT;
+  }
 
   load(): Promise<void> {
     return this.reader.run();
@@ -22,12 +27,14 @@ export class Calls {
 
   private apply(event: Event): void {
     if (event.kind !== "call_changed") return;
-    const at = this.list.findIndex((call) => call.id === event.call.id);
-    this.list = at >= 0 ? this.list.with(at, event.call) : [event.call, ...this.list].slice(0, CALLS_KEPT);
+    const { call } = event;
+    if (this.asked && call.decided_by !== "person" && call.decided_by !== "hub") return;
+    const at = this.list.findIndex((known) => known.id === call.id);
+    this.list = at >= 0 ? this.list.with(at, call) : [call, ...this.list].slice(0, this.kept);
   }
 
   private async read(): Promise<void> {
-    this.list = await this.ipc.call("calls.list", { client: null, server: null, asked: false, limit: CALLS_KEPT });
+    this.list = await this.ipc.call("calls.list", { client: null, server: null, asked: this.asked, limit: this.kept });
     this.loaded = true;
   }
 }

@@ -2,7 +2,7 @@
 
 import { getContext, setContext } from "svelte";
 import { toIpcError, type Event, type Ipc } from "../ipc";
-import { Approvals, History } from "./approvals.svelte";
+import { Approvals } from "./approvals.svelte";
 import { Calls } from "./calls.svelte";
 import { Clients } from "./clients.svelte";
 import { Connection } from "./connection.svelte";
@@ -22,7 +22,7 @@ export class Stores {
   readonly servers: Servers;
   readonly clients: Clients;
   readonly approvals: Approvals;
-  readonly history: History;
+  readonly history: Calls;
   readonly calls: Calls;
   readonly policy: Policy;
   readonly settings: Settings;
@@ -32,7 +32,7 @@ export class Stores {
     this.servers = new Servers(ipc);
     this.clients = new Clients(ipc);
     this.approvals = new Approvals(ipc);
-    this.history = new History(ipc);
+    this.history = new Calls(ipc, true);
     this.calls = new Calls(ipc);
     this.policy = new Policy(ipc);
     this.settings = new Settings(ipc);

@@ -83,7 +83,7 @@ describe("approval requests", () => {
     expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([first.id, second.id]);
     await hub.call("approvals.decide", { id: first.id, digest: first.digest, verdict: { kind: "approve_once" } });
     expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([second.id]);
-    expect(stores.history.calls[0]).toMatchObject({ id: first.id, decision: "allowed", decided_by: "person" });
+    expect(stores.history.list[0]).toMatchObject({ id: first.id, decision: "allowed", decided_by: "person" });
   });
 
   it("go when their time is up", async () => {
@@ -92,7 +92,7 @@ describe("approval requests", () => {
     expect(stores.approvals.waiting).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(stores.approvals.waiting).toHaveLength(0);
-    expect(stores.history.calls[0]?.decision).toBe("timed_out");
+    expect(stores.history.list[0]?.decision).toBe("timed_out");
   });
 
   it("go when their time is up although the end was never told", async () => {

@@ -59,7 +59,7 @@ async fn a_secret_goes_to_the_keyring_and_its_reference_to_the_spec_and_both_go_
     assert_eq!(desk.run(ListSecrets {}).await.expect("listed")[0].present, Some(true));
     desk.run(RemoveServer { id: server.id }).await.expect("removed");
     assert!(desk.hub.secrets.get("my-server.KEY").await.expect("asked").is_none());
-    assert!(!std::path::Path::new(&server.file).exists());
+    assert!(!Path::new(&server.file).exists());
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn a_server_that_may_not_run_is_neither_verified_nor_read_nor_restarted() 
 async fn a_server_that_cannot_be_found_says_so_and_what_to_do() {
     let desk = desk().await;
     let spec = spec(r#"{"name":"a","command":"no-such-command-here"}"#);
-    let error = desk.run(TryServer { spec, secrets: SecretValues::default() }).await.err().expect("fails");
+    let error = desk.run(TryServer { spec, secrets: SecretValues::default() }).await.expect_err("fails");
     assert!(error.message.contains("cannot find the command 'no-such-command-here'"), "{error}");
     assert!(error.message.contains("Install the program"), "{error}");
 }
