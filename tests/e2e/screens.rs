@@ -20,6 +20,9 @@ fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
                 steps.push(json!({"do": "click", "part": "server-row[data-server=everything]"}));
                 steps.push(json!({"do": "until", "part": "server-detail tool-row"}));
             }
+            if what == "full" && *screen == "approvals" {
+                steps.push(json!({"do": "until_ready", "part": "approve-once"}));
+            }
             steps.push(json!({"do": "settle"}));
             steps.push(json!({"do": "picture", "name": name}));
             steps.push(json!({"do": "axe", "where": name}));
@@ -29,6 +32,9 @@ fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
         steps.push(json!({"do": "route", "hash": "#/popup"}));
         steps.push(json!({"do": "until", "part": popup_shows}));
         steps.push(json!({"do": "until_gone", "part": "nav-servers"}));
+        if what == "full" {
+            steps.push(json!({"do": "until_ready", "part": "approve-once"}));
+        }
         steps.push(json!({"do": "settle"}));
         steps.push(json!({"do": "picture", "name": name}));
         steps.push(json!({"do": "axe", "where": name}));

@@ -89,6 +89,7 @@ fn approve_once(app: &App<'_>, door: &Door, folder: &str) {
     for part in ["countdown", "arguments", "approve-once", "approve-more", "deny"] {
         app.driver.until_seen(part);
     }
+    app.driver.until_ready("approve-once");
     app.driver.picture("07-popup");
     app.driver.click("approve-once");
     let result = call.result();

@@ -59,6 +59,7 @@ const deeds = {
   fill: (step) => part(step.part).fill(step.text),
   choose: (step) => part(step.part).selectOption(step.value),
   until: (step) => part(step.part).waitFor({ state: "visible" }),
+  until_ready: (step) => page.locator(`${css(step.part)}:not(:disabled):not([aria-disabled=true])`).first().waitFor(),
   until_gone: (step) => part(step.part).waitFor({ state: "hidden" }),
   until_says: (step) => part(step.part).filter({ hasText: step.text }).waitFor({ state: "visible" }),
   text: async (step) => told.texts.push(await part(step.part).innerText()),

@@ -93,7 +93,7 @@ impl Driver {
     #[track_caller]
     pub fn click(&self, part: &str) {
         self.until_done(&format!("'{part}' can be clicked"), || {
-            let element = self.find(&format!("{}:not(:disabled):not([aria-disabled=true])", css(part)))?;
+            let element = self.find(&ready(part))?;
             self.post(&format!("/element/{element}/click"), &json!({}))
         });
     }
@@ -132,6 +132,12 @@ impl Driver {
             self.click(part);
         }
         until(format!("'{part}' is ticked"), || yes(self.run(&ticked) == true));
+    }
+
+    /// Waits until a control can be used.
+    #[track_caller]
+    pub fn until_ready(&self, part: &str) {
+        self.until_done(&format!("'{part}' can be used"), || self.find(&ready(part)));
     }
 
     /// Waits until a part is there.
@@ -244,6 +250,11 @@ pub fn free_port() -> u16 {
 #[track_caller]
 pub fn until_free(port: u16) {
     within(Duration::from_secs(5), format!("port {port} is free"), || TcpListener::bind(("127.0.0.1", port)).ok());
+}
+
+/// A control that is not turned off.
+fn ready(part: &str) -> String {
+    format!("{}:not(:disabled):not([aria-disabled=true])", css(part))
 }
 
 fn css(part: &str) -> String {

@@ -1,6 +1,6 @@
 //! The small commands: what is written from the code, and pictures of it.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use crate::{
     step::{self, Outcome, cargo, root},
@@ -13,20 +13,23 @@ pub(crate) fn bindings() -> Outcome {
     step::run(command.env("DRAWBRIDGE_WRITE_BINDINGS", "1"))
 }
 
-/// Takes the pictures in `docs/screenshots`, as `cargo xtask test` takes them in `test-output`.
-pub(crate) fn screenshots() -> Outcome {
-    test::test(&["every_screen".to_owned()])?;
-    copy(&root().join("test-output/screens"), &root().join("docs/screenshots"))
-}
+/// The pictures of the docs, as the tests take them from the real app and from the screens in a browser.
+const PICTURES: &[(&str, &str)] = &[
+    ("window/07-popup.png", "popup.png"),
+    ("window/02-verified.png", "add-server.png"),
+    ("screens/full-servers-light.png", "servers.png"),
+    ("screens/full-approvals-dark.png", "approvals.png"),
+    ("screens/full-activity-light.png", "activity.png"),
+];
 
-fn copy(from: &Path, to: &Path) -> Outcome {
-    let because = |e: std::io::Error| format!("copy {} to {}: {e}", from.display(), to.display());
-    fs::create_dir_all(to).map_err(because)?;
-    for entry in fs::read_dir(from).map_err(because)? {
-        let path = entry.map_err(because)?.path();
-        if let (Some(name), true) = (path.file_name(), path.extension().is_some_and(|kind| kind == "png")) {
-            fs::copy(&path, to.join(name)).map_err(because)?;
-        }
+/// Takes the pictures in `docs/screenshots` anew.
+pub(crate) fn screenshots() -> Outcome {
+    test::test(&["every_screen".to_owned(), "a_person_adds_servers".to_owned()])?;
+    let docs = root().join("docs/screenshots");
+    fs::create_dir_all(&docs).map_err(|e| format!("make {}: {e}", docs.display()))?;
+    for (taken, name) in PICTURES {
+        let from = root().join("test-output").join(taken);
+        fs::copy(&from, docs.join(name)).map_err(|e| format!("copy {}: {e}", from.display()))?;
     }
     Ok(())
 }
