@@ -7,3 +7,4 @@ mod door;
 mod lossless;
 mod processes;
 mod registry;
+mod remote;

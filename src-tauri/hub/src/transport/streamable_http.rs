@@ -164,12 +164,10 @@ impl HttpLink {
         if status.is_success() {
             return Ok(Ok(response));
         }
-        if status == StatusCode::NOT_FOUND && self.session.get().is_some() {
-            self.end("the server forgot the session");
-            let _ = self.upstream.try_send(FromServer::Ended("the server forgot the session".into()));
-            return Err(LinkError::NotSent("the server forgot the session".into()));
-        }
         let text = self.read_text(response).await.unwrap_or_default();
+        if self.session.get().is_some() && is_about_the_session(status, &text) {
+            return Err(self.lost("the server forgot the session, as after a restart; the next call begins a new one"));
+        }
         if let Some(Message::Answer { reply: Err(error), .. }) = message::parse(text.as_bytes()) {
             return Ok(Err(error));
         }
@@ -184,12 +182,19 @@ impl HttpLink {
         Err(if status.is_server_error() { LinkError::Lost(why) } else { LinkError::NotSent(why) })
     }
 
+    /// Ends the link with nothing sent: the next request makes a new one.
+    fn lost(&self, why: &str) -> LinkError {
+        self.end(why);
+        let _ = self.upstream.try_send(FromServer::Ended(why.to_owned()));
+        LinkError::NotSent(why.to_owned())
+    }
+
     fn failed(&self, error: &reqwest::Error) -> LinkError {
         let why = std::iter::successors(std::error::Error::source(error), |e| e.source())
             .last()
             .map_or_else(|| error.to_string(), ToString::to_string);
         if error.is_connect() || error.is_builder() {
-            LinkError::NotSent(format!("cannot connect to {}: {why}", self.url))
+            self.lost(&format!("cannot connect to {}: {why}", self.url))
         } else {
             LinkError::Lost(format!("the connection to {} broke: {why}", self.url))
         }
@@ -245,6 +250,12 @@ impl HttpLink {
     fn too_long(&self) -> LinkError {
         LinkError::Protocol(format!("{} answered with more than {MAX_MESSAGE} bytes", self.url))
     }
+}
+
+/// Whether a refusal means that the server does not know the session: 404 by the protocol; some servers
+/// answer 400 and say so.
+fn is_about_the_session(status: StatusCode, text: &str) -> bool {
+    status == StatusCode::NOT_FOUND || status == StatusCode::BAD_REQUEST && text.to_lowercase().contains("session")
 }
 
 /// A request whose answer is awaited. Dropped before the answer came, it tells the server to stop.
