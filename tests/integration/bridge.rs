@@ -103,3 +103,46 @@ fn a_stdio_client_is_told_when_the_hub_goes() {
     let answer = bridge.answer(5);
     assert!(answer.get("error").is_some() || answer["result"]["isError"] == true, "one answer, an error: {answer}");
 }
+
+#[test]
+fn requests_that_meet_a_new_hub_at_once_share_one_new_session() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    let mut bridge = Bridge::open(&home, "editor");
+    hub.end(Signal::SIGKILL);
+    let hub = Hub::serve(&home);
+    for id in 10..30 {
+        bridge.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {}}));
+    }
+    for _ in 10..30 {
+        let line = bridge.process.line();
+        assert!(line.contains("probe__echo"), "each is answered: {line}");
+    }
+    let clients = hub.verb("clients.list", &json!({}));
+    let editor = clients.as_array().and_then(|clients| clients.iter().find(|client| client["name"] == "editor"));
+    assert_eq!(editor.expect("the client is known")["sessions"], 1, "{clients}");
+}
+
+#[test]
+fn progress_reaches_a_stdio_client_before_the_answer() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let everything = places::text(places::npm("@modelcontextprotocol/server-everything/dist/index.js"));
+    hub.add_server("everything", &[], &["node", &everything]);
+    hub.until_synced("everything");
+    hub.policy("everything", "allow");
+    let mut bridge = Bridge::open(&home, "editor");
+    bridge.say(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
+        "name": "everything__trigger-long-running-operation", "arguments": {"duration": 1, "steps": 4},
+        "_meta": {"progressToken": "mine"}}}));
+    let mut progress = 0;
+    loop {
+        let message: Value = serde_json::from_str(&bridge.process.line()).expect("JSON");
+        if message["id"] == 9 {
+            break;
+        }
+        progress += u32::from(message["params"]["progressToken"] == "mine");
+    }
+    assert!(progress >= 1, "it is told how far the call is");
+}

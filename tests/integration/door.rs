@@ -113,6 +113,8 @@ fn nothing_that_another_site_sends_comes_through() {
         ("POST", "/mcp", &client, CALL),
         ("GET", "/mcp", &client, ""),
         ("DELETE", "/mcp", &client, ""),
+        ("GET", "/sse", &client, ""),
+        ("POST", "/messages/?session_id=x", &client, CALL),
         ("GET", "/health", &client, ""),
         ("GET", "/", &client, ""),
         ("POST", "/api/verbs/servers.list", &admin, "{}"),

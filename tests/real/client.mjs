@@ -1,9 +1,13 @@
 // A client on the official TypeScript SDK: connects to MCP_URL with MCP_TOKEN, does one thing, prints the answer as JSON.
+// A URL that ends with /sse is spoken to over the older HTTP+SSE.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 const job = JSON.parse(process.argv[2]);
-const transport = new StreamableHTTPClientTransport(new URL(process.env.MCP_URL), {
+const url = new URL(process.env.MCP_URL);
+const Transport = url.pathname.startsWith("/sse") ? SSEClientTransport : StreamableHTTPClientTransport;
+const transport = new Transport(url, {
   requestInit: { headers: { Authorization: `Bearer ${process.env.MCP_TOKEN}` } },
 });
 const client = new Client({ name: "typescript-sdk", version: "1" });
@@ -22,5 +26,5 @@ async function list() {
 
 const answer = job.op === "list" ? await list() : await client.callTool({ name: job.name, arguments: job.arguments });
 console.log(JSON.stringify(answer));
-await transport.terminateSession();
+await transport.terminateSession?.();
 await client.close();

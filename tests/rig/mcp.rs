@@ -36,7 +36,7 @@ impl Answer {
     }
 
     fn has_id(&self, id: u64) -> bool {
-        self.parts.get("id").is_some_and(|given| given.get() == id.to_string())
+        !self.parts.contains_key("method") && self.parts.get("id").is_some_and(|given| given.get() == id.to_string())
     }
 
     /// The text of the result; fails on an error.
@@ -154,18 +154,93 @@ impl McpClient {
         thread::spawn(move || client.call(&tool, &arguments))
     }
 
+    /// Sends a request; what comes back on a stream of events, to the answer.
+    #[track_caller]
+    pub fn stream(&self, method: &str, params: &str) -> Vec<Value> {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":"streamed","method":"{method}","params":{params}}}"#);
+        let response = self.post(&body).unwrap_or_else(|e| panic!("{method}: {e}"));
+        Events::of(response).map(|event| event.message()).collect()
+    }
+
+    /// Listens to what the hub says by itself, behind the event with that id.
+    #[track_caller]
+    pub fn listen(&self, last: Option<&str>) -> Events {
+        let mut headers = vec![("Accept", "text/event-stream")];
+        headers.extend(last.map(|last| ("Last-Event-ID", last)));
+        Events::of(self.send("GET", &headers, "").unwrap_or_else(|e| panic!("listen: {e}")))
+    }
+
+    /// Ends the session.
+    #[track_caller]
+    pub fn end(&self) {
+        let response = self.send("DELETE", &[], "").unwrap_or_else(|e| panic!("end the session: {e}"));
+        assert_eq!(response.status, 204, "a session can be ended");
+    }
+
     fn post(&self, body: &str) -> io::Result<Response> {
+        let accept = ("Accept", "application/json, text/event-stream");
+        self.send("POST", &[("Content-Type", "application/json"), accept], body)
+    }
+
+    fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> io::Result<Response> {
         let bearer = format!("Bearer {}", self.token);
-        let mut headers = vec![
-            ("Authorization", bearer.as_str()),
-            ("Content-Type", "application/json"),
-            ("Accept", "application/json, text/event-stream"),
-        ];
+        let mut headers = [headers, &[("Authorization", bearer.as_str())]].concat();
         if let Some(session) = &self.session {
             headers.push(("Mcp-Session-Id", session));
             headers.push(("MCP-Protocol-Version", REVISION));
         }
-        Request { method: "POST", url: &self.url, headers: &headers, body: body.as_bytes() }.send()
+        Request { method, url: &self.url, headers: &headers, body: body.as_bytes() }.send()
+    }
+}
+
+/// A server-sent event.
+#[derive(Debug, Default)]
+pub struct Event {
+    pub name: String,
+    pub id: String,
+    pub data: String,
+}
+
+impl Event {
+    /// The message in it.
+    #[track_caller]
+    pub fn message(&self) -> Value {
+        assert_eq!(self.name, "message", "{self:?}");
+        serde_json::from_str(&self.data).unwrap_or_else(|e| panic!("not JSON ({e}): {self:?}"))
+    }
+}
+
+/// The events of an answer as they come, until it ends.
+pub struct Events(Box<dyn BufRead + Send>);
+
+impl Events {
+    #[track_caller]
+    pub fn of(response: Response) -> Self {
+        let kind = response.header("Content-Type").unwrap_or_default();
+        assert!(response.status == 200 && kind == "text/event-stream", "no stream: {} {kind}", response.status);
+        Self(response.body)
+    }
+}
+
+impl Iterator for Events {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        let mut event = Event::default();
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            let line = line.trim_end_matches(['\r', '\n']);
+            match line.split_once(": ") {
+                Some(("event", name)) => name.clone_into(&mut event.name),
+                Some(("id", id)) => id.clone_into(&mut event.id),
+                Some(("data", data)) => event.data += data,
+                _ if line.is_empty() && !event.data.is_empty() => return Some(event),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -179,17 +254,6 @@ fn message_of(response: Response, id: u64) -> io::Result<Answer> {
         }
         return Ok(Answer::of(text));
     }
-    let mut data = String::new();
-    for line in response.body.lines() {
-        let line = line?;
-        if let Some(more) = line.strip_prefix("data:") {
-            data += more.strip_prefix(' ').unwrap_or(more);
-        } else if line.is_empty() && !data.is_empty() {
-            let answer = Answer::of(std::mem::take(&mut data));
-            if answer.has_id(id) {
-                return Ok(answer);
-            }
-        }
-    }
-    Err(io::ErrorKind::UnexpectedEof.into())
+    let mut answers = Events::of(response).map(|event| Answer::of(event.data));
+    answers.find(|answer| answer.has_id(id)).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }

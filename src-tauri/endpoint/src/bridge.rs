@@ -1,6 +1,6 @@
 //! The stdio bridge: one JSON-RPC message a line on stdin, passed to the hub over its local
-//! socket; its answers, one a line, on stdout, in whatever order they come. Nothing else is
-//! ever written there.
+//! socket; what the hub says, one message a line, on stdout, each answer behind the messages
+//! that belong to it. Nothing else is ever written there.
 
 mod hub;
 
@@ -26,6 +26,9 @@ use crate::wire::{self, Message};
 /// As much as the door takes in one message.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
 
+/// Messages of the hub's that may wait to be written.
+const MAX_WAITING: usize = 64;
+
 /// For answers in flight, once stdin ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
@@ -49,8 +52,10 @@ pub async fn run(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Unpin,
 ) -> Result<(), BridgeError> {
-    let hub = HubSession::connect(data_dir, client)?;
-    let mut bridge = Bridge { hub, output, answers: JoinSet::new(), in_flight: HashMap::new() };
+    let (messages, from_hub) = mpsc::channel(MAX_WAITING);
+    let hub = HubSession::connect(data_dir, client, messages)?;
+    let (answers, listening) = (JoinSet::new(), JoinSet::new());
+    let mut bridge = Bridge { hub, output, from_hub, answers, in_flight: HashMap::new(), listening };
     let (sender, mut lines) = mpsc::channel(16);
     let reader = tokio::spawn(read_lines(BufReader::new(input), sender));
     loop {
@@ -59,10 +64,12 @@ pub async fn run(
                 Some(line) => bridge.take(line).await?,
                 None => break,
             },
+            Some(message) = bridge.from_hub.recv() => bridge.write(&message).await?,
             Some(done) = bridge.answers.join_next() => bridge.deliver(done.ok()).await?,
         }
     }
     reader.abort();
+    bridge.listening.shutdown().await;
     let _ = timeout(LAST_ANSWERS, bridge.deliver_all()).await;
     bridge.hub.end().await;
     Ok(())
@@ -74,8 +81,12 @@ type Answer = (String, Bytes);
 struct Bridge<W> {
     hub: HubSession,
     output: W,
+    /// What the hub says besides answers.
+    from_hub: mpsc::Receiver<Bytes>,
     answers: JoinSet<Answer>,
     in_flight: HashMap<String, AbortHandle>,
+    /// The task that listens to the session, once there is one.
+    listening: JoinSet<()>,
 }
 
 impl<W: AsyncWrite + Unpin> Bridge<W> {
@@ -94,7 +105,10 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
                 if is_first {
                     // What follows needs the session that its answer names.
                     let answer = self.hub.initialize(&id, bytes).await;
-                    return self.write(&answer).await;
+                    self.write(&answer).await?;
+                    self.listening.shutdown().await;
+                    self.listening.spawn(self.hub.clone().listen());
+                    return Ok(());
                 }
                 self.start(id, bytes);
                 Ok(())
@@ -107,7 +121,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
                 }
                 Ok(())
             }
-            Ok(Message::Response) => {
+            Ok(Message::Response { .. }) => {
                 self.hub.notify(bytes).await;
                 Ok(())
             }
@@ -140,6 +154,9 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
     async fn deliver(&mut self, answer: Option<Answer>) -> io::Result<()> {
         // A cancelled request may have been answered at the same moment: that answer is not wanted any more.
         let Some((id, line)) = answer else { return Ok(()) };
+        while let Ok(message) = self.from_hub.try_recv() {
+            self.write(&message).await?;
+        }
         match self.in_flight.remove(&id) {
             Some(_) => self.write(&line).await,
             None => Ok(()),
@@ -147,10 +164,16 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
     }
 
     async fn deliver_all(&mut self) -> io::Result<()> {
-        while let Some(done) = self.answers.join_next().await {
-            self.deliver(done.ok()).await?;
+        loop {
+            tokio::select! {
+                biased;
+                Some(message) = self.from_hub.recv() => self.write(&message).await?,
+                done = self.answers.join_next() => match done {
+                    Some(done) => self.deliver(done.ok()).await?,
+                    None => return Ok(()),
+                },
+            }
         }
-        Ok(())
     }
 
     async fn write(&mut self, message: &[u8]) -> io::Result<()> {

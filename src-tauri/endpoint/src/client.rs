@@ -1,7 +1,7 @@
 //! The API client: the verbs and events of a hub that runs elsewhere, for the command line, the
 //! stdio bridge and the desktop app in remote mode.
 
-mod events;
+pub(crate) mod events;
 
 use std::{path::Path, time::Duration};
 

@@ -51,13 +51,21 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 
 /// Whether the asker takes JSON. One that does not say takes all.
 pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
-    let takes = |range: &str| {
-        let essence = range.split(';').next().unwrap_or_default().trim();
-        ["application/json", "application/*", "*/*"].iter().any(|json| essence.eq_ignore_ascii_case(json))
+    !headers.contains_key(header::ACCEPT) || accepts(headers, ["application/json", "application/*", "*/*"])
+}
+
+/// Whether the asker says that it takes server-sent events.
+pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
+    accepts(headers, ["text/event-stream", "text/*", "*/*"])
+}
+
+fn accepts(headers: &HeaderMap, ranges: [&str; 3]) -> bool {
+    let takes = |given: &str| {
+        let essence = given.split(';').next().unwrap_or_default().trim();
+        ranges.iter().any(|range| essence.eq_ignore_ascii_case(range))
     };
-    let mut given = headers.get_all(header::ACCEPT).iter().peekable();
-    given.peek().is_none()
-        || given.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(takes)
+    let given = headers.get_all(header::ACCEPT).iter();
+    given.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(takes)
 }
 
 /// The text of a header that may be given once.

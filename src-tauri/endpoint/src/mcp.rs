@@ -1,4 +1,8 @@
 //! The Model Context Protocol towards clients.
 
+pub(crate) mod events;
+pub(crate) mod exchange;
 pub(crate) mod in_flight;
+pub(crate) mod legacy_sse;
+pub(crate) mod listening;
 pub(crate) mod streamable_http;

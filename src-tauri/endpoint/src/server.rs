@@ -2,7 +2,9 @@
 //!
 //! | route | methods | who | |
 //! |---|---|---|---|
-//! | `/mcp`, `/mcp/` | POST, DELETE | client | streamable HTTP for MCP clients ([`mcp`](crate::mcp)) |
+//! | `/mcp`, `/mcp/` | POST, GET, DELETE | client | streamable HTTP for MCP clients ([`mcp`](crate::mcp)) |
+//! | `/sse`, `/sse/` | GET | client | the stream of the older HTTP+SSE transport |
+//! | `/messages`, `/messages/` | POST | client | what is said to the hub over that transport |
 //! | `/health` | GET | anyone | how the hub is; 503 when down |
 //! | `/api/login` | POST | anyone | a one-time code for a browser's cookie |
 //! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, parameters and answer as JSON |
@@ -35,7 +37,7 @@ use tower_http::{catch_panic::CatchPanicLayer, timeout::RequestBodyTimeoutLayer}
 use crate::{
     auth::{self, Who},
     headers, listener, local,
-    mcp::{self, in_flight::InFlight},
+    mcp::{self, in_flight::InFlight, legacy_sse::Streams, listening::Listeners},
     origin::{self, Hosts},
     rescue,
     rest::{events, health, login, ui, verbs},
@@ -74,6 +76,8 @@ pub(crate) struct Door {
     pub(crate) hub: Arc<Hub>,
     pub(crate) via: Via,
     pub(crate) in_flight: InFlight,
+    pub(crate) listeners: Listeners,
+    pub(crate) legacy: Streams,
     pub(crate) logins: login::Attempts,
     /// Cancelled when the door closes.
     pub(crate) stopping: CancellationToken,
@@ -96,10 +100,14 @@ pub(crate) struct Route {
 /// The route table.
 pub(crate) fn routes() -> Vec<Route> {
     let route = |path, who, methods| Route { path, who, methods };
-    let mcp = || post(mcp::streamable_http::post).delete(mcp::streamable_http::delete);
+    let mcp = || post(mcp::streamable_http::post).get(mcp::listening::get).delete(mcp::streamable_http::delete);
     vec![
         route("/mcp", Who::Client, mcp()),
         route("/mcp/", Who::Client, mcp()),
+        route("/sse", Who::Client, get(mcp::legacy_sse::open)),
+        route("/sse/", Who::Client, get(mcp::legacy_sse::open)),
+        route("/messages", Who::Client, post(mcp::legacy_sse::post)),
+        route("/messages/", Who::Client, post(mcp::legacy_sse::post)),
         route("/health", Who::Anyone, get(health::show)),
         route("/api/login", Who::Anyone, post(login::redeem).layer(DefaultBodyLimit::max(login::LARGEST_BODY))),
         route("/api/verbs/{verb}", Who::Administrator, post(verbs::run)),
@@ -229,6 +237,8 @@ impl Running {
             hub: Arc::clone(&self.hub),
             via,
             in_flight: InFlight::default(),
+            listeners: Listeners::default(),
+            legacy: Streams::default(),
             logins: login::Attempts::default(),
             stopping: self.stopping.clone(),
         };

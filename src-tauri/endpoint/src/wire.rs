@@ -9,11 +9,11 @@ use std::{borrow::Cow, collections::HashSet, fmt};
 use bytes::{BufMut, Bytes, BytesMut};
 use drawbridge_hub::model::{
     json::fold,
-    rpc::{RpcError, code},
+    rpc::{Reply, RpcError, code},
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
+    de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
@@ -44,8 +44,11 @@ pub(crate) enum Message<'a> {
         method: Cow<'a, str>,
         params: Option<&'a RawValue>,
     },
-    /// An answer to a request of ours.
-    Response,
+    /// An answer to a request of ours: its result, or its error.
+    Response {
+        id: &'a RawValue,
+        reply: Result<&'a RawValue, &'a RawValue>,
+    },
 }
 
 /// A message that is none. The id, where it could be read without doubt.
@@ -98,10 +101,13 @@ impl<'a> Envelope<'a> {
             return Err(fault("'jsonrpc' must be \"2.0\""));
         }
         let Some(method) = method else {
-            return match (result, error) {
-                (Some(_), None) | (None, Some(_)) => Ok(Message::Response),
-                _ => Err(fault("there is neither a 'method' nor one of 'result' and 'error'")),
+            let reply = match (result, error) {
+                (Some(result), None) => Ok(result),
+                (None, Some(error)) => Err(error),
+                _ => return Err(fault("there is neither a 'method' nor one of 'result' and 'error'")),
             };
+            let id = id.ok_or_else(|| fault("an answer has the 'id' of its request"))?;
+            return Ok(Message::Response { id: id.0, reply });
         };
         if result.is_some() || error.is_some() {
             return Err(fault("a request has no 'result' and no 'error'"));
@@ -193,19 +199,50 @@ fn depth_exceeds(bytes: &[u8], limit: usize) -> bool {
     false
 }
 
-/// Whether `body` is the answer to the request with this id.
+/// Whether `body` is the answer to the request with this id, and not a request that has the same.
 pub(crate) fn answers(body: &[u8], id: &str) -> bool {
     #[derive(Deserialize)]
     struct Answer<'a> {
         #[serde(borrow)]
         id: Option<&'a RawValue>,
+        method: Option<IgnoredAny>,
     }
-    serde_json::from_slice::<Answer<'_>>(body).is_ok_and(|answer| answer.id.map(RawValue::get) == Some(id))
+    serde_json::from_slice::<Answer<'_>>(body)
+        .is_ok_and(|answer| answer.method.is_none() && answer.id.map(RawValue::get) == Some(id))
+}
+
+/// An answer's reply as the hub takes it.
+///
+/// # Errors
+/// Where the error is none of JSON-RPC's.
+pub(crate) fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Error {
+        code: i64,
+        message: String,
+        #[serde(default)]
+        data: Option<Box<RawValue>>,
+    }
+    Ok(match reply {
+        Ok(result) => Ok(result.to_owned()),
+        Err(error) => {
+            let Error { code, message, data } = serde_json::from_str(error.get())?;
+            Err(RpcError { code, message, data })
+        }
+    })
 }
 
 /// An answer with the result as it is.
 pub(crate) fn result(id: Id<'_>, result: &RawValue) -> Bytes {
     spliced(id.as_str(), "result", result.get())
+}
+
+/// An answer to the request with the id as it was written.
+pub(crate) fn reply(id: &str, reply: &Reply) -> Bytes {
+    match reply {
+        Ok(result) => spliced(id, "result", result.get()),
+        Err(error) => error_for(id, error),
+    }
 }
 
 /// An answer that is an error; without an id where the request's could not be read.

@@ -1,5 +1,5 @@
-//! The catalog: the tools of all servers as one immutable snapshot, and the copy of each server's
-//! tools in the store, from which the snapshot is made. Readers never wait.
+//! The catalog: what all servers offer as one immutable snapshot, and the copy of each server's part
+//! in the store, from which the snapshot is made. Readers never wait.
 
 mod definition;
 mod merge;
@@ -15,23 +15,26 @@ use arc_swap::ArcSwap;
 use tokio::{task::JoinSet, time::Instant};
 
 pub use definition::Definition;
-pub use merge::{CatalogTool, Snapshot};
-pub use sync::{SyncError, all_tools};
+pub use merge::{CatalogEntry, Offered, Snapshot};
+pub use sync::{SyncError, all_of};
 
 use crate::{
     clock,
     events::Events,
-    model::{event::Event, ids::ServerId, server::SyncStatus},
+    model::{capability::Kind, event::Event, ids::ServerId, server::SyncStatus},
     registry::Registry,
     settings::Settings,
     store::{Store, StoreError, table::server::ServerRow},
-    upstream::{ListChanges, Pool},
+    upstream::{ListChanges, Noted, Pool},
 };
 
 /// After a failed sync a server is left alone for that long.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
 /// How long a list waits for servers that were never read. What comes later is in the next list.
 const FIRST_READ: Duration = Duration::from_secs(15);
+
+/// Kinds whose lists at the door have changed.
+pub type KindChanges = Noted<Kind>;
 
 /// The catalog. Cheap to clone.
 #[derive(Clone)]
@@ -42,6 +45,7 @@ pub struct Catalog {
     settings: Settings,
     events: Events,
     snapshot: Arc<ArcSwap<Snapshot>>,
+    changed: KindChanges,
     copies: Arc<Mutex<BTreeMap<ServerId, ServerCopy>>>,
     /// One sync of a server at a time.
     syncing: Arc<Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>>,
@@ -51,7 +55,7 @@ pub struct Catalog {
 #[derive(Clone)]
 pub struct ServerCopy {
     pub row: ServerRow,
-    pub tools: Vec<Arc<Definition>>,
+    pub offered: Offered,
     /// The identity of the server that it was read from; for another one it is worth nothing.
     identity: String,
     /// Grows with each sync, failed or not.
@@ -61,7 +65,17 @@ pub struct ServerCopy {
 
 impl ServerCopy {
     fn unknown(id: ServerId) -> Self {
-        Self { row: ServerRow::unknown(id), tools: Vec::new(), identity: String::new(), attempts: 0, failed_at: None }
+        Self {
+            row: ServerRow::unknown(id),
+            offered: Offered::new(),
+            identity: String::new(),
+            attempts: 0,
+            failed_at: None,
+        }
+    }
+
+    pub fn tools(&self) -> &[Arc<Definition>] {
+        self.offered.get(&Kind::Tools).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -79,10 +93,13 @@ impl Catalog {
     ) -> Result<Self, StoreError> {
         let mut copies = BTreeMap::new();
         for row in store.servers().await? {
-            let definitions = store.tools(&row.id).await?;
-            let tools = definitions.into_iter().filter_map(|text| Definition::read(text).ok()).map(Arc::new).collect();
+            let stored = store.capabilities(&row.id).await?;
+            let read = |kind, texts: Vec<String>| {
+                texts.into_iter().filter_map(|text| Definition::read(kind, text).ok()).map(Arc::new).collect()
+            };
+            let offered = stored.into_iter().map(|(kind, texts)| (kind, read(kind, texts))).collect();
             let identity = row.synced_identity.clone().unwrap_or_default();
-            copies.insert(row.id.clone(), ServerCopy { row, tools, identity, attempts: 0, failed_at: None });
+            copies.insert(row.id.clone(), ServerCopy { row, offered, identity, attempts: 0, failed_at: None });
         }
         let catalog = Self {
             registry,
@@ -91,6 +108,7 @@ impl Catalog {
             settings,
             events,
             snapshot: Arc::default(),
+            changed: KindChanges::default(),
             copies: Arc::new(Mutex::new(copies)),
             syncing: Arc::default(),
         };
@@ -101,6 +119,11 @@ impl Catalog {
     /// The tools as clients see them now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
+    }
+
+    /// The kinds whose lists have changed at the door.
+    pub fn changed(&self) -> &KindChanges {
+        &self.changed
     }
 
     /// The copy of a server.
@@ -124,11 +147,16 @@ impl Catalog {
         let copies = self.lock();
         let specs = self.registry.specs();
         let servers = specs.servers.values().filter(|server| self.registry.may_run(server));
-        let tools = servers.filter_map(|server| {
+        let offered = servers.filter_map(|server| {
             let copy = copies.get(&server.id).filter(|copy| copy.identity == server.identity)?;
-            Some((server.clone(), copy.tools.as_slice()))
+            Some((server.clone(), &copy.offered))
         });
-        self.snapshot.store(Arc::new(Snapshot::merge(tools)));
+        let new = Snapshot::merge(&offered.collect::<Vec<_>>());
+        let old = self.snapshot.swap(Arc::new(new));
+        let new = self.snapshot.load();
+        for kind in Kind::ALL.into_iter().filter(|kind| old.listed(*kind).get() != new.listed(*kind).get()) {
+            self.changed.tell(kind);
+        }
     }
 
     /// Forgets a server that was removed, also in the store. A sync that still runs is waited for.
@@ -188,7 +216,7 @@ impl Catalog {
             match &synced {
                 Ok(read) => {
                     copy.row = read.row.clone();
-                    copy.tools.clone_from(&read.tools);
+                    copy.offered.clone_from(&read.offered);
                     copy.identity.clone_from(&read.identity);
                     copy.failed_at = None;
                 }
@@ -210,7 +238,7 @@ impl Catalog {
         if session.server().identity != server.identity {
             return Err(SyncError::MayNotRun("its spec is being changed".into()));
         }
-        let (hello, tools) = sync::read(&session).await?;
+        let (hello, offered) = sync::read(&session).await?;
         let row = ServerRow {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
@@ -221,11 +249,13 @@ impl Catalog {
             instructions: hello.instructions,
             ..self.copy(id).row
         };
-        let stored: Vec<_> = tools.iter().map(|tool| (tool.name.as_str(), tool.raw.get())).collect();
+        let texts =
+            |definitions: &'_ Vec<Arc<Definition>>| definitions.iter().map(|one| one.raw.get().to_owned()).collect();
+        let stored = offered.iter().map(|(kind, definitions)| (*kind, texts(definitions))).collect();
         self.store.put_synced(&row, &stored).await?;
-        tracing::info!("server {id}: {} tools read", tools.len());
-        let tools = tools.into_iter().map(Arc::new).collect();
-        Ok(ServerCopy { row, tools, identity: server.identity.clone(), attempts: 0, failed_at: None })
+        let read = ServerCopy { row, offered, identity: server.identity.clone(), attempts: 0, failed_at: None };
+        tracing::info!("server {id}: {} tools read", read.tools().len());
+        Ok(read)
     }
 
     fn one_sync(&self, id: &ServerId) -> Arc<tokio::sync::Mutex<()>> {

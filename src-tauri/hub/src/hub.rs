@@ -2,8 +2,10 @@
 //! the endpoint also uses what stands here.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
 };
 
 use serde_json::value::RawValue;
@@ -15,13 +17,16 @@ use tokio::{
 use crate::{
     access::Access,
     api::{ApiError, health::TransportHealth},
-    catalog::Catalog,
+    catalog::{Catalog, KindChanges},
     data_dir::DataDir,
     events::Events,
     logs::Logs,
     model::{
+        capability::Kind,
         event::Event,
         ids::{ClientName, ServerId},
+        json,
+        rpc::Reply,
     },
     pipeline::Pipeline,
     policy::{Gate, Queue, Rules},
@@ -29,11 +34,11 @@ use crate::{
     registry::{Registry, Watch},
     router::Router,
     secrets::{Keyring, Secrets},
-    sessions::{ClientSession, ClientSessions},
+    sessions::{Back, ClientSession, ClientSessions},
     settings::Settings,
     store::{Journal, Store},
-    transport::{Reply, process::guard::Guard},
-    upstream::{ListChanges, Pool},
+    transport::process::guard::Guard,
+    upstream::{Mailbox, Pool, Updated},
 };
 
 /// Everything behind the door.
@@ -52,6 +57,7 @@ pub struct Hub {
     pub(crate) rules: Rules,
     pub(crate) queue: Queue,
     pipeline: Pipeline,
+    router: Router,
     guard: Guard,
     transports: Mutex<Vec<TransportHealth>>,
     watch: Mutex<Option<Watch>>,
@@ -115,11 +121,11 @@ impl Hub {
         let settings = Settings::load(store.clone()).await?;
         let (changes, spec_changes) = mpsc::unbounded_channel();
         let registry = Registry::open(data_dir.servers(), store.clone(), events.clone(), changes).await?;
-        let list_changes = ListChanges::default();
-        let pool = Pool::new(events.clone(), logs.clone(), secrets.clone(), guard.clone(), list_changes.clone());
+        let (mailbox, updates) = Mailbox::new();
+        let pool = Pool::new(events.clone(), logs.clone(), secrets.clone(), guard.clone(), mailbox.clone());
         let catalog =
             Catalog::load(registry.clone(), pool.clone(), store.clone(), settings.clone(), events.clone()).await?;
-        let mut tasks = catalog.follow(list_changes);
+        let mut tasks = catalog.follow(mailbox.list_changes);
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
         let journal = store.journal();
@@ -129,7 +135,8 @@ impl Hub {
         let hub = Arc::new(Self {
             access: Access::load(store.clone(), events.clone(), admin_token).await?,
             sessions: ClientSessions::new(events.clone()),
-            pipeline: Pipeline::new(router, gate),
+            pipeline: Pipeline::new(router.clone(), gate),
+            router,
             transports: Mutex::default(),
             watch: Mutex::default(),
             tasks: Mutex::default(),
@@ -148,6 +155,8 @@ impl Hub {
             guard,
         });
         tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
+        tasks.spawn(tell_changes(Arc::downgrade(&hub), hub.catalog.changed().clone()));
+        tasks.spawn(tell_updates(hub.router.clone(), updates));
         *hub.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         hub.watch_specs();
         Ok(hub)
@@ -210,22 +219,27 @@ impl Hub {
         }
         let software = hello.software.as_deref().unwrap_or("unnamed software");
         tracing::info!("client {client}: a session of {software} began, revision {}", hello.protocol_version);
-        self.sessions.open(client, hello.protocol_version.clone(), hello.software.clone())
+        self.sessions.open(client, hello)
     }
 
-    /// The result of `tools/list`, `{"tools":[…]}`, ready to send.
-    pub async fn list_tools(&self) -> Arc<RawValue> {
-        self.catalog.freshen().await;
-        self.catalog.snapshot().listed.clone()
-    }
-
-    /// `tools/call`: the whole path of a call. Dropping the future abandons or cancels it.
+    /// Answers a client's request. What belongs to it goes over `back` before its answer. Dropping the future
+    /// cancels it.
     ///
     /// # Errors
-    /// What the protocol answers with an error: unknown tools, bad params, and the server's own errors.
-    /// A denial or a server that failed is a result with `isError`.
-    pub async fn call_tool(&self, session: &ClientSession, params: Option<&RawValue>) -> Reply {
-        self.pipeline.call(session, params).await
+    /// What the protocol answers with an error: unknown methods and names, bad params, and the server's own errors.
+    /// A denial of a call, or a server that failed it, is a result with `isError`.
+    pub async fn request(&self, back: &Back, method: &str, params: Option<&RawValue>) -> Reply {
+        match method {
+            "ping" => Ok(json::raw("{}".into())),
+            "tools/call" => self.pipeline.call(back, params).await,
+            _ => match Kind::ALL.into_iter().find(|kind| kind.list_method() == method) {
+                Some(kind) => {
+                    self.catalog.freshen().await;
+                    Ok((**self.catalog.snapshot().listed(kind)).to_owned())
+                }
+                None => self.router.pass(back, method, params).await,
+            },
+        }
     }
 
     /// The endpoint says how a listener stands; shown in health, settings and clients' configs.
@@ -271,6 +285,28 @@ async fn follow_specs(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<S
     while let Some(ids) = changes.recv().await {
         let Some(hub) = hub.upgrade() else { return };
         hub.specs_changed(&ids).await;
+    }
+}
+
+/// Tells every client which lists have changed, at most once a second.
+async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
+    loop {
+        changed.wait().await;
+        let Some(hub) = hub.upgrade() else { return };
+        let methods: BTreeSet<_> = changed.take().into_iter().map(Kind::list_changed).collect();
+        for session in hub.sessions.all() {
+            let back = Back::at_any_time(session);
+            methods.iter().for_each(|method| back.notify(method, None));
+        }
+        drop(hub);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// Tells those who subscribed to a resource that it has changed.
+async fn tell_updates(router: Router, mut updates: mpsc::Receiver<Updated>) {
+    while let Some(Updated { server, params }) = updates.recv().await {
+        router.updated(&server, &params);
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod approval;
 pub mod call;
+pub mod capability;
 pub mod digest;
 pub mod event;
 pub mod ids;

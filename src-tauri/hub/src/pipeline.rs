@@ -7,13 +7,13 @@ use serde_json::{json, value::RawValue};
 use crate::{
     model::{
         call::Outcome,
+        capability::Kind,
         json::{self, RawObject},
-        rpc::{RpcError, code},
+        rpc::{Reply, RpcError, code},
     },
     policy::{Gate, Permitted, ToolCall},
-    router::{ForwardError, Router},
-    sessions::ClientSession,
-    transport::Reply,
+    router::{ForwardError, Router, take_progress_token},
+    sessions::Back,
     upstream::UpstreamError,
 };
 
@@ -34,23 +34,24 @@ impl Pipeline {
     /// # Errors
     /// What the protocol answers with an error: an unknown tool, bad params, the server's own errors. A denial,
     /// or a server that failed, is a result with `isError`, which a model can read.
-    pub async fn call(&self, session: &ClientSession, params: Option<&RawValue>) -> Reply {
+    pub async fn call(&self, back: &Back, params: Option<&RawValue>) -> Reply {
         let mut request = parse(params)?;
-        let tool = self.router.find(&request.name).await.ok_or_else(|| unknown_tool(&request.name))?;
+        let tool = self.router.find(Kind::Tools, &request.name).await.ok_or_else(|| unknown_tool(&request.name))?;
         request.params.set("name", json::raw(json::string(&tool.definition.name)));
         let call = ToolCall {
-            client: session.client.clone(),
-            session: session.id.clone(),
+            client: back.session().client.clone(),
+            session: back.session().id.clone(),
             tool,
             params: request.params.to_raw(),
             extra: request.params.without(&["name", "arguments"]),
             arguments: request.arguments,
+            progress_token: request.progress_token,
         };
         let permitted = match self.gate.admit(call).await {
             Ok(permitted) => permitted,
             Err(refusal) => return Ok(failure(&refusal.to_string())),
         };
-        let forwarded = self.router.forward(&permitted).await;
+        let forwarded = self.router.forward(&permitted, back).await;
         answer(permitted, forwarded)
     }
 }
@@ -59,6 +60,7 @@ impl Pipeline {
 struct Request<'a> {
     name: String,
     arguments: Box<RawValue>,
+    progress_token: Option<Box<RawValue>>,
     params: RawObject<'a>,
 }
 
@@ -71,8 +73,8 @@ fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
     let name = params.string("name").ok_or_else(|| invalid("params.name must be a string".into()))?;
     let arguments = params.get("arguments").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
     RawObject::parse(&arguments).map_err(|e| invalid(format!("params.arguments: {e}").into()))?;
-    remove_progress_token(&mut params);
-    Ok(Request { name, arguments, params })
+    let progress_token = take_progress_token(&mut params);
+    Ok(Request { name, arguments, progress_token, params })
 }
 
 /// A server that reads keys whatever their case must not find another call than the one that is decided.
@@ -81,21 +83,6 @@ fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
     let known = seen.clone();
     let differs = |key: &&str| !known.contains(*key) && !seen.insert(json::fold(key));
     params.keys().find(differs).map_or(Ok(()), |key| Err(key.to_owned()))
-}
-
-/// The token is the client's, and means nothing to the server: Drawbridge asks it for no progress.
-fn remove_progress_token(params: &mut RawObject<'_>) {
-    let Some(meta) = params.get("_meta").map(ToOwned::to_owned) else { return };
-    if let Ok(mut members) = RawObject::parse(&meta)
-        && members.get("progressToken").is_some()
-    {
-        members.remove("progressToken");
-        if members.keys().next().is_none() {
-            params.remove("_meta");
-        } else {
-            params.set("_meta", members.to_raw());
-        }
-    }
 }
 
 fn unknown_tool(name: &str) -> RpcError {

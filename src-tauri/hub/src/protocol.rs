@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
 use crate::model::{
+    capability::Kind,
     json,
     rpc::{RpcError, code},
 };
@@ -17,6 +18,7 @@ pub struct Initialized {
     pub protocol_version: String,
     /// The client's name and version.
     pub software: Option<String>,
+    pub capabilities: ClientCapabilities,
     /// The result to answer with.
     pub result: Box<RawValue>,
 }
@@ -27,6 +29,32 @@ struct InitializeParams {
     protocol_version: String,
     #[serde(default)]
     client_info: Option<Implementation>,
+    #[serde(default)]
+    capabilities: ClientCapabilities,
+}
+
+/// What a client can do for a server, as far as Drawbridge has to know.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct ClientCapabilities {
+    #[serde(default)]
+    sampling: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    elicitation: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    roots: Option<serde::de::IgnoredAny>,
+}
+
+impl ClientCapabilities {
+    /// Whether the client answers such a request.
+    pub fn can_answer(&self, method: &str) -> bool {
+        match method {
+            "ping" => true,
+            "sampling/createMessage" => self.sampling.is_some(),
+            "elicitation/create" => self.elicitation.is_some(),
+            "roots/list" => self.roots.is_some(),
+            _ => false,
+        }
+    }
 }
 
 /// A peer's name and version.
@@ -48,11 +76,18 @@ pub fn initialize(params: Option<&RawValue>) -> Result<Initialized, RpcError> {
     let protocol_version = if is_known(&params.protocol_version) { params.protocol_version } else { NEWEST.to_owned() };
     let result = json!({
         "protocolVersion": protocol_version,
-        "capabilities": { "tools": {} },
+        "capabilities": {
+            "tools": { "listChanged": true },
+            "prompts": { "listChanged": true },
+            "resources": { "listChanged": true, "subscribe": true },
+            "completions": {},
+            "logging": {},
+        },
         "serverInfo": { "name": "drawbridge", "title": "Drawbridge", "version": env!("CARGO_PKG_VERSION") },
     });
     let software = params.client_info.map(|info| format!("{} {}", info.name, info.version).trim().to_owned());
-    Ok(Initialized { protocol_version, software, result: json::to_raw(&result) })
+    let capabilities = params.capabilities;
+    Ok(Initialized { protocol_version, software, capabilities, result: json::to_raw(&result) })
 }
 
 /// Whether `revision` is one that a client may name in `MCP-Protocol-Version`.
@@ -64,7 +99,7 @@ pub fn is_known(revision: &str) -> bool {
 pub fn initialize_params() -> Box<RawValue> {
     json::to_raw(&json!({
         "protocolVersion": NEWEST,
-        "capabilities": {},
+        "capabilities": { "sampling": {}, "elicitation": {}, "roots": {} },
         "clientInfo": { "name": "drawbridge", "title": "Drawbridge", "version": env!("CARGO_PKG_VERSION") },
     }))
 }
@@ -78,6 +113,35 @@ pub struct ServerHello {
     pub server_info: Implementation,
     #[serde(default)]
     pub instructions: Option<String>,
+    #[serde(default)]
+    capabilities: ServerCapabilities,
+}
+
+/// What a server offers, as far as Drawbridge has to know.
+#[derive(Debug, Clone, Default, Deserialize)]
+struct ServerCapabilities {
+    #[serde(default)]
+    prompts: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    resources: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    logging: Option<serde::de::IgnoredAny>,
+}
+
+impl ServerHello {
+    /// Whether it may have something of that kind. Some servers have tools and do not say so.
+    pub fn offers(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Tools => true,
+            Kind::Prompts => self.capabilities.prompts.is_some(),
+            Kind::Resources | Kind::Templates => self.capabilities.resources.is_some(),
+        }
+    }
+
+    /// Whether it takes `logging/setLevel`.
+    pub fn logs(&self) -> bool {
+        self.capabilities.logging.is_some()
+    }
 }
 
 /// Reads a server's answer to `initialize`.

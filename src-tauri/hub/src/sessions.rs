@@ -1,4 +1,6 @@
-//! Client sessions: who is connected now.
+//! Client sessions: who is connected now, and the way back to them.
+
+mod back;
 
 use std::{
     collections::HashMap,
@@ -7,12 +9,15 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
+pub use back::Back;
+
 use crate::{
     events::Events,
     model::{
         event::Event,
         ids::{ClientName, SessionId},
     },
+    protocol::{ClientCapabilities, Initialized},
     random,
 };
 
@@ -28,8 +33,12 @@ pub struct ClientSession {
     pub protocol_version: String,
     /// What the client called itself, such as `claude-code 2.1.329`.
     pub software: Option<String>,
+    /// What it can do for servers.
+    pub capabilities: ClientCapabilities,
     /// Cancelled when the session ends, and with it what it has in flight.
     pub ended: CancellationToken,
+    outbox: back::Outbox,
+    asked: back::Asked,
     number: u64,
 }
 
@@ -51,7 +60,7 @@ impl ClientSessions {
     }
 
     /// Opens a session with an id that cannot be guessed.
-    pub fn open(&self, client: ClientName, protocol_version: String, software: Option<String>) -> Arc<ClientSession> {
+    pub fn open(&self, client: ClientName, hello: &Initialized) -> Arc<ClientSession> {
         let mut open = self.lock();
         open.make_room(&client);
         open.opened += 1;
@@ -59,9 +68,12 @@ impl ClientSessions {
         let session = Arc::new(ClientSession {
             id: id.clone(),
             client,
-            protocol_version,
-            software,
+            protocol_version: hello.protocol_version.clone(),
+            software: hello.software.clone(),
+            capabilities: hello.capabilities.clone(),
             ended: CancellationToken::new(),
+            outbox: back::Outbox::default(),
+            asked: back::Asked::default(),
             number: open.opened,
         });
         open.sessions.insert(id, session.clone());
@@ -94,6 +106,11 @@ impl ClientSessions {
             stays
         });
         self.events.tell(Event::ClientsChanged);
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<Arc<ClientSession>> {
+        self.lock().sessions.values().cloned().collect()
     }
 
     pub fn count(&self) -> usize {

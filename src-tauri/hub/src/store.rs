@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `setting` | what the user set |
 //! | `client` | clients, tokens as HMACs |
-//! | `server`, `tool` | what was accepted of a server, and the catalog's copy of it |
+//! | `server`, `capability` | what was accepted of a server, and the catalog's copy of it |
 //! | `policy` | rules |
 //! | `call` | every call, its decision and outcome; written by the [`journal`] |
 

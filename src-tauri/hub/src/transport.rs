@@ -1,9 +1,12 @@
-//! The ways to a server: a subprocess over stdio, or streamable HTTP. One [`Link`] is one live
-//! connection; above it nobody knows which kind it is.
+//! The ways to a server: a subprocess over stdio, streamable HTTP, or the older HTTP+SSE. One [`Link`]
+//! is one live connection; above it nobody knows which kind it is.
 
+mod legacy_sse;
 pub mod message;
 mod noise;
+mod pending;
 pub mod process;
+mod remote;
 mod sse;
 mod stdio;
 mod streamable_http;
@@ -13,17 +16,16 @@ use std::{sync::Arc, time::Duration};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
+pub use legacy_sse::{SseError, SseLink};
 use message::Incoming;
+pub use remote::HttpTarget;
 pub use stdio::StdioLink;
-pub use streamable_http::{HttpLink, HttpTarget};
-
-use crate::model::rpc::RpcError;
+pub use streamable_http::HttpLink;
 
 /// The longest message that a server may send, in bytes.
 pub const MAX_MESSAGE: usize = 64 * 1024 * 1024;
 
-/// A server's answer to a request: its result, or its JSON-RPC error, as sent.
-pub type Reply = Result<Box<RawValue>, RpcError>;
+pub use crate::model::rpc::Reply;
 
 /// Why a request has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -45,6 +47,7 @@ pub enum LinkError {
 pub enum Link {
     Stdio(StdioLink),
     Http(Arc<HttpLink>),
+    Sse(SseLink),
 }
 
 impl Link {
@@ -59,6 +62,7 @@ impl Link {
         match self {
             Self::Stdio(link) => link.request(method, params, timeout).await,
             Self::Http(link) => link.request(method, params, timeout).await,
+            Self::Sse(link) => link.request(method, params, timeout).await,
         }
     }
 
@@ -67,6 +71,7 @@ impl Link {
         match self {
             Self::Stdio(link) => link.notify(method, params).await,
             Self::Http(link) => link.notify(method, params).await,
+            Self::Sse(link) => link.notify(method, params).await,
         }
     }
 
@@ -75,6 +80,7 @@ impl Link {
         match self {
             Self::Stdio(link) => link.answer(id, reply).await,
             Self::Http(link) => link.answer(id, reply).await,
+            Self::Sse(link) => link.answer(id, reply).await,
         }
     }
 
@@ -90,13 +96,14 @@ impl Link {
         match self {
             Self::Stdio(link) => link.ended(),
             Self::Http(link) => link.ended(),
+            Self::Sse(link) => link.ended(),
         }
     }
 
     pub fn pid(&self) -> Option<u32> {
         match self {
             Self::Stdio(link) => Some(link.pid()),
-            Self::Http(_) => None,
+            Self::Http(_) | Self::Sse(_) => None,
         }
     }
 
@@ -105,6 +112,7 @@ impl Link {
         match self {
             Self::Stdio(link) => link.close().await,
             Self::Http(link) => link.close().await,
+            Self::Sse(link) => link.close().await,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! [`state`] is the pure machine; [`session`] drives it; [`Pool`] holds a session a server.
 
 mod error;
+mod in_flight;
 mod link;
 pub mod session;
 pub mod state;
@@ -13,11 +14,12 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use tokio::sync::Notify;
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, mpsc};
 
 pub use error::UpstreamError;
 pub use link::{Linked, Linker};
-pub use session::{ServerSession, Status};
+pub use session::{Outgoing, ServerSession, Status};
 
 use crate::{
     events::Events,
@@ -27,33 +29,77 @@ use crate::{
     transport::process::guard::Guard,
 };
 
-/// What the sessions tell the catalog: which servers' lists have changed. However often one says so, it is
-/// noted once.
-#[derive(Clone, Default)]
-pub struct ListChanges(Arc<(Mutex<BTreeSet<ServerId>>, Notify)>);
+/// What has changed, for somebody who follows. However often the same is told, it is noted once.
+pub struct Noted<T>(Arc<(Mutex<BTreeSet<T>>, Notify)>);
 
-impl ListChanges {
-    pub(crate) fn tell(&self, id: &ServerId) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+/// The servers that said that one of their lists has changed.
+pub type ListChanges = Noted<ServerId>;
+
+impl<T> Clone for Noted<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Default for Noted<T> {
+    fn default() -> Self {
+        Self(Arc::new((Mutex::new(BTreeSet::new()), Notify::new())))
+    }
+}
+
+impl<T: Ord> Noted<T> {
+    pub fn tell(&self, what: T) {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
         self.0.1.notify_one();
     }
 
-    /// Waits until there is a change.
+    /// Waits until there is something.
     pub async fn wait(&self) {
         self.0.1.notified().await;
     }
 
-    /// Those noted since the last time.
-    pub fn take(&self) -> BTreeSet<ServerId> {
+    /// What was noted since the last time.
+    pub fn take(&self) -> BTreeSet<T> {
         std::mem::take(&mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+/// What the sessions tell the rooms above. Cheap to clone.
+#[derive(Clone)]
+pub struct Mailbox {
+    pub list_changes: ListChanges,
+    updates: mpsc::Sender<Updated>,
+}
+
+/// A resource of a server has changed: the params of `notifications/resources/updated`.
+#[derive(Debug)]
+pub struct Updated {
+    pub server: ServerId,
+    pub params: Box<RawValue>,
+}
+
+impl Mailbox {
+    /// The mailbox, and where its updates of resources arrive. A flood of updates is thinned.
+    pub fn new() -> (Self, mpsc::Receiver<Updated>) {
+        let (updates, arrived) = mpsc::channel(MAX_UPDATES);
+        (Self { list_changes: ListChanges::default(), updates }, arrived)
+    }
+
+    fn updated(&self, server: &ServerId, params: Option<&RawValue>) {
+        if let Some(params) = params {
+            let _ = self.updates.try_send(Updated { server: server.clone(), params: params.to_owned() });
+        }
+    }
+}
+
+/// Updates of resources that may wait.
+const MAX_UPDATES: usize = 1024;
 
 /// The sessions of all servers. Cheap to clone.
 #[derive(Clone)]
 pub struct Pool {
     linker: Linker,
-    list_changes: ListChanges,
+    mailbox: Mailbox,
     sessions: Arc<Mutex<Sessions>>,
 }
 
@@ -65,9 +111,9 @@ struct Sessions {
 }
 
 impl Pool {
-    pub fn new(events: Events, logs: Logs, secrets: Secrets, guard: Guard, list_changes: ListChanges) -> Self {
+    pub fn new(events: Events, logs: Logs, secrets: Secrets, guard: Guard, mailbox: Mailbox) -> Self {
         let linker = Linker::new(events, logs, secrets, guard);
-        Self { linker, list_changes, sessions: Arc::default() }
+        Self { linker, mailbox, sessions: Arc::default() }
     }
 
     /// The session of a server, made where there is none. One that was made from another spec is ended.
@@ -80,8 +126,7 @@ impl Pool {
             let old = session.clone();
             tokio::spawn(async move { old.retire("its spec changed").await });
         }
-        let session =
-            ServerSession::new(server.clone(), self.linker.clone(), self.list_changes.clone(), sessions.closed);
+        let session = ServerSession::new(server.clone(), self.linker.clone(), self.mailbox.clone(), sessions.closed);
         sessions.by_id.insert(server.id.clone(), session.clone());
         session
     }
@@ -97,6 +142,11 @@ impl Pool {
         if let Some(session) = session {
             session.retire(why).await;
         }
+    }
+
+    /// The sessions that run now.
+    pub fn active(&self) -> Vec<Arc<ServerSession>> {
+        self.lock().by_id.values().filter(|session| session.is_active()).cloned().collect()
     }
 
     /// Connects a server apart from its session, for a look.

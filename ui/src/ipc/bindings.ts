@@ -472,7 +472,7 @@ name?: string, command?: string | null, args?: Array<string>, env?: { [key in st
  */
 cwd?: string | null, url?: string | null, headers?: { [key in string]: string }, 
 /**
- * Inferred from `command` or `url` where it is not given.
+ * Inferred from `command` or `url` where it is not given: for a URL it is `http`.
  */
 transport?: TransportKind | null, enabled?: boolean, timeouts?: Timeouts, };
 
@@ -687,7 +687,7 @@ error: string, };
 /**
  * How Drawbridge speaks to a server.
  */
-export type TransportKind = "stdio" | "http";
+export type TransportKind = "stdio" | "http" | "sse";
 
 /**
  * `servers.try`: the same for a spec that is not saved; secrets are passed on and not kept.

@@ -11,12 +11,19 @@ use drawbridge_hub::{
     api::ApiError,
     model::rpc::{RpcError, code},
 };
-use reqwest::{Method, RequestBuilder, StatusCode, header};
-use tokio::time::timeout;
+use futures_util::StreamExt;
+use reqwest::{
+    Method, RequestBuilder, Response, StatusCode,
+    header::{self, HeaderValue},
+};
+use tokio::{
+    sync::{Mutex as AsyncMutex, mpsc},
+    time::{sleep, timeout},
+};
 
 use crate::{
     auth::CLIENT_HEADER,
-    client::{ApiClient, root_cause},
+    client::{ApiClient, events, root_cause},
     mcp::streamable_http::SESSION,
     wire,
 };
@@ -24,17 +31,24 @@ use crate::{
 /// For what the hub answers at once.
 const SHORT: Duration = Duration::from_secs(5);
 
+/// From one attempt to listen to the next.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// A client session with the hub of a data folder.
 #[derive(Clone)]
 pub(super) struct HubSession {
     api: ApiClient,
     client: String,
+    /// What the hub says besides answers.
+    messages: mpsc::Sender<Bytes>,
     state: Arc<Mutex<State>>,
+    /// Held by the one that opens the session.
+    turn: Arc<AsyncMutex<()>>,
 }
 
 #[derive(Default, Clone)]
 struct State {
-    session: Option<String>,
+    session: Option<HeaderValue>,
     /// The client's `initialize`, to begin anew with.
     opening: Option<Bytes>,
 }
@@ -44,6 +58,8 @@ enum Posted {
     Answered(Bytes),
     /// The hub does not know the session: it was started anew since. The message did not get further.
     Forgotten,
+    /// The client has not sent `initialize`.
+    Unopened,
     /// The hub is not there.
     Unsent(String),
     /// The hub went away with it.
@@ -51,51 +67,104 @@ enum Posted {
 }
 
 impl HubSession {
-    pub(super) fn connect(data_dir: &Path, client: &str) -> Result<Self, ApiError> {
+    pub(super) fn connect(data_dir: &Path, client: &str, messages: mpsc::Sender<Bytes>) -> Result<Self, ApiError> {
         let api = ApiClient::local(data_dir)?;
-        Ok(Self { api, client: client.to_owned(), state: Arc::default() })
+        Ok(Self { api, client: client.to_owned(), messages, state: Arc::default(), turn: Arc::default() })
     }
 
     /// Opens the session; the answer to the client.
     pub(super) async fn initialize(&self, id: &str, message: Bytes) -> Bytes {
+        let _turn = self.turn.lock().await;
         self.with_state(|state| *state = State { session: None, opening: Some(message.clone()) });
-        let posted = self.post(message).await;
-        answer(id, posted)
+        answer(id, self.post(id, message, None).await)
     }
 
     /// The answer to a request, whatever happens.
     pub(super) async fn request(&self, id: &str, message: Bytes) -> Bytes {
-        let mut posted = self.post(message.clone()).await;
-        if matches!(posted, Posted::Forgotten) && self.open_anew().await {
-            posted = self.post(message).await;
-        }
-        answer(id, posted)
+        answer(id, self.deliver(id, message).await)
     }
 
     /// Passes on what has no answer.
     pub(super) async fn notify(&self, message: Bytes) {
-        let _ = timeout(SHORT, self.post(message)).await;
+        let _ = timeout(SHORT, self.deliver("", message)).await;
     }
 
-    pub(super) async fn end(&self) {
-        if self.with_state(|state| state.session.is_some()) {
-            let _ = timeout(SHORT, self.to_hub(Method::DELETE).send()).await;
+    /// Passes on to the client what the hub says by itself, for as long as it is polled.
+    pub(super) async fn listen(self) {
+        let mut last = (None, String::new());
+        loop {
+            if let Some(session) = self.with_state(|state| state.session.clone()) {
+                if last.0.as_ref() != Some(&session) {
+                    last = (Some(session.clone()), String::new());
+                }
+                self.hear(&session, &mut last.1).await;
+            }
+            sleep(RETRY).await;
         }
     }
 
-    /// Sends the client's `initialize` once more; whether there is a session then.
-    async fn open_anew(&self) -> bool {
-        let opening = self.with_state(|state| {
-            state.session = None;
-            state.opening.clone()
-        });
-        let Some(opening) = opening else { return false };
-        self.post(opening).await;
-        self.with_state(|state| state.session.is_some())
+    pub(super) async fn end(&self) {
+        if let Some(session) = self.with_state(|state| state.session.clone()) {
+            let _ = timeout(SHORT, self.to_hub(Method::DELETE, Some(session)).send()).await;
+        }
     }
 
-    async fn post(&self, message: Bytes) -> Posted {
-        let request = self.to_hub(Method::POST).header(header::CONTENT_TYPE, "application/json").body(message);
+    /// Posts a message, with the id that its answer has, on a new session where the hub has forgotten the one it had.
+    async fn deliver(&self, id: &str, message: Bytes) -> Posted {
+        let session = match self.open(None).await {
+            Ok(session) => session,
+            Err(posted) => return posted,
+        };
+        let posted = self.post(id, message.clone(), Some(session.clone())).await;
+        if !matches!(posted, Posted::Forgotten) {
+            return posted;
+        }
+        match self.open(Some(&session)).await {
+            Ok(session) => self.post(id, message, Some(session)).await,
+            Err(posted) => posted,
+        }
+    }
+
+    /// The session, which must not be the `forgotten` one: opened with the client's own `initialize` by the first
+    /// that misses it, while the others wait.
+    async fn open(&self, forgotten: Option<&HeaderValue>) -> Result<HeaderValue, Posted> {
+        let known = || self.with_state(|state| state.session.clone()).filter(|known| Some(known) != forgotten);
+        if let Some(session) = known() {
+            return Ok(session);
+        }
+        let _turn = self.turn.lock().await;
+        if let Some(session) = known() {
+            return Ok(session);
+        }
+        let opening = self.with_state(|state| state.opening.clone()).ok_or(Posted::Unopened)?;
+        let posted = self.post("", opening, None).await;
+        known().ok_or(posted)
+    }
+
+    /// Follows the session's stream to its end; `last` is the id of the last event heard.
+    async fn hear(&self, session: &HeaderValue, last: &mut String) {
+        let mut request = self.to_hub(Method::GET, Some(session.clone()));
+        if !last.is_empty() {
+            request = request.header("Last-Event-ID", last.as_str());
+        }
+        let Ok(response) = request.send().await else { return };
+        if response.status() == StatusCode::NOT_FOUND {
+            let _ = self.open(Some(session)).await;
+        }
+        if !is_stream(&response) {
+            return;
+        }
+        let mut events = events::sent(response.bytes_stream());
+        while let Some(event) = events.next().await {
+            *last = event.id;
+            if self.messages.send(event.data.into()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn post(&self, id: &str, message: Bytes, session: Option<HeaderValue>) -> Posted {
+        let request = self.to_hub(Method::POST, session).header(header::CONTENT_TYPE, "application/json").body(message);
         let response = match request.send().await {
             Ok(response) => response,
             Err(e) if e.is_connect() => return Posted::Unsent(root_cause(&e)),
@@ -104,8 +173,11 @@ impl HubSession {
         if response.status() == StatusCode::NOT_FOUND {
             return Posted::Forgotten;
         }
-        if let Some(session) = response.headers().get(&SESSION).and_then(|session| session.to_str().ok()) {
-            self.with_state(|state| state.session = Some(session.to_owned()));
+        if let Some(session) = response.headers().get(&SESSION) {
+            self.with_state(|state| state.session = Some(session.clone()));
+        }
+        if is_stream(&response) {
+            return self.follow(response, id).await;
         }
         match response.bytes().await {
             Ok(body) => Posted::Answered(body),
@@ -113,13 +185,25 @@ impl HubSession {
         }
     }
 
-    fn to_hub(&self, method: Method) -> RequestBuilder {
+    /// Passes on the messages that come before the answer to this id.
+    async fn follow(&self, response: Response, id: &str) -> Posted {
+        let mut events = events::sent(response.bytes_stream());
+        while let Some(event) = events.next().await {
+            if wire::answers(&event.data, id) {
+                return Posted::Answered(event.data.into());
+            }
+            let _ = self.messages.send(event.data.into()).await;
+        }
+        Posted::Failed("the connection ended before the answer".to_owned())
+    }
+
+    fn to_hub(&self, method: Method, session: Option<HeaderValue>) -> RequestBuilder {
         let request = self
             .api
             .request(method, "/mcp")
             .header(CLIENT_HEADER, &self.client)
             .header(header::ACCEPT, "application/json, text/event-stream");
-        match self.with_state(|state| state.session.clone()) {
+        match session {
             Some(session) => request.header(SESSION, session),
             None => request,
         }
@@ -130,12 +214,18 @@ impl HubSession {
     }
 }
 
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    response.status().is_success() && kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
 /// The line for the client: the hub's answer, or what to do where there is none.
 fn answer(id: &str, posted: Posted) -> Bytes {
     let message = match posted {
         Posted::Answered(body) if wire::answers(&body, id) => return body,
         Posted::Answered(body) => refusal_of(&body),
         Posted::Forgotten => "the hub was started anew and this session ended: connect again".to_owned(),
+        Posted::Unopened => "there is no session yet: send `initialize` first".to_owned(),
         Posted::Unsent(cause) => format!(
             "Drawbridge's hub does not run ({cause}), so this request was not carried out. Start Drawbridge, or run \
              `drawbridge serve`, and try again"

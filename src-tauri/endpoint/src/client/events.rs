@@ -1,7 +1,7 @@
 //! Server-sent events, read: <https://html.spec.whatwg.org/multipage/server-sent-events.html>,
 //! as much of it as our door sends.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, future::ready};
 
 use bytes::Bytes;
 use drawbridge_hub::model::event::Event;
@@ -10,10 +10,25 @@ use futures_util::{Stream, StreamExt, stream};
 #[cfg(test)]
 mod tests;
 
-/// The events of a body. It ends where the body does; an event of a kind not known is passed over.
+/// One event as it was sent.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Empty where it has none.
+    pub(crate) id: String,
+    pub(crate) data: Vec<u8>,
+}
+
+/// What happens in a hub, from the body of `/api/events`. An event of a kind not known is passed over.
 pub(super) fn read<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> impl Stream<Item = Event> + Send + Unpin {
+    sent(body).filter_map(|sent| ready(serde_json::from_slice(&sent.data).ok()))
+}
+
+/// The events of a body that have data. It ends where the body does.
+pub(crate) fn sent<E>(
+    body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+) -> impl Stream<Item = Sent> + Send + Unpin {
     let reader = Reader { body: Box::pin(body), lines: Lines::default(), events: VecDeque::new() };
     Box::pin(stream::unfold(reader, |mut reader| async move {
         loop {
@@ -29,32 +44,40 @@ pub(super) fn read<E>(
 struct Reader<B> {
     body: B,
     lines: Lines,
-    events: VecDeque<Event>,
+    events: VecDeque<Sent>,
 }
 
 #[derive(Default)]
 struct Lines {
     rest: Vec<u8>,
-    data: Vec<u8>,
+    event: Sent,
 }
 
 impl Lines {
-    fn read(&mut self, chunk: &[u8], events: &mut VecDeque<Event>) {
-        for byte in chunk {
-            match byte {
-                b'\n' => self.end_line(events),
-                _ => self.rest.push(*byte),
+    fn read(&mut self, chunk: &[u8], events: &mut VecDeque<Sent>) {
+        let mut lines = chunk.split(|byte| *byte == b'\n').peekable();
+        while let Some(line) = lines.next() {
+            self.rest.extend_from_slice(line);
+            if lines.peek().is_some() {
+                self.end_line(events);
             }
         }
     }
 
-    fn end_line(&mut self, events: &mut VecDeque<Event>) {
+    fn end_line(&mut self, events: &mut VecDeque<Sent>) {
         let line = std::mem::take(&mut self.rest);
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
+        let value = |value: &[u8]| value.strip_prefix(b" ").unwrap_or(value).to_vec();
         if line.is_empty() {
-            events.extend(serde_json::from_slice::<Event>(&std::mem::take(&mut self.data)).ok());
+            let event = std::mem::take(&mut self.event);
+            events.extend((!event.data.is_empty()).then_some(event));
         } else if let Some(data) = line.strip_prefix(b"data:") {
-            self.data.extend_from_slice(data);
+            if !self.event.data.is_empty() {
+                self.event.data.push(b'\n');
+            }
+            self.event.data.extend(value(data));
+        } else if let Some(id) = line.strip_prefix(b"id:") {
+            self.event.id = String::from_utf8_lossy(&value(id)).into_owned();
         }
     }
 }

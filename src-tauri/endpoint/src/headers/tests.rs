@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{accepts_json, is_json};
+use super::{accepts_events, accepts_json, is_json};
 
 fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
     let name = HeaderName::from_static(name);
@@ -29,5 +29,16 @@ fn an_asker_takes_json_by_name_by_range_or_by_saying_nothing() {
     assert!(accepts_json(&headers("accept", &["text/event-stream", "application/json"])));
     for other in ["text/event-stream", "text/*", "application/xml", ""] {
         assert!(!accepts_json(&headers("accept", &[other])), "{other}");
+    }
+}
+
+#[test]
+fn an_asker_takes_events_only_where_it_says_so() {
+    for takes in ["text/event-stream", "application/json, text/event-stream", "*/*", "Text/*;q=0.1"] {
+        assert!(accepts_events(&headers("accept", &[takes])), "{takes}");
+    }
+    assert!(!accepts_events(&HeaderMap::new()));
+    for other in ["application/json", "application/*", ""] {
+        assert!(!accepts_events(&headers("accept", &[other])), "{other}");
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use drawbridge_hub::model::ids::SessionId;
@@ -11,15 +11,15 @@ use tokio_util::sync::CancellationToken;
 
 type Key = (SessionId, String);
 
-/// The requests in flight.
-#[derive(Default)]
+/// The requests in flight. Cheap to clone.
+#[derive(Default, Clone)]
 pub(crate) struct InFlight {
-    requests: Mutex<HashMap<Key, CancellationToken>>,
+    requests: Arc<Mutex<HashMap<Key, CancellationToken>>>,
 }
 
 impl InFlight {
     /// Notes a request until the guard is dropped; none where that id is in flight already.
-    pub(crate) fn begin(&self, session: &SessionId, id: &str) -> Option<Flight<'_>> {
+    pub(crate) fn begin(&self, session: &SessionId, id: &str) -> Option<Flight> {
         let key = (session.clone(), id.to_owned());
         let mut requests = self.lock();
         if requests.contains_key(&key) {
@@ -27,7 +27,8 @@ impl InFlight {
         }
         let cancelled = CancellationToken::new();
         requests.insert(key.clone(), cancelled.clone());
-        Some(Flight { all: self, key, cancelled })
+        drop(requests);
+        Some(Flight { all: self.clone(), key, cancelled })
     }
 
     /// Cancels one request; nothing happens where it is not in flight.
@@ -43,13 +44,13 @@ impl InFlight {
 }
 
 /// One request in flight.
-pub(crate) struct Flight<'a> {
-    all: &'a InFlight,
+pub(crate) struct Flight {
+    all: InFlight,
     key: Key,
     pub(crate) cancelled: CancellationToken,
 }
 
-impl Drop for Flight<'_> {
+impl Drop for Flight {
     fn drop(&mut self) {
         self.all.lock().remove(&self.key);
     }

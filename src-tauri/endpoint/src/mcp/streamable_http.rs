@@ -1,7 +1,8 @@
-//! Streamable HTTP towards clients (MCP 2025-03-26 and later): one message a POST, answered
-//! with one JSON body. There is no stream from the server yet, so GET is not among the methods.
+//! Streamable HTTP towards clients (MCP 2025-03-26 and later): one message a POST, answered with one JSON body,
+//! or, where messages that belong to the request come before its answer, with a stream of events.
+//! The stream of what belongs to no request is [`listening`](super::listening).
 //!
-//! A client that goes away drops the handler's future, and with it the call.
+//! A client that goes away drops the handler's future or the answer's body, and with it the call.
 
 use std::sync::Arc;
 
@@ -20,11 +21,16 @@ use drawbridge_hub::{
     protocol,
     sessions::ClientSession,
 };
-use serde::Deserialize;
+use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
+use tokio::sync::mpsc;
 
+use super::{
+    events,
+    exchange::{Conversation, Exchange, notification},
+};
 use crate::{
-    headers::{accepts_json, is_json, text},
+    headers::{accepts_events, accepts_json, is_json, text},
     rescue::{Refusal, RpcRefusal},
     server::Door,
     wire::{self, Id, Message},
@@ -33,7 +39,10 @@ use crate::{
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-type Reply = Result<Response, RpcRefusal>;
+/// Messages of a request that may wait for the client to read them.
+const MAX_WAITING: usize = 64;
+
+pub(super) type Reply = Result<Response, RpcRefusal>;
 
 /// `POST /mcp`: one message.
 pub(crate) async fn post(
@@ -42,7 +51,12 @@ pub(crate) async fn post(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Reply {
-    check_headers(&headers)?;
+    check_json(&headers)?;
+    if !accepts_json(&headers) {
+        let message = "the header `Accept` must allow application/json";
+        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
+    }
+    check_version(&headers)?;
     let body = body.map_err(Refusal::from)?;
     match wire::parse(&body)? {
         Message::Request { id, method, params } if method == "initialize" => {
@@ -50,15 +64,20 @@ pub(crate) async fn post(
         }
         Message::Request { id, method, params } => {
             let session = session(&door, &client, &headers, Some(id))?;
-            request(&door, &session, id, &method, params).await
+            let exchange = Exchange::begin(&door, session, id, &method, params)?;
+            if accepts_events(&headers) {
+                return Ok(converse(exchange).await);
+            }
+            Ok(json(exchange.answer(None).await))
         }
         Message::Notification { method, params } => {
             let session = session(&door, &client, &headers, None)?;
             notification(&door, &session, &method, params);
             Ok(StatusCode::ACCEPTED.into_response())
         }
-        Message::Response => {
-            session(&door, &client, &headers, None)?;
+        Message::Response { id, reply } => {
+            let session = session(&door, &client, &headers, None)?;
+            session.answered(id, wire::read_reply(reply).map_err(bad_error)?);
             Ok(StatusCode::ACCEPTED.into_response())
         }
     }
@@ -75,15 +94,19 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
-    if !is_json(headers) {
-        let message = "the header `Content-Type` must be application/json";
-        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+/// # Errors
+/// Where the body is not said to be JSON.
+pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refusal> {
+    if is_json(headers) {
+        return Ok(());
     }
-    if !accepts_json(headers) {
-        let message = "the header `Accept` must allow application/json";
-        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message));
-    }
+    let message = "the header `Content-Type` must be application/json";
+    Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
+}
+
+/// # Errors
+/// Where the client names a revision that nobody knows.
+pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
     match text(headers, &VERSION) {
         Some(version) if !protocol::is_known(&version) => Err(Refusal::bad_request(
             "the header `MCP-Protocol-Version` names a revision that Drawbridge does not know",
@@ -92,8 +115,13 @@ fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
     }
 }
 
+/// The refusal of a client's response whose error is none.
+pub(super) fn bad_error(error: serde_json::Error) -> RpcRefusal {
+    Refusal::bad_request(format!("'error' must be a JSON-RPC error: {error}")).into()
+}
+
 /// The client's session that the request names. Another client's is as unknown as none.
-fn session(
+pub(super) fn session(
     door: &Door,
     client: &ClientName,
     headers: &HeaderMap,
@@ -122,53 +150,17 @@ async fn initialize(door: &Door, client: ClientName, id: Id<'_>, params: Option<
     Ok(response)
 }
 
-async fn request(door: &Door, session: &ClientSession, id: Id<'_>, method: &str, params: Option<&RawValue>) -> Reply {
-    let Some(flight) = door.in_flight.begin(&session.id, id.as_str()) else {
-        let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is in flight already");
-        return Err(RpcRefusal::new(StatusCode::BAD_REQUEST, Some(id), &error));
-    };
-    let answer = tokio::select! {
-        answer = answer(door, session, id, method, params) => answer,
-        () = flight.cancelled.cancelled() => cancelled(id, "cancelled"),
-        () = session.ended.cancelled() => cancelled(id, "the session has ended"),
-    };
-    Ok(json(answer))
-}
-
-fn cancelled(id: Id<'_>, why: &str) -> Bytes {
-    wire::error(Some(id), &RpcError::new(code::INTERNAL_ERROR, why))
-}
-
-async fn answer(door: &Door, session: &ClientSession, id: Id<'_>, method: &str, params: Option<&RawValue>) -> Bytes {
-    match method {
-        "ping" => wire::result(id, empty()),
-        "tools/list" => wire::result(id, &door.hub.list_tools().await),
-        "tools/call" => match door.hub.call_tool(session, params).await {
-            Ok(result) => wire::result(id, &result),
-            Err(error) => wire::error(Some(id), &error),
-        },
-        other => {
-            let message = format!("there is no method '{other}' here");
-            wire::error(Some(id), &RpcError::new(code::METHOD_NOT_FOUND, message))
-        }
+/// The answer: alone it is a body; behind messages it is the last event of a stream.
+async fn converse(exchange: Exchange) -> Response {
+    let (sender, messages) = mpsc::channel(MAX_WAITING);
+    let mut conversation = Conversation::new(messages, exchange.answer(Some(sender)));
+    let first = conversation.next().await.unwrap_or_default();
+    if conversation.is_over() {
+        return json(first);
     }
-}
-
-fn notification(door: &Door, session: &ClientSession, method: &str, params: Option<&RawValue>) {
-    #[derive(Deserialize)]
-    struct Cancelled<'a> {
-        #[serde(borrow, rename = "requestId")]
-        request: &'a RawValue,
-    }
-    if method == "notifications/cancelled"
-        && let Some(Ok(cancelled)) = params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
-    {
-        door.in_flight.cancel(&session.id, cancelled.request.get());
-    }
-}
-
-fn empty() -> &'static RawValue {
-    serde_json::from_str("{}").unwrap_or(RawValue::NULL)
+    let rest =
+        stream::unfold(conversation, |mut conversation| async { Some((conversation.next().await?, conversation)) });
+    events::response(stream::iter([first]).chain(rest).map(|message| events::message(&message)))
 }
 
 fn json(body: Bytes) -> Response {

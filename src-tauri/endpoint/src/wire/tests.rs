@@ -3,7 +3,7 @@
 use drawbridge_hub::model::rpc::{RpcError, code};
 use serde_json::value::RawValue;
 
-use super::{Message, error, parse, result};
+use super::{Message, answers, error, parse, read_reply, result};
 
 fn request(text: &str) -> (String, String, Option<String>) {
     match parse(text.as_bytes()) {
@@ -41,13 +41,36 @@ fn answers_hold_id_and_result_as_they_were() {
 }
 
 #[test]
-fn a_message_without_id_is_a_notification_and_one_without_method_a_response() {
+fn a_message_without_id_is_a_notification() {
     assert!(matches!(
         parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized","params":null}"#),
         Ok(Message::Notification { params: None, .. })
     ));
-    assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Ok(Message::Response)));
-    assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#), Ok(Message::Response)));
+}
+
+#[test]
+fn a_message_without_method_is_a_response_whose_id_and_reply_are_kept() {
+    let read = |text: &'static str| match parse(text.as_bytes()) {
+        Ok(Message::Response { id, reply }) => (id.get(), read_reply(reply)),
+        other => panic!("{text} is read as {other:?}"),
+    };
+    let (id, reply) = read(r#"{"jsonrpc":"2.0","id":"7","result":{"n":1.0, "z":0.90}}"#);
+    assert_eq!((id, reply.expect("readable").expect("a result").get()), ("\"7\"", r#"{"n":1.0, "z":0.90}"#));
+    let (id, reply) = read(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":[1.0]}}"#);
+    let error = reply.expect("readable").expect_err("an error");
+    assert_eq!((id, error.code, error.message.as_str()), ("1", -1, "no"));
+    assert_eq!(error.data.expect("data").get(), "[1.0]");
+    assert!(read(r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#).1.is_err());
+    assert_eq!(refused(r#"{"jsonrpc":"2.0","result":{}}"#).0, code::INVALID_REQUEST);
+}
+
+#[test]
+fn an_answer_is_told_from_a_request_with_the_same_id() {
+    assert!(answers(br#"{"jsonrpc":"2.0","id":1,"result":{"method":"x"}}"#, "1"));
+    assert!(answers(br#"{"error":{"code":1,"message":""},"id":"1"}"#, "\"1\""));
+    for other in [r#"{"id":1,"method":"roots/list"}"#, r#"{"id":2,"result":{}}"#, r#"{"method":"x"}"#, "1", ""] {
+        assert!(!answers(other.as_bytes(), "1"), "{other}");
+    }
 }
 
 #[test]

@@ -140,8 +140,8 @@ impl From<SyncError> for ApiError {
     fn from(error: SyncError) -> Self {
         match error {
             SyncError::Upstream(error) => error.into(),
-            SyncError::Refused(_)
-            | SyncError::Unreadable(_)
+            SyncError::Refused(..)
+            | SyncError::Unreadable(..)
             | SyncError::Endless
             | SyncError::MayNotRun(_)
             | SyncError::FailedJustNow

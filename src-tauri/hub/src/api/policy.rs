@@ -149,7 +149,7 @@ fn bound_to(hub: &Hub, scope: &Scope) -> (Option<String>, Option<String>) {
 fn definition(hub: &Hub, scope: &Scope) -> Option<String> {
     let copy = hub.catalog.copy(scope.server.as_ref()?);
     let name = scope.tool.as_ref()?;
-    copy.tools.iter().find(|tool| tool.name == *name).map(|tool| tool.digest.clone())
+    copy.tools().iter().find(|tool| tool.name == *name).map(|tool| tool.digest.clone())
 }
 
 fn view(hub: &Hub, rule: &RuleRow) -> RuleView {

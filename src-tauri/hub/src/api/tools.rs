@@ -6,7 +6,7 @@ use super::{ApiError, Verb};
 use crate::{
     catalog::Definition,
     hub::Hub,
-    model::{ids::ServerId, names, policy::Effect, spec::Registered, tool::Annotations},
+    model::{capability::Kind, ids::ServerId, names, policy::Effect, spec::Registered, tool::Annotations},
     policy::Facts,
 };
 
@@ -44,7 +44,7 @@ impl Verb for ListTools {
     async fn run(self, hub: &Hub) -> Result<Vec<ToolView>, ApiError> {
         hub.catalog.freshen().await;
         let snapshot = hub.catalog.snapshot();
-        let views = snapshot.tools.iter().map(|tool| ToolView {
+        let views = snapshot.entries(Kind::Tools).iter().map(|tool| ToolView {
             exposed_name: tool.exposed_name.clone(),
             ..view(hub, &tool.server, &tool.definition)
         });

@@ -1,21 +1,21 @@
-//! A tool's definition: as the server sent it, and what Drawbridge reads from it.
+//! The definition of a tool, prompt, resource or template: as the server sent it, and what Drawbridge reads from it.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::model::{digest, tool::Annotations};
+use crate::model::{capability::Kind, digest, json::RawObject, tool::Annotations};
 
 /// The longest definition that is taken, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// A tool of a server.
+/// Something that a server offers.
 #[derive(Debug, Clone)]
 pub struct Definition {
     /// The definition, byte for byte.
     pub raw: Box<RawValue>,
     /// SHA-256 of it, hex.
     pub digest: String,
-    /// The server's own name of the tool.
+    /// The server's own name of it; the URI of a resource, the URI template of a template.
     pub name: String,
     pub title: Option<String>,
     pub description: String,
@@ -25,7 +25,6 @@ pub struct Definition {
 
 #[derive(Deserialize)]
 struct Read {
-    name: String,
     #[serde(default)]
     title: Option<String>,
     #[serde(default)]
@@ -40,21 +39,22 @@ impl Definition {
     /// Reads a definition.
     ///
     /// # Errors
-    /// In plain words, where it cannot be one. The server's other tools are not touched by that.
-    pub fn read(text: String) -> Result<Self, String> {
+    /// In plain words, where it cannot be one. What else the server offers is not touched by that.
+    pub fn read(kind: Kind, text: String) -> Result<Self, String> {
         if text.len() > MAX_BYTES {
             return Err(format!("a definition has {} bytes; at most {MAX_BYTES} are taken", text.len()));
         }
         let read: Read = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-        if read.name.is_empty() {
-            return Err("a tool has an empty name".into());
-        }
         let digest = digest::sha256(text.as_bytes());
         let raw = RawValue::from_string(text).map_err(|e| e.to_string())?;
+        let name = RawObject::parse(&raw).map_err(|e| e.to_string())?.string(kind.key()).unwrap_or_default();
+        if name.is_empty() {
+            return Err(format!("it has no '{}'", kind.key()));
+        }
         Ok(Self {
             raw,
             digest,
-            name: read.name,
+            name,
             title: read.title,
             description: read.description.unwrap_or_default(),
             input_schema: read.input_schema,

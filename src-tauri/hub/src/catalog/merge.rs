@@ -1,83 +1,155 @@
-//! From the tools of each server to the one list at the door.
+//! From what each server offers to the lists at the door.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use serde_json::value::RawValue;
 
 use super::Definition;
 use crate::model::{
+    capability::Kind,
     json::{self, RawObject},
     names,
     spec::Registered,
 };
 
-/// A tool at the door.
+/// What a server offers, by kind.
+pub type Offered = BTreeMap<Kind, Vec<Arc<Definition>>>;
+
+/// A tool, prompt, resource or template at the door.
 #[derive(Debug, Clone)]
-pub struct CatalogTool {
+pub struct CatalogEntry {
+    /// What a client asks with: `server__name`, or the URI as it is.
     pub exposed_name: String,
     pub server: Arc<Registered>,
     pub definition: Arc<Definition>,
 }
 
-/// All tools at one moment.
+/// Everything at one moment.
 #[derive(Debug)]
 pub struct Snapshot {
-    pub tools: Vec<Arc<CatalogTool>>,
-    by_name: HashMap<String, Arc<CatalogTool>>,
-    /// The result of `tools/list`, ready to send.
-    pub listed: Arc<RawValue>,
+    kinds: [List; Kind::ALL.len()],
+}
+
+/// All entries of a kind.
+#[derive(Debug)]
+struct List {
+    entries: Vec<Arc<CatalogEntry>>,
+    by_name: HashMap<String, Arc<CatalogEntry>>,
+    listed: Arc<RawValue>,
 }
 
 impl Default for Snapshot {
     fn default() -> Self {
-        Self::merge(std::iter::empty())
+        Self::merge(&[])
     }
 }
 
 impl Snapshot {
-    /// Merges the servers in their order, each with its tools in theirs. A name that another tool has is made
-    /// distinct with a hash; the same tools always get the same names.
-    pub fn merge<'a>(servers: impl Iterator<Item = (Arc<Registered>, &'a [Arc<Definition>])>) -> Self {
-        let mut tools = Vec::new();
-        let mut by_name: HashMap<String, Arc<CatalogTool>> = HashMap::new();
-        for (server, definitions) in servers {
-            for definition in definitions {
-                let plain = names::exposed_name(&server.id, &definition.name);
-                let exposed_name =
-                    if by_name.contains_key(&plain) { names::hashed_name(&server.id, &definition.name) } else { plain };
-                if by_name.contains_key(&exposed_name) {
-                    tracing::warn!("server {}: a second tool named '{}' is left out", server.id, definition.name);
-                    continue;
-                }
-                let tool =
-                    Arc::new(CatalogTool { exposed_name, server: server.clone(), definition: definition.clone() });
-                by_name.insert(tool.exposed_name.clone(), tool.clone());
-                tools.push(tool);
-            }
-        }
-        let listed = Arc::from(render(&tools));
-        Self { tools, by_name, listed }
+    /// Merges the servers in their order, each with what it offers in its own.
+    ///
+    /// A name that another one has is made distinct with a hash; the same servers always get the same names. A URI
+    /// cannot be changed: of two servers that offer the same one, the first has it.
+    pub fn merge(servers: &[(Arc<Registered>, &Offered)]) -> Self {
+        Self { kinds: Kind::ALL.map(|kind| List::merge(kind, servers)) }
     }
 
-    /// The tool of that name at the door.
-    pub fn find(&self, exposed_name: &str) -> Option<&Arc<CatalogTool>> {
-        self.by_name.get(exposed_name)
+    /// All entries of a kind, in the order clients get them.
+    pub fn entries(&self, kind: Kind) -> &[Arc<CatalogEntry>] {
+        &self.list(kind).entries
+    }
+
+    /// The entry of that name, or URI, at the door.
+    pub fn find(&self, kind: Kind, exposed_name: &str) -> Option<&Arc<CatalogEntry>> {
+        self.list(kind).by_name.get(exposed_name)
+    }
+
+    /// The resource of that URI, or the template that it fits.
+    pub fn find_resource(&self, uri: &str) -> Option<&Arc<CatalogEntry>> {
+        let fits = |entry: &&Arc<CatalogEntry>| fits_template(uri, &entry.definition.name);
+        self.find(Kind::Resources, uri).or_else(|| self.entries(Kind::Templates).iter().find(fits))
+    }
+
+    /// The result of the kind's list method, ready to send.
+    pub fn listed(&self, kind: Kind) -> &Arc<RawValue> {
+        &self.list(kind).listed
+    }
+
+    fn list(&self, kind: Kind) -> &List {
+        &self.kinds[kind as usize]
     }
 }
 
-fn render(tools: &[Arc<CatalogTool>]) -> Box<RawValue> {
-    let mut text = String::from(r#"{"tools":["#);
-    for tool in tools {
-        if let Ok(mut definition) = RawObject::parse(&tool.definition.raw) {
+impl List {
+    fn merge(kind: Kind, servers: &[(Arc<Registered>, &Offered)]) -> Self {
+        let mut entries = Vec::new();
+        let mut by_name: HashMap<String, Arc<CatalogEntry>> = HashMap::new();
+        let offered = servers.iter().flat_map(|(server, offered)| {
+            offered.get(&kind).into_iter().flatten().map(move |definition| (server, definition))
+        });
+        for (server, definition) in offered {
+            let Some(exposed_name) = free_name(kind, server, definition, &by_name) else {
+                tracing::warn!("server {}: a second '{}' is left out", server.id, definition.name);
+                continue;
+            };
+            let entry = Arc::new(CatalogEntry { exposed_name, server: server.clone(), definition: definition.clone() });
+            by_name.insert(entry.exposed_name.clone(), entry.clone());
+            entries.push(entry);
+        }
+        let listed = Arc::from(render(kind, &entries));
+        Self { entries, by_name, listed }
+    }
+}
+
+fn free_name(
+    kind: Kind,
+    server: &Registered,
+    definition: &Definition,
+    taken: &HashMap<String, Arc<CatalogEntry>>,
+) -> Option<String> {
+    let candidates = match kind {
+        Kind::Tools | Kind::Prompts => {
+            vec![names::exposed_name(&server.id, &definition.name), names::hashed_name(&server.id, &definition.name)]
+        }
+        Kind::Resources | Kind::Templates => vec![definition.name.clone()],
+    };
+    candidates.into_iter().find(|name| !taken.contains_key(name))
+}
+
+fn render(kind: Kind, entries: &[Arc<CatalogEntry>]) -> Box<RawValue> {
+    let mut text = format!(r#"{{"{}":["#, kind.member());
+    for entry in entries {
+        if let Ok(mut definition) = RawObject::parse(&entry.definition.raw) {
             if !text.ends_with('[') {
                 text.push(',');
             }
-            definition.set("name", json::raw(json::string(&tool.exposed_name)));
+            definition.set(kind.key(), json::raw(json::string(&entry.exposed_name)));
             text.push_str(definition.to_raw().get());
         }
     }
     text.push_str("]}");
     json::raw(text)
+}
+
+/// Whether a URI can come of a template (RFC 6570), seen by what stands between its expressions.
+fn fits_template(uri: &str, template: &str) -> bool {
+    let mut literals = template
+        .split('{')
+        .enumerate()
+        .map(|(index, part)| if index == 0 { part } else { part.split_once('}').map_or("", |(_, literal)| literal) });
+    let Some(mut rest) = literals.next().and_then(|first| uri.strip_prefix(first)) else { return false };
+    let mut last = None;
+    for literal in literals {
+        let Some(at) = rest.find(literal) else { return false };
+        rest = &rest[at + literal.len()..];
+        last = Some(literal);
+    }
+    match last {
+        None => rest.is_empty(),
+        Some(literal) => literal.is_empty() || uri.ends_with(literal),
+    }
 }
 
 #[cfg(test)]

@@ -1,26 +1,29 @@
-//! Reads the tools of a server: all pages, each definition raw; one that cannot be read is left out.
+//! Reads what a server offers: all pages, each definition raw; one that cannot be read is left out.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time;
 
-use super::{Catalog, Definition};
+use super::{Catalog, Definition, Offered};
 use crate::{
-    model::{json, rpc::code},
+    model::{
+        capability::Kind,
+        json::{self, RawObject},
+        rpc::code,
+    },
     protocol::ServerHello,
     store::StoreError,
     transport::Reply,
-    upstream::{ListChanges, ServerSession, UpstreamError, state::State},
+    upstream::{ListChanges, Outgoing, ServerSession, UpstreamError, state::State},
 };
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const MAX_PAGES: usize = 1_000;
 /// Changes that a server tells within this time are one.
 const COALESCE: Duration = Duration::from_millis(300);
-/// The most tools that one server may have, and the longest time that reading them may take.
-const MAX_TOOLS: usize = 20_000;
+/// The most entries that one server may have of a kind, and the longest time that reading them may take.
+const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(120);
 
 /// Why a server's tools cannot be read.
@@ -28,11 +31,11 @@ const MAX_TIME: Duration = Duration::from_secs(120);
 pub enum SyncError {
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
-    #[error("it answered tools/list with an error: {0}")]
-    Refused(String),
-    #[error("its list of tools cannot be read: {0}")]
-    Unreadable(String),
-    #[error("its list of tools does not end")]
+    #[error("it answered {0} with an error: {1}")]
+    Refused(&'static str, String),
+    #[error("its answer to {0} cannot be read: {1}")]
+    Unreadable(&'static str, String),
+    #[error("one of its lists does not end")]
     Endless,
     #[error("{0}")]
     MayNotRun(String),
@@ -48,48 +51,46 @@ impl From<StoreError> for SyncError {
     }
 }
 
-#[derive(Deserialize)]
-struct Page<'a> {
-    #[serde(borrow, default)]
-    tools: Vec<&'a RawValue>,
-    #[serde(default, rename = "nextCursor")]
-    next_cursor: Option<String>,
-}
-
-pub(super) async fn read(session: &Arc<ServerSession>) -> Result<(ServerHello, Vec<Definition>), SyncError> {
+pub(super) async fn read(session: &Arc<ServerSession>) -> Result<(ServerHello, Offered), SyncError> {
     let hello = session.hello().await?;
-    let ask = |params: Box<RawValue>| async move { session.request("tools/list", Some(&params), PATIENCE).await };
-    let tools = all_tools(ask).await?;
-    Ok((hello, tools))
+    let ask = |method: &'static str, params: Box<RawValue>| async move {
+        session.request(Outgoing::new(method, Some(&params), PATIENCE)).await
+    };
+    let mut offered = Offered::new();
+    for kind in Kind::ALL.into_iter().filter(|kind| hello.offers(*kind)) {
+        offered.insert(kind, all_of(kind, ask).await?);
+    }
+    Ok((hello, offered))
 }
 
-/// Asks for page after page of `tools/list`. A server without tools has none.
+/// Asks for page after page of a list. A server without the method has nothing of that kind.
 ///
 /// # Errors
 /// Where a page cannot be had or read, or the pages do not end.
-pub async fn all_tools<F: Future<Output = Result<Reply, UpstreamError>>>(
-    ask: impl Fn(Box<RawValue>) -> F,
-) -> Result<Vec<Definition>, SyncError> {
-    time::timeout(MAX_TIME, all_pages(ask)).await.unwrap_or(Err(SyncError::Endless))
+pub async fn all_of<F: Future<Output = Result<Reply, UpstreamError>>>(
+    kind: Kind,
+    ask: impl Fn(&'static str, Box<RawValue>) -> F,
+) -> Result<Vec<Arc<Definition>>, SyncError> {
+    time::timeout(MAX_TIME, all_pages(kind, ask)).await.unwrap_or(Err(SyncError::Endless))
 }
 
 async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
-    ask: impl Fn(Box<RawValue>) -> F,
-) -> Result<Vec<Definition>, SyncError> {
-    let mut tools: Vec<Definition> = Vec::new();
+    kind: Kind,
+    ask: impl Fn(&'static str, Box<RawValue>) -> F,
+) -> Result<Vec<Arc<Definition>>, SyncError> {
+    let mut all: Vec<Arc<Definition>> = Vec::new();
     let (mut names, mut cursors) = (HashSet::new(), HashSet::new());
     let mut params = json::raw("{}".into());
-    while tools.len() <= MAX_TOOLS && cursors.len() < MAX_PAGES {
-        let result = match ask(params).await? {
+    while all.len() <= MAX_ENTRIES && cursors.len() < MAX_PAGES {
+        let result = match ask(kind.list_method(), params).await? {
             Ok(result) => result,
-            Err(error) if error.code == code::METHOD_NOT_FOUND => return Ok(tools),
-            Err(error) => return Err(SyncError::Refused(error.message)),
+            Err(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
+            Err(error) => return Err(SyncError::Refused(kind.list_method(), error.message)),
         };
-        let page: Page<'_> = serde_json::from_str(result.get()).map_err(|e| SyncError::Unreadable(e.to_string()))?;
-        let read = page.tools.iter().filter_map(|raw| definition(raw));
-        // Of two tools of one name nobody could say which one is called: the first stays.
-        tools.extend(read.filter(|tool| names.insert(tool.name.clone())));
-        let Some(cursor) = page.next_cursor else { return Ok(tools) };
+        let (page, next_cursor) = page(kind, &result)?;
+        // Of two of one name nobody could say which one is meant: the first stays.
+        all.extend(page.into_iter().filter(|read| names.insert(read.name.clone())).map(Arc::new));
+        let Some(cursor) = next_cursor else { return Ok(all) };
         params = json::raw(format!(r#"{{"cursor":{}}}"#, json::string(&cursor)));
         if !cursors.insert(cursor) {
             break;
@@ -98,9 +99,19 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     Err(SyncError::Endless)
 }
 
-fn definition(raw: &RawValue) -> Option<Definition> {
-    let read = Definition::read(raw.get().to_owned());
-    read.inspect_err(|e| tracing::warn!("a tool's definition is left out: {e}")).ok()
+/// The definitions of a page, and the cursor of the next one. A definition that cannot be read is left out.
+fn page(kind: Kind, result: &RawValue) -> Result<(Vec<Definition>, Option<String>), SyncError> {
+    let unreadable = |e: serde_json::Error| SyncError::Unreadable(kind.list_method(), e.to_string());
+    let result = RawObject::parse(result).map_err(unreadable)?;
+    let entries: Vec<&RawValue> = match result.get(kind.member()) {
+        Some(entries) => serde_json::from_str(entries.get()).map_err(unreadable)?,
+        None => Vec::new(),
+    };
+    let read = |raw: &&RawValue| {
+        let read = Definition::read(kind, raw.get().to_owned());
+        read.inspect_err(|e| tracing::warn!("an entry of {} is left out: {e}", kind.list_method())).ok()
+    };
+    Ok((entries.iter().filter_map(read).collect(), result.string("nextCursor").filter(|cursor| !cursor.is_empty())))
 }
 
 /// Syncs the servers that said that their list changed. Many such notices are one sync.

@@ -35,6 +35,12 @@ fn spec(text: &str) -> ServerSpec {
     serde_json::from_str(text).expect("a spec")
 }
 
+/// What a client of no capabilities agrees on.
+fn hello() -> Initialized {
+    let params = json::raw(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#.into());
+    crate::protocol::initialize(Some(&params)).expect("initialized")
+}
+
 fn code<T>(result: Result<T, ApiError>) -> Option<ErrorCode> {
     result.err().map(|error| error.code)
 }
@@ -126,7 +132,7 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
     let desk = desk().await;
     let name = ClientName::new("c");
     desk.run(AddClient { name: name.clone(), token: None }).await.expect("added");
-    let session = desk.hub.sessions.open(name.clone(), "2025-06-18".into(), None);
+    let session = desk.hub.sessions.open(name.clone(), &hello());
     let scope = Scope { client: Some(name.clone()), ..Scope::default() };
     desk.run(SetPolicy { scope, effect: Effect::Allow }).await.expect("set");
     desk.run(RevokeClient { name: name.clone() }).await.expect("revoked");

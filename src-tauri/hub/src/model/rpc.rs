@@ -12,6 +12,9 @@ pub struct RpcError {
     pub data: Option<Box<RawValue>>,
 }
 
+/// An answer: a result, or an error, as sent.
+pub type Reply = Result<Box<RawValue>, RpcError>;
+
 /// Error codes of JSON-RPC 2.0.
 pub mod code {
     pub const PARSE_ERROR: i64 = -32700;

@@ -38,6 +38,8 @@ pub enum TransportKind {
     /// Streamable HTTP at a URL.
     #[serde(alias = "streamable_http", alias = "streamable-http", alias = "streamableHttp")]
     Http,
+    /// HTTP+SSE at a URL, as older servers speak it.
+    Sse,
 }
 
 /// A server as described at rest. Exactly one of `command` and `url` is set.
@@ -63,7 +65,7 @@ pub struct ServerSpec {
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Inferred from `command` or `url` where it is not given.
+    /// Inferred from `command` or `url` where it is not given: for a URL it is `http`.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "type")]
     pub transport: Option<TransportKind>,
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
@@ -87,8 +89,8 @@ pub enum SpecError {
     EmptyCommand,
     #[error("transport 'stdio' needs 'command', but it has 'url'")]
     StdioWithUrl,
-    #[error("transport 'http' needs 'url', but it has 'command'")]
-    HttpWithCommand,
+    #[error("transport '{0}' needs 'url', but it has 'command'")]
+    RemoteWithCommand(&'static str),
     #[error("'url' must begin with http:// or https://: {0}")]
     BadUrl(String),
     #[error("'{0}' of a {1} server does nothing; remove it")]
@@ -119,8 +121,10 @@ impl ServerSpec {
         if command.trim().is_empty() {
             return Err(SpecError::EmptyCommand);
         }
-        if self.transport == Some(TransportKind::Http) {
-            return Err(SpecError::HttpWithCommand);
+        match self.transport {
+            Some(TransportKind::Http) => return Err(SpecError::RemoteWithCommand("http")),
+            Some(TransportKind::Sse) => return Err(SpecError::RemoteWithCommand("sse")),
+            Some(TransportKind::Stdio) | None => {}
         }
         if !self.headers.is_empty() {
             return Err(SpecError::Useless("headers", "local"));
@@ -153,7 +157,12 @@ impl ServerSpec {
     /// without asking again.
     pub fn identity(&self) -> String {
         let parts = (&self.command, &self.args, &self.env, &self.cwd, &self.url, &self.headers);
-        digest::sha256(serde_json::to_string(&parts).unwrap_or_default().as_bytes())
+        let mut text = serde_json::to_string(&parts).unwrap_or_default();
+        // The way to a URL that is not inferred. (A way that is inferred adds nothing: what was accepted stays so.)
+        if self.transport == Some(TransportKind::Sse) {
+            text.push_str("sse");
+        }
+        digest::sha256(text.as_bytes())
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     rules::{Facts, Rules},
 };
 use crate::{
-    catalog::CatalogTool,
+    catalog::CatalogEntry,
     clock,
     events::Events,
     logs::Logs,
@@ -34,13 +34,15 @@ const MAX_SHOWN: usize = 1024 * 1024;
 pub struct ToolCall {
     pub client: ClientName,
     pub session: SessionId,
-    pub tool: Arc<CatalogTool>,
+    pub tool: Arc<CatalogEntry>,
     /// The arguments, byte for byte.
     pub arguments: Box<RawValue>,
     /// What is sent along beside name and arguments; nothing where there is nothing.
     pub extra: Option<Box<RawValue>>,
-    /// The params as they will be sent.
+    /// The params as they will be sent, but for the progress token.
     pub params: Box<RawValue>,
+    /// The client's progress token, where it wants to hear of progress.
+    pub progress_token: Option<Box<RawValue>>,
 }
 
 impl ToolCall {

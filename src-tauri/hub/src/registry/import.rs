@@ -111,12 +111,8 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
     };
     args.extend(entry.args);
     let transport = match entry.transport.as_deref() {
-        Some("sse") => {
-            return Err(
-                "it speaks the old HTTP+SSE transport; give the URL of its streamable HTTP endpoint instead".into()
-            );
-        }
         Some("http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote") => Some(TransportKind::Http),
+        Some("sse") => Some(TransportKind::Sse),
         Some("stdio" | "local") => Some(TransportKind::Stdio),
         Some(other) => return Err(format!("it has the transport '{other}', which Drawbridge does not know")),
         None => None,

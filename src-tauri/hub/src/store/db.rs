@@ -15,7 +15,10 @@ use sqlx::{
 use super::{StoreError, While};
 use crate::clock;
 
-const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "initial", include_str!("migrations/0001_initial.sql"))];
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "initial", include_str!("migrations/0001_initial.sql")),
+    (2, "capabilities", include_str!("migrations/0002_capabilities.sql")),
+];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
     match try_open(file).await {

@@ -1,11 +1,11 @@
 //! One file a table: its rows and every statement on it.
 
 pub mod call;
+pub mod capability;
 pub mod client;
 pub mod policy;
 pub mod server;
 pub mod setting;
-pub mod tool;
 
 use serde::{Serialize, de::DeserializeOwned};
 

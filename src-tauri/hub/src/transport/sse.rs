@@ -1,9 +1,17 @@
-//! Server-sent events: from bytes as they come to the data of each event.
+//! Server-sent events: from bytes as they come to the name and the data of each event.
+
+/// An event: `message` where the server did not name it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SseEvent {
+    pub(super) name: String,
+    pub(super) data: String,
+}
 
 /// Collects events of at most `max` bytes.
 pub(super) struct Events {
     max: usize,
     line: Vec<u8>,
+    name: String,
     data: String,
     has_data: bool,
     after_cr: bool,
@@ -15,39 +23,45 @@ pub(super) struct TooLong;
 
 impl Events {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, line: Vec::new(), data: String::new(), has_data: false, after_cr: false }
+        Self { max, line: Vec::new(), name: String::new(), data: String::new(), has_data: false, after_cr: false }
     }
 
-    /// Takes the next bytes; the data of each event that they complete. Events without data are none.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
+    /// Takes the next bytes; the events that they complete. Events without data are none.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         let mut events = Vec::new();
         for &byte in bytes {
             let after_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
             match byte {
                 b'\n' if after_cr => {}
                 b'\n' | b'\r' => events.extend(self.end_line()),
-                _ if self.line.len() + self.data.len() >= self.max => return Err(TooLong),
+                _ if self.line.len() + self.name.len() + self.data.len() >= self.max => return Err(TooLong),
                 _ => self.line.push(byte),
             }
         }
         Ok(events)
     }
 
-    fn end_line(&mut self) -> Option<String> {
+    fn end_line(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
-            let data = std::mem::take(&mut self.data);
+            let (name, data) = (std::mem::take(&mut self.name), std::mem::take(&mut self.data));
             let complete = std::mem::take(&mut self.has_data) && !data.trim().is_empty();
-            return complete.then_some(data);
+            let name = if name.is_empty() { "message".to_owned() } else { name };
+            return complete.then_some(SseEvent { name, data });
         }
         let line = String::from_utf8_lossy(&line);
         let (field, value) = line.split_once(':').unwrap_or((&line, ""));
-        if field == "data" {
-            if self.has_data {
-                self.data.push('\n');
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.name),
+            "data" => {
+                if self.has_data {
+                    self.data.push('\n');
+                }
+                self.data.push_str(value);
+                self.has_data = true;
             }
-            self.data.push_str(value.strip_prefix(' ').unwrap_or(value));
-            self.has_data = true;
+            _ => {}
         }
         None
     }

@@ -1,10 +1,9 @@
 //! A server as a subprocess: one JSON-RPC message a line on its stdin and stdout.
 
 use std::{
-    collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -13,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::{
     io::{AsyncWriteExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout},
-    sync::{mpsc, oneshot},
+    sync::mpsc,
     time::timeout,
 };
 
@@ -21,6 +20,7 @@ use super::{
     FromServer, LinkError, MAX_MESSAGE, Reply, ToUpstream,
     message::{self, Message},
     noise::{Line, next_line},
+    pending::Pending,
     process::{Launch, Pipes, Process, SpawnError, guard::Guard},
 };
 use crate::{
@@ -46,11 +46,9 @@ pub struct StdioLink {
 struct Shared {
     server: ServerId,
     logs: Logs,
-    next_id: AtomicU64,
-    pending: Mutex<HashMap<u64, oneshot::Sender<Result<Reply, LinkError>>>>,
+    pending: Pending,
     noise: Arc<AtomicU32>,
     last_words: Mutex<String>,
-    ended: OnceLock<String>,
 }
 
 impl StdioLink {
@@ -68,15 +66,8 @@ impl StdioLink {
     ) -> Result<Self, SpawnError> {
         let (process, Pipes { stdin, stdout, stderr }) = Process::spawn(launch, guard).await?;
         let process = Arc::new(process);
-        let shared = Arc::new(Shared {
-            server,
-            logs,
-            next_id: AtomicU64::new(1),
-            pending: Mutex::default(),
-            noise,
-            last_words: Mutex::default(),
-            ended: OnceLock::new(),
-        });
+        let shared =
+            Arc::new(Shared { server, logs, pending: Pending::default(), noise, last_words: Mutex::default() });
         let (outbox, outgoing) = mpsc::channel(OUTBOX);
         tokio::spawn(write(stdin, outgoing, process.clone()));
         let drained = tokio::spawn(drain_stderr(stderr, shared.clone()));
@@ -89,7 +80,7 @@ impl StdioLink {
     }
 
     pub fn ended(&self) -> Option<String> {
-        self.shared.ended.get().cloned()
+        self.shared.pending.ended()
     }
 
     /// See [`super::Link::request`].
@@ -99,9 +90,7 @@ impl StdioLink {
         params: Option<&RawValue>,
         patience: Duration,
     ) -> Result<Reply, LinkError> {
-        let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
-        let (answer, answered) = oneshot::channel();
-        self.shared.pending().insert(id, answer);
+        let (id, answered) = self.shared.pending.begin()?;
         let mut in_flight = InFlight { link: self, id, sent: false };
         let sent = timeout(patience, self.send(message::request(id, method, params))).await;
         sent.unwrap_or_else(|_| Err(LinkError::NotSent("it does not read what it is sent".into())))?;
@@ -150,20 +139,13 @@ impl StdioLink {
 }
 
 impl Shared {
-    fn pending(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Result<Reply, LinkError>>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn last_words(&self) -> MutexGuard<'_, String> {
         self.last_words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answer(&self, id: Option<u64>, reply: Reply) {
-        match id.and_then(|id| self.pending().remove(&id)) {
-            Some(waiting) => drop(waiting.send(Ok(reply))),
-            None => {
-                self.logs.server(&self.server, Level::Debug, "stdout", "an answer that nobody waits for was dropped")
-            }
+        if !self.pending.answer(id, reply) {
+            self.logs.server(&self.server, Level::Debug, "stdout", "an answer that nobody waits for was dropped");
         }
     }
 
@@ -182,7 +164,7 @@ struct InFlight<'a> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        self.link.shared.pending().remove(&self.id);
+        self.link.shared.pending.forget(self.id);
         if self.sent
             && let Some(outbox) = self.link.outbox().as_ref()
         {
@@ -239,10 +221,7 @@ async fn read(
 }
 
 async fn end(shared: &Shared, how: String, upstream: &ToUpstream) {
-    let _ = shared.ended.set(how.clone());
-    for (_, waiting) in shared.pending().drain() {
-        let _ = waiting.send(Err(LinkError::Lost(how.clone())));
-    }
+    shared.pending.end(&how);
     let _ = upstream.send(FromServer::Ended(how)).await;
 }
 

@@ -2,7 +2,6 @@
 //! stream of events.
 
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -12,8 +11,8 @@ use std::{
 
 use futures_util::StreamExt;
 use reqwest::{
-    Client, RequestBuilder, Response, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    Client, Method, RequestBuilder, Response,
+    header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue},
 };
 use serde_json::value::RawValue;
 use tokio::time::timeout;
@@ -21,26 +20,18 @@ use tokio::time::timeout;
 use super::{
     FromServer, LinkError, MAX_MESSAGE, Reply, ToUpstream,
     message::{self, Message},
+    remote::{self, HttpTarget, Remote},
     sse,
 };
 use crate::model::rpc::RpcError;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const SHOWN: usize = 2_000;
 const TELL: Duration = Duration::from_secs(10);
-
-/// Where a remote server is. Header values are resolved: no references to secrets are left.
-pub struct HttpTarget {
-    pub url: String,
-    pub headers: BTreeMap<String, String>,
-}
 
 /// A session with a server at a URL.
 pub struct HttpLink {
-    http: Client,
-    url: String,
-    headers: HeaderMap,
+    remote: Remote,
     session: OnceLock<HeaderValue>,
     version: OnceLock<HeaderValue>,
     next_id: AtomicU64,
@@ -54,18 +45,8 @@ impl HttpLink {
     /// # Errors
     /// In plain words, for a header that cannot be sent.
     pub fn new(http: Client, target: &HttpTarget, upstream: ToUpstream) -> Result<Arc<Self>, String> {
-        let mut headers = HeaderMap::new();
-        for (name, value) in &target.headers {
-            let name = HeaderName::try_from(name).map_err(|_| format!("'{name}' cannot be the name of a header"))?;
-            let mut value =
-                HeaderValue::try_from(value).map_err(|_| format!("the value of header '{name}' cannot be sent"))?;
-            value.set_sensitive(true);
-            headers.insert(name, value);
-        }
         Ok(Arc::new(Self {
-            http,
-            url: target.url.clone(),
-            headers,
+            remote: Remote::new(http, target)?,
             session: OnceLock::new(),
             version: OnceLock::new(),
             next_id: AtomicU64::new(1),
@@ -127,7 +108,8 @@ impl HttpLink {
     pub async fn close(&self) {
         self.end("it was stopped");
         if self.session.get().is_some() {
-            let _ = timeout(Duration::from_secs(2), self.with_headers(self.http.delete(&self.url)).send()).await;
+            let delete = self.with_session(self.remote.request(Method::DELETE, &self.remote.url));
+            let _ = timeout(Duration::from_secs(2), delete.send()).await;
         }
     }
 
@@ -135,8 +117,7 @@ impl HttpLink {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
     }
 
-    fn with_headers(&self, mut request: RequestBuilder) -> RequestBuilder {
-        request = request.headers(self.headers.clone());
+    fn with_session(&self, mut request: RequestBuilder) -> RequestBuilder {
         if let Some(session) = self.session.get() {
             request = request.header(SESSION, session);
         }
@@ -149,10 +130,9 @@ impl HttpLink {
     /// Posts a message: the response, or the JSON-RPC error that came with a status of failure.
     async fn post(&self, body: Vec<u8>) -> Result<Result<Response, RpcError>, LinkError> {
         let request = self
-            .with_headers(self.http.post(&self.url))
-            .header(CONTENT_TYPE, "application/json")
+            .with_session(self.remote.post(&self.remote.url, body))
             .header(ACCEPT, "application/json, text/event-stream");
-        let response = request.body(body).send().await.map_err(|e| self.failed(&e))?;
+        let response = request.send().await.map_err(|e| self.failed(&e))?;
         if let Some(session) = response.headers().get(SESSION) {
             let _ = self.session.set(session.clone());
         }
@@ -164,22 +144,11 @@ impl HttpLink {
         if status.is_success() {
             return Ok(Ok(response));
         }
-        let text = self.read_text(response).await.unwrap_or_default();
-        if self.session.get().is_some() && is_about_the_session(status, &text) {
-            return Err(self.lost("the server forgot the session, as after a restart; the next call begins a new one"));
+        let text = self.remote.read_text(response).await.unwrap_or_default();
+        if self.session.get().is_some() && remote::is_about_the_session(status, &text) {
+            return Err(self.lost(remote::FORGOTTEN));
         }
-        if let Some(Message::Answer { reply: Err(error), .. }) = message::parse(text.as_bytes()) {
-            return Ok(Err(error));
-        }
-        let hint = match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "; check the token in its headers",
-            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; check the URL's path",
-            _ => "",
-        };
-        let said: String = text.chars().take(SHOWN).collect();
-        let why = format!("{} answered HTTP {status}{hint} {said}", self.url).trim_end().to_owned();
-        // A gateway that gave up waiting says 5xx too: the call may have run behind it.
-        Err(if status.is_server_error() { LinkError::Lost(why) } else { LinkError::NotSent(why) })
+        self.remote.refused(status, &text).map(Err)
     }
 
     /// Ends the link with nothing sent: the next request makes a new one.
@@ -190,13 +159,10 @@ impl HttpLink {
     }
 
     fn failed(&self, error: &reqwest::Error) -> LinkError {
-        let why = std::iter::successors(std::error::Error::source(error), |e| e.source())
-            .last()
-            .map_or_else(|| error.to_string(), ToString::to_string);
-        if error.is_connect() || error.is_builder() {
-            self.lost(&format!("cannot connect to {}: {why}", self.url))
+        if remote::is_unsent(error) {
+            self.lost(&self.remote.cannot_connect(error))
         } else {
-            LinkError::Lost(format!("the connection to {} broke: {why}", self.url))
+            LinkError::Lost(self.remote.broke(error))
         }
     }
 
@@ -205,28 +171,14 @@ impl HttpLink {
         if kind.starts_with("text/event-stream") {
             return self.read_stream(response, id).await;
         }
-        let text = self.read_text(response).await?;
+        let text = self.remote.read_text(response).await?;
         match message::parse(text.as_bytes()) {
             Some(Message::Answer { reply, .. }) => Ok(reply),
             Some(Message::Incoming(_)) | None => {
-                let shown: String = text.chars().take(SHOWN).collect();
-                Err(LinkError::Protocol(format!("{} answered something that is not JSON-RPC: {shown}", self.url)))
+                let (url, said) = (&self.remote.url, remote::shown(&text));
+                Err(LinkError::Protocol(format!("{url} answered something that is not JSON-RPC: {said}")))
             }
         }
-    }
-
-    async fn read_text(&self, response: Response) -> Result<String, LinkError> {
-        let mut body = Vec::new();
-        let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|e| self.failed(&e))?;
-            if body.len() + chunk.len() > MAX_MESSAGE {
-                return Err(self.too_long());
-            }
-            body.extend_from_slice(&chunk);
-        }
-        String::from_utf8(body)
-            .map_err(|_| LinkError::Protocol(format!("{} answered something that is not UTF-8", self.url)))
     }
 
     async fn read_stream(&self, response: Response, id: u64) -> Result<Reply, LinkError> {
@@ -234,8 +186,8 @@ impl HttpLink {
         let mut chunks = response.bytes_stream();
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(|e| self.failed(&e))?;
-            for data in events.push(&chunk).map_err(|_| self.too_long())? {
-                match message::parse(data.as_bytes()) {
+            for event in events.push(&chunk).map_err(|_| self.too_long())? {
+                match message::parse(event.data.as_bytes()) {
                     Some(Message::Answer { id: answered, reply }) if answered == Some(id) || answered.is_none() => {
                         return Ok(reply);
                     }
@@ -244,18 +196,12 @@ impl HttpLink {
                 }
             }
         }
-        Err(LinkError::Lost(format!("{} ended its stream without an answer", self.url)))
+        Err(LinkError::Lost(format!("{} ended its stream without an answer", self.remote.url)))
     }
 
     fn too_long(&self) -> LinkError {
-        LinkError::Protocol(format!("{} answered with more than {MAX_MESSAGE} bytes", self.url))
+        LinkError::Protocol(self.remote.too_long())
     }
-}
-
-/// Whether a refusal means that the server does not know the session: 404 by the protocol; some servers
-/// answer 400 and say so.
-fn is_about_the_session(status: StatusCode, text: &str) -> bool {
-    status == StatusCode::NOT_FOUND || status == StatusCode::BAD_REQUEST && text.to_lowercase().contains("session")
 }
 
 /// A request whose answer is awaited. Dropped before the answer came, it tells the server to stop.

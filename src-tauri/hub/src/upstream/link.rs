@@ -14,12 +14,12 @@ use crate::{
     logs::Logs,
     model::{
         ids::ServerId,
-        spec::{Registered, ServerSpec},
+        spec::{Registered, ServerSpec, TransportKind},
     },
     protocol::{self, ServerHello},
     secrets::{Secret, Secrets},
     transport::{
-        FromServer, HttpLink, HttpTarget, Link, StdioLink, ToUpstream,
+        FromServer, HttpLink, HttpTarget, Link, SseError, SseLink, StdioLink, ToUpstream,
         process::{Launch, guard::Guard},
     },
 };
@@ -95,6 +95,11 @@ impl Linker {
             let (headers, used) = self.secrets.resolve(&spec.headers).await?;
             self.mask(&used);
             let target = HttpTarget { url: url.clone(), headers };
+            if spec.transport == Some(TransportKind::Sse) {
+                let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
+                let link = SseLink::connect(self.http.clone(), &target, patience, to_upstream).await;
+                return link.map(Link::Sse).map_err(|e| no_stream(&e).map_text(|text| self.logs.masked(text)));
+            }
             return HttpLink::new(self.http.clone(), &target, to_upstream).map(Link::Http).map_err(unreachable);
         }
         let (env, used) = self.secrets.resolve(&spec.env).await?;
@@ -126,6 +131,13 @@ async fn shake_hands(link: &Link, patience: Duration) -> Result<ServerHello, Ups
     link.set_protocol_version(&hello.protocol_version);
     link.notify("notifications/initialized", None).await?;
     Ok(hello)
+}
+
+fn no_stream(error: &SseError) -> UpstreamError {
+    match error {
+        SseError::TimedOut { .. } => UpstreamError::TimedOut(error.to_string()),
+        SseError::Refused(why) => UpstreamError::Unreachable(why.clone()),
+    }
 }
 
 fn too_slow(patience: Duration) -> UpstreamError {

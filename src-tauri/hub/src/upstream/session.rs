@@ -12,7 +12,8 @@ use serde_json::value::RawValue;
 use tokio::{sync::mpsc, task::AbortHandle, time::Instant};
 
 use super::{
-    ListChanges, UpstreamError,
+    Mailbox, UpstreamError,
+    in_flight::InFlight,
     link::{Linked, Linker},
     state::{Effect, Event as StateEvent, State},
 };
@@ -25,17 +26,43 @@ use crate::{
         spec::Registered,
     },
     protocol::ServerHello,
+    sessions::Back,
     transport::{FromServer, Link, Reply, message::Incoming},
 };
+
+/// How long a client may take to answer what a server asks: a person may have to.
+const ANSWER: Duration = Duration::from_secs(300);
+
+/// A request to a server.
+pub struct Outgoing<'a> {
+    method: &'a str,
+    params: Option<&'a RawValue>,
+    patience: Duration,
+    back: Option<&'a Back>,
+    progress_token: Option<&'a RawValue>,
+}
+
+impl<'a> Outgoing<'a> {
+    pub fn new(method: &'a str, params: Option<&'a RawValue>, patience: Duration) -> Self {
+        Self { method, params, patience, back: None, progress_token: None }
+    }
+
+    /// For a client: over `back` goes what the server sends meanwhile, progress with the client's token.
+    #[must_use]
+    pub fn on_behalf_of(self, back: &'a Back, progress_token: Option<&'a RawValue>) -> Self {
+        Self { back: Some(back), progress_token, ..self }
+    }
+}
 
 /// One server's session. It outlives its connections.
 pub struct ServerSession {
     server: Arc<Registered>,
     linker: Linker,
-    list_changes: ListChanges,
+    mailbox: Mailbox,
     inner: Mutex<Inner>,
     /// Held while it is being started, so that many callers start it once.
     starting: tokio::sync::Mutex<()>,
+    in_flight: InFlight,
     noise: Arc<AtomicU32>,
     starts: AtomicU32,
 }
@@ -67,7 +94,7 @@ pub struct Status {
 
 impl ServerSession {
     /// A session that is `retired` from the start never starts its server.
-    pub(super) fn new(server: Arc<Registered>, linker: Linker, list_changes: ListChanges, retired: bool) -> Arc<Self> {
+    pub(super) fn new(server: Arc<Registered>, linker: Linker, mailbox: Mailbox, retired: bool) -> Arc<Self> {
         let inner = Inner {
             state: State::Idle,
             retired,
@@ -82,9 +109,10 @@ impl ServerSession {
         Arc::new(Self {
             server,
             linker,
-            list_changes,
+            mailbox,
             inner: Mutex::new(inner),
             starting: tokio::sync::Mutex::default(),
+            in_flight: InFlight::default(),
             noise: Arc::default(),
             starts: AtomicU32::new(0),
         })
@@ -98,16 +126,21 @@ impl ServerSession {
     ///
     /// # Errors
     /// Where the server cannot be started, went away, or did not answer in time.
-    pub async fn request(
-        self: &Arc<Self>,
-        method: &str,
-        params: Option<&RawValue>,
-        patience: Duration,
-    ) -> Result<Reply, UpstreamError> {
+    pub async fn request(self: &Arc<Self>, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
+        let Outgoing { method, params, patience, back, progress_token } = outgoing;
         let _used = self.in_use();
         let link = self.link().await?;
-        let reply = link.request(method, params, patience).await;
+        let flight = back.map(|back| self.in_flight.begin(back, progress_token));
+        let with_token = flight.as_ref().filter(|_| progress_token.is_some()).map(|flight| flight.with_token(params));
+        let reply = link.request(method, with_token.as_deref().or(params), patience).await;
         reply.map_err(|error| UpstreamError::from(error).map_text(|text| self.linker.logs().masked(text)))
+    }
+
+    /// Sends a notification, where the server runs.
+    pub async fn notify(&self, method: &str, params: Option<&RawValue>) {
+        if let Some(link) = self.live() {
+            let _ = link.notify(method, params).await;
+        }
     }
 
     /// What the server said of itself at `initialize`, starting it where it does not run.
@@ -238,8 +271,13 @@ impl ServerSession {
     async fn listen(self: Arc<Self>, link: Arc<Link>, mut inbox: mpsc::Receiver<FromServer>) {
         while let Some(told) = inbox.recv().await {
             match told {
-                FromServer::Message(Incoming::Request { id, method, .. }) => {
-                    let _ = link.answer(&id, &answer(&method)).await;
+                FromServer::Message(Incoming::Request { id, method, params }) => {
+                    // In a task of its own: a person may have to answer it, and what follows must not wait.
+                    let (me, link) = (self.clone(), link.clone());
+                    tokio::spawn(async move {
+                        let reply = me.answer(&method, params.as_deref()).await;
+                        let _ = link.answer(&id, &reply).await;
+                    });
                 }
                 FromServer::Message(Incoming::Notification { method, params }) => {
                     self.notified(&method, params.as_deref())
@@ -249,12 +287,33 @@ impl ServerSession {
         }
     }
 
+    /// Answers a request of the server's: by the client whose request is in flight.
+    async fn answer(&self, method: &str, params: Option<&RawValue>) -> Reply {
+        if method == "ping" {
+            return Ok(json::raw("{}".into()));
+        }
+        let nobody = |why: &str| RpcError::new(code::METHOD_NOT_FOUND, format!("nobody can answer '{method}': {why}"));
+        let back = self.in_flight.owner();
+        let back = back.ok_or_else(|| nobody("there is not one client with a request in flight"))?;
+        if !back.session().capabilities.can_answer(method) {
+            return Err(nobody("the client does not offer it"));
+        }
+        back.ask(method, params, ANSWER).await
+    }
+
     fn notified(&self, method: &str, params: Option<&RawValue>) {
         match method {
-            "notifications/tools/list_changed" => self.list_changes.tell(&self.server.id),
+            "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed" => self.mailbox.list_changes.tell(self.server.id.clone()),
+            "notifications/progress" => params.into_iter().for_each(|params| self.in_flight.progress(params)),
+            "notifications/resources/updated" => self.mailbox.updated(&self.server.id, params),
             "notifications/message" => {
                 let text = params.map_or("", RawValue::get);
                 self.linker.logs().server(&self.server.id, Level::Info, "message", text);
+                if let Some(back) = self.in_flight.owner() {
+                    back.notify(method, params);
+                }
             }
             _ => {}
         }
@@ -342,14 +401,6 @@ impl Inner {
 
 fn stopped() -> UpstreamError {
     UpstreamError::Unreachable("it was stopped".into())
-}
-
-/// Drawbridge offers servers nothing yet but an answer to `ping`, and says so at `initialize`.
-fn answer(method: &str) -> Reply {
-    if method == "ping" {
-        return Ok(json::raw("{}".into()));
-    }
-    Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Drawbridge does not offer '{method}'")))
 }
 
 /// A request is in flight: the session is not idle.

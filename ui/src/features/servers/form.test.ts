@@ -44,6 +44,16 @@ describe("a server's form", () => {
     expect(draftOf(form, base).spec).toMatchObject({ command: null, args: [], env: {}, cwd: null, transport: null, url: "https://example.org/mcp" });
   });
 
+  it("keeps the transport of an older server, and names the usual one only where it was named", () => {
+    const url = "http://localhost:3001/sse";
+    const old = { name: "x", url, transport: "sse" as const };
+    expect(draftOf(formOf(old, "x"), old).spec.transport).toBe("sse");
+    expect(draftOf({ ...formOf(old, "x"), transport: "http" }, old).spec.transport).toBeNull();
+    expect(draftOf(formOf({ name: "x", url }, "x"), { name: "x", url }).spec.transport).toBeNull();
+    expect(draftOf(formOf({ name: "x", url, transport: "http" }, "x"), { url, transport: "http" }).spec.transport).toBe("http");
+    expect(draftOf({ ...formOf(old, "x"), kind: "local", command: "run" }, old).spec.transport).toBeNull();
+  });
+
   it("says what is missing", () => {
     expect(faultsOf(emptyForm())).toEqual({ name: expect.any(String) as string, command: "Give the command that starts it." });
     expect(faultsOf({ ...emptyForm(), name: "x", kind: "remote", url: "example.org" }).url).toContain("https://");

@@ -20,8 +20,12 @@ export interface ServerForm {
   cwd: string;
   env: Row[];
   url: string;
+  transport: RemoteTransport;
   headers: Row[];
 }
+
+/** How to speak to a remote server: streamable HTTP, or HTTP+SSE as older ones do. */
+export type RemoteTransport = "http" | "sse";
 
 export interface Draft {
   spec: ServerSpec;
@@ -41,7 +45,7 @@ export function newRow(part: Partial<Row> = {}): Row {
 }
 
 export function emptyForm(): ServerForm {
-  return { name: "", kind: "local", command: "", cwd: "", env: [], url: "", headers: [] };
+  return { name: "", kind: "local", command: "", cwd: "", env: [], url: "", transport: "http", headers: [] };
 }
 
 export function formOf(spec: ServerSpec, name: string, likelySecrets: string[] = []): ServerForm {
@@ -52,6 +56,7 @@ export function formOf(spec: ServerSpec, name: string, likelySecrets: string[] =
     cwd: spec.cwd ?? "",
     env: rowsOf(spec.env, likelySecrets),
     url: spec.url ?? "",
+    transport: spec.transport === "sse" ? "sse" : "http",
     headers: rowsOf(spec.headers, likelySecrets),
   };
 }
@@ -85,7 +90,6 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
   const [command = null, ...args] = local ? (splitWords(form.command).words ?? []) : [];
   const env = local ? form.env.filter(isFilled) : [];
   const headers = local ? [] : form.headers.filter(isFilled);
-  const sameKind = local ? !base.url : Boolean(base.url);
   return {
     spec: {
       ...base,
@@ -96,12 +100,21 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
       cwd: local ? form.cwd.trim() || null : null,
       url: local ? null : form.url.trim(),
       headers: plainOf(headers),
-      transport: sameKind ? (base.transport ?? null) : null,
+      transport: local ? localTransport(base) : remoteTransport(form, base),
       enabled: base.enabled ?? true,
       timeouts: base.timeouts ?? TIMEOUTS,
     },
     secrets: { env: secretOf(env), headers: secretOf(headers) },
   };
+}
+
+function localTransport(base: Partial<ServerSpec>): "stdio" | null {
+  return base.transport === "stdio" ? "stdio" : null;
+}
+
+/** Streamable HTTP is what a URL stands for: it is named only where the spec named it. */
+function remoteTransport(form: ServerForm, base: Partial<ServerSpec>): RemoteTransport | null {
+  return form.transport === "sse" || base.transport === "http" ? form.transport : null;
 }
 
 function rowsOf(values: Record<string, string> | undefined, likelySecrets: string[]): Row[] {

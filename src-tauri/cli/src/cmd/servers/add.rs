@@ -49,7 +49,19 @@ pub(crate) struct Add {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Transport {
+    /// Streamable HTTP; so it is where nothing is said.
     Http,
+    /// HTTP+SSE, as older servers speak it.
+    Sse,
+}
+
+impl Transport {
+    fn kind(self) -> TransportKind {
+        match self {
+            Self::Http => TransportKind::Http,
+            Self::Sse => TransportKind::Sse,
+        }
+    }
 }
 
 impl Add {
@@ -63,7 +75,7 @@ impl Add {
             cwd: self.cwd,
             url: self.url,
             headers: self.header.into_iter().collect(),
-            transport: self.transport.map(|Transport::Http| TransportKind::Http),
+            transport: self.transport.map(Transport::kind),
             enabled: true,
             timeouts: Timeouts::default(),
             other: BTreeMap::new(),

@@ -12,9 +12,10 @@ use serde_json::value::RawValue;
 use super::{SecretValues, VerifiedView};
 use crate::{
     api::{ApiError, tools},
-    catalog::all_tools,
+    catalog::all_of,
     hub::Hub,
     model::{
+        capability::Kind,
         ids::ServerId,
         spec::{Registered, ServerSpec},
     },
@@ -117,11 +118,11 @@ pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedVie
     let Linked { link, hello, mut inbox } = hub.pool.linker().link(server, Arc::new(AtomicU32::new(0))).await?;
     // What it says by itself is of no interest here, but must not keep it waiting.
     let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
-    let ask = |params: Box<RawValue>| {
+    let ask = |method: &'static str, params: Box<RawValue>| {
         let link = link.clone();
-        async move { Ok(link.request("tools/list", Some(&params), PATIENCE).await?) }
+        async move { Ok(link.request(method, Some(&params), PATIENCE).await?) }
     };
-    let read = all_tools(ask).await;
+    let read = all_of(Kind::Tools, ask).await;
     link.close().await;
     drained.abort();
     let tools = read?;

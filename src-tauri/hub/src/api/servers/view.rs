@@ -34,7 +34,7 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         server_version: copy.row.server_version.clone(),
         protocol_version: copy.row.protocol_version.clone(),
         instructions: copy.row.instructions.clone(),
-        tools: copy.tools.iter().map(|tool| tools::view(hub, server, tool)).collect(),
+        tools: copy.tools().iter().map(|tool| tools::view(hub, server, tool)).collect(),
         noise_lines: status.as_ref().map_or(0, |status| status.noise_lines),
         starts: status.as_ref().map_or(0, |status| status.starts),
     }

@@ -9,7 +9,9 @@ fn contradictions_are_errors_that_say_so() {
     for (text, error) in [
         ("{}", SpecError::Neither),
         (r#"{"command":"a","url":"http://b"}"#, SpecError::Both),
-        (r#"{"command":"a","transport":"http"}"#, SpecError::HttpWithCommand),
+        (r#"{"command":"a","transport":"http"}"#, SpecError::RemoteWithCommand("http")),
+        (r#"{"command":"a","type":"sse"}"#, SpecError::RemoteWithCommand("sse")),
+        (r#"{"transport":"sse"}"#, SpecError::Neither),
         (r#"{"url":"http://b","type":"stdio"}"#, SpecError::StdioWithUrl),
         (r#"{"url":"http://b","args":["x"]}"#, SpecError::Useless("args", "remote")),
         (r#"{"command":"a","headers":{"x":"y"}}"#, SpecError::Useless("headers", "local")),
@@ -20,6 +22,7 @@ fn contradictions_are_errors_that_say_so() {
     }
     assert_eq!(spec(r#"{"command":"npx","args":["-y","x"],"env":{"A":"1"}}"#).check(), Ok(()));
     assert_eq!(spec(r#"{"url":"https://example.com/mcp","type":"streamable-http"}"#).check(), Ok(()));
+    assert_eq!(spec(r#"{"url":"https://example.com/sse","type":"sse"}"#).check(), Ok(()));
 }
 
 #[test]
@@ -33,6 +36,13 @@ fn only_what_would_run_is_the_identity() {
     ] {
         assert_ne!(base.identity(), spec(other).identity(), "{other}");
     }
+}
+
+#[test]
+fn the_older_way_to_a_url_is_another_identity() {
+    let http = spec(r#"{"url":"http://a/sse"}"#);
+    assert_eq!(http.identity(), spec(r#"{"url":"http://a/sse","transport":"http"}"#).identity());
+    assert_ne!(http.identity(), spec(r#"{"url":"http://a/sse","transport":"sse"}"#).identity());
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::{path::PathBuf, time::Duration};
 use super::*;
 use crate::{
     catalog::Definition,
-    model::{ids::ServerId, json, spec::Registered},
+    model::{capability::Kind, ids::ServerId, json, spec::Registered},
     policy::DecideError,
     settings::Values,
     store::{Store, table::call::CallFilter},
@@ -66,10 +66,10 @@ impl Desk {
 
 fn call(client: &str, arguments: &str) -> ToolCall {
     let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
-    let tool = CatalogTool {
+    let tool = CatalogEntry {
         exposed_name: "s__t".into(),
         server: Arc::new(Registered::new(ServerId::new("s"), spec, PathBuf::new())),
-        definition: Arc::new(Definition::read(r#"{"name":"t"}"#.into()).expect("a definition")),
+        definition: Arc::new(Definition::read(Kind::Tools, r#"{"name":"t"}"#.into()).expect("a definition")),
     };
     ToolCall {
         client: ClientName::new(client),
@@ -77,6 +77,7 @@ fn call(client: &str, arguments: &str) -> ToolCall {
         tool: Arc::new(tool),
         arguments: json::raw(arguments.into()),
         extra: None,
+        progress_token: None,
         params: json::raw(format!(r#"{{"name":"t","arguments":{arguments}}}"#)),
     }
 }

@@ -37,6 +37,17 @@ fn other_clients_forms_are_read_too() {
 }
 
 #[test]
+fn an_older_server_keeps_its_transport() {
+    for text in [
+        r#"{"mcpServers":{"a":{"type":"sse","url":"http://x.test/sse"}}}"#,
+        r#"{"servers":{"a":{"transport":"sse","url":"http://x.test/sse"}}}"#,
+    ] {
+        assert_eq!(one(text).spec.expect("a spec").transport, Some(TransportKind::Sse), "{text}");
+    }
+    assert!(one(r#"{"type":"sse","command":"x"}"#).spec.is_err_and(|e| e.contains("needs 'url'")));
+}
+
+#[test]
 fn a_bare_entry_and_a_command_line_are_servers() {
     assert!(one(r#"{"command":"x"}"#).spec.is_ok());
     let line = one("npx -y @modelcontextprotocol/server-filesystem '/my files'");

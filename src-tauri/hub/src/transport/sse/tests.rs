@@ -2,7 +2,7 @@ use super::*;
 
 fn events(parts: &[&str]) -> Vec<String> {
     let mut reader = Events::new(1_000);
-    parts.iter().flat_map(|part| reader.push(part.as_bytes()).expect("short")).collect()
+    parts.iter().flat_map(|part| reader.push(part.as_bytes()).expect("short")).map(|event| event.data).collect()
 }
 
 #[test]
@@ -11,6 +11,14 @@ fn an_event_is_its_data_lines() {
         events(&["event: message\nid: 1\ndata: one\ndata:two\n\n: comment\n\ndata: three\n\n"]),
         ["one\ntwo", "three"]
     );
+}
+
+#[test]
+fn an_event_has_its_name_and_only_its_own() {
+    let found = Events::new(1_000).push(b"event: endpoint\ndata: /m\n\ndata: x\n\nevent: ping\n\ndata: y\n\n");
+    let found: Vec<_> = found.expect("short").into_iter().map(|event| (event.name, event.data)).collect();
+    let expected = [("endpoint", "/m"), ("message", "x"), ("message", "y")];
+    assert_eq!(found, expected.map(|(name, data)| (name.to_owned(), data.to_owned())));
 }
 
 #[test]

@@ -39,6 +39,13 @@ fn a_url_comes_with_headers() {
 }
 
 #[test]
+fn an_older_server_is_added_with_its_transport() {
+    let add = parse("old --url http://localhost:3001/sse --transport sse").expect("parsed");
+    assert_eq!(add.spec.transport, Some(TransportKind::Sse));
+    assert_eq!(parse("new --url http://localhost:3001/mcp").expect("parsed").spec.transport, None);
+}
+
+#[test]
 fn wrong_usage_is_refused() {
     for line in [
         "x",
@@ -47,7 +54,7 @@ fn wrong_usage_is_refused() {
         "x --env A=1 --url http://a",
         "x --env A -- npx",
         "x --env =1 -- npx",
-        "x --url http://a --transport sse",
+        "x --transport sse -- npx",
         "x npx",
     ] {
         assert!(parse(line).is_err(), "{line}");

@@ -1,0 +1,123 @@
+//! What a message of a client leads to, whichever transport it came over.
+
+use std::{collections::VecDeque, pin::Pin, sync::Arc};
+
+use axum::http::StatusCode;
+use bytes::Bytes;
+use drawbridge_hub::{
+    model::rpc::{RpcError, code},
+    sessions::{Back, ClientSession},
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+
+use super::in_flight::Flight;
+use crate::{
+    rescue::RpcRefusal,
+    server::Door,
+    wire::{self, Id},
+};
+
+/// A request of a client under way. Dropped, it is cancelled.
+pub(crate) struct Exchange {
+    door: Arc<Door>,
+    session: Arc<ClientSession>,
+    flight: Flight,
+    id: Box<str>,
+    method: Box<str>,
+    params: Option<Box<RawValue>>,
+}
+
+impl Exchange {
+    /// # Errors
+    /// Where a request with this id is in flight already.
+    pub(crate) fn begin(
+        door: &Arc<Door>,
+        session: Arc<ClientSession>,
+        id: Id<'_>,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Self, RpcRefusal> {
+        let Some(flight) = door.in_flight.begin(&session.id, id.as_str()) else {
+            let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is in flight already");
+            return Err(RpcRefusal::new(StatusCode::BAD_REQUEST, Some(id), &error));
+        };
+        let (id, method) = (id.as_str().into(), method.into());
+        Ok(Self { door: Arc::clone(door), session, flight, id, method, params: params.map(ToOwned::to_owned) })
+    }
+
+    /// The answer; what belongs to the request goes into `stream` before it, or, where there is none, into the
+    /// session's outbox.
+    pub(crate) async fn answer(self, stream: Option<mpsc::Sender<Bytes>>) -> Bytes {
+        let back = match stream {
+            Some(stream) => Back::during(Arc::clone(&self.session), stream),
+            None => Back::at_any_time(Arc::clone(&self.session)),
+        };
+        let cancelled = |why: &str| Err(RpcError::new(code::INTERNAL_ERROR, why));
+        let reply = tokio::select! {
+            reply = self.door.hub.request(&back, &self.method, self.params.as_deref()) => reply,
+            () = self.flight.cancelled.cancelled() => cancelled("cancelled"),
+            () = self.session.ended.cancelled() => cancelled("the session has ended"),
+        };
+        wire::reply(&self.id, &reply)
+    }
+}
+
+/// Takes a notification of a client.
+pub(crate) fn notification(door: &Door, session: &ClientSession, method: &str, params: Option<&RawValue>) {
+    #[derive(Deserialize)]
+    struct Cancelled<'a> {
+        #[serde(borrow, rename = "requestId")]
+        request: &'a RawValue,
+    }
+    if method == "notifications/cancelled"
+        && let Some(Ok(cancelled)) = params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
+    {
+        door.in_flight.cancel(&session.id, cancelled.request.get());
+    }
+}
+
+/// An answer and, ahead of it, the messages that belong to it, one after the other.
+pub(crate) struct Conversation {
+    ready: VecDeque<Bytes>,
+    messages: mpsc::Receiver<Bytes>,
+    /// None once it came.
+    answer: Option<Pin<Box<dyn Future<Output = Bytes> + Send>>>,
+}
+
+impl Conversation {
+    pub(crate) fn new(messages: mpsc::Receiver<Bytes>, answer: impl Future<Output = Bytes> + Send + 'static) -> Self {
+        Self { ready: VecDeque::new(), messages, answer: Some(Box::pin(answer)) }
+    }
+
+    /// The next message; the answer is the last.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                return Some(message);
+            }
+            let answer = self.answer.as_mut()?;
+            tokio::select! {
+                biased;
+                Some(message) = self.messages.recv() => return Some(message),
+                answer = answer => {
+                    self.messages.close();
+                    while let Ok(message) = self.messages.try_recv() {
+                        self.ready.push_back(message);
+                    }
+                    self.ready.push_back(answer);
+                    self.answer = None;
+                }
+            }
+        }
+    }
+
+    /// Whether the answer has been given out.
+    pub(crate) fn is_over(&self) -> bool {
+        self.answer.is_none() && self.ready.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! HTTP+SSE towards clients (MCP 2024-11-05), which newer revisions replaced: `GET /sse` is the one stream of a
+//! session, on which everything comes that the hub says; `POST /messages/?session_id=…` is how the client speaks.
+//!
+//! The session ends with its stream, and what it has in flight is cancelled.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use axum::{
+    Extension,
+    extract::{RawQuery, State, rejection::BytesRejection},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response, sse::Event},
+};
+use bytes::Bytes;
+use drawbridge_hub::{
+    Hub,
+    model::{
+        ids::ClientName,
+        rpc::{RpcError, code},
+    },
+    protocol, random,
+    sessions::ClientSession,
+};
+use futures_util::{StreamExt, stream};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    events,
+    exchange::{Exchange, notification},
+    streamable_http::{Reply, bad_error, check_json},
+};
+use crate::{
+    rescue::Refusal,
+    server::Door,
+    wire::{self, Id, Message},
+};
+
+/// Messages that may wait for a client to read them; one that reads more slowly is disconnected.
+const MAX_WAITING: usize = 256;
+
+/// The open streams by the id that their clients name.
+#[derive(Default)]
+pub(crate) struct Streams(Mutex<HashMap<String, Arc<Outlet>>>);
+
+/// Where everything goes that is said to one client.
+struct Outlet {
+    client: ClientName,
+    queue: mpsc::Sender<Bytes>,
+    /// Set by `initialize`.
+    session: OnceLock<Arc<ClientSession>>,
+    closed: CancellationToken,
+}
+
+/// `GET /sse`: opens a stream, whose first event says where to speak.
+pub(crate) async fn open(State(door): State<Arc<Door>>, Extension(client): Extension<ClientName>) -> Response {
+    let id = random::token();
+    let (queue, messages) = mpsc::channel(MAX_WAITING);
+    let outlet = Outlet { client, queue, session: OnceLock::new(), closed: CancellationToken::new() };
+    let hello = Event::default().event("endpoint").data(format!("/messages/?session_id={id}"));
+    let stopping = door.stopping.clone();
+    let open = Open::new(door, id, Arc::new(outlet));
+    let closed = open.outlet.closed.clone();
+    let messages = stream::unfold((messages, open), |(mut messages, open)| async {
+        Some((events::message(&messages.recv().await?), (messages, open)))
+    });
+    let all = stream::iter([hello]).chain(messages);
+    events::response(all.take_until(closed.cancelled_owned()).take_until(stopping.cancelled_owned()))
+}
+
+/// `POST /messages/?session_id=…`: one message. What answers it comes over the stream.
+pub(crate) async fn post(
+    State(door): State<Arc<Door>>,
+    Extension(client): Extension<ClientName>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Reply {
+    let id = query.as_deref().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("session_id=")));
+    let id = id.ok_or_else(|| Refusal::bad_request("the query has no `session_id`: open `GET /sse` first"))?;
+    let outlet = door.legacy.find(id, &client);
+    let outlet = outlet.ok_or_else(|| {
+        Refusal::new(StatusCode::NOT_FOUND, "there is no such session: open `GET /sse` again and keep it open")
+    })?;
+    check_json(&headers)?;
+    let body = body.map_err(Refusal::from)?;
+    match wire::parse(&body)? {
+        Message::Request { id, method, params } if method == "initialize" => {
+            initialize(&door, &outlet, id, params).await;
+        }
+        Message::Request { id, method, params } => match outlet.session.get() {
+            Some(session) => {
+                let exchange = Exchange::begin(&door, Arc::clone(session), id, &method, params)?;
+                tokio::spawn(answer(outlet, exchange));
+            }
+            None => outlet.refuse(id, "send `initialize` first"),
+        },
+        Message::Notification { method, params } => {
+            if let Some(session) = outlet.session.get() {
+                notification(&door, session, &method, params);
+            }
+        }
+        Message::Response { id, reply } => {
+            let reply = wire::read_reply(reply).map_err(bad_error)?;
+            if let Some(session) = outlet.session.get() {
+                session.answered(id, reply);
+            }
+        }
+    }
+    Ok(StatusCode::ACCEPTED.into_response())
+}
+
+async fn initialize(door: &Door, outlet: &Arc<Outlet>, id: Id<'_>, params: Option<&RawValue>) {
+    let agreed = match protocol::initialize(params) {
+        Ok(agreed) => agreed,
+        Err(error) => return outlet.say(wire::error(Some(id), &error)),
+    };
+    let session = door.hub.open_session(outlet.client.clone(), &agreed).await;
+    if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
+        door.hub.sessions().close(&session.id);
+        return outlet.refuse(id, "this stream has its session already: open another");
+    }
+    outlet.say(wire::result(id, &agreed.result));
+    tokio::spawn(follow(Arc::clone(&door.hub), Arc::clone(outlet), session));
+}
+
+/// Carries what belongs to no request to the stream. Stream and session end with each other.
+async fn follow(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<ClientSession>) {
+    loop {
+        tokio::select! {
+            message = session.next_message() => outlet.say(message),
+            () = session.ended.cancelled() => break,
+            () = outlet.closed.cancelled() => break,
+        }
+    }
+    outlet.closed.cancel();
+    hub.sessions().close(&session.id);
+}
+
+async fn answer(outlet: Arc<Outlet>, exchange: Exchange) {
+    tokio::select! {
+        answer = exchange.answer(Some(outlet.queue.clone())) => outlet.say(answer),
+        () = outlet.closed.cancelled() => {}
+    }
+}
+
+impl Outlet {
+    /// Puts a message on the stream; closes the stream where it is full.
+    fn say(&self, message: Bytes) {
+        if self.queue.try_send(message).is_err() && !self.closed.is_cancelled() {
+            tracing::warn!("client {}: its stream ends, since it does not read", self.client);
+            self.closed.cancel();
+        }
+    }
+
+    fn refuse(&self, id: Id<'_>, why: &str) {
+        self.say(wire::error(Some(id), &RpcError::new(code::INVALID_REQUEST, why)));
+    }
+}
+
+/// An open stream, dropped with its connection.
+struct Open {
+    door: Arc<Door>,
+    id: String,
+    outlet: Arc<Outlet>,
+}
+
+impl Open {
+    fn new(door: Arc<Door>, id: String, outlet: Arc<Outlet>) -> Self {
+        door.legacy.lock().insert(id.clone(), Arc::clone(&outlet));
+        Self { door, id, outlet }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.door.legacy.lock().remove(&self.id);
+        self.outlet.closed.cancel();
+    }
+}
+
+impl Streams {
+    /// The stream with that id. Another client's is as unknown as none.
+    fn find(&self, id: &str, client: &ClientName) -> Option<Arc<Outlet>> {
+        self.lock().get(id).filter(|outlet| outlet.client == *client && !outlet.closed.is_cancelled()).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Outlet>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

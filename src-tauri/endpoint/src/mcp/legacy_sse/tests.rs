@@ -1,0 +1,27 @@
+//! How long a stream waits for its reader.
+
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use drawbridge_hub::model::ids::ClientName;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{MAX_WAITING, Outlet};
+
+#[test]
+fn a_client_that_does_not_read_is_disconnected_and_one_that_does_is_not() {
+    let (queue, mut messages) = mpsc::channel(MAX_WAITING);
+    let outlet =
+        Outlet { client: ClientName::new("desk"), queue, session: OnceLock::new(), closed: CancellationToken::new() };
+    for _ in 0..2 * MAX_WAITING {
+        outlet.say(Bytes::new());
+        assert!(messages.try_recv().is_ok() && !outlet.closed.is_cancelled());
+    }
+    for _ in 0..MAX_WAITING {
+        outlet.say(Bytes::new());
+    }
+    assert!(!outlet.closed.is_cancelled(), "so many may wait");
+    outlet.say(Bytes::new());
+    assert!(outlet.closed.is_cancelled(), "and not one more");
+}

@@ -1,0 +1,122 @@
+//! `GET /mcp`: the stream of a session's own messages, those that belong to no request.
+//!
+//! A session has one such stream; a new one takes over from the old. Events carry ids, and the last ones are
+//! kept, so that a client whose connection broke goes on behind `Last-Event-ID`.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::{
+    Extension,
+    extract::State,
+    http::{HeaderMap, HeaderName, StatusCode},
+};
+use bytes::Bytes;
+use drawbridge_hub::{
+    model::ids::{ClientName, SessionId},
+    sessions::ClientSession,
+};
+use futures_util::{Stream, StreamExt, stream};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    events,
+    streamable_http::{Reply, check_version, session},
+};
+use crate::{
+    headers::{accepts_events, text},
+    rescue::Refusal,
+    server::Door,
+};
+
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Messages of a session that are kept for a client that comes back.
+const MAX_KEPT: usize = 64;
+
+/// `GET /mcp`: listens to a session until it ends, the door closes or another stream takes over.
+pub(crate) async fn get(
+    State(door): State<Arc<Door>>,
+    Extension(client): Extension<ClientName>,
+    headers: HeaderMap,
+) -> Reply {
+    if !accepts_events(&headers) {
+        let message = "the header `Accept` must allow text/event-stream";
+        return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
+    }
+    check_version(&headers)?;
+    let session = session(&door, &client, &headers, None)?;
+    let last = text(&headers, &LAST_EVENT).and_then(|id| id.parse().ok());
+    let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
+    let messages = door.listeners.listen(session, last);
+    let messages = messages.take_until(stopping.cancelled_owned()).take_until(ended.cancelled_owned());
+    Ok(events::response(messages.map(|(id, message)| events::message(&message).id(id.to_string()))))
+}
+
+/// Who listens to which session, and what was said to them last.
+#[derive(Default)]
+pub(crate) struct Listeners(Mutex<HashMap<SessionId, Listener>>);
+
+struct Listener {
+    session: Arc<ClientSession>,
+    said: Arc<Mutex<Said>>,
+    taken_over: CancellationToken,
+}
+
+/// The last messages of a session, each with the id of its event.
+#[derive(Default)]
+struct Said {
+    last: u64,
+    kept: VecDeque<(u64, Bytes)>,
+}
+
+impl Listeners {
+    /// The messages of a session with their ids, those kept behind `last` first. Whoever listened before is done.
+    fn listen(&self, session: Arc<ClientSession>, last: Option<u64>) -> impl Stream<Item = (u64, Bytes)> + use<> {
+        let taken_over = CancellationToken::new();
+        let said = self.take_over(&session, &taken_over);
+        let missed = last.map(|last| lock(&said).behind(last)).unwrap_or_default();
+        let live = stream::unfold((session, said), |(session, said)| async {
+            let message = session.next_message().await;
+            let id = lock(&said).keep(message.clone());
+            Some(((id, message), (session, said)))
+        });
+        stream::iter(missed).chain(live).take_until(taken_over.cancelled_owned())
+    }
+
+    fn take_over(&self, session: &Arc<ClientSession>, taken_over: &CancellationToken) -> Arc<Mutex<Said>> {
+        let mut listeners = lock(&self.0);
+        listeners.retain(|_, listener| !listener.session.ended.is_cancelled());
+        let listener = listeners.entry(session.id.clone()).or_insert_with(|| Listener {
+            session: Arc::clone(session),
+            said: Arc::default(),
+            taken_over: CancellationToken::new(),
+        });
+        std::mem::replace(&mut listener.taken_over, taken_over.clone()).cancel();
+        Arc::clone(&listener.said)
+    }
+}
+
+impl Said {
+    fn keep(&mut self, message: Bytes) -> u64 {
+        self.last += 1;
+        if self.kept.len() == MAX_KEPT {
+            self.kept.pop_front();
+        }
+        self.kept.push_back((self.last, message));
+        self.last
+    }
+
+    fn behind(&self, last: u64) -> Vec<(u64, Bytes)> {
+        self.kept.iter().filter(|(id, _)| *id > last).cloned().collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

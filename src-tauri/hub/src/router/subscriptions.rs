@@ -1,0 +1,65 @@
+//! Who wants to hear when a resource changes.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use serde_json::value::RawValue;
+
+use super::Router;
+use crate::{
+    model::{
+        ids::{ServerId, SessionId},
+        json::RawObject,
+    },
+    sessions::{Back, ClientSession},
+};
+
+type Subscribers = HashMap<SessionId, Weak<ClientSession>>;
+
+/// Subscriptions by server and URI. One of a session that is gone counts no more. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Subscriptions(Arc<Mutex<HashMap<(ServerId, String), Subscribers>>>);
+
+impl Subscriptions {
+    pub(super) fn add(&self, server: &ServerId, uri: &str, session: &Arc<ClientSession>) {
+        let mut all = self.lock();
+        let subscribers = all.entry((server.clone(), uri.to_owned())).or_default();
+        subscribers.insert(session.id.clone(), Arc::downgrade(session));
+    }
+
+    /// Removes one; whether others are left.
+    pub(super) fn remove(&self, server: &ServerId, uri: &str, session: &ClientSession) -> bool {
+        let mut all = self.lock();
+        let key = (server.clone(), uri.to_owned());
+        let Some(subscribers) = all.get_mut(&key) else { return false };
+        subscribers.remove(&session.id);
+        subscribers.retain(|_, session| session.strong_count() > 0);
+        let left = !subscribers.is_empty();
+        if !left {
+            all.remove(&key);
+        }
+        left
+    }
+
+    fn of(&self, server: &ServerId, uri: &str) -> Vec<Arc<ClientSession>> {
+        let all = self.lock();
+        let subscribers = all.get(&(server.clone(), uri.to_owned()));
+        subscribers.into_iter().flat_map(HashMap::values).filter_map(Weak::upgrade).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(ServerId, String), Subscribers>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Router {
+    /// A server says that a resource has changed: its subscribers hear of it.
+    pub fn updated(&self, server: &ServerId, params: &RawValue) {
+        let uri = RawObject::parse(params).ok().and_then(|params| params.string("uri"));
+        for session in uri.into_iter().flat_map(|uri| self.subscriptions.of(server, &uri)) {
+            Back::at_any_time(session).notify("notifications/resources/updated", Some(params));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `capability`: the definitions of what each server offers, as the server sent them.
+
+use std::collections::BTreeMap;
+
+use sqlx::Row;
+
+use super::{
+    from_word,
+    server::{ServerRow, write_synced},
+    word,
+};
+use crate::{
+    model::{capability::Kind, ids::ServerId},
+    store::{Store, StoreError, While},
+};
+
+/// The definitions of a server by their kind, each in the server's order.
+pub type Definitions = BTreeMap<Kind, Vec<String>>;
+
+impl Store {
+    pub async fn capabilities(&self, server: &ServerId) -> Result<Definitions, StoreError> {
+        let read = async {
+            let rows = sqlx::query("SELECT kind, definition FROM capability WHERE server = ? ORDER BY kind, position")
+                .bind(server.as_str())
+                .fetch_all(&self.pool)
+                .await?;
+            let mut definitions = Definitions::new();
+            for row in rows {
+                let kind = from_word(row.try_get("kind")?)?;
+                definitions.entry(kind).or_default().push(row.try_get("definition")?);
+            }
+            Ok(definitions)
+        };
+        read.await.doing("cannot read what a server offers")
+    }
+
+    /// Records a sync: the server, and what it offers in place of what it offered before.
+    pub async fn put_synced(&self, server: &ServerRow, offered: &Definitions) -> Result<(), StoreError> {
+        let write = async {
+            let mut tx = self.pool.begin().await?;
+            write_synced(server, &mut tx).await?;
+            sqlx::query("DELETE FROM capability WHERE server = ?").bind(server.id.as_str()).execute(&mut *tx).await?;
+            for (kind, definitions) in offered {
+                for (position, definition) in (0_i64..).zip(definitions) {
+                    sqlx::query("INSERT INTO capability (server, kind, position, definition) VALUES (?, ?, ?, ?)")
+                        .bind(server.id.as_str())
+                        .bind(word(kind))
+                        .bind(position)
+                        .bind(definition)
+                        .execute(&mut *tx)
+                        .await?;
+                }
+            }
+            tx.commit().await
+        };
+        write.await.doing("cannot write what a server offers")
+    }
+}

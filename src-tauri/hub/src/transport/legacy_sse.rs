@@ -1,0 +1,242 @@
+//! A server at a URL, over HTTP+SSE, the way of the oldest servers: messages are posted to an address
+//! that the server names, and answers come on a stream of events that must stay open.
+
+mod opening;
+
+use std::{sync::Arc, time::Duration};
+
+use reqwest::{Client, header::ACCEPT};
+use serde_json::value::RawValue;
+use tokio::{sync::oneshot::error::RecvError, task::AbortHandle, time::timeout};
+use url::Url;
+
+use super::{
+    FromServer, LinkError, Reply, ToUpstream,
+    message::{self, Message},
+    pending::Pending,
+    remote::{self, HttpTarget, Remote},
+    sse::SseEvent,
+};
+use opening::Opened;
+
+/// How long the server may take to say where to post.
+const OPENING: Duration = Duration::from_secs(10);
+const TELL: Duration = Duration::from_secs(10);
+
+/// Why there is no stream.
+#[derive(Debug, thiserror::Error)]
+pub enum SseError {
+    #[error(
+        "the SSE connection to {url} timed out: its 'endpoint' event did not come within {} s. Verify that: \
+         1. the server is running; 2. the URL is correct (currently: {url}); 3. the network is up; \
+         4. no firewall is in the way",
+        .patience.as_secs_f32()
+    )]
+    TimedOut { url: String, patience: Duration },
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// An open stream, and the requests in flight whose answers it will bring. Dropped, it closes the stream.
+pub struct SseLink {
+    shared: Arc<Shared>,
+    listener: AbortHandle,
+}
+
+struct Shared {
+    remote: Remote,
+    /// Where messages are posted; of the same origin as the server's URL.
+    endpoint: Url,
+    pending: Pending,
+    upstream: ToUpstream,
+}
+
+impl SseLink {
+    /// Opens the stream, within 10 s or less.
+    ///
+    /// # Errors
+    /// Where the server cannot be reached, or does not say where to post.
+    pub async fn connect(
+        http: Client,
+        target: &HttpTarget,
+        patience: Duration,
+        upstream: ToUpstream,
+    ) -> Result<Self, SseError> {
+        let patience = patience.min(OPENING);
+        let remote = Remote::new(http, target).map_err(SseError::Refused)?;
+        let opened = match timeout(patience, opening::open(&remote)).await {
+            Ok(opened) => opened.map_err(SseError::Refused)?,
+            Err(_) => return Err(SseError::TimedOut { url: remote.url, patience }),
+        };
+        let endpoint = opened.endpoint.clone();
+        let shared = Arc::new(Shared { remote, endpoint, pending: Pending::default(), upstream });
+        let listener = tokio::spawn(listen(shared.clone(), opened)).abort_handle();
+        Ok(Self { shared, listener })
+    }
+
+    pub fn ended(&self) -> Option<String> {
+        self.shared.pending.ended()
+    }
+
+    /// See [`super::Link::request`].
+    pub async fn request(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        patience: Duration,
+    ) -> Result<Reply, LinkError> {
+        let (id, mut answered) = self.shared.pending.begin()?;
+        let mut in_flight = InFlight { shared: self.shared.clone(), id, done: false };
+        let exchange = async {
+            // The answer may be on the stream before the POST has its own.
+            tokio::select! {
+                biased;
+                answer = &mut answered => return arrived(answer),
+                posted = self.shared.post(Some(id), message::request(id, method, params)) => posted?,
+            }
+            arrived(answered.await)
+        };
+        match timeout(patience, exchange).await {
+            Ok(answer) => {
+                in_flight.done = true;
+                answer
+            }
+            Err(_) => Err(LinkError::TimedOut(patience)),
+        }
+    }
+
+    /// See [`super::Link::notify`].
+    pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
+        self.tell(message::notification(method, params)).await
+    }
+
+    /// See [`super::Link::answer`].
+    pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
+        self.tell(message::answer(id, reply)).await
+    }
+
+    /// Sends what has no answer; not for ever.
+    async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
+        timeout(TELL, self.shared.post(None, message)).await.unwrap_or(Err(LinkError::TimedOut(TELL)))
+    }
+
+    /// See [`super::Link::close`].
+    pub async fn close(&self) {
+        self.shared.pending.end("it was stopped");
+        self.listener.abort();
+    }
+}
+
+impl Drop for SseLink {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+impl Shared {
+    /// Posts a message, a request of that id or another. An answer that comes at once instead of on the
+    /// stream is handed over as well.
+    async fn post(&self, id: Option<u64>, body: Vec<u8>) -> Result<(), LinkError> {
+        if let Some(how) = self.pending.ended() {
+            return Err(LinkError::NotSent(how));
+        }
+        let request = self.remote.post(self.endpoint.as_str(), body).header(ACCEPT, "application/json");
+        let response = request.send().await.map_err(|e| self.failed(&e))?;
+        let status = response.status();
+        let text = self.remote.read_text(response).await;
+        if status.is_success() {
+            if let Some(Message::Answer { id: answered, reply }) = message::parse(text?.as_bytes()) {
+                self.pending.answer(answered.or(id), reply);
+            }
+            return Ok(());
+        }
+        let text = text.unwrap_or_default();
+        if remote::is_about_the_session(status, &text) {
+            return Err(self.lost(remote::FORGOTTEN));
+        }
+        let error = self.remote.refused(status, &text)?;
+        self.pending.answer(id, Err(error));
+        Ok(())
+    }
+
+    fn failed(&self, error: &reqwest::Error) -> LinkError {
+        if remote::is_unsent(error) {
+            self.lost(&self.remote.cannot_connect(error))
+        } else {
+            LinkError::Lost(self.remote.broke(error))
+        }
+    }
+
+    /// Ends the link with the message in hand not sent: the next request makes a new one.
+    fn lost(&self, why: &str) -> LinkError {
+        if self.pending.end(why) {
+            let _ = self.upstream.try_send(FromServer::Ended(why.to_owned()));
+        }
+        LinkError::NotSent(why.to_owned())
+    }
+
+    async fn take(&self, event: SseEvent) {
+        if event.name != "message" {
+            return;
+        }
+        match message::parse(event.data.as_bytes()) {
+            Some(Message::Answer { id, reply }) => drop(self.pending.answer(id, reply)),
+            Some(Message::Incoming(incoming)) => drop(self.upstream.send(FromServer::Message(incoming)).await),
+            None => {}
+        }
+    }
+
+    /// Reads the stream to its end: how it ended.
+    async fn read(&self, mut opened: Opened) -> String {
+        for event in opened.early {
+            self.take(event).await;
+        }
+        loop {
+            let chunk = match opened.response.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => return format!("{} ended its stream of events", self.remote.url),
+                Err(error) => return self.remote.broke(&error),
+            };
+            let Ok(events) = opened.events.push(&chunk) else { return self.remote.too_long() };
+            for event in events {
+                self.take(event).await;
+            }
+        }
+    }
+}
+
+async fn listen(shared: Arc<Shared>, opened: Opened) {
+    let how = shared.read(opened).await;
+    if shared.pending.end(&how) {
+        let _ = shared.upstream.send(FromServer::Ended(how)).await;
+    }
+}
+
+fn arrived(answer: Result<Result<Reply, LinkError>, RecvError>) -> Result<Reply, LinkError> {
+    answer.unwrap_or_else(|_| Err(LinkError::Lost("it ended".into())))
+}
+
+/// A request whose answer is awaited. Dropped before the answer came, it tells the server to stop.
+struct InFlight {
+    shared: Arc<Shared>,
+    id: u64,
+    done: bool,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.shared.pending.forget(self.id);
+        if !self.done
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let (shared, id) = (self.shared.clone(), self.id);
+            runtime.spawn(async move {
+                let cancelled = message::cancelled(id, "the client cancelled it, or it took too long");
+                let _ = timeout(Duration::from_secs(5), shared.post(None, cancelled)).await;
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Opens the stream, and reads it until the server has said where to post.
+
+use reqwest::{
+    Method, Response, StatusCode,
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION},
+};
+use serde::Deserialize;
+use url::Url;
+
+use crate::transport::{
+    MAX_MESSAGE,
+    remote::{Remote, is_unsent, shown},
+    sse::{Events, SseEvent},
+};
+
+/// What the server may send ahead of its `endpoint` event.
+const MAX_LINES: usize = 100;
+const MAX_BYTES: usize = 64 * 1024;
+
+/// A stream of which the beginning is read.
+pub(super) struct Opened {
+    pub(super) endpoint: Url,
+    pub(super) response: Response,
+    pub(super) events: Events,
+    /// Events that came with the endpoint, behind it.
+    pub(super) early: Vec<SseEvent>,
+}
+
+/// Opens the stream; does not end where the server says nothing.
+///
+/// # Errors
+/// In plain words.
+pub(super) async fn open(remote: &Remote) -> Result<Opened, String> {
+    let (mut response, url) = get(remote).await?;
+    let mut opening = Opening::new();
+    while let Some(chunk) = response.chunk().await.map_err(|e| remote.broke(&e))? {
+        opening.push(&chunk).map_err(|why| format!("{url} {why}"))?;
+        if let Some(said) = opening.endpoint {
+            let endpoint = resolve(&url, &said)?;
+            return Ok(Opened { endpoint, response, events: opening.events, early: opening.early });
+        }
+    }
+    Err(format!("{url} ended its stream of events before it said where to post (its 'endpoint' event)"))
+}
+
+/// Gets the stream and the URL at which it was found. A redirect, as from `/sse` to `/sse/`, is followed
+/// once, and not to another origin: that would get the headers too.
+async fn get(remote: &Remote) -> Result<(Response, Url), String> {
+    let mut url = Url::parse(&remote.url).map_err(|e| format!("{} is not a URL: {e}", remote.url))?;
+    let mut response = send(remote, &url).await?;
+    if let Some(place) = redirect(&response) {
+        url = at_the_same_origin(&url, url.join(&place), "redirects to", &place)?;
+        response = send(remote, &url).await?;
+    }
+    let status = response.status();
+    if !status.is_success() {
+        let text = remote.read_text(response).await.unwrap_or_default();
+        let why =
+            remote.refused(status, &text).map_or_else(|e| e.to_string(), |e| format!("it refused: {}", e.message));
+        return Err(format!("{why}. {OTHER_WAY}"));
+    }
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("nothing");
+    if !kind.starts_with("text/event-stream") {
+        return Err(format!("{url} answered with {}, not with a stream of events. {OTHER_WAY}", shown(kind)));
+    }
+    Ok((response, url))
+}
+
+const OTHER_WAY: &str = "If it speaks streamable HTTP, choose the transport 'http'";
+
+async fn send(remote: &Remote, url: &Url) -> Result<Response, String> {
+    let request = remote.request(Method::GET, url.as_str());
+    let sent = request.header(ACCEPT, "text/event-stream").header(CACHE_CONTROL, "no-cache").send().await;
+    sent.map_err(|error| if is_unsent(&error) { remote.cannot_connect(&error) } else { remote.broke(&error) })
+}
+
+fn redirect(response: &Response) -> Option<String> {
+    let moved = [
+        StatusCode::MOVED_PERMANENTLY,
+        StatusCode::FOUND,
+        StatusCode::TEMPORARY_REDIRECT,
+        StatusCode::PERMANENT_REDIRECT,
+    ];
+    let place = response.headers().get(LOCATION).filter(|_| moved.contains(&response.status()))?;
+    place.to_str().ok().map(str::to_owned)
+}
+
+/// Where to post, from what the `endpoint` event says: a URL or a path, bare or as `{"uri": …}`, or only
+/// `{"session_id": …}`.
+///
+/// # Errors
+/// Where it says none, or one at another origin.
+pub(super) fn resolve(url: &Url, said: &str) -> Result<Url, String> {
+    let said = said.trim();
+    let place = if said.starts_with('{') {
+        match serde_json::from_str::<Said>(said) {
+            Ok(Said { uri: Some(uri), .. }) => uri,
+            Ok(Said { session_id: Some(id), .. }) => return Ok(messages(url, &id)),
+            Ok(Said { .. }) | Err(_) => {
+                return Err(format!(
+                    "{url} did not say where to post: {} has neither 'uri' nor 'session_id'",
+                    shown(said)
+                ));
+            }
+        }
+    } else {
+        said.to_owned()
+    };
+    at_the_same_origin(url, url.join(&place), "wants messages at", &place)
+}
+
+#[derive(Deserialize)]
+struct Said {
+    uri: Option<String>,
+    session_id: Option<String>,
+}
+
+/// `/messages/` beside the stream.
+fn messages(url: &Url, session: &str) -> Url {
+    let mut place = url.clone();
+    let path = url.path().trim_end_matches('/');
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    place.set_path(&format!("{folder}/messages/"));
+    place.set_fragment(None);
+    place.query_pairs_mut().clear().append_pair("session_id", session);
+    place
+}
+
+fn at_the_same_origin(url: &Url, place: Result<Url, url::ParseError>, does: &str, said: &str) -> Result<Url, String> {
+    let place = place.map_err(|e| format!("{url} {does} {}, which is not a URL: {e}", shown(said)))?;
+    if place.origin() == url.origin() {
+        return Ok(place);
+    }
+    Err(format!(
+        "{url} {does} {}, which is another server: Drawbridge sends nothing there. If that is its right place, \
+         give its URL there",
+        shown(place.as_str())
+    ))
+}
+
+/// The beginning of a stream, bounded until the endpoint is known.
+pub(super) struct Opening {
+    events: Events,
+    lines: usize,
+    bytes: usize,
+    pub(super) endpoint: Option<String>,
+    early: Vec<SseEvent>,
+}
+
+impl Opening {
+    pub(super) fn new() -> Self {
+        Self { events: Events::new(MAX_MESSAGE), lines: 0, bytes: 0, endpoint: None, early: Vec::new() }
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// Where there are too many without an endpoint.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), String> {
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.endpoint.is_none() {
+                self.lines += usize::from(line.ends_with(b"\n"));
+                self.bytes += line.len();
+                if self.lines > MAX_LINES || self.bytes > MAX_BYTES {
+                    let max = format!("{MAX_LINES} lines or {} KiB", MAX_BYTES / 1024);
+                    return Err(format!("sent more than {max} without saying where to post (its 'endpoint' event)"));
+                }
+            }
+            for event in self.events.push(line).map_err(|_| format!("sent more than {MAX_MESSAGE} bytes"))? {
+                match &self.endpoint {
+                    Some(_) => self.early.push(event),
+                    None if event.name == "endpoint" => self.endpoint = Some(event.data),
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}

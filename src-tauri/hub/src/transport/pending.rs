@@ -1,0 +1,69 @@
+//! Requests in flight on a connection whose answers come by themselves, matched by id.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::sync::oneshot;
+
+use super::{LinkError, Reply};
+
+/// What a request waits on.
+pub(super) type Answered = oneshot::Receiver<Result<Reply, LinkError>>;
+
+/// The requests in flight, until the connection ends.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// The last id that was given out; the first is 1.
+    last_id: AtomicU64,
+    waiting: Mutex<HashMap<u64, oneshot::Sender<Result<Reply, LinkError>>>>,
+    ended: OnceLock<String>,
+}
+
+impl Pending {
+    /// An id for a request, and where its answer arrives; nothing can begin once the connection ended.
+    pub(super) fn begin(&self) -> Result<(u64, Answered), LinkError> {
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let (answer, answered) = oneshot::channel();
+        let mut waiting = self.waiting();
+        if let Some(how) = self.ended.get() {
+            return Err(LinkError::NotSent(how.clone()));
+        }
+        waiting.insert(id, answer);
+        Ok((id, answered))
+    }
+
+    /// Hands over an answer; whether anybody waited for it.
+    pub(super) fn answer(&self, id: Option<u64>, reply: Reply) -> bool {
+        let waiting = id.and_then(|id| self.waiting().remove(&id));
+        waiting.is_some_and(|waiting| waiting.send(Ok(reply)).is_ok())
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn forget(&self, id: u64) {
+        self.waiting().remove(&id);
+    }
+
+    /// The connection ended: all that wait are told. Whether it was not known before.
+    pub(super) fn end(&self, how: &str) -> bool {
+        let mut waiting = self.waiting();
+        let is_new = self.ended.set(how.to_owned()).is_ok();
+        for (_, waiting) in waiting.drain() {
+            let _ = waiting.send(Err(LinkError::Lost(how.to_owned())));
+        }
+        is_new
+    }
+
+    /// How the connection ended, once it has.
+    pub(super) fn ended(&self) -> Option<String> {
+        self.ended.get().cloned()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Result<Reply, LinkError>>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
