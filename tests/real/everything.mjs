@@ -31,8 +31,9 @@ client.setRequestHandler(ElicitRequestSchema, (request) => {
 client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: "file:///desk", name: "desk" }] }));
 
 // What the server says by itself, each as something to wait for.
-const updated = Promise.withResolvers?.() ?? (() => { const p = {}; p.promise = new Promise((resolve) => { p.resolve = resolve; }); return p; })();
-client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => updated.resolve(params.uri));
+const updated = new Promise((resolve) => {
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => resolve(params.uri));
+});
 client.setNotificationHandler(LoggingMessageNotificationSchema, () => {});
 
 await client.connect(transport);
@@ -84,7 +85,7 @@ await client.setLoggingLevel("debug");
 const uri = got.resources.resources[0].uri;
 await client.subscribeResource({ uri });
 await tool("toggle-subscriber-updates");
-got.updated = await Promise.race([updated.promise, new Promise((resolve) => { setTimeout(() => resolve("nothing came"), 15_000); })]);
+got.updated = await Promise.race([updated, new Promise((resolve) => { setTimeout(() => resolve("nothing came"), 15_000); })]);
 await tool("toggle-subscriber-updates");
 await client.unsubscribeResource({ uri });
 

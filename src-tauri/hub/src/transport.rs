@@ -68,19 +68,19 @@ impl Link {
 
     /// Sends a notification.
     pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
-        match self {
-            Self::Stdio(link) => link.notify(method, params).await,
-            Self::Http(link) => link.notify(method, params).await,
-            Self::Sse(link) => link.notify(method, params).await,
-        }
+        self.tell(message::notification(method, params)).await
     }
 
     /// Answers a request of the server's.
     pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
+        self.tell(message::answer(id, reply)).await
+    }
+
+    async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
         match self {
-            Self::Stdio(link) => link.answer(id, reply).await,
-            Self::Http(link) => link.answer(id, reply).await,
-            Self::Sse(link) => link.answer(id, reply).await,
+            Self::Stdio(link) => link.tell(message),
+            Self::Http(link) => link.tell(message).await,
+            Self::Sse(link) => link.tell(message).await,
         }
     }
 

@@ -104,16 +104,6 @@ impl StdioLink {
         }
     }
 
-    /// See [`super::Link::notify`].
-    pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
-        self.try_send(message::notification(method, params))
-    }
-
-    /// See [`super::Link::answer`].
-    pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
-        self.try_send(message::answer(id, reply))
-    }
-
     /// See [`super::Link::close`].
     pub async fn close(&self) {
         // Without its sender the writer ends and closes the server's stdin.
@@ -127,8 +117,8 @@ impl StdioLink {
         outbox.send(message).await.map_err(|_| gone())
     }
 
-    /// For what nobody waits for: a server that does not read must not hold up what it says.
-    fn try_send(&self, message: Vec<u8>) -> Result<(), LinkError> {
+    /// Sends what has no answer. A server that does not read must not hold up what it says.
+    pub fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
         let full = || LinkError::NotSent("it does not read what it is sent".into());
         self.outbox().as_ref().ok_or_else(full)?.try_send(message).map_err(|_| full())
     }

@@ -89,18 +89,8 @@ impl HttpLink {
         }
     }
 
-    /// See [`super::Link::notify`].
-    pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
-        self.tell(message::notification(method, params)).await
-    }
-
-    /// See [`super::Link::answer`].
-    pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
-        self.tell(message::answer(id, reply)).await
-    }
-
     /// Sends what has no answer; not for ever.
-    async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
+    pub async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
         timeout(TELL, self.post(message)).await.unwrap_or(Err(LinkError::TimedOut(TELL))).map(drop)
     }
 
