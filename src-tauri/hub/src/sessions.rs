@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Sessions a client may have open; the oldest makes room for one more.
-const MAX_PER_CLIENT: usize = 100;
+const MAX_PER_CLIENT: usize = 1_000;
 
 /// One live connection of a client.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     StoreError, While,
-    table::call::{self, CallRow},
+    table::call::{self, CallRow, Ended},
 };
 use crate::model::{
     call::{DecidedBy, Outcome},
@@ -42,11 +42,14 @@ enum Entry {
     Flush(oneshot::Sender<()>),
 }
 
-struct Ended {
-    id: CallId,
-    outcome: Outcome,
-    error: String,
-    duration_ms: Option<u32>,
+impl Entry {
+    fn decided(&self) -> Option<&CallRow> {
+        if let Self::Decided { row, .. } = self { Some(row) } else { None }
+    }
+
+    fn ended(&self) -> Option<&Ended> {
+        if let Self::Ended(ended) = self { Some(ended) } else { None }
+    }
 }
 
 impl Journal {
@@ -106,8 +109,8 @@ async fn write_all(pool: SqlitePool, mut inbox: mpsc::UnboundedReceiver<Entry>) 
 
 struct Writer {
     pool: SqlitePool,
-    /// Its own: how durably it commits is no matter of the others.
-    connection: Option<SqliteConnection>,
+    /// Its own, and how durably it commits now: that is no matter of the others.
+    connection: Option<(SqliteConnection, &'static str)>,
     /// Outcomes that could not be written yet.
     late: Vec<Ended>,
 }
@@ -120,26 +123,24 @@ impl Writer {
     }
 
     async fn commit(&mut self, batch: &[Entry]) -> Result<(), sqlx::Error> {
-        let connection = match &mut self.connection {
+        let (connection, mode) = match &mut self.connection {
             Some(connection) => connection,
-            none => none.insert(self.pool.acquire().await?.detach()),
+            none => none.insert((self.pool.acquire().await?.detach(), "")),
         };
         let by_person =
             |entry: &Entry| matches!(entry, Entry::Decided { row, .. } if row.call.decided_by == DecidedBy::Person);
         let full = batch.iter().any(by_person);
-        let durable = if full { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
-        sqlx::query(durable).execute(&mut *connection).await?;
+        let wanted = if full { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+        if *mode != wanted {
+            sqlx::query(wanted).execute(&mut *connection).await?;
+            *mode = wanted;
+        }
+        let decided: Vec<&CallRow> = batch.iter().filter_map(Entry::decided).collect();
+        let ended: Vec<&Ended> = self.late.iter().chain(batch.iter().filter_map(Entry::ended)).collect();
         let mut tx = connection.begin().await?;
-        for ended in &self.late {
-            ended.write(&mut tx).await?;
-        }
-        for entry in batch {
-            match entry {
-                Entry::Decided { row, .. } => call::insert(row, &mut tx).await?,
-                Entry::Ended(ended) => ended.write(&mut tx).await?,
-                Entry::Flush(_) => {}
-            }
-        }
+        // A call may be decided and end within one batch.
+        call::insert(&decided, &mut tx).await?;
+        call::update(&ended, &mut tx).await?;
         tx.commit().await
     }
 
@@ -147,11 +148,5 @@ impl Writer {
         if self.late.len() < MAX_LATE {
             self.late.push(ended);
         }
-    }
-}
-
-impl Ended {
-    async fn write(&self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-        call::update(&self.id, self.outcome, &self.error, self.duration_ms, connection).await
     }
 }

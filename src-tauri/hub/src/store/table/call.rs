@@ -1,6 +1,6 @@
 //! `call`: every call, its decision and its outcome. Written by the journal only.
 
-use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use super::{from_word, word};
 use crate::{
@@ -58,47 +58,67 @@ impl Store {
     }
 }
 
-pub(in crate::store) async fn insert(row: &CallRow, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    let call = &row.call;
-    sqlx::query(
-        "INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest, arguments_digest,
-         decision, decided_by, reason, outcome, error, waited_ms, duration_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .bind(call.id.as_str())
-    .bind(call.at.0)
-    .bind(call.client.as_str())
-    .bind(call.server.as_str())
-    .bind(&call.tool)
-    .bind(&call.exposed_name)
-    .bind(&row.definition_digest)
-    .bind(&row.arguments_digest)
-    .bind(word(&call.decision))
-    .bind(word(&call.decided_by))
-    .bind(&call.reason)
-    .bind(word(&call.outcome))
-    .bind(&call.error)
-    .bind(call.waited_ms)
-    .bind(call.duration_ms)
-    .execute(connection)
-    .await
-    .map(drop)
+/// What came of a call.
+#[derive(Debug)]
+pub(in crate::store) struct Ended {
+    pub(in crate::store) id: CallId,
+    pub(in crate::store) outcome: Outcome,
+    pub(in crate::store) error: String,
+    pub(in crate::store) duration_ms: Option<u32>,
 }
 
-pub(in crate::store) async fn update(
-    id: &CallId,
-    outcome: Outcome,
-    error: &str,
-    duration_ms: Option<u32>,
-    connection: &mut SqliteConnection,
-) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ?")
-        .bind(word(&outcome))
-        .bind(error)
-        .bind(duration_ms)
-        .bind(id.as_str())
-        .execute(connection)
-        .await
-        .map(drop)
+/// Rows a statement: SQLite takes 32,766 values.
+const ROWS: usize = 512;
+
+/// Writes calls with their decisions, many with one statement.
+pub(in crate::store) async fn insert(rows: &[&CallRow], connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    for rows in rows.chunks(ROWS) {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest, arguments_digest,
+             decision, decided_by, reason, outcome, error, waited_ms, duration_ms) ",
+        );
+        query.push_values(rows, |mut values, row| {
+            let call = &row.call;
+            values
+                .push_bind(call.id.as_str())
+                .push_bind(call.at.0)
+                .push_bind(call.client.as_str())
+                .push_bind(call.server.as_str())
+                .push_bind(&call.tool)
+                .push_bind(&call.exposed_name)
+                .push_bind(&row.definition_digest)
+                .push_bind(&row.arguments_digest)
+                .push_bind(word(&call.decision))
+                .push_bind(word(&call.decided_by))
+                .push_bind(&call.reason)
+                .push_bind(word(&call.outcome))
+                .push_bind(&call.error)
+                .push_bind(call.waited_ms)
+                .push_bind(call.duration_ms);
+        });
+        query.build().execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+/// Writes what came of calls, many with one statement.
+pub(in crate::store) async fn update(ended: &[&Ended], connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    for ended in ended.chunks(ROWS) {
+        let mut query = QueryBuilder::<Sqlite>::new("WITH ended (id, outcome, error, duration_ms) AS (");
+        query.push_values(ended, |mut values, ended| {
+            values
+                .push_bind(ended.id.as_str())
+                .push_bind(word(&ended.outcome))
+                .push_bind(&ended.error)
+                .push_bind(ended.duration_ms);
+        });
+        query.push(
+            ") UPDATE call SET outcome = ended.outcome, error = ended.error, duration_ms = ended.duration_ms
+             FROM ended WHERE call.id = ended.id",
+        );
+        query.build().execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 fn read(row: &SqliteRow) -> Result<Call, sqlx::Error> {
