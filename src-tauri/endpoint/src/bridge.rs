@@ -10,6 +10,7 @@ use bytes::Bytes;
 use drawbridge_hub::{
     api::ApiError,
     model::rpc::{RpcError, code},
+    protocol::meta,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -100,9 +101,9 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         };
         match wire::parse(&bytes) {
             Err(fault) => self.write(&wire::error(fault.id, &fault.error)).await,
-            Ok(Message::Request { id, method, .. }) => {
-                let (id, is_first) = (id.as_str().to_owned(), method == "initialize");
-                if is_first {
+            Ok(Message::Request { id, method, params }) => {
+                let (id, version) = (id.as_str().to_owned(), meta::version_of(params));
+                if version.is_none() && method == "initialize" {
                     // What follows needs the session that its answer names.
                     let answer = self.hub.initialize(&id, bytes).await;
                     self.write(&answer).await?;
@@ -110,7 +111,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
                     self.listening.spawn(self.hub.clone().listen());
                     return Ok(());
                 }
-                self.start(id, bytes);
+                self.start(id, bytes, version);
                 Ok(())
             }
             Ok(Message::Notification { method, params }) => {
@@ -128,11 +129,15 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         }
     }
 
-    fn start(&mut self, id: String, message: Bytes) {
+    /// Passes a request on; one that names its revision belongs to no session.
+    fn start(&mut self, id: String, message: Bytes, version: Option<String>) {
         let hub = self.hub.clone();
         let key = id.clone();
         let handle = self.answers.spawn(async move {
-            let answer = hub.request(&id, message).await;
+            let answer = match version {
+                Some(version) => hub.request_stateless(&id, message, &version).await,
+                None => hub.request(&id, message).await,
+            };
             (id, answer)
         });
         self.in_flight.insert(key, handle);

@@ -5,4 +5,5 @@ pub(crate) mod exchange;
 pub(crate) mod in_flight;
 pub(crate) mod legacy_sse;
 pub(crate) mod listening;
+pub(crate) mod stateless;
 pub(crate) mod streamable_http;

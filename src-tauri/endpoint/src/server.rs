@@ -3,6 +3,7 @@
 //! | route | methods | who | |
 //! |---|---|---|---|
 //! | `/mcp`, `/mcp/` | POST, GET, DELETE | client | streamable HTTP for MCP clients ([`mcp`](crate::mcp)) |
+//! | `/mcp/{server}`, with or without a slash | POST, GET, DELETE | client | the same for one server alone, with its own names |
 //! | `/sse`, `/sse/` | GET | client | the stream of the older HTTP+SSE transport |
 //! | `/messages`, `/messages/` | POST | client | what is said to the hub over that transport |
 //! | `/health` | GET | anyone | how the hub is; 503 when down |
@@ -104,6 +105,8 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         route("/mcp", Who::Client, mcp()),
         route("/mcp/", Who::Client, mcp()),
+        route("/mcp/{server}", Who::Client, mcp()),
+        route("/mcp/{server}/", Who::Client, mcp()),
         route("/sse", Who::Client, get(mcp::legacy_sse::open)),
         route("/sse/", Who::Client, get(mcp::legacy_sse::open)),
         route("/messages", Who::Client, post(mcp::legacy_sse::post)),

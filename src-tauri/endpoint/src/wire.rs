@@ -30,6 +30,10 @@ impl Id<'_> {
     pub(crate) fn as_str(&self) -> &str {
         self.0.get()
     }
+
+    pub(crate) fn to_raw(self) -> Box<RawValue> {
+        self.0.to_owned()
+    }
 }
 
 /// One message of a client.

@@ -15,7 +15,7 @@ use arc_swap::ArcSwap;
 use tokio::{task::JoinSet, time::Instant};
 
 pub use definition::Definition;
-pub use merge::{CatalogEntry, Offered, Snapshot};
+pub use merge::{CatalogEntry, Lists, Offered, Snapshot};
 pub use sync::{SyncError, all_of};
 
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
     events::Events,
     model::{capability::Kind, event::Event, ids::ServerId, server::SyncStatus},
     registry::Registry,
+    sessions::Reach,
     settings::Settings,
     store::{Store, StoreError, table::server::ServerRow},
     upstream::{ListChanges, Noted, Pool},
@@ -99,6 +100,9 @@ impl Catalog {
             };
             let offered = stored.into_iter().map(|(kind, texts)| (kind, read(kind, texts))).collect();
             let identity = row.synced_identity.clone().unwrap_or_default();
+            if let Some(version) = &row.protocol_version {
+                pool.linker().known().remember(&identity, version);
+            }
             copies.insert(row.id.clone(), ServerCopy { row, offered, identity, attempts: 0, failed_at: None });
         }
         let catalog = Self {
@@ -154,7 +158,8 @@ impl Catalog {
         let new = Snapshot::merge(&offered.collect::<Vec<_>>());
         let old = self.snapshot.swap(Arc::new(new));
         let new = self.snapshot.load();
-        for kind in Kind::ALL.into_iter().filter(|kind| old.listed(*kind).get() != new.listed(*kind).get()) {
+        for kind in Kind::ALL.into_iter().filter(|kind| old.all().listed(*kind).get() != new.all().listed(*kind).get())
+        {
             self.changed.tell(kind);
         }
     }
@@ -170,6 +175,23 @@ impl Catalog {
         self.lock().remove(id);
         self.rebuild();
         Ok(())
+    }
+
+    /// What the servers that a client reaches tell a model about themselves, ahead of everything.
+    pub fn instructions(&self, reach: &Reach) -> Option<String> {
+        let copies = self.lock();
+        let specs = self.registry.specs();
+        let told = specs.servers.values().filter(|server| self.registry.may_run(server)).filter_map(|server| {
+            let copy = copies.get(&server.id).filter(|copy| copy.identity == server.identity)?;
+            Some((server, copy.row.instructions.as_deref().filter(|text| !text.trim().is_empty())?))
+        });
+        match reach {
+            Reach::One(id) => told.into_iter().find(|(server, _)| server.id == *id).map(|(_, text)| text.to_owned()),
+            Reach::All => {
+                let all: Vec<_> = told.map(|(server, text)| format!("# {}\n{text}", server.id)).collect();
+                (!all.is_empty()).then(|| all.join("\n\n"))
+            }
+        }
     }
 
     /// Before an answer from the catalog: a server never read before is waited for, a stale copy is refreshed behind.
@@ -233,7 +255,7 @@ impl Catalog {
     async fn read(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
         let server = self.registry.get(id).map_err(|e| SyncError::MayNotRun(e.to_string()))?;
         // The session first, then the question whether it may run: a spec that changes after this ends the session.
-        let session = self.pool.session(&server);
+        let session = self.pool.session(&server, None);
         let server = self.registry.runnable(id).map_err(|e| SyncError::MayNotRun(e.to_string()))?;
         if session.server().identity != server.identity {
             return Err(SyncError::MayNotRun("its spec is being changed".into()));

@@ -26,19 +26,19 @@ use crate::{
         event::Event,
         ids::{ClientName, ServerId},
         json,
-        rpc::Reply,
+        rpc::{Reply, RpcError},
     },
     pipeline::Pipeline,
     policy::{Gate, Queue, Rules},
-    protocol::Initialized,
+    protocol::{self, ClientHello, headers::Mirrored},
     registry::{Registry, Watch},
     router::Router,
     secrets::{Keyring, Secrets},
-    sessions::{Back, ClientSession, ClientSessions},
+    sessions::{Back, ClientSession, ClientSessions, Reach, Rounds, Subscription, Try},
     settings::Settings,
     store::{Journal, Store},
     transport::process::guard::Guard,
-    upstream::{Mailbox, Pool, Updated},
+    upstream::{Announced, Mailbox, Pool},
 };
 
 /// Everything behind the door.
@@ -58,6 +58,7 @@ pub struct Hub {
     pub(crate) queue: Queue,
     pipeline: Pipeline,
     router: Router,
+    rounds: Rounds,
     guard: Guard,
     transports: Mutex<Vec<TransportHealth>>,
     watch: Mutex<Option<Watch>>,
@@ -121,7 +122,7 @@ impl Hub {
         let settings = Settings::load(store.clone()).await?;
         let (changes, spec_changes) = mpsc::unbounded_channel();
         let registry = Registry::open(data_dir.servers(), store.clone(), events.clone(), changes).await?;
-        let (mailbox, updates) = Mailbox::new();
+        let (mailbox, announcements) = Mailbox::new();
         let pool = Pool::new(events.clone(), logs.clone(), secrets.clone(), guard.clone(), mailbox.clone());
         let catalog =
             Catalog::load(registry.clone(), pool.clone(), store.clone(), settings.clone(), events.clone()).await?;
@@ -137,6 +138,7 @@ impl Hub {
             sessions: ClientSessions::new(events.clone()),
             pipeline: Pipeline::new(router.clone(), gate),
             router,
+            rounds: Rounds::default(),
             transports: Mutex::default(),
             watch: Mutex::default(),
             tasks: Mutex::default(),
@@ -156,7 +158,7 @@ impl Hub {
         });
         tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
         tasks.spawn(tell_changes(Arc::downgrade(&hub), hub.catalog.changed().clone()));
-        tasks.spawn(tell_updates(hub.router.clone(), updates));
+        tasks.spawn(pass_on(hub.router.clone(), announcements));
         *hub.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         hub.watch_specs();
         Ok(hub)
@@ -213,13 +215,49 @@ impl Hub {
     }
 
     /// Opens a client session after `initialize`.
-    pub async fn open_session(&self, client: ClientName, hello: &Initialized) -> Arc<ClientSession> {
-        if let Err(error) = self.access.seen(&client, hello.software.clone()).await {
+    pub async fn open_session(&self, client: ClientName, hello: ClientHello, reach: Reach) -> Arc<ClientSession> {
+        self.note_session(&client, &hello).await;
+        self.sessions.open(client, hello, reach)
+    }
+
+    /// The session of a client without sessions, as which its requests count.
+    pub async fn stateless_session(
+        &self,
+        client: &ClientName,
+        hello: &ClientHello,
+        reach: &Reach,
+    ) -> Arc<ClientSession> {
+        let (session, is_new) = self.sessions.stateless(client, hello, reach);
+        if is_new {
+            self.note_session(client, hello).await;
+        }
+        session
+    }
+
+    async fn note_session(&self, client: &ClientName, hello: &ClientHello) {
+        let software = hello.software();
+        if let Err(error) = self.access.seen(client, software.clone()).await {
             tracing::warn!("client {client}: {error}");
         }
-        let software = hello.software.as_deref().unwrap_or("unnamed software");
+        let software = software.as_deref().unwrap_or("unnamed software");
         tracing::info!("client {client}: a session of {software} began, revision {}", hello.protocol_version);
-        self.sessions.open(client, hello)
+    }
+
+    /// What a client with that reach is told about the servers, at its beginning.
+    pub fn instructions(&self, reach: &Reach) -> Option<String> {
+        self.catalog.instructions(reach)
+    }
+
+    /// Whether there is such a server, and it may run.
+    pub fn has_server(&self, id: &ServerId) -> bool {
+        self.registry.runnable(id).is_ok()
+    }
+
+    /// The arguments of a tool that a client must repeat in headers.
+    pub fn mirrored(&self, reach: &Reach, tool: &str) -> Vec<Mirrored> {
+        let snapshot = self.catalog.snapshot();
+        let tool = snapshot.of(reach).find(Kind::Tools, tool);
+        tool.and_then(|tool| tool.definition.mirrored.clone().ok()).unwrap_or_default()
     }
 
     /// Answers a client's request. What belongs to it goes over `back` before its answer. Dropping the future
@@ -235,10 +273,60 @@ impl Hub {
             _ => match Kind::ALL.into_iter().find(|kind| kind.list_method() == method) {
                 Some(kind) => {
                     self.catalog.freshen().await;
-                    Ok((**self.catalog.snapshot().listed(kind)).to_owned())
+                    Ok((**self.catalog.snapshot().of(&back.session().reach).listed(kind)).to_owned())
                 }
                 None => self.router.pass(back, method, params).await,
             },
+        }
+    }
+
+    /// Answers a request of a client without sessions, which may be another try at one that waits for its answers.
+    ///
+    /// # Errors
+    /// As for [`Hub::request`].
+    pub async fn request_stateless(self: &Arc<Self>, attempt: Try) -> Reply {
+        let method = attempt.method.clone();
+        let reply = if method == "server/discover" {
+            Ok(protocol::handshake::discover_result(self.instructions(&attempt.session.reach).as_deref()))
+        } else {
+            let hub = self.clone();
+            let begin = |back: Back, method: String, params: Box<RawValue>| async move {
+                hub.request(&back, &method, Some(&params)).await
+            };
+            self.rounds.play(attempt, begin).await
+        };
+        protocol::translate::for_modern_client(&method, reply)
+    }
+
+    /// Opens what a client without sessions listens to. It is to be closed by whoever opened it.
+    ///
+    /// # Errors
+    /// Where no server has a resource that is asked for.
+    pub async fn listen(
+        &self,
+        client: ClientName,
+        hello: ClientHello,
+        reach: Reach,
+        subscription: Subscription,
+    ) -> Result<Arc<ClientSession>, RpcError> {
+        let session = self.sessions.listen(client, hello, reach, subscription);
+        let back = Back::at_any_time(session.clone());
+        let acknowledged = session.subscription.as_ref().map(|wanted| json::to_raw(&wanted.acknowledged()));
+        let resources = session.subscription.iter().flat_map(|wanted| &wanted.resources);
+        for uri in resources {
+            if let Err(error) = self.router.subscribe(&back, uri).await {
+                self.sessions.close(&session.id);
+                return Err(error);
+            }
+        }
+        back.notify("notifications/subscriptions/acknowledged", acknowledged.as_deref());
+        Ok(session)
+    }
+
+    /// A client's roots have changed: servers with sessions hear of it.
+    pub async fn roots_changed(&self) {
+        for session in self.pool.active() {
+            session.notify("notifications/roots/list_changed", None).await;
         }
     }
 
@@ -293,9 +381,11 @@ async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
     loop {
         changed.wait().await;
         let Some(hub) = hub.upgrade() else { return };
-        let methods: BTreeSet<_> = changed.take().into_iter().map(Kind::list_changed).collect();
+        let kinds = changed.take();
         for session in hub.sessions.all() {
-            let back = Back::at_any_time(session);
+            let wanted = |kind: &&Kind| session.subscription.as_ref().is_none_or(|wanted| wanted.lists.contains(*kind));
+            let methods: BTreeSet<_> = kinds.iter().filter(wanted).map(|kind| kind.list_changed()).collect();
+            let back = Back::at_any_time(session.clone());
             methods.iter().for_each(|method| back.notify(method, None));
         }
         drop(hub);
@@ -303,10 +393,10 @@ async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
     }
 }
 
-/// Tells those who subscribed to a resource that it has changed.
-async fn tell_updates(router: Router, mut updates: mpsc::Receiver<Updated>) {
-    while let Some(Updated { server, params }) = updates.recv().await {
-        router.updated(&server, &params);
+/// Passes on what servers say by themselves.
+async fn pass_on(router: Router, mut announcements: mpsc::Receiver<Announced>) {
+    while let Some(announced) = announcements.recv().await {
+        router.announce(&announced);
     }
 }
 

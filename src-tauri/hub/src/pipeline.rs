@@ -36,7 +36,11 @@ impl Pipeline {
     /// or a server that failed, is a result with `isError`, which a model can read.
     pub async fn call(&self, back: &Back, params: Option<&RawValue>) -> Reply {
         let mut request = parse(params)?;
-        let tool = self.router.find(Kind::Tools, &request.name).await.ok_or_else(|| unknown_tool(&request.name))?;
+        let tool = self
+            .router
+            .find(&back.session().reach, Kind::Tools, &request.name)
+            .await
+            .ok_or_else(|| unknown_tool(&request.name))?;
         request.params.set("name", json::raw(json::string(&tool.definition.name)));
         let call = ToolCall {
             client: back.session().client.clone(),
@@ -124,7 +128,9 @@ fn what_is_known(outcome: Outcome, server: &str) -> String {
 fn outcome(error: &ForwardError) -> Outcome {
     match error {
         ForwardError::Changed => Outcome::NotSent,
-        ForwardError::Upstream(UpstreamError::Unreachable(_) | UpstreamError::Secret(_)) => Outcome::Unreachable,
+        ForwardError::Upstream(
+            UpstreamError::Unreachable(_) | UpstreamError::Refused(_) | UpstreamError::Secret(_),
+        ) => Outcome::Unreachable,
         ForwardError::Upstream(UpstreamError::Lost(_)) => Outcome::Unknown,
         ForwardError::Upstream(UpstreamError::TimedOut(_)) => Outcome::TimedOut,
         ForwardError::Upstream(UpstreamError::Protocol(_)) => Outcome::ServerError,

@@ -2,18 +2,20 @@
 
 mod pass;
 mod subscriptions;
+mod tasks;
 
 use std::{sync::Arc, time::Duration};
 
 pub use pass::take_progress_token;
 use subscriptions::Subscriptions;
+use tasks::Tasks;
 
 use crate::{
-    catalog::{Catalog, CatalogEntry, Snapshot},
+    catalog::{Catalog, CatalogEntry, Lists},
     model::capability::Kind,
     policy::{Permitted, ToolCall},
     registry::Registry,
-    sessions::Back,
+    sessions::{Back, Reach},
     transport::Reply,
     upstream::{Outgoing, Pool, UpstreamError},
 };
@@ -25,6 +27,7 @@ pub struct Router {
     catalog: Catalog,
     pool: Pool,
     subscriptions: Subscriptions,
+    tasks: Tasks,
 }
 
 /// Why a permitted call was not forwarded, or has no answer.
@@ -38,21 +41,21 @@ pub enum ForwardError {
 
 impl Router {
     pub fn new(registry: Registry, catalog: Catalog, pool: Pool) -> Self {
-        Self { registry, catalog, pool, subscriptions: Subscriptions::default() }
+        Self { registry, catalog, pool, subscriptions: Subscriptions::default(), tasks: Tasks::default() }
     }
 
-    /// The entry of that name at the door. Where there is none, servers that were never read are read first.
-    pub async fn find(&self, kind: Kind, exposed_name: &str) -> Option<Arc<CatalogEntry>> {
-        self.search(|snapshot| snapshot.find(kind, exposed_name).cloned()).await
+    /// The entry of that name as a client sees it. Where there is none, servers that were never read are read first.
+    pub async fn find(&self, reach: &Reach, kind: Kind, exposed_name: &str) -> Option<Arc<CatalogEntry>> {
+        self.search(reach, |lists| lists.find(kind, exposed_name).cloned()).await
     }
 
-    /// Looks in the snapshot, and once more when everything that can be read was read.
-    async fn search<T>(&self, look: impl Fn(&Snapshot) -> Option<T>) -> Option<T> {
-        if let Some(found) = look(&self.catalog.snapshot()) {
+    /// Looks in what the client sees, and once more when everything that can be read was read.
+    async fn search<T>(&self, reach: &Reach, look: impl Fn(&Lists) -> Option<T>) -> Option<T> {
+        if let Some(found) = look(self.catalog.snapshot().of(reach)) {
             return Some(found);
         }
         self.catalog.freshen().await;
-        look(&self.catalog.snapshot())
+        look(self.catalog.snapshot().of(reach))
     }
 
     /// Sends a permitted call to its server, once.
@@ -63,19 +66,25 @@ impl Router {
         let call = permitted.call();
         let server = self.registry.get(&call.tool.server.id).map_err(|_| ForwardError::Changed)?;
         // The session first, then the question: a spec that changes after this ends the session.
-        let session = self.pool.session(&server);
+        let session = self.pool.session(&server, Some(&call.client));
         if session.server().identity != call.tool.server.identity || !self.is_unchanged(call) {
             return Err(ForwardError::Changed);
         }
         let patience = Duration::from_millis(server.spec.timeouts.call_ms.into());
-        let outgoing = Outgoing::new("tools/call", Some(&call.params), patience);
-        Ok(session.request(outgoing.on_behalf_of(back, call.progress_token.as_deref())).await?)
+        let mirrored = call.tool.definition.mirrored.as_deref().unwrap_or_default();
+        let outgoing = Outgoing::new("tools/call", Some(&call.params), patience)
+            .on_behalf_of(back, call.progress_token.as_deref())
+            .repeating(mirrored);
+        let reply = session.request(outgoing).await?;
+        let noted = reply.as_ref().map_or(Ok(()), |result| self.tasks.note(&server.id, back, result));
+        Ok(noted.and(reply))
     }
 
     fn is_unchanged(&self, call: &ToolCall) -> bool {
         let server = self.registry.runnable(&call.tool.server.id);
         let snapshot = self.catalog.snapshot();
-        let tool = snapshot.find(Kind::Tools, &call.tool.exposed_name);
+        let tool =
+            snapshot.alone(&call.tool.server.id).and_then(|alone| alone.find(Kind::Tools, &call.tool.definition.name));
         server.is_ok_and(|now| now.identity == call.tool.server.identity)
             && tool.is_some_and(|now| now.definition.digest == call.tool.definition.digest)
     }

@@ -1,15 +1,22 @@
 //! Client sessions: who is connected now, and the way back to them.
 
 mod back;
+mod reach;
+mod rounds;
+mod subscription;
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 use tokio_util::sync::CancellationToken;
 
-pub use back::Back;
+pub use back::{Ask, Back};
+pub use reach::Reach;
+pub use rounds::{Rounds, Try};
+pub use subscription::Subscription;
 
 use crate::{
     events::Events,
@@ -17,29 +24,54 @@ use crate::{
         event::Event,
         ids::{ClientName, SessionId},
     },
-    protocol::{ClientCapabilities, Initialized},
+    protocol::{ClientHello, Era, LogLevel},
     random,
 };
 
 /// Sessions a client may have open; the oldest makes room for one more.
 const MAX_PER_CLIENT: usize = 1_000;
+/// After that long without a request a client without sessions has left.
+const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// One live connection of a client.
+/// One live connection of a client. One without sessions has one too, for as long as it says the same of itself: it is
+/// what a decision "for this session" holds for.
 #[derive(Debug)]
 pub struct ClientSession {
     pub id: SessionId,
     pub client: ClientName,
-    /// The protocol revision agreed on at `initialize`.
-    pub protocol_version: String,
-    /// What the client called itself, such as `claude-code 2.1.329`.
-    pub software: Option<String>,
-    /// What it can do for servers.
-    pub capabilities: ClientCapabilities,
+    /// What the client says of itself.
+    pub hello: ClientHello,
+    /// What of the hub it sees.
+    pub reach: Reach,
+    /// What it wants to hear, where it is nothing but that.
+    pub subscription: Option<Subscription>,
     /// Cancelled when the session ends, and with it what it has in flight.
     pub ended: CancellationToken,
+    log_level: Mutex<Option<LogLevel>>,
     outbox: back::Outbox,
     asked: back::Asked,
     number: u64,
+    last_used: Mutex<Instant>,
+}
+
+impl ClientSession {
+    /// The level of log messages that it has set.
+    pub fn log_level(&self) -> Option<LogLevel> {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set_log_level(&self, level: LogLevel) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    fn touch(&self) {
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn is_idle(&self) -> bool {
+        let last_used = *self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
+        last_used.elapsed() > IDLE
+    }
 }
 
 /// The open client sessions.
@@ -48,9 +80,14 @@ pub struct ClientSessions {
     open: Mutex<Open>,
 }
 
+/// A client, what it sees, and what it says of itself.
+type StatelessKey = (ClientName, Reach, String);
+
 #[derive(Default)]
 struct Open {
     sessions: HashMap<SessionId, Arc<ClientSession>>,
+    /// Those of clients without sessions, by what such a client says of itself.
+    stateless: HashMap<StatelessKey, SessionId>,
     opened: u64,
 }
 
@@ -60,26 +97,38 @@ impl ClientSessions {
     }
 
     /// Opens a session with an id that cannot be guessed.
-    pub fn open(&self, client: ClientName, hello: &Initialized) -> Arc<ClientSession> {
-        let mut open = self.lock();
-        open.make_room(&client);
-        open.opened += 1;
-        let id = SessionId::new(random::token());
-        let session = Arc::new(ClientSession {
-            id: id.clone(),
-            client,
-            protocol_version: hello.protocol_version.clone(),
-            software: hello.software.clone(),
-            capabilities: hello.capabilities.clone(),
-            ended: CancellationToken::new(),
-            outbox: back::Outbox::default(),
-            asked: back::Asked::default(),
-            number: open.opened,
-        });
-        open.sessions.insert(id, session.clone());
-        drop(open);
+    pub fn open(&self, client: ClientName, hello: ClientHello, reach: Reach) -> Arc<ClientSession> {
+        let session = self.lock().open(client, hello, reach, None);
         self.events.tell(Event::ClientsChanged);
         session
+    }
+
+    /// Opens one that only listens; it is to be closed by whoever opened it.
+    pub fn listen(
+        &self,
+        client: ClientName,
+        hello: ClientHello,
+        reach: Reach,
+        subscription: Subscription,
+    ) -> Arc<ClientSession> {
+        self.lock().open(client, hello, reach, Some(subscription))
+    }
+
+    /// The session of a client without sessions, and whether it is new.
+    pub fn stateless(&self, client: &ClientName, hello: &ClientHello, reach: &Reach) -> (Arc<ClientSession>, bool) {
+        let said = format!("{}{}", hello.capabilities.raw(), hello.info.as_ref().map_or("", |info| info.get()));
+        let key = (client.clone(), reach.clone(), said);
+        let mut open = self.lock();
+        if let Some(session) = open.stateless.get(&key).and_then(|id| open.sessions.get(id)) {
+            session.touch();
+            return (session.clone(), false);
+        }
+        open.end_idle();
+        let session = open.open(client.clone(), hello.clone(), reach.clone(), None);
+        open.stateless.insert(key, session.id.clone());
+        drop(open);
+        self.events.tell(Event::ClientsChanged);
+        (session, true)
     }
 
     pub fn get(&self, id: &SessionId) -> Option<Arc<ClientSession>> {
@@ -133,6 +182,44 @@ impl ClientSessions {
 }
 
 impl Open {
+    fn open(
+        &mut self,
+        client: ClientName,
+        hello: ClientHello,
+        reach: Reach,
+        subscription: Option<Subscription>,
+    ) -> Arc<ClientSession> {
+        self.make_room(&client);
+        self.opened += 1;
+        let session = Arc::new(ClientSession {
+            id: SessionId::new(random::token()),
+            client,
+            hello,
+            reach,
+            subscription,
+            ended: CancellationToken::new(),
+            log_level: Mutex::default(),
+            outbox: back::Outbox::default(),
+            asked: back::Asked::default(),
+            number: self.opened,
+            last_used: Mutex::new(Instant::now()),
+        });
+        self.sessions.insert(session.id.clone(), session.clone());
+        session
+    }
+
+    /// A client without sessions does not say when it leaves.
+    fn end_idle(&mut self) {
+        self.sessions.retain(|_, session| {
+            let stays = session.hello.era == Era::Legacy || session.subscription.is_some() || !session.is_idle();
+            if !stays {
+                session.ended.cancel();
+            }
+            stays
+        });
+        self.stateless.retain(|_, id| self.sessions.contains_key(id));
+    }
+
     fn of<'a>(&'a self, client: &ClientName) -> impl Iterator<Item = &'a Arc<ClientSession>> {
         self.sessions.values().filter(move |session| session.client == *client)
     }

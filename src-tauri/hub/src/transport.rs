@@ -11,7 +11,7 @@ mod sse;
 mod stdio;
 mod streamable_http;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -26,6 +26,7 @@ pub use streamable_http::HttpLink;
 pub const MAX_MESSAGE: usize = 64 * 1024 * 1024;
 
 pub use crate::model::rpc::Reply;
+use crate::protocol::ServerHello;
 
 /// Why a request has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -36,8 +37,9 @@ pub enum LinkError {
     /// It may have been sent; whether it ran is unknown.
     #[error("{0}")]
     Lost(String),
-    #[error("it did not answer within {} s", .0.as_secs_f32())]
-    TimedOut(Duration),
+    /// The server turned it away with a status of HTTP: it was certainly not carried out.
+    #[error("{why}")]
+    Refused { status: u16, why: String },
     /// The server answered with something that is not the protocol.
     #[error("{0}")]
     Protocol(String),
@@ -51,18 +53,16 @@ pub enum Link {
 }
 
 impl Link {
-    /// Sends a request and waits for its answer. Dropping the future, or the time-out, tells the server
+    /// Sends a request and waits for its answer, for as long as it takes. Dropping the future tells the server
     /// that the request is cancelled; an answer after that is dropped.
-    pub async fn request(
-        &self,
-        method: &str,
-        params: Option<&RawValue>,
-        timeout: Duration,
-    ) -> Result<Reply, LinkError> {
+    ///
+    /// # Errors
+    /// Where there is no answer, and whether the server may have got the request.
+    pub async fn request(&self, request: Request<'_>) -> Result<Reply, LinkError> {
         match self {
-            Self::Stdio(link) => link.request(method, params, timeout).await,
-            Self::Http(link) => link.request(method, params, timeout).await,
-            Self::Sse(link) => link.request(method, params, timeout).await,
+            Self::Stdio(link) => link.request(request).await,
+            Self::Http(link) => link.request(request).await,
+            Self::Sse(link) => link.request(request).await,
         }
     }
 
@@ -84,11 +84,16 @@ impl Link {
         }
     }
 
-    /// The revision agreed on, for transports that have to name it.
-    pub fn set_protocol_version(&self, version: &str) {
+    /// The handshake is done. A server with sessions is told which revision was agreed on, and listened to.
+    pub fn begin(&self, hello: &ServerHello) {
         if let Self::Http(link) = self {
-            link.set_protocol_version(version);
+            link.begin(hello);
         }
+    }
+
+    /// Whether requests have headers.
+    pub fn is_http(&self) -> bool {
+        matches!(self, Self::Http(_))
     }
 
     /// Why the connection ended; nothing while it lives.
@@ -117,10 +122,25 @@ impl Link {
     }
 }
 
+/// A request to a server.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Of no other request on the connection.
+    pub id: u64,
+    pub method: &'a str,
+    pub params: Option<&'a RawValue>,
+    /// What is repeated outside the body, where there is such a place.
+    pub headers: &'a [(String, String)],
+}
+
 /// What the layer above is told by a link: requests and notifications of the server, and its end.
 #[derive(Debug)]
 pub enum FromServer {
-    Message(Incoming),
+    /// Where the transport tells it, with the id of the request during which it was sent.
+    Message {
+        message: Incoming,
+        during: Option<u64>,
+    },
     Ended(String),
 }
 

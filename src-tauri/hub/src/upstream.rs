@@ -2,11 +2,15 @@
 //!
 //! [`state`] is the pure machine; [`session`] drives it; [`Pool`] holds a session a server.
 
+mod connection;
 mod error;
+mod following;
+mod handshake;
 mod in_flight;
 mod link;
 pub mod session;
 pub mod state;
+mod visits;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,13 +22,17 @@ use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 
 pub use error::UpstreamError;
+pub use handshake::Known;
 pub use link::{Linked, Linker};
 pub use session::{Outgoing, ServerSession, Status};
 
 use crate::{
     events::Events,
     logs::Logs,
-    model::{ids::ServerId, spec::Registered},
+    model::{
+        ids::{ClientName, ServerId},
+        spec::{Isolation, Registered},
+    },
     secrets::Secrets,
     transport::process::guard::Guard,
 };
@@ -68,32 +76,32 @@ impl<T: Ord> Noted<T> {
 #[derive(Clone)]
 pub struct Mailbox {
     pub list_changes: ListChanges,
-    updates: mpsc::Sender<Updated>,
+    announcements: mpsc::Sender<Announced>,
 }
 
-/// A resource of a server has changed: the params of `notifications/resources/updated`.
+/// What a server says of a resource or a task, whoever it concerns.
 #[derive(Debug)]
-pub struct Updated {
+pub struct Announced {
     pub server: ServerId,
+    pub method: String,
     pub params: Box<RawValue>,
 }
 
 impl Mailbox {
-    /// The mailbox, and where its updates of resources arrive. A flood of updates is thinned.
-    pub fn new() -> (Self, mpsc::Receiver<Updated>) {
-        let (updates, arrived) = mpsc::channel(MAX_UPDATES);
-        (Self { list_changes: ListChanges::default(), updates }, arrived)
+    /// The mailbox, and where its announcements arrive. A flood of them is thinned.
+    pub fn new() -> (Self, mpsc::Receiver<Announced>) {
+        let (announcements, arrived) = mpsc::channel(MAX_ANNOUNCED);
+        (Self { list_changes: ListChanges::default(), announcements }, arrived)
     }
 
-    fn updated(&self, server: &ServerId, params: Option<&RawValue>) {
-        if let Some(params) = params {
-            let _ = self.updates.try_send(Updated { server: server.clone(), params: params.to_owned() });
-        }
+    fn announce(&self, server: &ServerId, method: &str, params: Box<RawValue>) {
+        let announced = Announced { server: server.clone(), method: method.to_owned(), params };
+        let _ = self.announcements.try_send(announced);
     }
 }
 
-/// Updates of resources that may wait.
-const MAX_UPDATES: usize = 1024;
+/// Announcements that may wait.
+const MAX_ANNOUNCED: usize = 1024;
 
 /// The sessions of all servers. Cheap to clone.
 #[derive(Clone)]
@@ -103,9 +111,12 @@ pub struct Pool {
     sessions: Arc<Mutex<Sessions>>,
 }
 
+type Key = (ServerId, Option<ClientName>);
+
 #[derive(Default)]
 struct Sessions {
-    by_id: BTreeMap<ServerId, Arc<ServerSession>>,
+    /// By server and, for one that is not shared, by client.
+    by_key: BTreeMap<Key, Arc<ServerSession>>,
     /// The hub is ending: nothing is started any more.
     closed: bool,
 }
@@ -116,37 +127,50 @@ impl Pool {
         Self { linker, mailbox, sessions: Arc::default() }
     }
 
-    /// The session of a server, made where there is none. One that was made from another spec is ended.
-    pub fn session(&self, server: &Arc<Registered>) -> Arc<ServerSession> {
+    /// The session of a server, made where there is none: a client's own where the server is not shared. One that was
+    /// made from another spec is ended.
+    pub fn session(&self, server: &Arc<Registered>, client: Option<&ClientName>) -> Arc<ServerSession> {
+        let client = client.filter(|_| server.spec.isolation == Isolation::PerClient);
+        let key = (server.id.clone(), client.cloned());
         let mut sessions = self.lock();
-        if let Some(session) = sessions.by_id.get(&server.id) {
-            if session.server().identity == server.identity && session.server().spec.timeouts == server.spec.timeouts {
+        if let Some(session) = sessions.by_key.get(&key) {
+            let (now, made_from) = (&server.spec, &session.server().spec);
+            let is_same = now.timeouts == made_from.timeouts && now.isolation == made_from.isolation;
+            if session.server().identity == server.identity && is_same {
                 return session.clone();
             }
             let old = session.clone();
             tokio::spawn(async move { old.retire("its spec changed").await });
         }
         let session = ServerSession::new(server.clone(), self.linker.clone(), self.mailbox.clone(), sessions.closed);
-        sessions.by_id.insert(server.id.clone(), session.clone());
+        sessions.by_key.insert(key, session.clone());
         session
     }
 
-    /// How the session of a server stands; nothing where it has had none.
+    /// How the session of a server stands, or that of a client with it; nothing where it has had none.
     pub fn status(&self, id: &ServerId) -> Option<Status> {
-        self.lock().by_id.get(id).map(|session| session.status())
+        let sessions = self.lock();
+        let mut all = sessions.by_key.iter().filter(|((of, _), _)| of == id).map(|(_, session)| session);
+        let first = all.next()?;
+        let active = std::iter::once(first).chain(all).find(|session| session.is_active());
+        Some(active.unwrap_or(first).status())
     }
 
-    /// Ends the session of a server that may not run any more, and forgets it.
+    /// Ends the sessions of a server that may not run any more, and forgets them.
     pub async fn remove(&self, id: &ServerId, why: &str) {
-        let session = self.lock().by_id.remove(id);
-        if let Some(session) = session {
-            session.retire(why).await;
-        }
+        let removed = {
+            let mut sessions = self.lock();
+            let (removed, kept) = std::mem::take(&mut sessions.by_key).into_iter().partition(|((of, _), _)| of == id);
+            sessions.by_key = kept;
+            let removed: BTreeMap<Key, _> = removed;
+            removed
+        };
+        join_all(removed.values().map(|session| session.retire(why))).await;
     }
 
     /// The sessions that run now.
     pub fn active(&self) -> Vec<Arc<ServerSession>> {
-        self.lock().by_id.values().filter(|session| session.is_active()).cloned().collect()
+        self.lock().by_key.values().filter(|session| session.is_active()).cloned().collect()
     }
 
     /// Connects a server apart from its session, for a look.
@@ -159,7 +183,7 @@ impl Pool {
         let ended = {
             let mut sessions = self.lock();
             sessions.closed = true;
-            std::mem::take(&mut sessions.by_id)
+            std::mem::take(&mut sessions.by_key)
         };
         join_all(ended.values().map(|session| session.retire("Drawbridge is ending"))).await;
     }

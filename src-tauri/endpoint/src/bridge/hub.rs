@@ -24,12 +24,14 @@ use tokio::{
 use crate::{
     auth::CLIENT_HEADER,
     client::{ApiClient, events, root_cause},
-    mcp::streamable_http::SESSION,
+    mcp::streamable_http::{SESSION, VERSION},
     wire,
 };
 
 /// For what the hub answers at once.
 const SHORT: Duration = Duration::from_secs(5);
+
+const JSON: &str = "application/json";
 
 /// From one attempt to listen to the next.
 const RETRY: Duration = Duration::from_secs(1);
@@ -82,6 +84,18 @@ impl HubSession {
     /// The answer to a request, whatever happens.
     pub(super) async fn request(&self, id: &str, message: Bytes) -> Bytes {
         answer(id, self.deliver(id, message).await)
+    }
+
+    /// The answer to a request of a client without sessions.
+    pub(super) async fn request_stateless(&self, id: &str, message: Bytes, version: &str) -> Bytes {
+        let request = self.to_hub(Method::POST, None).header(VERSION, version).header(header::CONTENT_TYPE, JSON);
+        let posted = match request.body(message).send().await {
+            Ok(response) if is_stream(&response) => self.follow(response, id).await,
+            // Whatever the status: what it means is in the body.
+            Ok(response) => body_of(response).await,
+            Err(error) => unsent(&error),
+        };
+        answer(id, posted)
     }
 
     /// Passes on what has no answer.
@@ -164,11 +178,10 @@ impl HubSession {
     }
 
     async fn post(&self, id: &str, message: Bytes, session: Option<HeaderValue>) -> Posted {
-        let request = self.to_hub(Method::POST, session).header(header::CONTENT_TYPE, "application/json").body(message);
+        let request = self.to_hub(Method::POST, session).header(header::CONTENT_TYPE, JSON).body(message);
         let response = match request.send().await {
             Ok(response) => response,
-            Err(e) if e.is_connect() => return Posted::Unsent(root_cause(&e)),
-            Err(e) => return Posted::Failed(root_cause(&e)),
+            Err(error) => return unsent(&error),
         };
         if response.status() == StatusCode::NOT_FOUND {
             return Posted::Forgotten;
@@ -179,10 +192,7 @@ impl HubSession {
         if is_stream(&response) {
             return self.follow(response, id).await;
         }
-        match response.bytes().await {
-            Ok(body) => Posted::Answered(body),
-            Err(e) => Posted::Failed(root_cause(&e)),
-        }
+        body_of(response).await
     }
 
     /// Passes on the messages that come before the answer to this id.
@@ -212,6 +222,17 @@ impl HubSession {
     fn with_state<T>(&self, use_it: impl FnOnce(&mut State) -> T) -> T {
         use_it(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+async fn body_of(response: Response) -> Posted {
+    match response.bytes().await {
+        Ok(body) => Posted::Answered(body),
+        Err(error) => Posted::Failed(root_cause(&error)),
+    }
+}
+
+fn unsent(error: &reqwest::Error) -> Posted {
+    if error.is_connect() { Posted::Unsent(root_cause(error)) } else { Posted::Failed(root_cause(error)) }
 }
 
 fn is_stream(response: &Response) -> bool {

@@ -76,6 +76,10 @@ pub(crate) fn notification(door: &Door, session: &ClientSession, method: &str, p
     {
         door.in_flight.cancel(&session.id, cancelled.request.get());
     }
+    if method == "notifications/roots/list_changed" {
+        let hub = Arc::clone(&door.hub);
+        tokio::spawn(async move { hub.roots_changed().await });
+    }
 }
 
 /// An answer and, ahead of it, the messages that belong to it, one after the other.

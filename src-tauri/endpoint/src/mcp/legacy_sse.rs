@@ -21,8 +21,9 @@ use drawbridge_hub::{
         ids::ClientName,
         rpc::{RpcError, code},
     },
-    protocol, random,
-    sessions::ClientSession,
+    protocol::handshake,
+    random,
+    sessions::{ClientSession, Reach},
 };
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
@@ -115,16 +116,17 @@ pub(crate) async fn post(
 }
 
 async fn initialize(door: &Door, outlet: &Arc<Outlet>, id: Id<'_>, params: Option<&RawValue>) {
-    let agreed = match protocol::initialize(params) {
-        Ok(agreed) => agreed,
+    let hello = match handshake::client_hello(params) {
+        Ok(hello) => hello,
         Err(error) => return outlet.say(wire::error(Some(id), &error)),
     };
-    let session = door.hub.open_session(outlet.client.clone(), &agreed).await;
+    let result = handshake::initialize_result(&hello, door.hub.instructions(&Reach::All).as_deref());
+    let session = door.hub.open_session(outlet.client.clone(), hello, Reach::All).await;
     if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
         door.hub.sessions().close(&session.id);
         return outlet.refuse(id, "this stream has its session already: open another");
     }
-    outlet.say(wire::result(id, &agreed.result));
+    outlet.say(wire::result(id, &result));
     tokio::spawn(follow(Arc::clone(&door.hub), Arc::clone(outlet), session));
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use axum::{
     Extension,
-    extract::State,
+    extract::{Path, State},
     http::{HeaderMap, HeaderName, StatusCode},
 };
 use bytes::Bytes;
@@ -22,8 +22,8 @@ use futures_util::{Stream, StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    events,
-    streamable_http::{Reply, check_version, session},
+    events, stateless,
+    streamable_http::{Reply, check_version, reach, session},
 };
 use crate::{
     headers::{accepts_events, text},
@@ -40,14 +40,16 @@ const MAX_KEPT: usize = 64;
 pub(crate) async fn get(
     State(door): State<Arc<Door>>,
     Extension(client): Extension<ClientName>,
+    server: Option<Path<String>>,
     headers: HeaderMap,
 ) -> Reply {
+    stateless::refuse_method(&headers)?;
     if !accepts_events(&headers) {
         let message = "the header `Accept` must allow text/event-stream";
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
     }
     check_version(&headers)?;
-    let session = session(&door, &client, &headers, None)?;
+    let session = session(&door, &client, &reach(&door, server)?, &headers, None)?;
     let last = text(&headers, &LAST_EVENT).and_then(|id| id.parse().ok());
     let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
     let messages = door.listeners.listen(session, last);

@@ -8,26 +8,27 @@ use std::sync::Arc;
 
 use axum::{
     Extension,
-    extract::{State, rejection::BytesRejection},
+    extract::{Path, State, rejection::BytesRejection},
     http::{HeaderMap, HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use drawbridge_hub::{
     model::{
-        ids::{ClientName, SessionId},
+        ids::{ClientName, ServerId, SessionId},
         rpc::{RpcError, code},
     },
-    protocol,
-    sessions::ClientSession,
+    protocol::{self, handshake},
+    sessions::{ClientSession, Reach},
 };
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{
     events,
     exchange::{Conversation, Exchange, notification},
+    stateless::{self, Asked},
 };
 use crate::{
     headers::{accepts_events, accepts_json, is_json, text},
@@ -37,10 +38,10 @@ use crate::{
 };
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// Messages of a request that may wait for the client to read them.
-const MAX_WAITING: usize = 64;
+pub(super) const MAX_WAITING: usize = 64;
 
 pub(super) type Reply = Result<Response, RpcRefusal>;
 
@@ -48,22 +49,34 @@ pub(super) type Reply = Result<Response, RpcRefusal>;
 pub(crate) async fn post(
     State(door): State<Arc<Door>>,
     Extension(client): Extension<ClientName>,
+    server: Option<Path<String>>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Reply {
+    let reach = reach(&door, server)?;
     check_json(&headers)?;
     if !accepts_json(&headers) {
         let message = "the header `Accept` must allow application/json";
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
     }
-    check_version(&headers)?;
     let body = body.map_err(Refusal::from)?;
-    match wire::parse(&body)? {
+    let message = wire::parse(&body)?;
+    if let Message::Request { id, method, params } = &message
+        && stateless::is_meant(&headers, method, *params)
+    {
+        let asked = Asked { client, reach, id: *id, method, params: *params };
+        return stateless::answer(&door, &headers, asked).await;
+    }
+    if stateless::is_named(&headers) {
+        return stateless::take(&message);
+    }
+    check_version(&headers)?;
+    match message {
         Message::Request { id, method, params } if method == "initialize" => {
-            initialize(&door, client, id, params).await
+            initialize(&door, client, reach, id, params).await
         }
         Message::Request { id, method, params } => {
-            let session = session(&door, &client, &headers, Some(id))?;
+            let session = session(&door, &client, &reach, &headers, Some(id))?;
             let exchange = Exchange::begin(&door, session, id, &method, params)?;
             if accepts_events(&headers) {
                 return Ok(converse(exchange).await);
@@ -71,12 +84,12 @@ pub(crate) async fn post(
             Ok(json(exchange.answer(None).await))
         }
         Message::Notification { method, params } => {
-            let session = session(&door, &client, &headers, None)?;
+            let session = session(&door, &client, &reach, &headers, None)?;
             notification(&door, &session, &method, params);
             Ok(StatusCode::ACCEPTED.into_response())
         }
         Message::Response { id, reply } => {
-            let session = session(&door, &client, &headers, None)?;
+            let session = session(&door, &client, &reach, &headers, None)?;
             session.answered(id, wire::read_reply(reply).map_err(bad_error)?);
             Ok(StatusCode::ACCEPTED.into_response())
         }
@@ -87,11 +100,26 @@ pub(crate) async fn post(
 pub(crate) async fn delete(
     State(door): State<Arc<Door>>,
     Extension(client): Extension<ClientName>,
+    server: Option<Path<String>>,
     headers: HeaderMap,
 ) -> Reply {
-    let session = session(&door, &client, &headers, None)?;
+    stateless::refuse_method(&headers)?;
+    let session = session(&door, &client, &reach(&door, server)?, &headers, None)?;
     door.hub.sessions().close(&session.id);
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// What the path names: all servers, or one.
+///
+/// # Errors
+/// Where there is no such server.
+pub(super) fn reach(door: &Door, server: Option<Path<String>>) -> Result<Reach, RpcRefusal> {
+    let Some(Path(server)) = server else { return Ok(Reach::All) };
+    let id = ServerId::new(server);
+    if door.hub.has_server(&id) {
+        return Ok(Reach::One(id));
+    }
+    Err(Refusal::new(StatusCode::NOT_FOUND, format!("there is no server '{id}' that may run")).into())
 }
 
 /// # Errors
@@ -124,6 +152,7 @@ pub(super) fn bad_error(error: serde_json::Error) -> RpcRefusal {
 pub(super) fn session(
     door: &Door,
     client: &ClientName,
+    reach: &Reach,
     headers: &HeaderMap,
     id: Option<Id<'_>>,
 ) -> Result<Arc<ClientSession>, RpcRefusal> {
@@ -134,18 +163,20 @@ pub(super) fn session(
             "the header `Mcp-Session-Id` is missing: send `initialize` first, then its answer's session id",
         ));
     };
-    let session = door.hub.sessions().get(&SessionId::new(name)).filter(|session| session.client == *client);
+    let session = door.hub.sessions().get(&SessionId::new(name));
+    let session = session.filter(|session| session.client == *client && session.reach == *reach);
     session.ok_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such session: send `initialize` again"))
 }
 
-async fn initialize(door: &Door, client: ClientName, id: Id<'_>, params: Option<&RawValue>) -> Reply {
-    let agreed = match protocol::initialize(params) {
-        Ok(agreed) => agreed,
+async fn initialize(door: &Door, client: ClientName, reach: Reach, id: Id<'_>, params: Option<&RawValue>) -> Reply {
+    let hello = match handshake::client_hello(params) {
+        Ok(hello) => hello,
         Err(error) => return Ok(json(wire::error(Some(id), &error))),
     };
-    let session = door.hub.open_session(client, &agreed).await;
+    let result = handshake::initialize_result(&hello, door.hub.instructions(&reach).as_deref());
+    let session = door.hub.open_session(client, hello, reach).await;
     let name = header::HeaderValue::from_str(session.id.as_str()).map_err(|_| crate::rescue::internal())?;
-    let mut response = json(wire::result(id, &agreed.result));
+    let mut response = json(wire::result(id, &result));
     response.headers_mut().insert(SESSION, name);
     Ok(response)
 }
@@ -153,16 +184,21 @@ async fn initialize(door: &Door, client: ClientName, id: Id<'_>, params: Option<
 /// The answer: alone it is a body; behind messages it is the last event of a stream.
 async fn converse(exchange: Exchange) -> Response {
     let (sender, messages) = mpsc::channel(MAX_WAITING);
-    let mut conversation = Conversation::new(messages, exchange.answer(Some(sender)));
+    stream(Conversation::new(messages, exchange.answer(Some(sender)))).await
+}
+
+/// A conversation as a response.
+pub(super) async fn stream(mut conversation: Conversation) -> Response {
     let first = conversation.next().await.unwrap_or_default();
     if conversation.is_over() {
         return json(first);
     }
-    let rest =
-        stream::unfold(conversation, |mut conversation| async { Some((conversation.next().await?, conversation)) });
-    events::response(stream::iter([first]).chain(rest).map(|message| events::message(&message)))
+    let rest = futures_util::stream::unfold(conversation, |mut conversation| async {
+        Some((conversation.next().await?, conversation))
+    });
+    events::response(futures_util::stream::iter([first]).chain(rest).map(|message| events::message(&message)))
 }
 
-fn json(body: Bytes) -> Response {
+pub(super) fn json(body: Bytes) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

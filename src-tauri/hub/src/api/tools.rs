@@ -44,7 +44,7 @@ impl Verb for ListTools {
     async fn run(self, hub: &Hub) -> Result<Vec<ToolView>, ApiError> {
         hub.catalog.freshen().await;
         let snapshot = hub.catalog.snapshot();
-        let views = snapshot.entries(Kind::Tools).iter().map(|tool| ToolView {
+        let views = snapshot.all().entries(Kind::Tools).iter().map(|tool| ToolView {
             exposed_name: tool.exposed_name.clone(),
             ..view(hub, &tool.server, &tool.definition)
         });

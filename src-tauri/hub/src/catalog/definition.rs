@@ -3,7 +3,10 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::model::{capability::Kind, digest, json::RawObject, tool::Annotations};
+use crate::{
+    model::{capability::Kind, digest, json::RawObject, tool::Annotations},
+    protocol::headers::{self, Mirrored},
+};
 
 /// The longest definition that is taken, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
@@ -21,6 +24,8 @@ pub struct Definition {
     pub description: String,
     pub input_schema: serde_json::Value,
     pub annotations: Annotations,
+    /// The arguments that are repeated in headers, where the server wants that; or why it cannot be done.
+    pub mirrored: Result<Vec<Mirrored>, String>,
 }
 
 #[derive(Deserialize)]
@@ -51,7 +56,9 @@ impl Definition {
         if name.is_empty() {
             return Err(format!("it has no '{}'", kind.key()));
         }
+        let mirrored = headers::mirrored(&read.input_schema);
         Ok(Self {
+            mirrored,
             raw,
             digest,
             name,

@@ -2,17 +2,21 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::Arc,
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use serde_json::value::RawValue;
 
 use super::Definition;
-use crate::model::{
-    capability::Kind,
-    json::{self, RawObject},
-    names,
-    spec::Registered,
+use crate::{
+    model::{
+        capability::Kind,
+        ids::ServerId,
+        json::{self, RawObject},
+        names,
+        spec::Registered,
+    },
+    sessions::Reach,
 };
 
 /// What a server offers, by kind.
@@ -30,6 +34,21 @@ pub struct CatalogEntry {
 /// Everything at one moment.
 #[derive(Debug)]
 pub struct Snapshot {
+    all: Lists,
+    /// Each server alone, made when somebody first looks.
+    alone: HashMap<ServerId, Alone>,
+}
+
+#[derive(Debug)]
+struct Alone {
+    server: Arc<Registered>,
+    offered: Offered,
+    lists: OnceLock<Lists>,
+}
+
+/// All lists that a client sees.
+#[derive(Debug)]
+pub struct Lists {
     kinds: [List; Kind::ALL.len()],
 }
 
@@ -38,7 +57,14 @@ pub struct Snapshot {
 struct List {
     entries: Vec<Arc<CatalogEntry>>,
     by_name: HashMap<String, Arc<CatalogEntry>>,
-    listed: Arc<RawValue>,
+    listed: OnceLock<Arc<RawValue>>,
+}
+
+/// How entries are called at the door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    WithServer,
+    Bare,
 }
 
 impl Default for Snapshot {
@@ -53,7 +79,37 @@ impl Snapshot {
     /// A name that another one has is made distinct with a hash; the same servers always get the same names. A URI
     /// cannot be changed: of two servers that offer the same one, the first has it.
     pub fn merge(servers: &[(Arc<Registered>, &Offered)]) -> Self {
-        Self { kinds: Kind::ALL.map(|kind| List::merge(kind, servers)) }
+        let alone = servers.iter().map(|(server, offered)| {
+            let alone = Alone { server: server.clone(), offered: (*offered).clone(), lists: OnceLock::new() };
+            (server.id.clone(), alone)
+        });
+        Self { all: Lists::merge(Naming::WithServer, servers), alone: alone.collect() }
+    }
+
+    /// All servers together.
+    pub fn all(&self) -> &Lists {
+        &self.all
+    }
+
+    /// One server alone, with its own names; none where nothing of it is known.
+    pub fn alone(&self, id: &ServerId) -> Option<&Lists> {
+        let Alone { server, offered, lists } = self.alone.get(id)?;
+        Some(lists.get_or_init(|| Lists::merge(Naming::Bare, &[(server.clone(), offered)])))
+    }
+
+    /// What a client with that reach sees; nothing of a server that is not there.
+    pub fn of(&self, reach: &Reach) -> &Lists {
+        static NOTHING: LazyLock<Lists> = LazyLock::new(|| Lists::merge(Naming::Bare, &[]));
+        match reach {
+            Reach::All => &self.all,
+            Reach::One(id) => self.alone(id).unwrap_or(&NOTHING),
+        }
+    }
+}
+
+impl Lists {
+    fn merge(naming: Naming, servers: &[(Arc<Registered>, &Offered)]) -> Self {
+        Self { kinds: Kind::ALL.map(|kind| List::merge(kind, naming, servers)) }
     }
 
     /// All entries of a kind, in the order clients get them.
@@ -74,7 +130,8 @@ impl Snapshot {
 
     /// The result of the kind's list method, ready to send.
     pub fn listed(&self, kind: Kind) -> &Arc<RawValue> {
-        &self.list(kind).listed
+        let list = self.list(kind);
+        list.listed.get_or_init(|| Arc::from(render(kind, &list.entries)))
     }
 
     fn list(&self, kind: Kind) -> &List {
@@ -83,14 +140,14 @@ impl Snapshot {
 }
 
 impl List {
-    fn merge(kind: Kind, servers: &[(Arc<Registered>, &Offered)]) -> Self {
+    fn merge(kind: Kind, naming: Naming, servers: &[(Arc<Registered>, &Offered)]) -> Self {
         let mut entries = Vec::new();
         let mut by_name: HashMap<String, Arc<CatalogEntry>> = HashMap::new();
         let offered = servers.iter().flat_map(|(server, offered)| {
             offered.get(&kind).into_iter().flatten().map(move |definition| (server, definition))
         });
         for (server, definition) in offered {
-            let Some(exposed_name) = free_name(kind, server, definition, &by_name) else {
+            let Some(exposed_name) = free_name(kind, naming, server, definition, &by_name) else {
                 tracing::warn!("server {}: a second '{}' is left out", server.id, definition.name);
                 continue;
             };
@@ -98,22 +155,22 @@ impl List {
             by_name.insert(entry.exposed_name.clone(), entry.clone());
             entries.push(entry);
         }
-        let listed = Arc::from(render(kind, &entries));
-        Self { entries, by_name, listed }
+        Self { entries, by_name, listed: OnceLock::new() }
     }
 }
 
 fn free_name(
     kind: Kind,
+    naming: Naming,
     server: &Registered,
     definition: &Definition,
     taken: &HashMap<String, Arc<CatalogEntry>>,
 ) -> Option<String> {
-    let candidates = match kind {
-        Kind::Tools | Kind::Prompts => {
+    let candidates = match (kind, naming) {
+        (Kind::Tools | Kind::Prompts, Naming::WithServer) => {
             vec![names::exposed_name(&server.id, &definition.name), names::hashed_name(&server.id, &definition.name)]
         }
-        Kind::Resources | Kind::Templates => vec![definition.name.clone()],
+        (Kind::Resources | Kind::Templates, _) | (_, Naming::Bare) => vec![definition.name.clone()],
     };
     candidates.into_iter().find(|name| !taken.contains_key(name))
 }

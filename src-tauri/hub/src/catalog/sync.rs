@@ -57,7 +57,7 @@ pub(super) async fn read(session: &Arc<ServerSession>) -> Result<(ServerHello, O
         session.request(Outgoing::new(method, Some(&params), PATIENCE)).await
     };
     let mut offered = Offered::new();
-    for kind in Kind::ALL.into_iter().filter(|kind| hello.offers(*kind)) {
+    for kind in Kind::ALL.into_iter().filter(|kind| hello.capabilities.offers(*kind)) {
         offered.insert(kind, all_of(kind, ask).await?);
     }
     Ok((hello, offered))

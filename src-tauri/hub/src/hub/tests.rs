@@ -36,9 +36,9 @@ fn spec(text: &str) -> ServerSpec {
 }
 
 /// What a client of no capabilities agrees on.
-fn hello() -> Initialized {
+fn hello() -> ClientHello {
     let params = json::raw(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#.into());
-    crate::protocol::initialize(Some(&params)).expect("initialized")
+    protocol::handshake::client_hello(Some(&params)).expect("a hello")
 }
 
 fn code<T>(result: Result<T, ApiError>) -> Option<ErrorCode> {
@@ -110,7 +110,7 @@ async fn a_hub_that_has_ended_starts_nothing_any_more() {
         desk.add(r#"{"name":"a","command":"sh","args":["-c","sleep 60"]}"#, SecretValues::default(), false).await;
     let server = desk.hub.registry.get(&server.id).expect("known");
     desk.hub.pool.close().await;
-    let session = desk.hub.pool.session(&server);
+    let session = desk.hub.pool.session(&server, None);
     assert!(session.hello().await.is_err());
     assert_eq!(session.status().starts, 0);
 }
@@ -121,7 +121,7 @@ async fn a_session_that_was_ended_is_not_started_by_those_who_still_hold_it() {
     let server =
         desk.add(r#"{"name":"a","command":"sh","args":["-c","sleep 60"]}"#, SecretValues::default(), false).await;
     let registered = desk.hub.registry.get(&server.id).expect("known");
-    let held = desk.hub.pool.session(&registered);
+    let held = desk.hub.pool.session(&registered, None);
     desk.run(EnableServer { id: server.id, enabled: false }).await.expect("disabled");
     assert!(held.hello().await.is_err());
     assert_eq!(held.status().starts, 0);
@@ -132,7 +132,7 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
     let desk = desk().await;
     let name = ClientName::new("c");
     desk.run(AddClient { name: name.clone(), token: None }).await.expect("added");
-    let session = desk.hub.sessions.open(name.clone(), &hello());
+    let session = desk.hub.sessions.open(name.clone(), hello(), Reach::All);
     let scope = Scope { client: Some(name.clone()), ..Scope::default() };
     desk.run(SetPolicy { scope, effect: Effect::Allow }).await.expect("set");
     desk.run(RevokeClient { name: name.clone() }).await.expect("revoked");

@@ -42,6 +42,24 @@ pub enum TransportKind {
     Sse,
 }
 
+/// Who shares a session with a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// All clients.
+    #[default]
+    Shared,
+    /// Nobody: each client has a session, and a process, of its own. For servers that keep state.
+    PerClient,
+}
+
+impl Isolation {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A server as described at rest. Exactly one of `command` and `url` is set.
 ///
 /// Values of `env` and `headers` may hold `${keyring:NAME}`, resolved when the server is
@@ -70,6 +88,8 @@ pub struct ServerSpec {
     pub transport: Option<TransportKind>,
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub enabled: bool,
+    #[serde(default, skip_serializing_if = "Isolation::is_default")]
+    pub isolation: Isolation,
     #[serde(default, skip_serializing_if = "Timeouts::is_default")]
     pub timeouts: Timeouts,
     /// Whatever else the file holds; kept as it is when Drawbridge writes the file.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::model::spec::{ServerSpec, Timeouts, TransportKind};
+use crate::model::spec::{Isolation, ServerSpec, Timeouts, TransportKind};
 
 /// An entry that was read, or why it cannot be a server.
 #[derive(Debug, PartialEq)]
@@ -158,6 +158,7 @@ fn empty() -> ServerSpec {
         headers: BTreeMap::new(),
         transport: None,
         enabled: true,
+        isolation: Isolation::default(),
         timeouts: Timeouts::default(),
         other: BTreeMap::new(),
     }

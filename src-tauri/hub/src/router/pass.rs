@@ -12,12 +12,10 @@ use crate::{
         json::{self, RawObject},
         rpc::{Reply, RpcError, code},
     },
+    protocol::{LogLevel, translate::NO_RESOURCE},
     sessions::Back,
-    upstream::Outgoing,
+    upstream::{Outgoing, ServerSession, UpstreamError},
 };
-
-/// Resource not found (MCP 2024-11-05 and later).
-const NO_RESOURCE: i64 = -32002;
 
 impl Router {
     /// Answers a client's request that is about a prompt, a resource or a completion, or sets the level of logs.
@@ -31,58 +29,94 @@ impl Router {
             .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("{method}: {e}")))?;
         match method {
             "prompts/get" => {
-                let prompt = self.prompt(&request).await?;
+                let prompt = self.prompt(back, &request).await?;
                 request.set("name", json::raw(json::string(&prompt.definition.name)));
                 self.send(back, &prompt, method, request).await
             }
             "resources/read" => {
-                let resource = self.resource(&request).await?;
+                let resource = self.resource(back, &request).await?;
                 self.send(back, &resource, method, request).await
             }
-            "resources/subscribe" | "resources/unsubscribe" => self.subscribe(back, method, request).await,
+            "resources/subscribe" => self.subscribe(back, &text(&request, "uri")?).await,
+            "resources/unsubscribe" => self.unsubscribe(back, &text(&request, "uri")?).await,
             "completion/complete" => self.complete(back, request).await,
-            "logging/setLevel" => self.set_level(&request).await,
+            "logging/setLevel" => self.set_level(back, &request).await,
+            "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" | "tasks/list" => {
+                self.task(back, method, &request).await
+            }
             _ => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("there is no method '{method}' here"))),
         }
     }
 
-    async fn send(&self, back: &Back, entry: &CatalogEntry, method: &str, mut request: RawObject<'_>) -> Reply {
+    async fn send(&self, back: &Back, entry: &CatalogEntry, method: &str, request: RawObject<'_>) -> Reply {
+        self.send_as(back, entry, method, request, async |session, outgoing| session.request(outgoing).await).await
+    }
+
+    /// Sends to the server of an entry, in the way of `how`.
+    async fn send_as(
+        &self,
+        back: &Back,
+        entry: &CatalogEntry,
+        method: &str,
+        mut request: RawObject<'_>,
+        how: impl AsyncFnOnce(&Arc<ServerSession>, Outgoing<'_>) -> Result<Reply, UpstreamError>,
+    ) -> Reply {
         let token = take_progress_token(&mut request);
         let server = self.registry.runnable(&entry.server.id);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         let patience = Duration::from_millis(server.spec.timeouts.call_ms.into());
         let params = request.to_raw();
         let outgoing = Outgoing::new(method, Some(&params), patience).on_behalf_of(back, token.as_deref());
-        let reply = self.pool.session(&server).request(outgoing).await;
+        let session = self.pool.session(&server, Some(&back.session().client));
+        let reply = how(&session, outgoing).await;
         reply.map_err(|e| RpcError::new(code::INTERNAL_ERROR, format!("The server '{}': {e}", server.name())))?
     }
 
-    async fn prompt(&self, request: &RawObject<'_>) -> Result<Arc<CatalogEntry>, RpcError> {
+    async fn prompt(&self, back: &Back, request: &RawObject<'_>) -> Result<Arc<CatalogEntry>, RpcError> {
         let name = text(request, "name")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown prompt: {name}"));
-        self.find(Kind::Prompts, &name).await.ok_or_else(unknown)
+        self.find(&back.session().reach, Kind::Prompts, &name).await.ok_or_else(unknown)
     }
 
-    async fn resource(&self, request: &RawObject<'_>) -> Result<Arc<CatalogEntry>, RpcError> {
+    async fn resource(&self, back: &Back, request: &RawObject<'_>) -> Result<Arc<CatalogEntry>, RpcError> {
         let uri = text(request, "uri")?;
-        let found = self.search(|snapshot| snapshot.find_resource(&uri).cloned()).await;
+        let found = self.search(&back.session().reach, |lists| lists.find_resource(&uri).cloned()).await;
         found.ok_or_else(|| RpcError {
             data: Some(json::raw(format!(r#"{{"uri":{}}}"#, json::string(&uri)))),
             ..RpcError::new(NO_RESOURCE, format!("Resource not found: {uri}"))
         })
     }
 
-    async fn subscribe(&self, back: &Back, method: &str, request: RawObject<'_>) -> Reply {
-        let resource = self.resource(&request).await?;
-        let uri = text(&request, "uri")?;
-        if method == "resources/subscribe" {
-            let reply = self.send(back, &resource, method, request).await?;
-            self.subscriptions.add(&resource.server.id, &uri, back.session());
-            return Ok(reply);
+    /// Has the server of a resource tell when it changes, for as long as the client's session lives.
+    ///
+    /// # Errors
+    /// Where no server has such a resource, and the server's own.
+    pub async fn subscribe(&self, back: &Back, uri: &str) -> Reply {
+        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
+        let request = RawObject::parse(&request).unwrap_or_default();
+        let resource = self.resource(back, &request).await?;
+        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.subscribe(uri, outgoing).await;
+        let reply = self.send_as(back, &resource, "resources/subscribe", request, how).await?;
+        if self.subscriptions.add(&resource.server.id, uri, back.session()) {
+            let (router, back, uri) = (self.clone(), back.clone(), uri.to_owned());
+            tokio::spawn(async move {
+                back.session().ended.cancelled().await;
+                let _ = router.unsubscribe(&back, &uri).await;
+            });
         }
-        let others = self.subscriptions.remove(&resource.server.id, &uri, back.session());
+        Ok(reply)
+    }
+
+    async fn unsubscribe(&self, back: &Back, uri: &str) -> Reply {
+        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
+        let request = RawObject::parse(&request).unwrap_or_default();
+        let resource = self.resource(back, &request).await?;
         // The server sends to Drawbridge once, whoever listens there.
-        if others { Ok(json::raw("{}".into())) } else { self.send(back, &resource, method, request).await }
+        if self.subscriptions.remove(&resource.server.id, uri, back.session()) {
+            return Ok(json::raw("{}".into()));
+        }
+        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.unsubscribe(uri, outgoing).await;
+        self.send_as(back, &resource, "resources/unsubscribe", request, how).await
     }
 
     async fn complete(&self, back: &Back, mut request: RawObject<'_>) -> Reply {
@@ -91,11 +125,11 @@ impl Router {
         let mut reference = RawObject::parse(&reference).map_err(|e| invalid(&e.to_string()))?;
         let entry = match reference.string("type").as_deref() {
             Some("ref/prompt") => {
-                let prompt = self.prompt(&reference).await?;
+                let prompt = self.prompt(back, &reference).await?;
                 reference.set("name", json::raw(json::string(&prompt.definition.name)));
                 prompt
             }
-            Some("ref/resource") => self.template(&text(&reference, "uri")?).await?,
+            Some("ref/resource") => self.template(back, &text(&reference, "uri")?).await?,
             _ => return Err(invalid("'ref.type' must be ref/prompt or ref/resource")),
         };
         let reference = reference.to_raw();
@@ -104,30 +138,25 @@ impl Router {
     }
 
     /// A completion names the template itself, or a resource.
-    async fn template(&self, uri: &str) -> Result<Arc<CatalogEntry>, RpcError> {
-        let found = self
-            .search(|snapshot| snapshot.find(Kind::Templates, uri).or_else(|| snapshot.find_resource(uri)).cloned());
+    async fn template(&self, back: &Back, uri: &str) -> Result<Arc<CatalogEntry>, RpcError> {
+        let found = self.search(&back.session().reach, |lists| {
+            lists.find(Kind::Templates, uri).or_else(|| lists.find_resource(uri)).cloned()
+        });
         found.await.ok_or_else(|| RpcError::new(code::INVALID_PARAMS, format!("Unknown resource: {uri}")))
     }
 
-    /// The level holds for every server that runs and logs.
-    async fn set_level(&self, request: &RawObject<'_>) -> Reply {
-        const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-        let level = text(request, "level")?;
-        if !LEVELS.contains(&level.as_str()) {
-            return Err(RpcError::new(code::INVALID_PARAMS, format!("'{level}' is no level of logs")));
-        }
-        let params = json::raw(format!(r#"{{"level":{}}}"#, json::string(&level)));
+    /// The level holds for what the client hears. Servers that run are told now, the others when it asks them something.
+    async fn set_level(&self, back: &Back, request: &RawObject<'_>) -> Reply {
+        let level = LogLevel::in_object(request, "level")?;
+        back.session().set_log_level(level);
         for session in self.pool.active() {
-            if session.hello().await.is_ok_and(|hello| hello.logs()) {
-                let _ = session.request(Outgoing::new("logging/setLevel", Some(&params), Duration::from_secs(5))).await;
-            }
+            session.log_from(level).await;
         }
         Ok(json::raw("{}".into()))
     }
 }
 
-fn text(request: &RawObject<'_>, member: &str) -> Result<String, RpcError> {
+pub(super) fn text(request: &RawObject<'_>, member: &str) -> Result<String, RpcError> {
     let missing = || RpcError::new(code::INVALID_PARAMS, format!("params.{member} must be a string"));
     request.string(member).ok_or_else(missing)
 }

@@ -5,8 +5,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use serde_json::value::RawValue;
-
 use super::Router;
 use crate::{
     model::{
@@ -14,6 +12,7 @@ use crate::{
         json::RawObject,
     },
     sessions::{Back, ClientSession},
+    upstream::Announced,
 };
 
 type Subscribers = HashMap<SessionId, Weak<ClientSession>>;
@@ -23,10 +22,11 @@ type Subscribers = HashMap<SessionId, Weak<ClientSession>>;
 pub(super) struct Subscriptions(Arc<Mutex<HashMap<(ServerId, String), Subscribers>>>);
 
 impl Subscriptions {
-    pub(super) fn add(&self, server: &ServerId, uri: &str, session: &Arc<ClientSession>) {
+    /// Adds one; whether it is new.
+    pub(super) fn add(&self, server: &ServerId, uri: &str, session: &Arc<ClientSession>) -> bool {
         let mut all = self.lock();
         let subscribers = all.entry((server.clone(), uri.to_owned())).or_default();
-        subscribers.insert(session.id.clone(), Arc::downgrade(session));
+        subscribers.insert(session.id.clone(), Arc::downgrade(session)).is_none()
     }
 
     /// Removes one; whether others are left.
@@ -55,11 +55,17 @@ impl Subscriptions {
 }
 
 impl Router {
-    /// A server says that a resource has changed: its subscribers hear of it.
-    pub fn updated(&self, server: &ServerId, params: &RawValue) {
-        let uri = RawObject::parse(params).ok().and_then(|params| params.string("uri"));
-        for session in uri.into_iter().flat_map(|uri| self.subscriptions.of(server, &uri)) {
-            Back::at_any_time(session).notify("notifications/resources/updated", Some(params));
+    /// A server says by itself that something has changed: those whom it concerns hear of it.
+    pub fn announce(&self, announced: &Announced) {
+        let Announced { server, method, params } = announced;
+        let Ok(object) = RawObject::parse(params) else { return };
+        let sessions = match (method.as_str(), object.string("uri"), object.string("taskId")) {
+            ("notifications/resources/updated", Some(uri), _) => self.subscriptions.of(server, &uri),
+            (_, _, Some(task)) => self.tasks.sessions(server, &task),
+            _ => Vec::new(),
+        };
+        for session in sessions {
+            Back::at_any_time(session).notify(method, Some(params));
         }
     }
 }

@@ -20,9 +20,12 @@ use tokio::{
 };
 
 use super::ClientSession;
-use crate::model::{
-    json,
-    rpc::{Reply, RpcError, code},
+use crate::{
+    model::{
+        json::{self, RawObject},
+        rpc::{Reply, RpcError, code},
+    },
+    protocol::{Era, LogLevel, input::InputRequest, meta, translate},
 };
 
 /// Messages that may wait for a client that does not listen; then the oldest makes room.
@@ -56,7 +59,7 @@ impl ClientSession {
     pub async fn next_message(&self) -> Bytes {
         loop {
             let arrived = self.outbox.arrived.notified();
-            if let Some(message) = self.outbox.lock().pop_front() {
+            if let Some(message) = lock(&self.outbox.waiting).pop_front() {
                 return message;
             }
             arrived.await;
@@ -65,7 +68,7 @@ impl ClientSession {
 
     /// Takes the client's answer to a request of the hub's; one to no such request is dropped.
     pub fn answered(&self, id: &RawValue, reply: Reply) {
-        let asked = id.get().parse().ok().and_then(|id: u64| self.asked.lock().remove(&id));
+        let asked = id.get().parse().ok().and_then(|id: u64| lock(&self.asked.pending).remove(&id));
         if let Some(asked) = asked {
             let _ = asked.send(reply);
         }
@@ -76,70 +79,174 @@ impl ClientSession {
 #[derive(Debug, Clone)]
 pub struct Back {
     session: Arc<ClientSession>,
-    /// The answer stream of the request that it belongs to.
-    stream: Option<mpsc::Sender<Bytes>>,
+    during: Option<Arc<During>>,
+}
+
+/// A request of the client's that is in flight.
+#[derive(Debug)]
+struct During {
+    /// Its answer stream.
+    stream: Mutex<mpsc::Sender<Bytes>>,
+    /// Where what is asked waits for the client's next try, since a client without sessions cannot be asked.
+    asks: Option<mpsc::Sender<Ask>>,
+    /// What the request itself says of log messages, where it does.
+    log_level: Option<LogLevel>,
+    /// The progress token of the client's latest try.
+    progress_token: Mutex<Option<Box<RawValue>>>,
+}
+
+/// A server's request to a client without sessions.
+#[derive(Debug)]
+pub struct Ask {
+    pub request: InputRequest,
+    pub answer: oneshot::Sender<Reply>,
 }
 
 impl Back {
     /// The way back while a request is in flight: `stream` takes what belongs to it, before its answer.
     pub fn during(session: Arc<ClientSession>, stream: mpsc::Sender<Bytes>) -> Self {
-        Self { session, stream: Some(stream) }
+        Self::new(session, stream, None, None)
+    }
+
+    /// The same to a client without sessions, and where arrives what it is asked.
+    pub fn stateless(
+        session: Arc<ClientSession>,
+        stream: mpsc::Sender<Bytes>,
+        log_level: Option<LogLevel>,
+    ) -> (Self, mpsc::Receiver<Ask>) {
+        let (asks, asked) = mpsc::channel(MAX_ASKED);
+        (Self::new(session, stream, Some(asks), log_level), asked)
+    }
+
+    fn new(
+        session: Arc<ClientSession>,
+        stream: mpsc::Sender<Bytes>,
+        asks: Option<mpsc::Sender<Ask>>,
+        log_level: Option<LogLevel>,
+    ) -> Self {
+        let during = During { stream: Mutex::new(stream), asks, log_level, progress_token: Mutex::default() };
+        Self { session, during: Some(Arc::new(during)) }
     }
 
     /// The way back at any time.
     pub fn at_any_time(session: Arc<ClientSession>) -> Self {
-        Self { session, stream: None }
+        Self { session, during: None }
     }
 
     pub fn session(&self) -> &Arc<ClientSession> {
         &self.session
     }
 
-    /// Sends a notification. Nobody waits for it: a client that reads too slowly loses it.
-    pub fn notify(&self, method: &str, params: Option<&RawValue>) {
-        self.send(message(None, method, params));
+    pub fn era(&self) -> Era {
+        self.session.hello.era
     }
 
-    /// Sends a request, and waits for the client's answer. Dropping the future forgets it.
+    /// From which level on the client wants log messages; none where it did not say.
+    pub fn log_level(&self) -> Option<LogLevel> {
+        match self.era() {
+            Era::Modern => self.during.as_ref()?.log_level,
+            Era::Legacy => self.session.log_level(),
+        }
+    }
+
+    /// The client has sent its request again, with answers: what belongs to it goes there from now on.
+    pub fn go_on(&self, stream: mpsc::Sender<Bytes>, progress_token: Option<Box<RawValue>>) {
+        if let Some(during) = &self.during {
+            *lock(&during.stream) = stream;
+            *lock(&during.progress_token) = progress_token;
+        }
+    }
+
+    /// The progress token of the client's latest try, where it is not the first.
+    pub fn progress_token(&self) -> Option<Box<RawValue>> {
+        self.during.as_ref().and_then(|during| lock(&during.progress_token).clone())
+    }
+
+    /// Sends a notification. Nobody waits for it: a client that reads too slowly loses it.
+    pub fn notify(&self, method: &str, params: Option<&RawValue>) {
+        let own = match (&self.during, self.era()) {
+            (None, Era::Modern) => match &self.session.subscription {
+                Some(subscription) => Some(meta::of_subscription(params, &subscription.id)),
+                // Without sessions nobody hears what belongs to no request.
+                None => return,
+            },
+            _ => None,
+        };
+        self.send(message(None, method, own.as_deref().or(params)));
+    }
+
+    /// Passes a server's log message on, where the client wants those of its level.
+    pub fn log(&self, params: Option<&RawValue>) {
+        let level = params.and_then(|params| LogLevel::in_object(&RawObject::parse(params).ok()?, "level").ok());
+        let is_wanted = match (self.log_level(), level) {
+            (Some(least), Some(level)) => level >= least,
+            (Some(_), None) => true,
+            (None, _) => !self.era().is_modern(),
+        };
+        if is_wanted {
+            self.notify("notifications/message", params);
+        }
+    }
+
+    /// Asks the client, and waits for its answer. Dropping the future forgets it.
     ///
     /// # Errors
     /// The client's own error, or one that says that it did not answer.
-    pub async fn ask(&self, method: &str, params: Option<&RawValue>, patience: Duration) -> Reply {
+    pub async fn ask(&self, request: &InputRequest, patience: Duration) -> Reply {
+        match self.during.as_ref().and_then(|during| during.asks.as_ref()) {
+            Some(asks) => self.ask_with_the_answer(asks, request, patience).await,
+            None => self.ask_at_once(request, patience).await,
+        }
+    }
+
+    async fn ask_with_the_answer(&self, asks: &mpsc::Sender<Ask>, request: &InputRequest, patience: Duration) -> Reply {
+        let (answer, answered) = oneshot::channel();
+        let ask = Ask { request: translate::for_modern_asked(request), answer };
+        if asks.try_send(ask).is_err() {
+            return Err(no_answer(&request.method, "its request is over"));
+        }
+        match timeout(patience, answered).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(_)) => Err(no_answer(&request.method, "it did not ask again")),
+            Err(_) => Err(no_answer(&request.method, "it took too long")),
+        }
+    }
+
+    async fn ask_at_once(&self, request: &InputRequest, patience: Duration) -> Reply {
         let asked = &self.session.asked;
         let id = asked.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, answered) = oneshot::channel();
         {
-            let mut pending = asked.lock();
+            let mut pending = lock(&asked.pending);
             if pending.len() >= MAX_ASKED {
                 return Err(RpcError::new(code::INTERNAL_ERROR, "too many requests wait for the client already"));
             }
             pending.insert(id, answer);
         }
         let _forget = Forget { session: &self.session, id };
-        self.send(message(Some(id), method, params));
-        let gone =
-            |why: &str| RpcError::new(code::INTERNAL_ERROR, format!("the client did not answer {method}: {why}"));
+        let InputRequest { method, params } = request;
+        self.send(message(Some(id), method, params.as_deref()));
         tokio::select! {
             answer = timeout(patience, answered) => match answer {
                 Ok(Ok(reply)) => reply,
-                Ok(Err(_)) => Err(gone("its session has ended")),
-                Err(_) => Err(gone("it took too long")),
+                Ok(Err(_)) => Err(no_answer(method, "its session has ended")),
+                Err(_) => Err(no_answer(method, "it took too long")),
             },
-            () = self.session.ended.cancelled() => Err(gone("its session has ended")),
+            () = self.session.ended.cancelled() => Err(no_answer(method, "its session has ended")),
         }
     }
 
     fn send(&self, message: Bytes) {
-        let left = match &self.stream {
-            Some(stream) => match stream.try_send(message) {
+        let left = match &self.during {
+            Some(during) => match lock(&during.stream).try_send(message) {
                 Ok(()) => return,
                 // The request has ended; what came late belongs to the session.
-                Err(mpsc::error::TrySendError::Closed(message)) => message,
-                Err(mpsc::error::TrySendError::Full(_)) => return,
+                Err(mpsc::error::TrySendError::Closed(message)) if !self.era().is_modern() => message,
+                Err(_) => return,
             },
             None => message,
         };
-        let mut waiting = self.session.outbox.lock();
+        let mut waiting = lock(&self.session.outbox.waiting);
         if waiting.len() == MAX_WAITING {
             waiting.pop_front();
         }
@@ -149,6 +256,10 @@ impl Back {
     }
 }
 
+fn no_answer(method: &str, why: &str) -> RpcError {
+    RpcError::new(code::INTERNAL_ERROR, format!("the client did not answer {method}: {why}"))
+}
+
 struct Forget<'a> {
     session: &'a ClientSession,
     id: u64,
@@ -156,20 +267,12 @@ struct Forget<'a> {
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        self.session.asked.lock().remove(&self.id);
+        lock(&self.session.asked.pending).remove(&self.id);
     }
 }
 
-impl Outbox {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Bytes>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Asked {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Reply>>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn message(id: Option<u64>, method: &str, params: Option<&RawValue>) -> Bytes {

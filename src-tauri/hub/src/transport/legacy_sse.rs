@@ -6,12 +6,11 @@ mod opening;
 use std::{sync::Arc, time::Duration};
 
 use reqwest::{Client, header::ACCEPT};
-use serde_json::value::RawValue;
 use tokio::{sync::oneshot::error::RecvError, task::AbortHandle, time::timeout};
 use url::Url;
 
 use super::{
-    FromServer, LinkError, Reply, ToUpstream,
+    FromServer, LinkError, Reply, Request, ToUpstream,
     message::{self, Message},
     pending::Pending,
     remote::{self, HttpTarget, Remote},
@@ -79,35 +78,26 @@ impl SseLink {
     }
 
     /// See [`super::Link::request`].
-    pub async fn request(
-        &self,
-        method: &str,
-        params: Option<&RawValue>,
-        patience: Duration,
-    ) -> Result<Reply, LinkError> {
-        let (id, mut answered) = self.shared.pending.begin()?;
+    pub async fn request(&self, request: Request<'_>) -> Result<Reply, LinkError> {
+        let Request { id, method, params, headers: _ } = request;
+        let mut answered = self.shared.pending.begin(id)?;
         let mut in_flight = InFlight { shared: self.shared.clone(), id, done: false };
-        let exchange = async {
-            // The answer may be on the stream before the POST has its own.
-            tokio::select! {
-                biased;
-                answer = &mut answered => return arrived(answer),
-                posted = self.shared.post(Some(id), message::request(id, method, params)) => posted?,
-            }
-            arrived(answered.await)
+        // The answer may be on the stream before the POST has its own.
+        let answer = tokio::select! {
+            biased;
+            answer = &mut answered => arrived(answer),
+            posted = self.shared.post(Some(id), message::request(id, method, params)) => match posted {
+                Ok(()) => arrived(answered.await),
+                Err(error) => Err(error),
+            },
         };
-        match timeout(patience, exchange).await {
-            Ok(answer) => {
-                in_flight.done = true;
-                answer
-            }
-            Err(_) => Err(LinkError::TimedOut(patience)),
-        }
+        in_flight.done = true;
+        answer
     }
 
     /// Sends what has no answer; not for ever.
     pub async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        timeout(TELL, self.shared.post(None, message)).await.unwrap_or(Err(LinkError::TimedOut(TELL)))
+        timeout(TELL, self.shared.post(None, message)).await.unwrap_or_else(|_| Err(remote::too_slow(TELL)))
     }
 
     /// See [`super::Link::close`].
@@ -171,7 +161,9 @@ impl Shared {
         }
         match message::parse(event.data.as_bytes()) {
             Some(Message::Answer { id, reply }) => drop(self.pending.answer(id, reply)),
-            Some(Message::Incoming(incoming)) => drop(self.upstream.send(FromServer::Message(incoming)).await),
+            Some(Message::Incoming(message)) => {
+                let _ = self.upstream.send(FromServer::Message { message, during: None }).await;
+            }
             None => {}
         }
     }

@@ -2,10 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use tokio::sync::oneshot;
@@ -18,23 +15,20 @@ pub(super) type Answered = oneshot::Receiver<Result<Reply, LinkError>>;
 /// The requests in flight, until the connection ends.
 #[derive(Default)]
 pub(super) struct Pending {
-    /// The last id that was given out; the first is 1.
-    last_id: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Result<Reply, LinkError>>>>,
     ended: OnceLock<String>,
 }
 
 impl Pending {
-    /// An id for a request, and where its answer arrives; nothing can begin once the connection ended.
-    pub(super) fn begin(&self) -> Result<(u64, Answered), LinkError> {
-        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+    /// Where the answer to the request of that id arrives; nothing can begin once the connection ended.
+    pub(super) fn begin(&self, id: u64) -> Result<Answered, LinkError> {
         let (answer, answered) = oneshot::channel();
         let mut waiting = self.waiting();
         if let Some(how) = self.ended.get() {
             return Err(LinkError::NotSent(how.clone()));
         }
         waiting.insert(id, answer);
-        Ok((id, answered))
+        Ok(answered)
     }
 
     /// Hands over an answer; whether anybody waited for it.

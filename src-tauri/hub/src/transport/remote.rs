@@ -1,6 +1,6 @@
 //! What both ways to a URL have in common: headers, a message to post, a refusal in words, a bounded body.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::StreamExt;
 use reqwest::{
@@ -69,7 +69,11 @@ impl Remote {
         };
         let why = format!("{} answered HTTP {status}{hint} {}", self.url, shown(text)).trim_end().to_owned();
         // A gateway that gave up waiting says 5xx too: the call may have run behind it.
-        Err(if status.is_server_error() { LinkError::Lost(why) } else { LinkError::NotSent(why) })
+        Err(if status.is_server_error() {
+            LinkError::Lost(why)
+        } else {
+            LinkError::Refused { status: status.as_u16(), why }
+        })
     }
 
     /// Reads a body to its end.
@@ -98,6 +102,11 @@ impl Remote {
     pub(super) fn too_long(&self) -> String {
         format!("{} answered with more than {MAX_MESSAGE} bytes", self.url)
     }
+}
+
+/// Nobody took what needs no answer.
+pub(super) fn too_slow(patience: Duration) -> LinkError {
+    LinkError::Lost(format!("it did not take the message within {} s", patience.as_secs()))
 }
 
 /// The beginning of what a server said.

@@ -1,5 +1,7 @@
 //! Server-sent events: from bytes as they come to the name and the data of each event.
 
+use std::time::Duration;
+
 /// An event: `message` where the server did not name it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SseEvent {
@@ -15,6 +17,9 @@ pub(super) struct Events {
     data: String,
     has_data: bool,
     after_cr: bool,
+    /// The id of the last event that had one, also of one without data.
+    last_id: String,
+    retry: Option<Duration>,
 }
 
 /// An event was longer than the bound.
@@ -23,7 +28,32 @@ pub(super) struct TooLong;
 
 impl Events {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, line: Vec::new(), name: String::new(), data: String::new(), has_data: false, after_cr: false }
+        Self {
+            max,
+            line: Vec::new(),
+            name: String::new(),
+            data: String::new(),
+            has_data: false,
+            after_cr: false,
+            last_id: String::new(),
+            retry: None,
+        }
+    }
+
+    /// Behind which event a new connection goes on; nothing where the server named none.
+    pub(super) fn last_id(&self) -> Option<&str> {
+        (!self.last_id.is_empty()).then_some(self.last_id.as_str())
+    }
+
+    /// How long the server wants to be left alone before a new connection.
+    pub(super) fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Begins with a new connection: half an event of the old one is lost with it.
+    pub(super) fn reconnected(&mut self) {
+        let (last_id, retry) = (std::mem::take(&mut self.last_id), self.retry);
+        *self = Self { last_id, retry, ..Self::new(self.max) };
     }
 
     /// Takes the next bytes; the events that they complete. Events without data are none.
@@ -61,6 +91,8 @@ impl Events {
                 self.data.push_str(value);
                 self.has_data = true;
             }
+            "id" if !value.contains('\0') => value.clone_into(&mut self.last_id),
+            "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
             _ => {}
         }
         None

@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use serde_json::value::RawValue;
 use tokio::{
     io::{AsyncWriteExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -17,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    FromServer, LinkError, MAX_MESSAGE, Reply, ToUpstream,
+    FromServer, LinkError, MAX_MESSAGE, Reply, Request, ToUpstream,
     message::{self, Message},
     noise::{Line, next_line},
     pending::Pending,
@@ -30,6 +29,8 @@ use crate::{
 
 /// Messages that may wait for a server that does not read.
 const OUTBOX: usize = 256;
+/// How long a server may leave a message in the pipe.
+const SEND: Duration = Duration::from_secs(30);
 const MAX_STDERR_LINE: usize = 64 * 1024;
 /// How long what an ended server wrote is still read.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -84,24 +85,16 @@ impl StdioLink {
     }
 
     /// See [`super::Link::request`].
-    pub async fn request(
-        &self,
-        method: &str,
-        params: Option<&RawValue>,
-        patience: Duration,
-    ) -> Result<Reply, LinkError> {
-        let (id, answered) = self.shared.pending.begin()?;
+    pub async fn request(&self, request: Request<'_>) -> Result<Reply, LinkError> {
+        let Request { id, method, params, headers: _ } = request;
+        let answered = self.shared.pending.begin(id)?;
         let mut in_flight = InFlight { link: self, id, sent: false };
-        let sent = timeout(patience, self.send(message::request(id, method, params))).await;
+        let sent = timeout(SEND, self.send(message::request(id, method, params))).await;
         sent.unwrap_or_else(|_| Err(LinkError::NotSent("it does not read what it is sent".into())))?;
         in_flight.sent = true;
-        match timeout(patience, answered).await {
-            Ok(answer) => {
-                in_flight.sent = false;
-                answer.unwrap_or_else(|_| Err(LinkError::Lost("it ended".into())))
-            }
-            Err(_) => Err(LinkError::TimedOut(patience)),
-        }
+        let answer = answered.await;
+        in_flight.sent = false;
+        answer.unwrap_or_else(|_| Err(LinkError::Lost("it ended".into())))
     }
 
     /// See [`super::Link::close`].
@@ -227,7 +220,9 @@ async fn read_messages(stdout: ChildStdout, shared: &Shared, upstream: &ToUpstre
         };
         match (parsed, line) {
             (Some(Message::Answer { id, reply }), _) => shared.answer(id, reply),
-            (Some(Message::Incoming(incoming)), _) => drop(upstream.send(FromServer::Message(incoming)).await),
+            (Some(Message::Incoming(message)), _) => {
+                let _ = upstream.send(FromServer::Message { message, during: None }).await;
+            }
             (None, Line::Whole(line) | Line::TooLong(line)) => {
                 shared.drop_noise(&line);
                 noise_in_a_row += 1;

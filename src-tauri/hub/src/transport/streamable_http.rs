@@ -1,42 +1,64 @@
 //! A server at a URL, over streamable HTTP: one POST a message, answered with JSON or with a
 //! stream of events.
+//!
+//! With a server that has sessions, a stream that breaks goes on where it was, and a stream of its own
+//! brings what belongs to no request ([`listening`]). In the modern era neither is there, and closing the
+//! connection cancels the request.
+
+mod listening;
 
 use std::{
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use futures_util::StreamExt;
 use reqwest::{
-    Client, Method, RequestBuilder, Response,
+    Client, Method, RequestBuilder, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue},
 };
-use serde_json::value::RawValue;
-use tokio::time::timeout;
+use tokio::{
+    task::AbortHandle,
+    time::{sleep, timeout},
+};
 
 use super::{
-    FromServer, LinkError, MAX_MESSAGE, Reply, ToUpstream,
+    FromServer, LinkError, MAX_MESSAGE, Reply, Request, ToUpstream,
     message::{self, Message},
     remote::{self, HttpTarget, Remote},
-    sse,
+    sse::Events,
 };
-use crate::model::rpc::RpcError;
+use crate::{model::rpc::RpcError, protocol::ServerHello};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const TELL: Duration = Duration::from_secs(10);
+/// Until a broken stream is taken up again, where the server does not say it.
+const RETRY: Duration = Duration::from_secs(1);
+/// The longest that a server may want.
+const MAX_RETRY: Duration = Duration::from_secs(30);
+/// How often in a row a stream may break without a word.
+const MAX_BREAKS: u32 = 5;
 
 /// A session with a server at a URL.
 pub struct HttpLink {
     remote: Remote,
     session: OnceLock<HeaderValue>,
+    /// The revision with sessions that was agreed on.
     version: OnceLock<HeaderValue>,
-    next_id: AtomicU64,
+    /// Whether the server is of the modern era, once that is known.
+    is_modern: OnceLock<bool>,
+    listener: OnceLock<AbortHandle>,
     ended: Mutex<Option<String>>,
     upstream: ToUpstream,
+}
+
+/// How a stream of answers ended.
+enum Read {
+    Answered(Reply),
+    /// It broke, or the server closed it, before the answer.
+    Broken(LinkError),
 }
 
 impl HttpLink {
@@ -49,15 +71,21 @@ impl HttpLink {
             remote: Remote::new(http, target)?,
             session: OnceLock::new(),
             version: OnceLock::new(),
-            next_id: AtomicU64::new(1),
+            is_modern: OnceLock::new(),
+            listener: OnceLock::new(),
             ended: Mutex::default(),
             upstream,
         }))
     }
 
-    pub fn set_protocol_version(&self, version: &str) {
-        if let Ok(version) = HeaderValue::try_from(version) {
+    /// See [`super::Link::begin`].
+    pub fn begin(self: &Arc<Self>, hello: &ServerHello) {
+        let _ = self.is_modern.set(hello.era().is_modern());
+        if !hello.era().is_modern()
+            && let Ok(version) = HeaderValue::try_from(&hello.protocol_version)
+        {
             let _ = self.version.set(version);
+            let _ = self.listener.set(tokio::spawn(listening::listen(Arc::downgrade(self))).abort_handle());
         }
     }
 
@@ -66,32 +94,21 @@ impl HttpLink {
     }
 
     /// See [`super::Link::request`].
-    pub async fn request(
-        self: &Arc<Self>,
-        method: &str,
-        params: Option<&RawValue>,
-        patience: Duration,
-    ) -> Result<Reply, LinkError> {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let mut in_flight = InFlight { link: self.clone(), id, answered: false };
-        let exchange = async {
-            match self.post(message::request(id, method, params)).await? {
-                Ok(response) => self.read_answer(response, id).await,
-                Err(error) => Ok(Err(error)),
-            }
+    pub async fn request(self: &Arc<Self>, request: Request<'_>) -> Result<Reply, LinkError> {
+        let mut in_flight = InFlight { link: self.clone(), id: request.id, answered: false };
+        let body = message::request(request.id, request.method, request.params);
+        let answer = match self.post(body, request.headers).await {
+            Ok(Ok(response)) => self.read_answer(response, request.id).await,
+            Ok(Err(error)) => Ok(Err(error)),
+            Err(error) => Err(error),
         };
-        match timeout(patience, exchange).await {
-            Ok(answer) => {
-                in_flight.answered = true;
-                answer
-            }
-            Err(_) => Err(LinkError::TimedOut(patience)),
-        }
+        in_flight.answered = true;
+        answer
     }
 
     /// Sends what has no answer; not for ever.
     pub async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        timeout(TELL, self.post(message)).await.unwrap_or(Err(LinkError::TimedOut(TELL))).map(drop)
+        timeout(TELL, self.post(message, &[])).await.unwrap_or_else(|_| Err(remote::too_slow(TELL))).map(drop)
     }
 
     /// See [`super::Link::close`].
@@ -105,6 +122,13 @@ impl HttpLink {
 
     fn end(&self, why: &str) {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
+        if let Some(listener) = self.listener.get() {
+            listener.abort();
+        }
+    }
+
+    fn is_modern(&self) -> bool {
+        self.is_modern.get().copied().unwrap_or(false)
     }
 
     fn with_session(&self, mut request: RequestBuilder) -> RequestBuilder {
@@ -118,12 +142,17 @@ impl HttpLink {
     }
 
     /// Posts a message: the response, or the JSON-RPC error that came with a status of failure.
-    async fn post(&self, body: Vec<u8>) -> Result<Result<Response, RpcError>, LinkError> {
-        let request = self
+    async fn post(&self, body: Vec<u8>, headers: &[(String, String)]) -> Result<Result<Response, RpcError>, LinkError> {
+        let mut request = self
             .with_session(self.remote.post(&self.remote.url, body))
             .header(ACCEPT, "application/json, text/event-stream");
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
         let response = request.send().await.map_err(|e| self.failed(&e))?;
-        if let Some(session) = response.headers().get(SESSION) {
+        if !self.is_modern()
+            && let Some(session) = response.headers().get(SESSION)
+        {
             let _ = self.session.set(session.clone());
         }
         self.check(response).await
@@ -157,8 +186,7 @@ impl HttpLink {
     }
 
     async fn read_answer(&self, response: Response, id: u64) -> Result<Reply, LinkError> {
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if kind.starts_with("text/event-stream") {
+        if is_stream(&response) {
             return self.read_stream(response, id).await;
         }
         let text = self.remote.read_text(response).await?;
@@ -171,27 +199,76 @@ impl HttpLink {
         }
     }
 
-    async fn read_stream(&self, response: Response, id: u64) -> Result<Reply, LinkError> {
-        let mut events = sse::Events::new(MAX_MESSAGE);
+    /// Reads a stream until the answer, and goes on with it where it breaks and the server allows that.
+    async fn read_stream(&self, mut response: Response, id: u64) -> Result<Reply, LinkError> {
+        let mut events = Events::new(MAX_MESSAGE);
+        let mut breaks = 0;
+        loop {
+            let before = events.last_id().map(ToOwned::to_owned);
+            let broken = match self.read_until_answer(response, &mut events, id).await? {
+                Read::Answered(reply) => return Ok(reply),
+                Read::Broken(error) => error,
+            };
+            let last_id = events.last_id().map(ToOwned::to_owned);
+            breaks = if last_id == before { breaks + 1 } else { 0 };
+            let (Some(last_id), false) = (last_id, self.is_modern() || breaks >= MAX_BREAKS) else {
+                return Err(broken);
+            };
+            events.reconnected();
+            response = match self.take_up(&last_id, events.retry()).await {
+                Some(response) => response,
+                None => return Err(broken),
+            };
+        }
+    }
+
+    async fn read_until_answer(&self, response: Response, events: &mut Events, id: u64) -> Result<Read, LinkError> {
         let mut chunks = response.bytes_stream();
         while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|e| self.failed(&e))?;
+            let chunk = match chunk {
+                Ok(chunk) => chunk,
+                Err(error) => return Ok(Read::Broken(self.failed(&error))),
+            };
             for event in events.push(&chunk).map_err(|_| self.too_long())? {
                 match message::parse(event.data.as_bytes()) {
                     Some(Message::Answer { id: answered, reply }) if answered == Some(id) || answered.is_none() => {
-                        return Ok(reply);
+                        return Ok(Read::Answered(reply));
                     }
-                    Some(Message::Incoming(incoming)) => drop(self.upstream.send(FromServer::Message(incoming)).await),
+                    Some(Message::Incoming(message)) => {
+                        let _ = self.upstream.send(FromServer::Message { message, during: Some(id) }).await;
+                    }
                     Some(Message::Answer { .. }) | None => {}
                 }
             }
         }
-        Err(LinkError::Lost(format!("{} ended its stream without an answer", self.remote.url)))
+        let why = format!("{} ended its stream of events before the answer", self.remote.url);
+        Ok(Read::Broken(LinkError::Lost(why)))
+    }
+
+    /// Goes on with a stream behind an event, after the pause that the server wants.
+    async fn take_up(&self, last_id: &str, pause: Option<Duration>) -> Option<Response> {
+        sleep(pause.unwrap_or(RETRY).min(MAX_RETRY)).await;
+        let request = self.with_session(self.remote.request(Method::GET, &self.remote.url));
+        let response = request.header(ACCEPT, "text/event-stream").header(LAST_EVENT, last_id).send().await.ok()?;
+        (response.status() == StatusCode::OK && is_stream(&response)).then_some(response)
     }
 
     fn too_long(&self) -> LinkError {
         LinkError::Protocol(self.remote.too_long())
     }
+}
+
+impl Drop for HttpLink {
+    fn drop(&mut self) {
+        if let Some(listener) = self.listener.get() {
+            listener.abort();
+        }
+    }
+}
+
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.starts_with("text/event-stream")
 }
 
 /// A request whose answer is awaited. Dropped before the answer came, it tells the server to stop.
@@ -203,13 +280,15 @@ struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
+        // In the modern era the closed connection says it.
         if !self.answered
+            && !self.link.is_modern()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let (link, id) = (self.link.clone(), self.id);
             runtime.spawn(async move {
                 let cancelled = message::cancelled(id, "the client cancelled it, or it took too long");
-                let _ = timeout(Duration::from_secs(5), link.post(cancelled)).await;
+                let _ = timeout(Duration::from_secs(5), link.post(cancelled, &[])).await;
             });
         }
     }

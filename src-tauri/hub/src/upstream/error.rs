@@ -1,5 +1,7 @@
 //! Why a server did not answer.
 
+use std::time::Duration;
+
 use crate::{secrets::SecretError, transport::LinkError};
 
 /// A failure of a server or of the way to it. A tool that fails is not one: that is a result.
@@ -14,6 +16,9 @@ pub enum UpstreamError {
     /// It went away with the request in flight: whether it ran is unknown.
     #[error("{0}")]
     Lost(String),
+    /// It turned the request away, and did not carry it out.
+    #[error("{0}")]
+    Refused(String),
     #[error("{0}")]
     TimedOut(String),
     /// It does not speak the protocol.
@@ -28,17 +33,23 @@ impl UpstreamError {
         match self {
             Self::Unreachable(text) => Self::Unreachable(change(&text)),
             Self::Lost(text) => Self::Lost(change(&text)),
+            Self::Refused(text) => Self::Refused(change(&text)),
             Self::TimedOut(text) => Self::TimedOut(change(&text)),
             Self::Protocol(text) => Self::Protocol(change(&text)),
             Self::Secret(error) => Self::Secret(error),
         }
     }
 
+    /// There was none in time.
+    pub(super) fn no_answer(patience: Duration) -> Self {
+        Self::TimedOut(format!("it did not answer within {} s", patience.as_secs_f32()))
+    }
+
     /// Whether trying again at once may help. A start that was too slow has had its time.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Lost(_) => true,
-            Self::TimedOut(_) | Self::Secret(_) | Self::Protocol(_) => false,
+            Self::Refused(_) | Self::TimedOut(_) | Self::Secret(_) | Self::Protocol(_) => false,
         }
     }
 
@@ -49,7 +60,7 @@ impl UpstreamError {
             Self::Unreachable(why) if why.contains("cannot find the command") => {
                 "Install the program, or give its full path in the server's command.".into()
             }
-            Self::Unreachable(_) => "Check its command or URL and its log, then restart it.".into(),
+            Self::Unreachable(_) | Self::Refused(_) => "Check its command or URL and its log, then restart it.".into(),
             Self::Lost(_) => "See its log. The next call starts it again.".into(),
             Self::TimedOut(_) => "See its log; give it more time in its spec (timeouts), or restart it.".into(),
             Self::Protocol(_) => "Check that it is an MCP server: see its log for what it wrote.".into(),
@@ -62,7 +73,7 @@ impl From<LinkError> for UpstreamError {
         match error {
             LinkError::NotSent(why) => Self::Unreachable(why),
             LinkError::Lost(why) => Self::Lost(why),
-            LinkError::TimedOut(_) => Self::TimedOut(error.to_string()),
+            LinkError::Refused { why, .. } => Self::Refused(why),
             LinkError::Protocol(why) => Self::Protocol(why),
         }
     }

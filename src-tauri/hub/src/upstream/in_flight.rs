@@ -1,4 +1,4 @@
-//! The clients' requests in flight at one server: to whom belongs what the server sends meanwhile.
+//! The requests in flight at one server: to whom belongs what the server sends meanwhile, and how long it may take.
 //!
 //! Over stdio a server does not say which request it works on when it asks something itself. What it
 //! asks goes to the client whose request is in flight; where those of two clients are, to nobody.
@@ -6,59 +6,77 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep_until};
 
-use crate::{
-    model::json::{self, RawObject},
-    sessions::Back,
-};
+use crate::{model::json::RawObject, sessions::Back};
 
-/// What is in flight.
+/// A server that shows progress may take that many times as long as one that does not, but not less than this.
+const MAX_FACTOR: u32 = 20;
+const MIN_TOTAL: Duration = Duration::from_secs(600);
+
+/// What is in flight, by the ids of the requests.
 #[derive(Default)]
 pub(super) struct InFlight {
-    next: AtomicU64,
     requests: Mutex<BTreeMap<u64, Request>>,
 }
 
 struct Request {
-    back: Back,
+    /// None for Drawbridge's own.
+    back: Option<Back>,
     /// The client's own progress token.
     progress_token: Option<Box<RawValue>>,
+    pulse: Arc<Pulse>,
+}
+
+/// The signs of life of a request.
+struct Pulse {
+    last: Mutex<Instant>,
+    /// What the server has asked and waits for: a person may have to answer.
+    asking: AtomicU32,
 }
 
 impl InFlight {
     /// Notes a request until the returned value is dropped.
-    pub(super) fn begin(&self, back: &Back, progress_token: Option<&RawValue>) -> Flight<'_> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        let request = Request { back: back.clone(), progress_token: progress_token.map(ToOwned::to_owned) };
-        self.lock().insert(number, request);
-        Flight { all: self, number }
+    pub(super) fn begin(&self, id: u64, back: Option<&Back>, progress_token: Option<&RawValue>) -> Flight<'_> {
+        let pulse = Arc::new(Pulse { last: Mutex::new(Instant::now()), asking: AtomicU32::new(0) });
+        let progress_token = progress_token.map(ToOwned::to_owned);
+        self.lock().insert(id, Request { back: back.cloned(), progress_token, pulse: pulse.clone() });
+        Flight { all: self, id, pulse, began: Instant::now() }
     }
 
     /// Passes progress on to the client that asked for it, with its own token.
     pub(super) fn progress(&self, params: &RawValue) {
         let Ok(mut params) = RawObject::parse(params) else { return };
-        let number = params.get("progressToken").and_then(|token| token.get().parse().ok());
+        let id = params.get("progressToken").and_then(|token| token.get().parse().ok());
         let requests = self.lock();
-        let request = number.and_then(|number: u64| requests.get(&number));
-        if let Some((back, token)) = request.and_then(|request| Some((&request.back, request.progress_token.clone()?)))
+        let Some(request) = id.and_then(|id: u64| requests.get(&id)) else { return };
+        request.pulse.beat();
+        if let Some(back) = &request.back
+            && let Some(token) = back.progress_token().or_else(|| request.progress_token.clone())
         {
             params.set("progressToken", token);
             back.notify("notifications/progress", Some(&params.to_raw()));
         }
     }
 
-    /// The way back to the one client that has something in flight; nothing where there is none, or more than one.
-    pub(super) fn owner(&self) -> Option<Back> {
+    /// Who is to hear what the server says: the client of the request that it belongs to. Where that is not told, the
+    /// one client that has something in flight; nobody where there is none, or more than one.
+    pub(super) fn owner(&self, during: Option<u64>) -> Option<Owner> {
         let requests = self.lock();
-        let mut backs = requests.values().rev().map(|request| &request.back);
-        let latest = backs.next()?;
-        backs.all(|other| other.session().id == latest.session().id).then(|| latest.clone())
+        let owner = |request: &Request| Some(Owner { back: request.back.clone()?, pulse: request.pulse.clone() });
+        if let Some(id) = during {
+            return requests.get(&id).and_then(owner);
+        }
+        let mut owners = requests.values().rev().filter_map(owner);
+        let latest = owners.next()?;
+        owners.all(|other| other.back.session().id == latest.back.session().id).then_some(latest)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Request>> {
@@ -66,28 +84,67 @@ impl InFlight {
     }
 }
 
+/// The client that hears what a server says.
+pub(super) struct Owner {
+    pub(super) back: Back,
+    pulse: Arc<Pulse>,
+}
+
+impl Owner {
+    /// The server waits for an answer until the returned value is dropped: meanwhile its own time stands still.
+    pub(super) fn asked(&self) -> impl Drop + use<> {
+        self.pulse.asking.fetch_add(1, Ordering::Relaxed);
+        Asked(self.pulse.clone())
+    }
+}
+
+struct Asked(Arc<Pulse>);
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.0.beat();
+        self.0.asking.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Pulse {
+    fn beat(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Until when it may go on without another sign of life.
+    fn due(&self, patience: Duration) -> Instant {
+        if self.asking.load(Ordering::Relaxed) > 0 {
+            return Instant::now() + patience;
+        }
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) + patience
+    }
+}
+
 /// A request in flight.
 pub(super) struct Flight<'a> {
     all: &'a InFlight,
-    number: u64,
+    id: u64,
+    pulse: Arc<Pulse>,
+    began: Instant,
 }
 
 impl Flight<'_> {
-    /// The params with Drawbridge's own progress token in the place of the client's.
-    pub(super) fn with_token(&self, params: Option<&RawValue>) -> Box<RawValue> {
-        let empty = json::raw("{}".into());
-        let Ok(mut params) = RawObject::parse(params.unwrap_or(&empty)) else { return empty };
-        let meta = params.get("_meta").map_or_else(|| empty.clone(), ToOwned::to_owned);
-        let mut meta = RawObject::parse(&meta).unwrap_or_default();
-        meta.set("progressToken", json::raw(self.number.to_string()));
-        let meta = meta.to_raw();
-        params.set("_meta", meta);
-        params.to_raw()
+    /// Returns once the request has taken too long: without progress, or in all.
+    pub(super) async fn expired(&self, patience: Duration) {
+        let end = self.began + (patience * MAX_FACTOR).max(MIN_TOTAL);
+        loop {
+            let due = self.pulse.due(patience).min(end);
+            if due <= Instant::now() {
+                return;
+            }
+            sleep_until(due).await;
+        }
     }
 }
 
 impl Drop for Flight<'_> {
     fn drop(&mut self) {
-        self.all.lock().remove(&self.number);
+        self.all.lock().remove(&self.id);
     }
 }

@@ -8,15 +8,18 @@ use std::{
 
 use tokio::{sync::mpsc, time::timeout};
 
-use super::UpstreamError;
+use super::{
+    UpstreamError,
+    connection::{Connection, Ids},
+    handshake::{self, Known, Way},
+};
 use crate::{
     events::Events,
     logs::Logs,
     model::{
         ids::ServerId,
-        spec::{Registered, ServerSpec, TransportKind},
+        spec::{Registered, ServerSpec},
     },
-    protocol::{self, ServerHello},
     secrets::{Secret, Secrets},
     transport::{
         FromServer, HttpLink, HttpTarget, Link, SseError, SseLink, StdioLink, ToUpstream,
@@ -36,12 +39,13 @@ pub struct Linker {
     secrets: Secrets,
     guard: Guard,
     http: reqwest::Client,
+    ids: Ids,
+    known: Known,
 }
 
-/// A connection on which `initialize` is done.
+/// A connection on which the handshake is done.
 pub struct Linked {
-    pub link: Arc<Link>,
-    pub hello: ServerHello,
+    pub connection: Arc<Connection>,
     pub inbox: mpsc::Receiver<FromServer>,
 }
 
@@ -54,7 +58,7 @@ impl Linker {
             .tcp_nodelay(true)
             .build()
             .unwrap_or_default();
-        Self { events, logs, secrets, guard, http }
+        Self { events, logs, secrets, guard, http, ids: Ids::default(), known: Known::default() }
     }
 
     pub fn events(&self) -> &Events {
@@ -65,20 +69,61 @@ impl Linker {
         &self.logs
     }
 
-    /// Connects and shakes hands, within the spec's time. `noise` counts stdout lines that are no JSON-RPC.
+    pub(super) fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    /// Which servers speak which revision, as it was seen.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Connects and shakes hands, within the spec's time, in the way that the server knows. `noise` counts stdout
+    /// lines that are no JSON-RPC.
     ///
     /// # Errors
     /// Where a secret is missing, the server cannot be reached, or does not speak the protocol. Nothing
     /// of it is left running then.
     pub async fn link(&self, server: &Registered, noise: Arc<AtomicU32>) -> Result<Linked, UpstreamError> {
+        let mut way = self.known.way(server);
+        let mut tried = Vec::new();
+        loop {
+            tried.push(way);
+            let (linked, next) = self.try_way(server, noise.clone(), way).await;
+            match (linked, next.filter(|next| !tried.contains(next))) {
+                (Ok(linked), _) => {
+                    self.known.note(server, way, &linked.connection.hello);
+                    return Ok(linked);
+                }
+                (Err(error), None) => return Err(error.map_text(|text| self.logs.masked(text))),
+                (Err(_), Some(next)) => way = next,
+            }
+        }
+    }
+
+    /// Connects in one way; where that fails, the next one worth trying.
+    async fn try_way(
+        &self,
+        server: &Registered,
+        noise: Arc<AtomicU32>,
+        way: Way,
+    ) -> (Result<Linked, UpstreamError>, Option<Way>) {
         let (to_upstream, inbox) = mpsc::channel(INBOX);
-        let link = Arc::new(self.open(&server.id, &server.spec, noise, to_upstream).await?);
+        let link = match self.open(&server.id, &server.spec, noise, to_upstream, way).await {
+            Ok(link) => link,
+            Err(error) => return (Err(error), None),
+        };
         let patience = Duration::from_millis(server.spec.timeouts.initialize_ms.into());
-        match timeout(patience, shake_hands(&link, patience)).await.unwrap_or_else(|_| Err(too_slow(patience))) {
-            Ok(hello) => Ok(Linked { link, hello, inbox }),
-            Err(error) => {
+        let shaken = timeout(patience, handshake::shake(&link, &self.ids, way)).await;
+        match shaken.unwrap_or(Err(handshake::Failure::TooSlow(patience))) {
+            Ok(hello) => {
+                let connection = Arc::new(Connection::new(link, hello, self.ids.clone()));
+                (Ok(Linked { connection, inbox }), None)
+            }
+            Err(failure) => {
+                let next = failure.next_way(way, &link, server.spec.transport);
                 link.close().await;
-                Err(error.map_text(|text| self.logs.masked(text)))
+                (Err(failure.into()), next)
             }
         }
     }
@@ -89,13 +134,14 @@ impl Linker {
         spec: &ServerSpec,
         noise: Arc<AtomicU32>,
         to_upstream: ToUpstream,
+        way: Way,
     ) -> Result<Link, UpstreamError> {
         let unreachable = |why: String| UpstreamError::Unreachable(why);
         if let Some(url) = &spec.url {
             let (headers, used) = self.secrets.resolve(&spec.headers).await?;
             self.mask(&used);
             let target = HttpTarget { url: url.clone(), headers };
-            if spec.transport == Some(TransportKind::Sse) {
+            if way == Way::LegacySse {
                 let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
                 let link = SseLink::connect(self.http.clone(), &target, patience, to_upstream).await;
                 return link.map(Link::Sse).map_err(|e| no_stream(&e).map_text(|text| self.logs.masked(text)));
@@ -119,27 +165,9 @@ impl Linker {
     }
 }
 
-async fn shake_hands(link: &Link, patience: Duration) -> Result<ServerHello, UpstreamError> {
-    let reply = link.request("initialize", Some(&protocol::initialize_params()), patience).await;
-    let result = match reply {
-        Ok(Ok(result)) => result,
-        Ok(Err(error)) => return Err(UpstreamError::Protocol(format!("it refused initialize: {}", error.message))),
-        Err(crate::transport::LinkError::TimedOut(_)) => return Err(too_slow(patience)),
-        Err(error) => return Err(error.into()),
-    };
-    let hello = protocol::server_hello(&result).map_err(UpstreamError::Protocol)?;
-    link.set_protocol_version(&hello.protocol_version);
-    link.notify("notifications/initialized", None).await?;
-    Ok(hello)
-}
-
 fn no_stream(error: &SseError) -> UpstreamError {
     match error {
         SseError::TimedOut { .. } => UpstreamError::TimedOut(error.to_string()),
         SseError::Refused(why) => UpstreamError::Unreachable(why.clone()),
     }
-}
-
-fn too_slow(patience: Duration) -> UpstreamError {
-    UpstreamError::TimedOut(format!("it did not answer initialize within {} s", patience.as_secs_f32()))
 }

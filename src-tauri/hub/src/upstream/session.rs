@@ -1,6 +1,7 @@
 //! The session of one server: the driver of its state machine.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -8,30 +9,43 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::try_join_all;
 use serde_json::value::RawValue;
-use tokio::{sync::mpsc, task::AbortHandle, time::Instant};
+use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{
     Mailbox, UpstreamError,
+    connection::{Asking, Connection},
+    following::{self, Wanted},
     in_flight::InFlight,
     link::{Linked, Linker},
     state::{Effect, Event as StateEvent, State},
+    visits::Visits,
 };
 use crate::{
     model::{
         event::Event,
-        json,
+        json::{self, RawObject},
         log::Level,
         rpc::{RpcError, code},
         spec::Registered,
     },
-    protocol::ServerHello,
+    protocol::{
+        Era, LogLevel, ServerHello,
+        headers::Mirrored,
+        input::{InputRequest, InputRequired, Retry},
+        meta, translate,
+    },
+    random,
     sessions::Back,
-    transport::{FromServer, Link, Reply, message::Incoming},
+    transport::{FromServer, Reply, message::Incoming},
 };
 
 /// How long a client may take to answer what a server asks: a person may have to.
 const ANSWER: Duration = Duration::from_secs(300);
+/// How often a server may ask for more before it answers.
+const MAX_ROUNDS: u32 = 16;
+const SHORT: Duration = Duration::from_secs(5);
 
 /// A request to a server.
 pub struct Outgoing<'a> {
@@ -40,17 +54,24 @@ pub struct Outgoing<'a> {
     patience: Duration,
     back: Option<&'a Back>,
     progress_token: Option<&'a RawValue>,
+    mirrored: &'a [Mirrored],
 }
 
 impl<'a> Outgoing<'a> {
     pub fn new(method: &'a str, params: Option<&'a RawValue>, patience: Duration) -> Self {
-        Self { method, params, patience, back: None, progress_token: None }
+        Self { method, params, patience, back: None, progress_token: None, mirrored: &[] }
     }
 
     /// For a client: over `back` goes what the server sends meanwhile, progress with the client's token.
     #[must_use]
     pub fn on_behalf_of(self, back: &'a Back, progress_token: Option<&'a RawValue>) -> Self {
         Self { back: Some(back), progress_token, ..self }
+    }
+
+    /// With arguments that are repeated outside the body, where the transport and the revision have that.
+    #[must_use]
+    pub fn repeating(self, mirrored: &'a [Mirrored]) -> Self {
+        Self { mirrored, ..self }
     }
 }
 
@@ -63,6 +84,8 @@ pub struct ServerSession {
     /// Held while it is being started, so that many callers start it once.
     starting: tokio::sync::Mutex<()>,
     in_flight: InFlight,
+    wanted: Arc<Wanted>,
+    visits: Visits,
     noise: Arc<AtomicU32>,
     starts: AtomicU32,
 }
@@ -71,10 +94,9 @@ struct Inner {
     state: State,
     /// For ever: the server was removed, replaced, or the hub is ending. Nothing starts it any more.
     retired: bool,
-    link: Option<Arc<Link>>,
-    /// Listens to the link.
-    listener: Option<AbortHandle>,
-    hello: ServerHello,
+    connection: Option<Arc<Connection>>,
+    /// Live with the connection.
+    tasks: JoinSet<()>,
     failure: Option<UpstreamError>,
     reason: String,
     in_use: u32,
@@ -98,9 +120,8 @@ impl ServerSession {
         let inner = Inner {
             state: State::Idle,
             retired,
-            link: None,
-            listener: None,
-            hello: ServerHello::default(),
+            connection: None,
+            tasks: JoinSet::new(),
             failure: None,
             reason: String::new(),
             in_use: 0,
@@ -113,6 +134,8 @@ impl ServerSession {
             inner: Mutex::new(inner),
             starting: tokio::sync::Mutex::default(),
             in_flight: InFlight::default(),
+            wanted: Arc::default(),
+            visits: Visits::default(),
             noise: Arc::default(),
             starts: AtomicU32::new(0),
         })
@@ -122,34 +145,130 @@ impl ServerSession {
         &self.server
     }
 
-    /// Sends a request, starting the server where it does not run. It is never sent twice.
+    /// Sends a request, starting the server where it does not run. It is never sent twice, unless the server itself
+    /// asks for that with `input_required`.
     ///
     /// # Errors
     /// Where the server cannot be started, went away, or did not answer in time.
     pub async fn request(self: &Arc<Self>, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
-        let Outgoing { method, params, patience, back, progress_token } = outgoing;
         let _used = self.in_use();
-        let link = self.link().await?;
-        let flight = back.map(|back| self.in_flight.begin(back, progress_token));
-        let with_token = flight.as_ref().filter(|_| progress_token.is_some()).map(|flight| flight.with_token(params));
-        let reply = link.request(method, with_token.as_deref().or(params), patience).await;
-        reply.map_err(|error| UpstreamError::from(error).map_text(|text| self.linker.logs().masked(text)))
+        let connection = self.connection().await?;
+        if let Some(level) = outgoing.back.and_then(Back::log_level) {
+            self.set_level(&connection, level).await;
+        }
+        let reply = self.converse(&connection, &outgoing).await;
+        reply.map_err(|error| error.map_text(|text| self.linker.logs().masked(text)))
     }
 
-    /// Sends a notification, where the server runs.
-    pub async fn notify(&self, method: &str, params: Option<&RawValue>) {
-        if let Some(link) = self.live() {
-            let _ = link.notify(method, params).await;
+    /// Asks until the answer is final: what a server of the modern era needs is asked of a client with sessions.
+    async fn converse(&self, connection: &Connection, outgoing: &Outgoing<'_>) -> Result<Reply, UpstreamError> {
+        let Outgoing { method, params, back, .. } = *outgoing;
+        let client = back.map_or(Era::Legacy, Back::era);
+        let mut current = match (client, connection.era()) {
+            (Era::Modern, Era::Legacy) => without_retry(params),
+            _ => None,
+        };
+        for _ in 0..MAX_ROUNDS {
+            let result = match self.exchange(connection, outgoing, current.as_deref().or(params)).await? {
+                Ok(result) => result,
+                Err(error) => return Ok(Err(error)),
+            };
+            let required = translate::must_be_asked(client, connection.era(), &result);
+            let (Some(back), Some(required)) = (back, required) else {
+                return Ok(Ok(translate::result_between(client, connection.era(), method, result)));
+            };
+            let answers = match ask_all(back, &required).await {
+                Ok(answers) => answers,
+                Err(error) => return Ok(Err(error)),
+            };
+            current = retry(params, &required, &answers);
+        }
+        Err(UpstreamError::Protocol("it asks for more input without end".into()))
+    }
+
+    async fn exchange(
+        &self,
+        connection: &Connection,
+        outgoing: &Outgoing<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<Reply, UpstreamError> {
+        let Outgoing { method, patience, back, progress_token, mirrored, .. } = *outgoing;
+        let id = self.linker.ids().next();
+        let flight = self.in_flight.begin(id, back, progress_token);
+        let asking = Asking {
+            id,
+            method,
+            params,
+            wants_progress: progress_token.is_some(),
+            client: back.map(|back| &back.session().hello),
+            log_level: back.and_then(Back::log_level),
+            mirrored,
+        };
+        tokio::select! {
+            biased;
+            reply = connection.request(asking) => Ok(reply?),
+            () = flight.expired(patience) => Err(UpstreamError::no_answer(patience)),
         }
     }
 
-    /// What the server said of itself at `initialize`, starting it where it does not run.
+    /// Has a server with sessions log as much as a client wants. Others may want more: it is never told less.
+    async fn set_level(&self, connection: &Connection, level: LogLevel) {
+        if connection.era() == Era::Legacy && connection.hello.capabilities.logs() && connection.wants_level(level) {
+            let params = json::raw(format!(r#"{{"level":"{}"}}"#, level.as_str()));
+            let _ = connection.ask("logging/setLevel", &params, SHORT).await;
+        }
+    }
+
+    /// The same, where the server runs.
+    pub async fn log_from(&self, level: LogLevel) {
+        if let Some(connection) = self.live() {
+            self.set_level(&connection, level).await;
+        }
+    }
+
+    /// Has the server tell when a resource changes, now and after each start.
+    ///
+    /// # Errors
+    /// As for [`ServerSession::request`].
+    pub async fn subscribe(self: &Arc<Self>, uri: &str, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
+        let connection = self.connection().await?;
+        if connection.era() == Era::Modern {
+            self.wanted.add(uri);
+            self.wanted.told(uri).await;
+            return Ok(Ok(json::raw("{}".into())));
+        }
+        let reply = self.request(outgoing).await?;
+        if reply.is_ok() {
+            self.wanted.add(uri);
+        }
+        Ok(reply)
+    }
+
+    /// The opposite. One that does not run is not started for that.
+    ///
+    /// # Errors
+    /// As for [`ServerSession::request`].
+    pub async fn unsubscribe(self: &Arc<Self>, uri: &str, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
+        self.wanted.remove(uri);
+        match self.live() {
+            Some(connection) if connection.era() == Era::Legacy => self.request(outgoing).await,
+            _ => Ok(Ok(json::raw("{}".into()))),
+        }
+    }
+
+    /// Sends a notification, where the server runs and has sessions.
+    pub async fn notify(&self, method: &str, params: Option<&RawValue>) {
+        if let Some(connection) = self.live().filter(|connection| connection.era() == Era::Legacy) {
+            let _ = connection.link().notify(method, params).await;
+        }
+    }
+
+    /// What the server said of itself, starting it where it does not run.
     ///
     /// # Errors
     /// Where it cannot be started.
     pub async fn hello(self: &Arc<Self>) -> Result<ServerHello, UpstreamError> {
-        self.link().await?;
-        Ok(self.inner().hello.clone())
+        Ok(self.connection().await?.hello.clone())
     }
 
     pub fn status(&self) -> Status {
@@ -158,7 +277,7 @@ impl ServerSession {
             state: inner.state,
             reason: inner.reason.clone(),
             failure: inner.failure.clone(),
-            pid: inner.link.as_ref().and_then(|link| link.pid()),
+            pid: inner.connection.as_ref().and_then(|connection| connection.link().pid()),
             noise_lines: self.noise.load(Ordering::Relaxed),
             starts: self.starts.load(Ordering::Relaxed),
         }
@@ -173,16 +292,16 @@ impl ServerSession {
     pub async fn retire(&self, why: &str) {
         self.inner().retired = true;
         self.step(StateEvent::Close, why.to_owned(), None);
-        let link = self.inner().take_link();
-        if let Some(link) = link {
-            link.close().await;
+        let connection = self.inner().take_connection();
+        if let Some(connection) = connection {
+            connection.close().await;
         }
     }
 
     /// The live connection, made where there is none.
-    async fn link(self: &Arc<Self>) -> Result<Arc<Link>, UpstreamError> {
-        if let Some(link) = self.live() {
-            return Ok(link);
+    async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+        if let Some(connection) = self.live() {
+            return Ok(connection);
         }
         // In a task of its own: a caller that leaves must not leave a start half done.
         let me = self.clone();
@@ -190,14 +309,14 @@ impl ServerSession {
         started.await.unwrap_or_else(|e| Err(UpstreamError::Unreachable(format!("its start failed: {e}"))))
     }
 
-    fn live(&self) -> Option<Arc<Link>> {
-        self.inner().link.clone().filter(|link| link.ended().is_none())
+    fn live(&self) -> Option<Arc<Connection>> {
+        self.inner().connection.clone().filter(|connection| connection.link().ended().is_none())
     }
 
-    async fn start(self: &Arc<Self>) -> Result<Arc<Link>, UpstreamError> {
+    async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         let _starting = self.starting.lock().await;
-        if let Some(link) = self.live() {
-            return Ok(link);
+        if let Some(connection) = self.live() {
+            return Ok(connection);
         }
         if self.inner().retired {
             return Err(stopped());
@@ -223,8 +342,8 @@ impl ServerSession {
         Err(failure)
     }
 
-    async fn ready(self: &Arc<Self>, linked: Linked) -> Result<Arc<Link>, UpstreamError> {
-        let Linked { link, hello, inbox } = linked;
+    async fn ready(self: &Arc<Self>, linked: Linked) -> Result<Arc<Connection>, UpstreamError> {
+        let Linked { connection, inbox } = linked;
         let accepted = {
             let mut inner = self.inner();
             let (next, _) = inner.state.on(StateEvent::Ready);
@@ -233,21 +352,24 @@ impl ServerSession {
                 inner.state = next;
                 inner.reason = String::new();
                 inner.failure = None;
-                inner.hello = hello;
                 inner.last_used = Instant::now();
-                inner.link = Some(link.clone());
-                inner.listener = Some(tokio::spawn(self.clone().listen(link.clone(), inbox)).abort_handle());
+                inner.connection = Some(connection.clone());
+                // Those of the last connection end with it.
+                inner.tasks = JoinSet::new();
+                inner.tasks.spawn(self.clone().listen(connection.clone(), inbox));
+                let (wanted, ids) = (self.wanted.clone(), self.linker.ids().clone());
+                inner.tasks.spawn(following::follow(wanted, connection.clone(), ids));
             }
             accepted
         };
         if !accepted {
-            link.close().await;
+            connection.close().await;
             return Err(stopped());
         }
         self.tell();
         tracing::info!("server {}: active", self.server.id);
-        tokio::spawn(self.clone().end_when_idle(link.clone()));
-        Ok(link)
+        tokio::spawn(self.clone().end_when_idle(connection.clone()));
+        Ok(connection)
     }
 
     /// Takes a step of the machine and tells the screens.
@@ -268,64 +390,81 @@ impl ServerSession {
         self.linker.events().tell(Event::ServerChanged { id: self.server.id.clone() });
     }
 
-    async fn listen(self: Arc<Self>, link: Arc<Link>, mut inbox: mpsc::Receiver<FromServer>) {
+    async fn listen(self: Arc<Self>, connection: Arc<Connection>, mut inbox: mpsc::Receiver<FromServer>) {
         while let Some(told) = inbox.recv().await {
             match told {
-                FromServer::Message(Incoming::Request { id, method, params }) => {
+                FromServer::Message { message: Incoming::Request { id, method, params }, during } => {
                     // In a task of its own: a person may have to answer it, and what follows must not wait.
-                    let (me, link) = (self.clone(), link.clone());
+                    let (me, connection) = (self.clone(), connection.clone());
                     tokio::spawn(async move {
-                        let reply = me.answer(&method, params.as_deref()).await;
-                        let _ = link.answer(&id, &reply).await;
+                        let reply = me.answer(InputRequest { method, params }, during).await;
+                        let _ = connection.link().answer(&id, &reply).await;
                     });
                 }
-                FromServer::Message(Incoming::Notification { method, params }) => {
-                    self.notified(&method, params.as_deref())
+                FromServer::Message { message: Incoming::Notification { method, params }, during } => {
+                    self.notified(&method, params.as_deref(), during);
                 }
-                FromServer::Ended(how) => return self.ended(&link, how),
+                FromServer::Ended(how) => return self.ended(&connection, how),
             }
         }
     }
 
     /// Answers a request of the server's: by the client whose request is in flight.
-    async fn answer(&self, method: &str, params: Option<&RawValue>) -> Reply {
+    async fn answer(&self, request: InputRequest, during: Option<u64>) -> Reply {
+        let InputRequest { method, params } = &request;
         if method == "ping" {
             return Ok(json::raw("{}".into()));
         }
         let nobody = |why: &str| RpcError::new(code::METHOD_NOT_FOUND, format!("nobody can answer '{method}': {why}"));
-        let back = self.in_flight.owner();
-        let back = back.ok_or_else(|| nobody("there is not one client with a request in flight"))?;
-        if !back.session().capabilities.can_answer(method) {
+        let owner = self.in_flight.owner(during);
+        let owner = owner.ok_or_else(|| nobody("there is not one client with a request in flight"))?;
+        if !owner.back.session().hello.capabilities.can_answer(method, params.as_deref()) {
             return Err(nobody("the client does not offer it"));
         }
-        back.ask(method, params, ANSWER).await
+        self.visits.note(&request, owner.back.session());
+        let _asked = owner.asked();
+        owner.back.ask(&request, ANSWER).await
     }
 
-    fn notified(&self, method: &str, params: Option<&RawValue>) {
-        match method {
-            "notifications/tools/list_changed"
-            | "notifications/prompts/list_changed"
-            | "notifications/resources/list_changed" => self.mailbox.list_changes.tell(self.server.id.clone()),
-            "notifications/progress" => params.into_iter().for_each(|params| self.in_flight.progress(params)),
-            "notifications/resources/updated" => self.mailbox.updated(&self.server.id, params),
-            "notifications/message" => {
+    fn notified(&self, method: &str, params: Option<&RawValue>, during: Option<u64>) {
+        match (method, params) {
+            (
+                "notifications/tools/list_changed"
+                | "notifications/prompts/list_changed"
+                | "notifications/resources/list_changed",
+                _,
+            ) => self.mailbox.list_changes.tell(self.server.id.clone()),
+            ("notifications/progress", Some(params)) => self.in_flight.progress(params),
+            (
+                "notifications/resources/updated" | "notifications/tasks/status" | "notifications/tasks",
+                Some(params),
+            ) => {
+                self.mailbox.announce(&self.server.id, method, meta::without_subscription(params));
+            }
+            ("notifications/subscriptions/acknowledged", Some(params)) => self.wanted.acknowledge(params),
+            ("notifications/message", params) => {
                 let text = params.map_or("", RawValue::get);
                 self.linker.logs().server(&self.server.id, Level::Info, "message", text);
-                if let Some(back) = self.in_flight.owner() {
-                    back.notify(method, params);
+                if let Some(owner) = self.in_flight.owner(during) {
+                    owner.back.log(params);
+                }
+            }
+            ("notifications/elicitation/complete", Some(params)) => {
+                if let Some(session) = self.visits.done(params) {
+                    Back::at_any_time(session).notify(method, Some(params));
                 }
             }
             _ => {}
         }
     }
 
-    fn ended(&self, link: &Arc<Link>, how: String) {
+    fn ended(&self, connection: &Arc<Connection>, how: String) {
         let is_ours = {
             let mut inner = self.inner();
-            let is_ours = inner.link.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, link));
+            let is_ours = inner.is(connection);
             if is_ours {
-                inner.link = None;
-                inner.listener = None;
+                // Its tasks, of which this one may be called, end with the next connection.
+                inner.connection = None;
             }
             is_ours
         };
@@ -336,10 +475,10 @@ impl ServerSession {
         }
     }
 
-    async fn end_when_idle(self: Arc<Self>, link: Arc<Link>) {
+    async fn end_when_idle(self: Arc<Self>, connection: Arc<Connection>) {
         let patience = Duration::from_millis(self.server.spec.timeouts.idle_ms.into());
         loop {
-            let due = match self.inner().idle(&link, patience) {
+            let due = match self.inner().idle(&connection, patience, !self.wanted.is_empty()) {
                 Idle::Gone => return,
                 Idle::Until(due) => due,
                 Idle::Now => break,
@@ -348,7 +487,7 @@ impl ServerSession {
         }
         tracing::info!("server {}: ended, as it was idle", self.server.id);
         self.tell();
-        link.close().await;
+        connection.close().await;
     }
 
     fn in_use(self: &Arc<Self>) -> InUse {
@@ -371,20 +510,25 @@ enum Idle {
 }
 
 impl Inner {
-    fn take_link(&mut self) -> Option<Arc<Link>> {
-        if let Some(listener) = self.listener.take() {
-            listener.abort();
-        }
-        self.link.take()
+    fn is(&self, connection: &Arc<Connection>) -> bool {
+        self.connection.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, connection))
     }
 
-    fn idle(&mut self, link: &Arc<Link>, patience: Duration) -> Idle {
+    fn take_connection(&mut self) -> Option<Arc<Connection>> {
+        self.tasks.abort_all();
+        self.connection.take()
+    }
+
+    fn idle(&mut self, connection: &Arc<Connection>, patience: Duration, is_wanted: bool) -> Idle {
         // Asked again at least that much later, so that no patience, however short, spins.
         const PAUSE: Duration = Duration::from_millis(50);
-        if link.ended().is_some() || !self.link.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, link)) {
+        if connection.link().ended().is_some() || !self.is(connection) {
             return Idle::Gone;
         }
         let now = Instant::now();
+        if is_wanted {
+            self.last_used = now;
+        }
         let due = self.last_used + patience;
         if self.in_use > 0 || due > now {
             return Idle::Until(due.max(now + PAUSE));
@@ -393,10 +537,48 @@ impl Inner {
         self.state = next;
         self.reason = "ended, as nobody used it".into();
         if effect == Some(Effect::Stop) {
-            self.take_link();
+            self.take_connection();
         }
         Idle::Now
     }
+}
+
+/// The params without what a client of the modern era sends along with another try; none where there is nothing of it.
+fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> {
+    let params = params?;
+    if !params.get().contains("inputResponses") && !params.get().contains("requestState") {
+        return None;
+    }
+    let mut object = RawObject::parse(params).ok()?;
+    Retry::take(&mut object).ok()?;
+    Some(object.to_raw())
+}
+
+/// The params with the client's answers.
+fn retry(
+    params: Option<&RawValue>,
+    required: &InputRequired,
+    answers: &BTreeMap<String, Box<RawValue>>,
+) -> Option<Box<RawValue>> {
+    let mut object = RawObject::parse(params?).ok()?;
+    required.retry(&mut object, answers);
+    Some(object.to_raw())
+}
+
+/// Asks a client for all that a server needs.
+async fn ask_all(back: &Back, required: &InputRequired) -> Result<BTreeMap<String, Box<RawValue>>, RpcError> {
+    let ask = |(key, request): &(String, InputRequest)| {
+        let request = translate::for_legacy_asked(request, &random::id());
+        let key = key.clone();
+        async move {
+            if !back.session().hello.capabilities.can_answer(&request.method, request.params.as_deref()) {
+                let why = format!("the server asks for '{}', which the client does not offer", request.method);
+                return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
+            }
+            Ok((key, back.ask(&request, ANSWER).await?))
+        }
+    };
+    Ok(try_join_all(required.requests.iter().map(ask)).await?.into_iter().collect())
 }
 
 fn stopped() -> UpstreamError {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clap::ValueEnum;
 use drawbridge_hub::{
     api::servers::{AddServer, SecretValues},
-    model::spec::{ServerSpec, Timeouts, TransportKind},
+    model::spec::{Isolation, ServerSpec, Timeouts, TransportKind},
 };
 
 #[cfg(test)]
@@ -78,6 +78,7 @@ impl Add {
             transport: self.transport.map(Transport::kind),
             enabled: true,
             timeouts: Timeouts::default(),
+            isolation: Isolation::default(),
             other: BTreeMap::new(),
         };
         let secrets =

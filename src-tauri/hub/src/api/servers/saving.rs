@@ -115,21 +115,21 @@ pub(super) async fn try_spec(hub: &Hub, mut spec: ServerSpec, secrets: SecretVal
 /// Connects apart from the session, lists the tools, and ends the connection.
 pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
-    let Linked { link, hello, mut inbox } = hub.pool.linker().link(server, Arc::new(AtomicU32::new(0))).await?;
+    let Linked { connection, mut inbox } = hub.pool.linker().link(server, Arc::new(AtomicU32::new(0))).await?;
     // What it says by itself is of no interest here, but must not keep it waiting.
     let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
     let ask = |method: &'static str, params: Box<RawValue>| {
-        let link = link.clone();
-        async move { Ok(link.request(method, Some(&params), PATIENCE).await?) }
+        let connection = connection.clone();
+        async move { connection.ask(method, &params, PATIENCE).await }
     };
     let read = all_of(Kind::Tools, ask).await;
-    link.close().await;
+    connection.close().await;
     drained.abort();
     let tools = read?;
     Ok(VerifiedView {
-        server_name: Some(hello.server_info.name),
-        server_version: Some(hello.server_info.version),
-        protocol_version: hello.protocol_version,
+        server_name: Some(connection.hello.server_info.name.clone()),
+        server_version: Some(connection.hello.server_info.version.clone()),
+        protocol_version: connection.hello.protocol_version.clone(),
         tools: tools.iter().map(|tool| tools::view(hub, server, tool)).collect(),
         duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
     })

@@ -21,7 +21,7 @@ fn a_listed_tool_differs_from_the_servers_in_its_name_only() {
     let tools = [tool(r#"{"x":1.0,"name":"read","inputSchema":{"type":"object"},"_meta":{"a":12345678901234567890}}"#)];
     let snapshot = Snapshot::merge(&[(server("fs"), &self::tools(&tools))]);
     assert_eq!(
-        snapshot.listed(Kind::Tools).get(),
+        snapshot.all().listed(Kind::Tools).get(),
         r#"{"tools":[{"x":1.0,"name":"fs__read","inputSchema":{"type":"object"},"_meta":{"a":12345678901234567890}}]}"#
     );
 }
@@ -30,9 +30,9 @@ fn a_listed_tool_differs_from_the_servers_in_its_name_only() {
 fn tools_of_one_name_are_told_apart_and_each_leads_to_its_own() {
     let tools = [tool(r#"{"name":"a.b"}"#), tool(r#"{"name":"a/b"}"#), tool(r#"{"name":"a_b"}"#)];
     let snapshot = Snapshot::merge(&[(server("one"), &self::tools(&tools)), (server("two"), &self::tools(&tools))]);
-    assert_eq!(snapshot.entries(Kind::Tools).len(), 6);
-    for tool in snapshot.entries(Kind::Tools) {
-        let found = snapshot.find(Kind::Tools, &tool.exposed_name).expect("found");
+    assert_eq!(snapshot.all().entries(Kind::Tools).len(), 6);
+    for tool in snapshot.all().entries(Kind::Tools) {
+        let found = snapshot.all().find(Kind::Tools, &tool.exposed_name).expect("found");
         assert_eq!((&found.server.id, &found.definition.name), (&tool.server.id, &tool.definition.name));
     }
 }
@@ -42,12 +42,12 @@ fn a_tool_that_a_server_lists_twice_is_listed_once() {
     let tools = [tool(r#"{"name":"a"}"#), tool(r#"{"name":"a","description":"other"}"#)];
     let snapshot = Snapshot::merge(&[(server("s"), &self::tools(&tools))]);
     // The second gets a hashed name, a third would be left out.
-    assert!(snapshot.find(Kind::Tools, "s__a").is_some_and(|tool| tool.definition.description.is_empty()));
+    assert!(snapshot.all().find(Kind::Tools, "s__a").is_some_and(|tool| tool.definition.description.is_empty()));
 }
 
 #[test]
 fn no_tools_are_an_empty_list() {
-    assert_eq!(Snapshot::default().listed(Kind::Tools).get(), r#"{"tools":[]}"#);
+    assert_eq!(Snapshot::default().all().listed(Kind::Tools).get(), r#"{"tools":[]}"#);
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn a_resource_keeps_its_uri_and_the_first_server_has_a_contested_one() {
     let resource = |text: &str| Arc::new(Definition::read(Kind::Resources, text.into()).expect("a definition"));
     let offered = Offered::from([(Kind::Resources, vec![resource(r#"{"uri":"file:///a","name":"x"}"#)])]);
     let snapshot = Snapshot::merge(&[(server("one"), &offered), (server("two"), &offered)]);
-    assert_eq!(snapshot.listed(Kind::Resources).get(), r#"{"resources":[{"uri":"file:///a","name":"x"}]}"#);
-    assert_eq!(snapshot.find_resource("file:///a").expect("found").server.id.as_str(), "one");
+    assert_eq!(snapshot.all().listed(Kind::Resources).get(), r#"{"resources":[{"uri":"file:///a","name":"x"}]}"#);
+    assert_eq!(snapshot.all().find_resource("file:///a").expect("found").server.id.as_str(), "one");
 }
 
 #[test]
@@ -72,4 +72,14 @@ fn a_uri_is_found_by_the_template_that_it_fits() {
     ] {
         assert_eq!(fits_template(uri, template), fits, "{uri} in {template}");
     }
+}
+
+#[test]
+fn a_server_alone_has_its_own_names() {
+    let tools = [tool(r#"{"name":"a.b","x":1.0}"#)];
+    let snapshot = Snapshot::merge(&[(server("one"), &self::tools(&tools)), (server("two"), &self::tools(&tools))]);
+    let alone = snapshot.of(&Reach::One(ServerId::new("two")));
+    assert_eq!(alone.listed(Kind::Tools).get(), r#"{"tools":[{"name":"a.b","x":1.0}]}"#);
+    assert_eq!(alone.find(Kind::Tools, "a.b").expect("found").server.id.as_str(), "two");
+    assert!(snapshot.of(&Reach::One(ServerId::new("three"))).entries(Kind::Tools).is_empty());
 }

@@ -73,9 +73,14 @@ async fn refusal(server: &Server, says: &str) -> String {
     link.err().expect("an error").to_string()
 }
 
-fn ask(link: &Arc<SseLink>, patience: Duration) -> tokio::task::JoinHandle<Result<Reply, LinkError>> {
+fn list(id: u64) -> Request<'static> {
+    Request { id, method: "tools/list", params: None, headers: &[] }
+}
+
+fn ask(link: &Arc<SseLink>, id: u64, patience: Duration) -> tokio::task::JoinHandle<Result<Reply, LinkError>> {
     let link = link.clone();
-    tokio::spawn(async move { link.request("tools/list", None, patience).await })
+    let given_up = || Err(LinkError::Lost("given up".into()));
+    tokio::spawn(async move { timeout(patience, link.request(list(id))).await.unwrap_or_else(|_| given_up()) })
 }
 
 #[test]
@@ -119,11 +124,11 @@ fn what_comes_before_the_endpoint_is_bounded_and_what_comes_after_is_not() {
 async fn answers_come_on_the_stream_in_any_order() {
     let server = Server::new().await;
     let (link, mut stream, mut inbox) = linked(&server).await;
-    let first = ask(&link, LONG);
+    let first = ask(&link, 1, LONG);
     let (request, _) = server.exchange(ACCEPTED).await;
     assert!(request.starts_with("POST /messages/?session_id=abc HTTP/1.1"), "{request}");
     assert!(request.to_lowercase().contains("x-key: s3cret"), "{request}");
-    let second = ask(&link, LONG);
+    let second = ask(&link, 2, LONG);
     server.exchange(ACCEPTED).await;
     let events = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"n\":2.0}}\n\n\
                   event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n\
@@ -135,7 +140,7 @@ async fn answers_come_on_the_stream_in_any_order() {
     }
     let told = inbox.recv().await;
     assert!(
-        matches!(told, Some(FromServer::Message(Incoming::Notification { ref method, .. })) if method == "notifications/x")
+        matches!(told, Some(FromServer::Message { message: Incoming::Notification { ref method, .. }, during: None }) if method == "notifications/x")
     );
 }
 
@@ -143,7 +148,7 @@ async fn answers_come_on_the_stream_in_any_order() {
 async fn an_answer_in_the_body_of_the_post_is_one_too() {
     let server = Server::new().await;
     let (link, _stream, _inbox) = linked(&server).await;
-    let asked = ask(&link, LONG);
+    let asked = ask(&link, 1, LONG);
     let body = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
     let length = body.len();
     server.exchange(&format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")).await;
@@ -154,32 +159,32 @@ async fn an_answer_in_the_body_of_the_post_is_one_too() {
 async fn requests_in_flight_are_lost_with_the_stream() {
     let server = Server::new().await;
     let (link, stream, mut inbox) = linked(&server).await;
-    let asked = ask(&link, LONG);
+    let asked = ask(&link, 1, LONG);
     server.exchange(ACCEPTED).await;
     drop(stream);
     let lost = asked.await.expect("done").expect_err("no answer");
     assert!(matches!(&lost, LinkError::Lost(why) if why.contains("stream")), "{lost}");
     assert!(matches!(inbox.recv().await, Some(FromServer::Ended(_))));
     assert!(link.ended().is_some());
-    assert!(matches!(link.request("ping", None, LONG).await, Err(LinkError::NotSent(_))));
+    assert!(matches!(link.request(list(9)).await, Err(LinkError::NotSent(_))));
 }
 
 #[tokio::test]
 async fn a_request_that_takes_too_long_is_cancelled_at_the_server() {
     let server = Server::new().await;
     let (link, _stream, _inbox) = linked(&server).await;
-    let asked = ask(&link, Duration::from_millis(200));
+    let asked = ask(&link, 1, Duration::from_millis(200));
     server.exchange(ACCEPTED).await;
     let (cancelled, _) = server.exchange(ACCEPTED).await;
     assert!(cancelled.contains("notifications/cancelled") && cancelled.contains(r#""requestId":1"#), "{cancelled}");
-    assert!(matches!(asked.await.expect("done"), Err(LinkError::TimedOut(_))));
+    assert!(matches!(asked.await.expect("done"), Err(LinkError::Lost(why)) if why == "given up"));
 }
 
 #[tokio::test]
 async fn a_server_that_forgot_the_session_ends_the_link_with_nothing_sent() {
     let server = Server::new().await;
     let (link, _stream, mut inbox) = linked(&server).await;
-    let asked = ask(&link, LONG);
+    let asked = ask(&link, 1, LONG);
     server.exchange("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").await;
     assert!(matches!(asked.await.expect("done"), Err(LinkError::NotSent(why)) if why.contains("forgot")));
     assert!(matches!(inbox.recv().await, Some(FromServer::Ended(_))));

@@ -1,0 +1,212 @@
+//! Clients without sessions (MCP 2026-07-28): each request says all of itself, in its `_meta` and once more in its
+//! headers, and both must agree. Who closes the connection has cancelled the request.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::{
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
+    response::{IntoResponse, Response},
+};
+use drawbridge_hub::{
+    Hub,
+    model::{
+        ids::ClientName,
+        json::RawObject,
+        rpc::{RpcError, code},
+    },
+    protocol::{
+        Era, RequestMeta, headers as repeated,
+        meta::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION},
+    },
+    sessions::{ClientSession, Reach, Subscription, Try},
+};
+use futures_util::{StreamExt, stream};
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+
+use super::{
+    events,
+    exchange::Conversation,
+    streamable_http::{MAX_WAITING, Reply, VERSION, stream as streamed},
+};
+use crate::{
+    headers::text,
+    rescue::{Refusal, RpcRefusal},
+    server::{Door, Via},
+    wire::{self, Id, Message},
+};
+
+/// What went with the sessions.
+const REMOVED: [&str; 5] = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+/// Tells proxies to pass each event on at once.
+const NO_BUFFERING: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+
+/// A request as it came.
+pub(super) struct Asked<'a> {
+    pub(super) client: ClientName,
+    pub(super) reach: Reach,
+    pub(super) id: Id<'a>,
+    pub(super) method: &'a str,
+    pub(super) params: Option<&'a RawValue>,
+}
+
+/// Whether the headers name a revision without sessions.
+pub(super) fn is_named(headers: &HeaderMap) -> bool {
+    text(headers, &VERSION).is_some_and(|version| Era::of(&version) == Some(Era::Modern))
+}
+
+/// Whether a request is one of this era.
+pub(super) fn is_meant(headers: &HeaderMap, method: &str, params: Option<&RawValue>) -> bool {
+    is_named(headers) || method == "server/discover" || meta::version_of(params).is_some()
+}
+
+/// # Errors
+/// Where there is nothing to get or delete in the revision that the headers name.
+pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
+    if is_named(headers) {
+        return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this revision has POST only"));
+    }
+    Ok(())
+}
+
+/// Takes what is no request: such a client has nothing to say that way.
+pub(super) fn take(message: &Message<'_>) -> Reply {
+    match message {
+        Message::Notification { .. } => Ok(StatusCode::ACCEPTED.into_response()),
+        Message::Request { .. } | Message::Response { .. } => {
+            Err(Refusal::bad_request("this revision has requests and notifications only").into())
+        }
+    }
+}
+
+/// Answers a request.
+pub(super) async fn answer(door: &Arc<Door>, headers: &HeaderMap, asked: Asked<'_>) -> Reply {
+    let id = asked.id;
+    match check(door, headers, &asked) {
+        Ok((RequestMeta { hello, log_level }, params)) if asked.method == "subscriptions/listen" => {
+            let _ = log_level;
+            let subscription = Subscription::read(id.to_raw(), &params).map_err(|error| refused(id, &error))?;
+            let session = door.hub.listen(asked.client, hello, asked.reach, subscription).await;
+            Ok(listen(door, id, session.map_err(|error| refused(id, &error))?))
+        }
+        Ok((RequestMeta { hello, log_level }, params)) => {
+            let session = door.hub.stateless_session(&asked.client, &hello, &asked.reach).await;
+            let (stream, messages) = mpsc::channel(MAX_WAITING);
+            let attempt = Try { session, stream, log_level, method: asked.method.to_owned(), params };
+            Ok(converse(Arc::clone(&door.hub), id, attempt, messages).await)
+        }
+        Err(error) => Err(refused(id, &error)),
+    }
+}
+
+/// Reads what the request says of itself, and compares it with the headers.
+fn check(door: &Door, headers: &HeaderMap, asked: &Asked<'_>) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
+    // Over the local socket nobody stands between the client and Drawbridge who would go by the headers.
+    let is_repeated = door.via == Via::Tcp;
+    if let Some(version) = meta::version_of(asked.params).filter(|_| is_repeated) {
+        must_say(headers, repeated::VERSION, Some(&version), "params._meta")?;
+    }
+    let (meta, params) = meta::take(asked.params)?;
+    if is_repeated {
+        check_headers(door, headers, asked, &params)?;
+    }
+    if REMOVED.contains(&asked.method) {
+        return Err(RpcError::new(code::METHOD_NOT_FOUND, format!("there is no method '{}' here", asked.method)));
+    }
+    Ok((meta, params))
+}
+
+fn check_headers(door: &Door, headers: &HeaderMap, asked: &Asked<'_>, params: &RawValue) -> Result<(), RpcError> {
+    must_say(headers, repeated::METHOD, Some(asked.method), "the body's method")?;
+    let params = RawObject::parse(params).unwrap_or_default();
+    if let Some(member) = repeated::name_member(asked.method) {
+        must_say(headers, repeated::NAME, params.string(member).as_deref(), &format!("params.{member}"))?;
+    }
+    if asked.method == "tools/call" {
+        let name = params.string("name").unwrap_or_default();
+        for one in door.hub.mirrored(&asked.reach, &name) {
+            let given = params.get("arguments").and_then(|arguments| repeated::value(arguments, &one));
+            must_say(headers, &one.header, given.as_deref(), &format!("the argument '{}'", one.path.join(".")))?;
+        }
+    }
+    Ok(())
+}
+
+/// # Errors
+/// `-32020` where a header does not say what the body says.
+fn must_say(headers: &HeaderMap, name: &str, body: Option<&str>, what: &str) -> Result<(), RpcError> {
+    let mismatch = |why: &str| RpcError::new(HEADER_MISMATCH, format!("Header mismatch: `{name}` {why} ({what})"));
+    let mut given = headers.get_all(name).iter();
+    match (given.next(), given.next(), body) {
+        (None, _, None) => Ok(()),
+        (None, _, Some(_)) => Err(mismatch("is missing")),
+        (Some(_), Some(_), _) => Err(mismatch("is there twice")),
+        (Some(_), None, None) => Err(mismatch("repeats what the body does not have")),
+        (Some(value), None, Some(body)) => {
+            let value = value.to_str().ok().and_then(repeated::decode).ok_or_else(|| mismatch("is not well formed"))?;
+            if repeated::says(&value, body) { Ok(()) } else { Err(mismatch("does not say what the body says")) }
+        }
+    }
+}
+
+/// The refusal of a request, with the status that its error has in this era.
+fn refused(id: Id<'_>, error: &RpcError) -> RpcRefusal {
+    RpcRefusal::new(status_of(error.code, true), Some(id), error)
+}
+
+fn status_of(code: i64, is_ours: bool) -> StatusCode {
+    match code {
+        code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION => StatusCode::BAD_REQUEST,
+        code::INVALID_PARAMS if is_ours => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+async fn converse(hub: Arc<Hub>, id: Id<'_>, attempt: Try, messages: mpsc::Receiver<bytes::Bytes>) -> Response {
+    let failed = Arc::new(OnceLock::new());
+    let (id, failed_with) = (id.as_str().to_owned(), Arc::clone(&failed));
+    let session = Arc::clone(&attempt.session);
+    let answer = async move {
+        let reply = tokio::select! {
+            reply = hub.request_stateless(attempt) => reply,
+            () = session.ended.cancelled() => Err(RpcError::new(code::INTERNAL_ERROR, "the client was shut out")),
+        };
+        if let Err(error) = &reply {
+            let _ = failed_with.set(error.code);
+        }
+        wire::reply(&id, &reply)
+    };
+    let mut response = streamed(Conversation::new(messages, answer)).await;
+    if let Some(code) = failed.get()
+        && !events::is_stream(&response)
+    {
+        *response.status_mut() = status_of(*code, false);
+    }
+    response
+}
+
+/// The stream of a subscription: open until the client closes it, or Drawbridge ends.
+fn listen(door: &Arc<Door>, id: Id<'_>, session: Arc<ClientSession>) -> Response {
+    let over = wire::result(id, &meta::subscription_over(&id.to_raw()));
+    let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
+    let open = Open { hub: Arc::clone(&door.hub), session };
+    let messages = stream::unfold(open, |open| async { Some((open.session.next_message().await, open)) });
+    let messages = messages.take_until(ended.cancelled_owned()).take_until(stopping.cancelled_owned());
+    let mut response = events::response(messages.chain(stream::iter([over])).map(|message| events::message(&message)));
+    response.headers_mut().insert(NO_BUFFERING.0, NO_BUFFERING.1);
+    response
+}
+
+/// What listens, closed with its connection.
+struct Open {
+    hub: Arc<Hub>,
+    session: Arc<ClientSession>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.hub.sessions().close(&self.session.id);
+    }
+}

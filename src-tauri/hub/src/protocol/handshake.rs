@@ -1,0 +1,180 @@
+//! `initialize` and `server/discover`: who is there, on both sides of the door.
+
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use super::{
+    capabilities::{self, ClientCapabilities, ServerCapabilities},
+    meta,
+    revision::{self, Era},
+};
+use crate::model::{
+    json::{self, RawObject},
+    rpc::{RpcError, code},
+};
+
+/// What a client says of itself: once with `initialize`, or with each request.
+#[derive(Debug, Clone)]
+pub struct ClientHello {
+    pub protocol_version: String,
+    pub era: Era,
+    /// Its `clientInfo`, as it said it.
+    pub info: Option<Box<RawValue>>,
+    pub capabilities: ClientCapabilities,
+}
+
+/// A peer's name and version.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct Implementation {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub version: String,
+}
+
+impl ClientHello {
+    /// Its name and version, such as `claude-code 2.1.329`.
+    pub fn software(&self) -> Option<String> {
+        let info: Implementation = serde_json::from_str(self.info.as_ref()?.get()).ok()?;
+        Some(format!("{} {}", info.name, info.version).trim().to_owned())
+    }
+}
+
+/// Reads a client's `initialize`. Its revision is its own where Drawbridge knows it, else the newest with sessions.
+///
+/// # Errors
+/// `-32602` where the params are not those of `initialize`.
+pub fn client_hello(params: Option<&RawValue>) -> Result<ClientHello, RpcError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params<'a> {
+        protocol_version: String,
+        #[serde(borrow, default)]
+        client_info: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        capabilities: Option<&'a RawValue>,
+    }
+    let params: Params<'_> = serde_json::from_str(params.map_or("null", RawValue::get))
+        .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("initialize: {e}")))?;
+    let is_legacy = Era::of(&params.protocol_version) == Some(Era::Legacy);
+    let protocol_version = if is_legacy { params.protocol_version } else { revision::NEWEST_LEGACY.to_owned() };
+    Ok(ClientHello {
+        protocol_version,
+        era: Era::Legacy,
+        info: params.client_info.map(ToOwned::to_owned),
+        capabilities: params.capabilities.map(ClientCapabilities::read).unwrap_or_default(),
+    })
+}
+
+/// Drawbridge's answer to a client's `initialize`.
+pub fn initialize_result(hello: &ClientHello, instructions: Option<&str>) -> Box<RawValue> {
+    let mut result = json!({
+        "protocolVersion": hello.protocol_version,
+        "capabilities": capabilities::towards_clients(&hello.protocol_version),
+        "serverInfo": own_info(),
+    });
+    if let Some(instructions) = instructions {
+        result["instructions"] = instructions.into();
+    }
+    json::to_raw(&result)
+}
+
+/// Drawbridge's answer to a client's `server/discover`.
+pub fn discover_result(instructions: Option<&str>) -> Box<RawValue> {
+    let mut result = json!({
+        "resultType": "complete",
+        "supportedVersions": revision::all().collect::<Vec<_>>(),
+        "capabilities": capabilities::towards_clients(revision::MODERN),
+        "ttlMs": 0,
+        "cacheScope": "private",
+        "_meta": { meta::SERVER_INFO: own_info() },
+    });
+    if let Some(instructions) = instructions {
+        result["instructions"] = instructions.into();
+    }
+    json::to_raw(&result)
+}
+
+/// Drawbridge's own name and version.
+pub(super) fn own_info() -> Value {
+    json!({ "name": "drawbridge", "title": "Drawbridge", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// The params of Drawbridge's own `initialize` towards a server.
+pub fn initialize_params() -> Box<RawValue> {
+    json::to_raw(&json!({
+        "protocolVersion": revision::NEWEST_LEGACY,
+        "capabilities": capabilities::towards_servers(),
+        "clientInfo": own_info(),
+    }))
+}
+
+/// What a server answered to `initialize` or `server/discover`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ServerHello {
+    pub protocol_version: String,
+    pub server_info: Implementation,
+    pub instructions: Option<String>,
+    pub capabilities: ServerCapabilities,
+}
+
+impl ServerHello {
+    pub fn era(&self) -> Era {
+        Era::of(&self.protocol_version).unwrap_or(Era::Legacy)
+    }
+}
+
+/// Reads a server's answer to `initialize`.
+///
+/// # Errors
+/// In plain words, where it is none, or names a revision that Drawbridge does not know.
+pub fn initialized(result: &RawValue) -> Result<ServerHello, String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Initialized {
+        protocol_version: String,
+        #[serde(default)]
+        server_info: Implementation,
+        #[serde(default)]
+        instructions: Option<String>,
+        #[serde(default)]
+        capabilities: ServerCapabilities,
+    }
+    let Initialized { protocol_version, server_info, instructions, capabilities } =
+        serde_json::from_str(result.get()).map_err(|e| format!("its answer to initialize cannot be read: {e}"))?;
+    if Era::of(&protocol_version) == Some(Era::Legacy) {
+        Ok(ServerHello { protocol_version, server_info, instructions, capabilities })
+    } else {
+        Err(format!("it speaks protocol revision '{protocol_version}', which Drawbridge does not know"))
+    }
+}
+
+/// Reads a server's answer to `server/discover`; nothing where it is none that Drawbridge can speak with.
+pub fn discovered(result: &RawValue) -> Option<ServerHello> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Discovered {
+        supported_versions: Vec<String>,
+        #[serde(default)]
+        instructions: Option<String>,
+        #[serde(default)]
+        capabilities: ServerCapabilities,
+    }
+    let read: Discovered = serde_json::from_str(result.get()).ok()?;
+    if !read.supported_versions.iter().any(|version| version == revision::MODERN) {
+        return None;
+    }
+    let server_info = RawObject::parse(result).ok().and_then(|result| {
+        let meta = result.get("_meta")?.to_owned();
+        serde_json::from_str(RawObject::parse(&meta).ok()?.get(meta::SERVER_INFO)?.get()).ok()
+    });
+    Some(ServerHello {
+        protocol_version: revision::MODERN.to_owned(),
+        server_info: server_info.unwrap_or_default(),
+        instructions: read.instructions,
+        capabilities: read.capabilities,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! The headers in which a request of the modern era over HTTP repeats what its body says.
+
+use std::collections::HashSet;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, value::RawValue};
+
+use super::revision;
+use crate::model::json::RawObject;
+
+/// The revision.
+pub const VERSION: &str = "mcp-protocol-version";
+/// The method.
+pub const METHOD: &str = "mcp-method";
+/// The name of the tool or prompt, the URI of the resource.
+pub const NAME: &str = "mcp-name";
+
+/// Before the name of an argument that goes into a header.
+pub const PARAM_PREFIX: &str = "mcp-param-";
+const BEGIN: &str = "=?base64?";
+const END: &str = "?=";
+/// The integers that JavaScript can tell apart.
+const SAFE: i64 = (1 << 53) - 1;
+
+/// An argument of a tool that is repeated in a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mirrored {
+    /// The header's name, in lower case.
+    pub header: String,
+    /// The keys that lead to the argument.
+    pub path: Vec<String>,
+}
+
+/// The name or URI that `Mcp-Name` repeats; none for a method that has none.
+pub fn name_member(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => None,
+    }
+}
+
+/// The headers of every request of the modern era: its revision, its method, and what it is about.
+pub fn standard(method: &str, params: &RawObject<'_>) -> Vec<(String, String)> {
+    let mut all = vec![(VERSION.to_owned(), revision::MODERN.to_owned()), (METHOD.to_owned(), method.to_owned())];
+    let name = name_member(method).and_then(|member| params.string(member));
+    all.extend(name.map(|name| (NAME.to_owned(), encode(&name))));
+    all
+}
+
+/// A value as a header can carry it.
+pub fn encode(value: &str) -> String {
+    let is_plain = value.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t'))
+        && value.trim_matches([' ', '\t']).len() == value.len()
+        && !(value.starts_with(BEGIN) && value.ends_with(END));
+    if is_plain { value.to_owned() } else { format!("{BEGIN}{}{END}", BASE64_STANDARD.encode(value)) }
+}
+
+/// What a header says; none where it is not well formed.
+pub fn decode(value: &str) -> Option<String> {
+    if !value.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t')) {
+        return None;
+    }
+    match value.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END)) {
+        Some(encoded) => String::from_utf8(BASE64_STANDARD.decode(encoded).ok()?).ok(),
+        None => Some(value.to_owned()),
+    }
+}
+
+/// The arguments that a tool's schema wants in headers.
+///
+/// # Errors
+/// In plain words, where the schema says it in a way that it must not: such a tool is not usable over HTTP.
+pub fn mirrored(input_schema: &Value) -> Result<Vec<Mirrored>, String> {
+    let mut found = Vec::new();
+    walk(input_schema, &mut Vec::new(), true, &mut found)?;
+    let mut names = HashSet::new();
+    match found.iter().find(|one| !names.insert(one.header.clone())) {
+        Some(twice) => Err(format!("two arguments have the header '{}'", twice.header)),
+        None => Ok(found),
+    }
+}
+
+fn walk(schema: &Value, path: &mut Vec<String>, reachable: bool, found: &mut Vec<Mirrored>) -> Result<(), String> {
+    match schema {
+        Value::Object(members) => {
+            if let Some(name) = members.get("x-mcp-header") {
+                if !reachable || path.is_empty() {
+                    return Err("'x-mcp-header' stands where no argument is certain".into());
+                }
+                found.push(Mirrored { header: header_name(name)?, path: path.clone() });
+                if !matches!(members.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
+                    return Err(format!("the argument '{}' is not of a type that a header can hold", path.join(".")));
+                }
+            }
+            for (key, value) in members.iter().filter(|(key, _)| *key != "x-mcp-header") {
+                match (key.as_str(), value) {
+                    ("properties", Value::Object(properties)) => {
+                        for (name, schema) in properties {
+                            path.push(name.clone());
+                            walk(schema, path, reachable, found)?;
+                            path.pop();
+                        }
+                    }
+                    ("default" | "const" | "enum" | "examples", _) => {}
+                    _ => walk(value, path, false, found)?,
+                }
+            }
+            Ok(())
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| walk(item, path, false, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
+}
+
+fn header_name(name: &Value) -> Result<String, String> {
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let name = name.as_str().filter(|name| !name.is_empty() && name.bytes().all(is_token));
+    let name = name.ok_or("'x-mcp-header' must be the name of a header")?;
+    Ok(format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase()))
+}
+
+/// The value of a mirrored argument in a call; none where it is not given, or is null.
+pub fn value(arguments: &RawValue, one: &Mirrored) -> Option<String> {
+    let mut at = arguments.to_owned();
+    for key in &one.path {
+        let next = RawObject::parse(&at).ok()?.get(key)?.to_owned();
+        at = next;
+    }
+    match serde_json::from_str::<Value>(at.get()).ok()? {
+        Value::String(text) => Some(text),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Number(_) => Some(at.get().to_owned()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Whether a header says what the body says. Integers are compared as such.
+pub fn says(header: &str, body: &str) -> bool {
+    let integer = |text: &str| {
+        let number = text.parse::<f64>().ok()?;
+        #[expect(clippy::cast_precision_loss, reason = "SAFE is the largest integer that has no loss")]
+        let is_safe = number.fract() == 0.0 && number.abs() <= SAFE as f64;
+        is_safe.then_some(number)
+    };
+    header == body || matches!((integer(header), integer(body)), (Some(header), Some(body)) if header == body)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! Results that ask for more: in the modern era a server does not ask by itself, it answers `input_required`, and
+//! the client sends its request again with what was asked for.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use crate::model::{
+    json::{self, RawObject},
+    rpc::RpcError,
+};
+
+/// An `input_required` result.
+#[derive(Debug)]
+pub struct InputRequired {
+    /// What is asked for, by the server's own keys, in its order.
+    pub requests: Vec<(String, InputRequest)>,
+    pub state: Option<Box<RawValue>>,
+}
+
+/// A request to a client.
+#[derive(Debug, Clone)]
+pub struct InputRequest {
+    pub method: String,
+    pub params: Option<Box<RawValue>>,
+}
+
+impl InputRequired {
+    /// Reads a result; nothing where it is final.
+    pub fn read(result: &RawValue) -> Option<Self> {
+        if !result.get().contains("input_required") {
+            return None;
+        }
+        let result = RawObject::parse(result).ok()?;
+        if result.string("resultType").as_deref() != Some("input_required") {
+            return None;
+        }
+        let requests = match result.get("inputRequests") {
+            Some(requests) => read_requests(requests)?,
+            None => Vec::new(),
+        };
+        Some(Self { requests, state: result.get("requestState").map(ToOwned::to_owned) })
+    }
+
+    /// The params to send again, with the answers.
+    pub fn retry(&self, params: &mut RawObject<'_>, answers: &BTreeMap<String, Box<RawValue>>) {
+        match &self.state {
+            Some(state) => params.set("requestState", state.clone()),
+            None => params.remove("requestState"),
+        }
+        if answers.is_empty() {
+            params.remove("inputResponses");
+        } else {
+            params.set("inputResponses", json::to_raw(answers));
+        }
+    }
+}
+
+fn read_requests(requests: &RawValue) -> Option<Vec<(String, InputRequest)>> {
+    let requests = RawObject::parse(requests).ok()?;
+    let read = |key: &str| {
+        let request = requests.get(key)?.to_owned();
+        let request = RawObject::parse(&request).ok()?;
+        let method = request.string("method")?;
+        Some((key.to_owned(), InputRequest { method, params: request.get("params").map(ToOwned::to_owned) }))
+    };
+    requests.keys().map(read).collect()
+}
+
+/// An `input_required` result that asks for these, with a state that finds the request again.
+pub fn required<'a>(
+    requests: impl IntoIterator<Item = (&'a str, &'a InputRequest)>,
+    state: Option<&str>,
+) -> Box<RawValue> {
+    let mut text = String::from(r#"{"resultType":"input_required","inputRequests":{"#);
+    for (index, (key, InputRequest { method, params })) in requests.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(&format!(r#"{}:{{"method":{}"#, json::string(key), json::string(method)));
+        if let Some(params) = params {
+            text.push_str(&format!(r#","params":{}"#, params.get()));
+        }
+        text.push('}');
+    }
+    text.push('}');
+    if let Some(state) = state {
+        text.push_str(&format!(r#","requestState":{}"#, json::string(state)));
+    }
+    text.push('}');
+    json::raw(text)
+}
+
+/// What a client sends along when it asks again.
+#[derive(Debug, Default)]
+pub struct Retry {
+    pub state: Option<String>,
+    pub answers: BTreeMap<String, Box<RawValue>>,
+}
+
+impl Retry {
+    /// Takes it out of the params.
+    ///
+    /// # Errors
+    /// `-32602` where it is not what it must be.
+    pub fn take(params: &mut RawObject<'_>) -> Result<Self, RpcError> {
+        let invalid = |member: &str, must: &str| {
+            RpcError::new(crate::model::rpc::code::INVALID_PARAMS, format!("params.{member} must be {must}"))
+        };
+        let state = match params.get("requestState") {
+            Some(_) => Some(params.string("requestState").ok_or_else(|| invalid("requestState", "a string"))?),
+            None => None,
+        };
+        let answers = match params.get("inputResponses") {
+            Some(raw) => serde_json::from_str(raw.get()).map_err(|_| invalid("inputResponses", "an object"))?,
+            None => BTreeMap::new(),
+        };
+        params.remove("requestState");
+        params.remove("inputResponses");
+        Ok(Self { state, answers })
+    }
+}
+
+#[cfg(test)]
+mod tests;

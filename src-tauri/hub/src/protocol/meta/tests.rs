@@ -1,0 +1,63 @@
+use super::*;
+
+fn params(text: &str) -> Box<RawValue> {
+    json::raw(text.into())
+}
+
+const WHOLE: &str = r#"{"name":"t","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/logLevel":"info","progressToken":7,"x":1}}"#;
+
+#[test]
+fn what_a_request_says_of_itself_is_taken_out_and_the_rest_stays_as_it_was() {
+    let (meta, rest) = take(Some(&params(WHOLE))).expect("taken");
+    assert_eq!(rest.get(), r#"{"name":"t","arguments":{"n":1.0},"_meta":{"progressToken":7,"x":1}}"#);
+    assert_eq!(meta.log_level, Some(LogLevel::Info));
+    assert_eq!(meta.hello.software().as_deref(), Some("c 1"));
+    assert!(meta.hello.capabilities.can_answer("roots/list", None));
+}
+
+#[test]
+fn what_was_taken_out_and_put_in_again_is_the_same() {
+    let (meta, rest) = take(Some(&params(WHOLE))).expect("taken");
+    let mut object = RawObject::parse(&rest).expect("an object");
+    put(&mut object, Some(&meta.hello), meta.log_level);
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+    assert_eq!(value(object.to_raw().get()), value(WHOLE));
+}
+
+#[test]
+fn a_client_cannot_speak_for_another_revision_to_a_server() {
+    let forged = params(
+        r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/logLevel":"debug"}}"#,
+    );
+    let mut object = RawObject::parse(&forged).expect("an object");
+    put(&mut object, None, None);
+    let text = object.to_raw().get().to_owned();
+    assert!(text.contains(r#""2026-07-28""#) && !text.contains(r#""x""#) && !text.contains("logLevel"), "{text}");
+}
+
+#[test]
+fn each_thing_that_is_missing_or_wrong_is_refused_by_its_code() {
+    let with = |members: &str| format!(r#"{{"_meta":{{{members}}}}}"#);
+    let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+    let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
+    let level = r#""io.modelcontextprotocol/logLevel":"loud""#;
+    for (text, code) in [
+        ("{}".to_owned(), code::INVALID_PARAMS),
+        (with(""), code::INVALID_PARAMS),
+        (with(version), code::INVALID_PARAMS),
+        (with(capabilities), code::INVALID_PARAMS),
+        (with(&format!("{version},{capabilities},{level}")), code::INVALID_PARAMS),
+        (with(&format!("{},{capabilities}", version.replace("2026-07-28", "1900-01-01"))), UNSUPPORTED_VERSION),
+    ] {
+        assert_eq!(take(Some(&params(&text))).err().map(|e| e.code), Some(code), "{text}");
+    }
+    assert_eq!(take(None).err().map(|e| e.code), Some(code::INVALID_PARAMS));
+}
+
+#[test]
+fn a_notification_gets_and_loses_the_id_of_its_subscription() {
+    let bare = params(r#"{"uri":"file:///a"}"#);
+    let tagged = of_subscription(Some(&bare), &params("\"7\""));
+    assert_eq!(tagged.get(), r#"{"uri":"file:///a","_meta":{"io.modelcontextprotocol/subscriptionId":"7"}}"#);
+    assert_eq!(without_subscription(&tagged).get(), bare.get());
+}

@@ -1,0 +1,36 @@
+//! The revisions of the protocol, and the two eras that they belong to.
+
+/// How a peer speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Era {
+    /// Begins with `initialize` and has sessions: 2025-11-25 and earlier.
+    Legacy,
+    /// Says everything with each request, and keeps nothing between them: 2026-07-28 and later.
+    Modern,
+}
+
+/// The revisions with sessions, newest first.
+pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+pub(super) const NEWEST_LEGACY: &str = LEGACY[0];
+
+/// The revision without them.
+pub(super) const MODERN: &str = "2026-07-28";
+
+/// All revisions, newest first.
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    std::iter::once(MODERN).chain(LEGACY)
+}
+
+impl Era {
+    /// The era of a revision that Drawbridge knows.
+    pub fn of(revision: &str) -> Option<Self> {
+        if revision == MODERN {
+            return Some(Self::Modern);
+        }
+        LEGACY.contains(&revision).then_some(Self::Legacy)
+    }
+
+    pub fn is_modern(self) -> bool {
+        self == Self::Modern
+    }
+}

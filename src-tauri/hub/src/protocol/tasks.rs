@@ -1,0 +1,55 @@
+//! Calls that are answered with a task: experimental in 2025-11-25, an extension in the modern era.
+
+use serde_json::value::RawValue;
+
+use super::{handshake::ClientHello, meta::MISSING_CAPABILITY};
+use crate::model::{
+    json::{self, RawObject},
+    rpc::RpcError,
+};
+
+/// The extension, as capabilities name it.
+pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// Whether a client may ask about tasks.
+///
+/// # Errors
+/// `-32021` where it is of the modern era and did not name the extension.
+pub fn check(client: &ClientHello) -> Result<(), RpcError> {
+    if !client.era.is_modern() || client.capabilities.raw().get().contains(EXTENSION) {
+        return Ok(());
+    }
+    let data = serde_json::json!({ "requiredCapabilities": { "extensions": { EXTENSION: {} } } });
+    let why = "the client did not name the extension for tasks in its capabilities";
+    Err(RpcError { data: Some(json::to_raw(&data)), ..RpcError::new(MISSING_CAPABILITY, why) })
+}
+
+/// The id of the task that a call has become; none where the result is final.
+pub fn begun(result: &RawValue) -> Option<String> {
+    if !result.get().contains("taskId") {
+        return None;
+    }
+    let result = RawObject::parse(result).ok()?;
+    if result.string("resultType").as_deref() == Some("task") {
+        return result.string("taskId");
+    }
+    let task = result.get("task")?.to_owned();
+    RawObject::parse(&task).ok()?.string("taskId")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_seen_in_both_forms_and_in_nothing_else() {
+        for (text, id) in [
+            (r#"{"task":{"taskId":"a","status":"working"}}"#, Some("a")),
+            (r#"{"resultType":"task","taskId":"b","status":"working"}"#, Some("b")),
+            (r#"{"content":[{"text":"taskId"}]}"#, None),
+            (r#"{"structuredContent":{"task":{"taskId":"c"}},"taskId":"d"}"#, None),
+        ] {
+            assert_eq!(begun(&json::raw(text.into())).as_deref(), id, "{text}");
+        }
+    }
+}

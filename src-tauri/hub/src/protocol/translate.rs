@@ -1,0 +1,135 @@
+//! Between the eras: what a peer of one says, as a peer of the other must hear it. Pure; what is of the same era on
+//! both sides crosses as it is.
+
+use serde_json::value::RawValue;
+
+use super::{
+    input::{self, InputRequest, InputRequired},
+    revision::Era,
+};
+use crate::model::{
+    json::{self, RawObject},
+    rpc::{Reply, RpcError, code},
+};
+
+/// Resource not found, in the era with sessions.
+pub const NO_RESOURCE: i64 = -32002;
+/// A person has to visit a URL first (2025-11-25 only).
+const URL_NEEDED: i64 = -32042;
+
+/// Whether results of this method say how long they may be kept.
+fn is_cacheable(method: &str) -> bool {
+    matches!(method, "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" | "resources/read")
+}
+
+/// Whether the answer to this method may be that more is needed.
+pub fn may_ask(method: &str) -> bool {
+    matches!(method, "tools/call" | "prompts/get" | "resources/read")
+}
+
+/// An answer for a client of the modern era, whoever gave it.
+pub fn for_modern_client(method: &str, reply: Reply) -> Reply {
+    match reply {
+        Ok(result) => Ok(complete(method, result)),
+        Err(error) if error.code == NO_RESOURCE => Err(RpcError { code: code::INVALID_PARAMS, ..error }),
+        Err(error) if error.code == URL_NEEDED && may_ask(method) => url_asked_for(&error).ok_or(error),
+        Err(error) => Err(error),
+    }
+}
+
+/// A result as a client with sessions expects it, from a server of the modern era.
+pub fn for_legacy_client(method: &str, result: Box<RawValue>) -> Box<RawValue> {
+    let Ok(mut object) = RawObject::parse(&result) else { return result };
+    if object.string("resultType").is_some_and(|kind| kind != "complete") {
+        return result;
+    }
+    object.remove("resultType");
+    if is_cacheable(method) {
+        object.remove("ttlMs");
+        object.remove("cacheScope");
+    }
+    object.to_raw()
+}
+
+/// Adds what every result of the modern era has, in front of what is there.
+fn complete(method: &str, result: Box<RawValue>) -> Box<RawValue> {
+    let text = result.get();
+    let Some(rest) = text.strip_prefix('{') else { return result };
+    let mut wanted = vec![("resultType", r#""complete""#)];
+    if is_cacheable(method) {
+        wanted.extend([("ttlMs", "0"), ("cacheScope", r#""private""#)]);
+    }
+    let is_final = |object: &RawObject<'_>| object.string("resultType").is_none_or(|kind| kind == "complete");
+    // Most results do not name any of them: then nothing of it has to be understood.
+    if wanted.iter().any(|(key, _)| text.contains(key)) {
+        let Ok(object) = RawObject::parse(&result) else { return result };
+        if !is_final(&object) {
+            return result;
+        }
+        wanted.retain(|(key, _)| object.get(key).is_none());
+    }
+    if wanted.is_empty() {
+        return result;
+    }
+    let members = wanted.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect::<Vec<_>>().join(",");
+    let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
+    json::raw(format!("{{{members}{comma}{rest}"))
+}
+
+/// The pages that a person has to visit, asked for in the way of the modern era.
+fn url_asked_for(error: &RpcError) -> Option<Box<RawValue>> {
+    let data = error.data.as_ref()?;
+    let elicitations = RawObject::parse(data).ok()?.get("elicitations")?.to_owned();
+    let elicitations: Vec<&RawValue> = serde_json::from_str(elicitations.get()).ok()?;
+    let requests: Vec<_> = elicitations
+        .into_iter()
+        .enumerate()
+        .map(|(index, params)| (format!("url-{}", index + 1), elicitation(params)))
+        .collect();
+    let all = requests.iter().map(|(key, request)| (key.as_str(), request));
+    (!requests.is_empty()).then(|| input::required(all, None))
+}
+
+fn elicitation(params: &RawValue) -> InputRequest {
+    for_modern_asked(&InputRequest { method: "elicitation/create".into(), params: Some(params.to_owned()) })
+}
+
+/// A server's request, as a client of the modern era is asked.
+pub fn for_modern_asked(request: &InputRequest) -> InputRequest {
+    let params = request.params.as_ref().map(|params| match RawObject::parse(params) {
+        Ok(mut object) if request.method == "elicitation/create" => {
+            object.remove("elicitationId");
+            object.to_raw()
+        }
+        Ok(_) | Err(_) => params.clone(),
+    });
+    InputRequest { method: request.method.clone(), params }
+}
+
+/// What a server of the modern era asks for, as a client with sessions is asked. `id` names the elicitation.
+pub fn for_legacy_asked(request: &InputRequest, id: &str) -> InputRequest {
+    let params = request.params.as_ref().map(|params| match RawObject::parse(params) {
+        Ok(mut object) if object.string("mode").as_deref() == Some("url") => {
+            object.set("elicitationId", json::raw(json::string(id)));
+            object.to_raw()
+        }
+        Ok(_) | Err(_) => params.clone(),
+    });
+    InputRequest { method: request.method.clone(), params }
+}
+
+/// The result as this client must hear it, from a server of that era.
+pub fn result_between(client: Era, server: Era, method: &str, result: Box<RawValue>) -> Box<RawValue> {
+    match (client, server) {
+        (Era::Legacy, Era::Modern) => for_legacy_client(method, result),
+        _ => result,
+    }
+}
+
+/// Whether a result asks for more, and the client cannot be answered with that.
+pub fn must_be_asked(client: Era, server: Era, result: &RawValue) -> Option<InputRequired> {
+    (client == Era::Legacy && server == Era::Modern).then(|| InputRequired::read(result)).flatten()
+}
+
+#[cfg(test)]
+mod tests;

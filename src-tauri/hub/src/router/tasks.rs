@@ -1,0 +1,122 @@
+//! Calls that go on as tasks: which server has which client's, so that what is asked about one finds it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use serde_json::value::RawValue;
+
+use super::{Router, pass::text};
+use crate::{
+    model::{
+        ids::{ClientName, ServerId},
+        json::{self, RawObject},
+        rpc::{Reply, RpcError, code},
+    },
+    protocol::tasks,
+    sessions::{Back, ClientSession},
+    upstream::Outgoing,
+};
+
+/// Tasks that are remembered; then those of clients that are gone make room.
+const MAX_TASKS: usize = 10_000;
+/// A result may be as long in coming as the task takes.
+const RESULT: Duration = Duration::from_secs(3_600);
+
+/// The tasks of all clients. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Tasks(Arc<Mutex<HashMap<Key, Task>>>);
+
+/// A client, and the server's own id of a task.
+type Key = (ClientName, String);
+
+struct Task {
+    server: ServerId,
+    session: Weak<ClientSession>,
+}
+
+impl Tasks {
+    /// Notes the task that a call has become, where it has.
+    ///
+    /// # Errors
+    /// Where another server has given this client a task of the same id: what is asked of the one must not reach the
+    /// other.
+    pub(super) fn note(&self, server: &ServerId, back: &Back, result: &RawValue) -> Result<(), RpcError> {
+        let Some(id) = tasks::begun(result) else { return Ok(()) };
+        let mut all = self.lock();
+        if all.len() >= MAX_TASKS {
+            all.retain(|_, task| task.session.strong_count() > 0);
+        }
+        let key = (back.session().client.clone(), id);
+        if let Some(other) = all.get(&key).filter(|task| task.server != *server) {
+            let why = format!("its task has the id of one of the server '{}'", other.server);
+            return Err(RpcError::new(code::INTERNAL_ERROR, why));
+        }
+        all.insert(key, Task { server: server.clone(), session: Arc::downgrade(back.session()) });
+        Ok(())
+    }
+
+    fn server_of(&self, client: &ClientName, id: &str) -> Option<ServerId> {
+        self.lock().get(&(client.clone(), id.to_owned())).map(|task| task.server.clone())
+    }
+
+    /// The servers that have tasks of a client, each with their ids.
+    fn of(&self, client: &ClientName) -> HashMap<ServerId, Vec<String>> {
+        let mut servers: HashMap<ServerId, Vec<String>> = HashMap::new();
+        for ((_, id), task) in self.lock().iter().filter(|((owner, _), _)| owner == client) {
+            servers.entry(task.server.clone()).or_default().push(id.clone());
+        }
+        servers
+    }
+
+    /// The sessions that began a task.
+    pub(super) fn sessions(&self, server: &ServerId, id: &str) -> Vec<Arc<ClientSession>> {
+        let all = self.lock();
+        let found = all.iter().filter(|((_, task), entry)| task == id && entry.server == *server);
+        found.filter_map(|(_, task)| task.session.upgrade()).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Task>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Router {
+    /// Answers what a client asks about its tasks.
+    pub(super) async fn task(&self, back: &Back, method: &str, request: &RawObject<'_>) -> Reply {
+        tasks::check(&back.session().hello)?;
+        if method == "tasks/list" {
+            return self.list_tasks(back).await;
+        }
+        let id = text(request, "taskId")?;
+        let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown task: {id}"));
+        let server = self.tasks.server_of(&back.session().client, &id).ok_or_else(unknown)?;
+        self.ask_about_tasks(&server, back, method, &request.to_raw()).await
+    }
+
+    /// The client's own tasks of all servers: a server that others use too may have theirs.
+    async fn list_tasks(&self, back: &Back) -> Reply {
+        let mut all = Vec::new();
+        for (server, ids) in self.tasks.of(&back.session().client) {
+            for id in ids {
+                let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::string(&id)));
+                if let Ok(task) = self.ask_about_tasks(&server, back, "tasks/get", &params).await {
+                    all.push(task.get().to_owned());
+                }
+            }
+        }
+        Ok(json::raw(format!(r#"{{"tasks":[{}]}}"#, all.join(","))))
+    }
+
+    async fn ask_about_tasks(&self, server: &ServerId, back: &Back, method: &str, params: &RawValue) -> Reply {
+        let server = self.registry.runnable(server);
+        let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
+        let call = Duration::from_millis(server.spec.timeouts.call_ms.into());
+        let patience = if method == "tasks/result" { RESULT } else { call };
+        let session = self.pool.session(&server, Some(&back.session().client));
+        let reply = session.request(Outgoing::new(method, Some(params), patience).on_behalf_of(back, None)).await;
+        reply.map_err(|e| RpcError::new(code::INTERNAL_ERROR, format!("The server '{}': {e}", server.name())))?
+    }
+}

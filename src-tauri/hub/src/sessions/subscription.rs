@@ -1,0 +1,77 @@
+//! What a client of the modern era wants to hear by itself.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::model::{
+    capability::Kind,
+    rpc::{RpcError, code},
+};
+
+/// What a client of `subscriptions/listen` wants to hear.
+#[derive(Debug, Clone)]
+pub struct Subscription {
+    /// The id of its request, as it was written.
+    pub id: Box<RawValue>,
+    pub lists: BTreeSet<Kind>,
+    /// The URIs of resources.
+    pub resources: BTreeSet<String>,
+}
+
+impl Subscription {
+    /// Reads the params of `subscriptions/listen`.
+    ///
+    /// # Errors
+    /// `-32602` where they are none.
+    pub fn read(id: Box<RawValue>, params: &RawValue) -> Result<Self, RpcError> {
+        #[derive(Deserialize)]
+        struct Params {
+            notifications: Filter,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Filter {
+            #[serde(default)]
+            tools_list_changed: bool,
+            #[serde(default)]
+            prompts_list_changed: bool,
+            #[serde(default)]
+            resources_list_changed: bool,
+            #[serde(default)]
+            resource_subscriptions: BTreeSet<String>,
+        }
+        let Params { notifications: filter } = serde_json::from_str(params.get())
+            .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("subscriptions/listen: params: {e}")))?;
+        let mut lists = BTreeSet::new();
+        if filter.tools_list_changed {
+            lists.insert(Kind::Tools);
+        }
+        if filter.prompts_list_changed {
+            lists.insert(Kind::Prompts);
+        }
+        if filter.resources_list_changed {
+            lists.extend([Kind::Resources, Kind::Templates]);
+        }
+        Ok(Self { id, lists, resources: filter.resource_subscriptions })
+    }
+
+    /// The params of the acknowledgement: what it will hear.
+    pub fn acknowledged(&self) -> serde_json::Value {
+        let mut notifications = serde_json::Map::new();
+        for (kind, name) in [
+            (Kind::Tools, "toolsListChanged"),
+            (Kind::Prompts, "promptsListChanged"),
+            (Kind::Resources, "resourcesListChanged"),
+        ] {
+            if self.lists.contains(&kind) {
+                notifications.insert(name.to_owned(), true.into());
+            }
+        }
+        if !self.resources.is_empty() {
+            notifications.insert("resourceSubscriptions".to_owned(), self.resources.iter().cloned().collect());
+        }
+        serde_json::json!({ "notifications": notifications })
+    }
+}

@@ -1,0 +1,52 @@
+//! The stream of what a server with sessions says by itself, taken up again for as long as the link is there.
+
+use std::{sync::Weak, time::Duration};
+
+use reqwest::{Method, StatusCode, header::ACCEPT};
+use tokio::time::sleep;
+
+use super::{HttpLink, LAST_EVENT, MAX_RETRY, RETRY, is_stream};
+use crate::transport::{
+    FromServer, MAX_MESSAGE,
+    message::{self, Message},
+    sse::Events,
+};
+
+/// Listens until the link is gone, or the server says that there is no such stream.
+pub(super) async fn listen(link: Weak<HttpLink>) {
+    let mut events = Events::new(MAX_MESSAGE);
+    let mut pause = Duration::ZERO;
+    loop {
+        sleep(pause).await;
+        let Some(response) = open(&link, events.last_id()).await else { return };
+        // One that cannot be had for now is asked for less and less often.
+        pause = events.retry().unwrap_or((pause * 2).max(RETRY)).min(MAX_RETRY);
+        let Ok(mut response) = response else { continue };
+        events.reconnected();
+        while let Ok(Some(chunk)) = response.chunk().await {
+            let Ok(complete) = events.push(&chunk) else { return };
+            for event in complete {
+                let Some(link) = link.upgrade() else { return };
+                if let Some(Message::Incoming(message)) = message::parse(event.data.as_bytes()) {
+                    let _ = link.upstream.send(FromServer::Message { message, during: None }).await;
+                }
+                pause = RETRY;
+            }
+        }
+    }
+}
+
+/// Asks for the stream: none where it is not to be asked for again.
+async fn open(link: &Weak<HttpLink>, last_id: Option<&str>) -> Option<Result<reqwest::Response, ()>> {
+    let link = link.upgrade().filter(|link| link.ended().is_none())?;
+    let mut request = link.with_session(link.remote.request(Method::GET, &link.remote.url));
+    request = request.header(ACCEPT, "text/event-stream");
+    if let Some(last_id) = last_id {
+        request = request.header(LAST_EVENT, last_id);
+    }
+    match request.send().await {
+        Ok(response) if response.status() == StatusCode::OK => is_stream(&response).then_some(Ok(response)),
+        Ok(response) if response.status().is_client_error() => None,
+        Ok(_) | Err(_) => Some(Err(())),
+    }
+}

@@ -1,0 +1,145 @@
+//! A live connection to a server whose revision is known: what is sent is put into that revision's words.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::UpstreamError;
+use crate::{
+    model::json::{self, RawObject},
+    protocol::{
+        ClientHello, Era, LogLevel, ServerHello,
+        headers::{self, Mirrored},
+        meta,
+    },
+    transport::{Link, LinkError, Reply, Request},
+};
+
+/// Ids for requests to servers: none is used twice while Drawbridge runs. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Ids(Arc<AtomicU64>);
+
+impl Ids {
+    pub(super) fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// A connection on which the handshake is done.
+pub struct Connection {
+    link: Link,
+    pub hello: ServerHello,
+    ids: Ids,
+    /// From which level on it was told to log, where it was told.
+    log_level: Mutex<Option<LogLevel>>,
+}
+
+/// A request in no revision's words yet.
+#[derive(Clone, Copy)]
+pub(super) struct Asking<'a> {
+    pub(super) id: u64,
+    pub(super) method: &'a str,
+    pub(super) params: Option<&'a RawValue>,
+    /// Whether the server is asked for progress; its token is the id.
+    pub(super) wants_progress: bool,
+    /// On whose behalf; none for Drawbridge's own.
+    pub(super) client: Option<&'a ClientHello>,
+    pub(super) log_level: Option<LogLevel>,
+    /// The arguments that are repeated in headers.
+    pub(super) mirrored: &'a [Mirrored],
+}
+
+impl Connection {
+    pub(super) fn new(link: Link, hello: ServerHello, ids: Ids) -> Self {
+        Self { link, hello, ids, log_level: Mutex::default() }
+    }
+
+    pub fn era(&self) -> Era {
+        self.hello.era()
+    }
+
+    pub(super) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Whether it has to be told to log from this level on; then it counts as told.
+    pub(super) fn wants_level(&self, level: LogLevel) -> bool {
+        let mut told = self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_more = told.is_none_or(|told| level < told);
+        if is_more {
+            *told = Some(level);
+        }
+        is_more
+    }
+
+    /// Asks on Drawbridge's own behalf.
+    ///
+    /// # Errors
+    /// Where the server does not answer, or not in time.
+    pub async fn ask(&self, method: &str, params: &RawValue, patience: Duration) -> Result<Reply, UpstreamError> {
+        let asking = Asking::own(self.ids.next(), method, Some(params));
+        match timeout(patience, self.request(asking)).await {
+            Ok(reply) => Ok(reply?),
+            Err(_) => Err(UpstreamError::no_answer(patience)),
+        }
+    }
+
+    /// Asks and waits, for as long as it takes. Dropping the future cancels the request.
+    pub(super) async fn request(&self, asking: Asking<'_>) -> Result<Reply, LinkError> {
+        let Asking { id, method, params, .. } = asking;
+        if !asking.wants_progress && !self.era().is_modern() {
+            return self.link.request(Request { id, method, params, headers: &[] }).await;
+        }
+        let empty = json::raw("{}".into());
+        let unreadable = |e: serde_json::Error| LinkError::NotSent(format!("the params of {method}: {e}"));
+        let mut object = RawObject::parse(params.unwrap_or(&empty)).map_err(unreadable)?;
+        if self.era().is_modern() {
+            meta::put(&mut object, asking.client, asking.log_level);
+        }
+        if asking.wants_progress {
+            put_progress_token(&mut object, id);
+        }
+        let headers = if self.era().is_modern() && self.link.is_http() {
+            repeated(method, &object, asking.mirrored)
+        } else {
+            Vec::new()
+        };
+        let params = object.to_raw();
+        self.link.request(Request { id, method, params: Some(&params), headers: &headers }).await
+    }
+
+    pub async fn close(&self) {
+        self.link.close().await;
+    }
+}
+
+impl<'a> Asking<'a> {
+    pub(super) fn own(id: u64, method: &'a str, params: Option<&'a RawValue>) -> Self {
+        Self { id, method, params, wants_progress: false, client: None, log_level: None, mirrored: &[] }
+    }
+}
+
+fn put_progress_token(params: &mut RawObject<'_>, id: u64) {
+    let meta = params.get("_meta").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
+    let mut meta = RawObject::parse(&meta).unwrap_or_default();
+    meta.set("progressToken", json::raw(id.to_string()));
+    let meta = meta.to_raw();
+    params.set("_meta", meta);
+}
+
+/// The headers of a request of the modern era.
+fn repeated(method: &str, params: &RawObject<'_>, mirrored: &[Mirrored]) -> Vec<(String, String)> {
+    let mut all = headers::standard(method, params);
+    if let Some(arguments) = params.get("arguments") {
+        let given = mirrored.iter().filter_map(|one| Some((one, headers::value(arguments, one)?)));
+        all.extend(given.map(|(one, value)| (one.header.clone(), headers::encode(&value))));
+    }
+    all
+}

@@ -1,0 +1,125 @@
+//! What Drawbridge wants to hear from a server by itself: changed lists, and the resources that clients subscribed to.
+//! A server that was started again is told anew.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use serde_json::{json, value::RawValue};
+use tokio::{
+    sync::{Notify, watch},
+    time::{sleep, timeout},
+};
+
+use super::connection::{Asking, Connection, Ids};
+use crate::{
+    model::{json, rpc::code},
+    protocol::Era,
+};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Until a stream that ended is opened again, at first and at most.
+const PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+
+/// What is wanted from one server.
+pub(super) struct Wanted {
+    resources: Mutex<BTreeSet<String>>,
+    changed: Notify,
+    /// The resources of which a server of the modern era has said that it will tell.
+    acknowledged: watch::Sender<BTreeSet<String>>,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self { resources: Mutex::default(), changed: Notify::new(), acknowledged: watch::Sender::default() }
+    }
+}
+
+impl Wanted {
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    pub(super) fn add(&self, uri: &str) {
+        self.lock().insert(uri.to_owned());
+        self.changed.notify_one();
+    }
+
+    pub(super) fn remove(&self, uri: &str) {
+        self.lock().remove(uri);
+        self.changed.notify_one();
+    }
+
+    /// Waits until the server has said that it will tell of this resource; not for ever.
+    pub(super) async fn told(&self, uri: &str) {
+        let mut acknowledged = self.acknowledged.subscribe();
+        let _ = timeout(PATIENCE, acknowledged.wait_for(|uris| uris.contains(uri))).await;
+    }
+
+    /// Takes a server's word on what it will tell.
+    pub(super) fn acknowledge(&self, params: &RawValue) {
+        #[derive(serde::Deserialize)]
+        struct Params {
+            notifications: Notifications,
+        }
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Notifications {
+            #[serde(default)]
+            resource_subscriptions: BTreeSet<String>,
+        }
+        if let Ok(Params { notifications }) = serde_json::from_str(params.get()) {
+            self.acknowledged.send_replace(notifications.resource_subscriptions);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.resources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Follows a server for as long as its connection lives.
+pub(super) async fn follow(wanted: Arc<Wanted>, connection: Arc<Connection>, ids: Ids) {
+    match connection.era() {
+        Era::Legacy => subscribe_again(&wanted, &connection).await,
+        Era::Modern => listen(&wanted, &connection, &ids).await,
+    }
+}
+
+async fn subscribe_again(wanted: &Wanted, connection: &Connection) {
+    let uris = wanted.lock().clone();
+    for uri in uris {
+        let params = json::to_raw(&json!({ "uri": uri }));
+        if connection.ask("resources/subscribe", &params, PATIENCE).await.is_err() {
+            tracing::warn!("a subscription to {uri} could not be renewed");
+        }
+    }
+}
+
+async fn listen(wanted: &Wanted, connection: &Connection, ids: &Ids) {
+    let mut pause = PAUSE;
+    loop {
+        let uris = wanted.lock().clone();
+        let params = json::to_raw(&json!({ "notifications": {
+            "toolsListChanged": true,
+            "promptsListChanged": true,
+            "resourcesListChanged": true,
+            "resourceSubscriptions": uris,
+        }}));
+        let asking = Asking::own(ids.next(), "subscriptions/listen", Some(&params));
+        tokio::select! {
+            reply = connection.request(asking) => match reply {
+                Ok(Err(error)) if error.code == code::METHOD_NOT_FOUND => return,
+                _ if connection.link().ended().is_some() => return,
+                _ => {
+                    sleep(pause).await;
+                    pause = (pause * 2).min(MAX_PAUSE);
+                }
+            },
+            () = wanted.changed.notified() => {}
+        }
+    }
+}
