@@ -1,0 +1,185 @@
+//! The server itself: each request to the room that answers it.
+
+#![expect(deprecated, reason = "a deprecated feature is still a feature")]
+
+use std::sync::Arc;
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo,
+        GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+        RequestStateCodec, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    changes::{self, Change, Changes},
+    logging::Level,
+    prompts,
+    questions::{Call, open},
+    resources, tools,
+};
+
+/// How long a list may be kept, in milliseconds.
+const FRESH: u64 = 1000;
+
+#[derive(Clone)]
+pub(crate) struct Fixture {
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) codec: Arc<RequestStateCodec>,
+    pub(crate) level: Level,
+}
+
+impl Default for Fixture {
+    fn default() -> Self {
+        let codec = RequestStateCodec::new("a key of no worth, for the tests alone");
+        Self { changes: Arc::default(), codec: Arc::new(codec), level: Level::default() }
+    }
+}
+
+impl Fixture {
+    /// The same server for another session or request; a session has a log level of its own.
+    pub(crate) fn for_one_peer(&self) -> Self {
+        Self { level: Level::default(), ..self.clone() }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        tools::list(self.changes.has_more(Change::Tools))
+    }
+}
+
+impl ServerHandler for Fixture {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_completions()
+            .enable_logging()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        ServerConfig::new(capabilities).with_server_info(Implementation::new("upstream-conformance", "1.0.0"))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = ListToolsResult::with_all_items(self.tools());
+        Ok(tools.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    /// The SDK compares the headers of a call with the schema of its tool.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = Call {
+            context: &context,
+            arguments: request.arguments.map_or_else(|| json!({}), Value::Object),
+            given: request.input_responses,
+            state: open(&self.codec, request.request_state.as_deref())?,
+        };
+        tools::call(self, &request.name, &call).await
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = ListPromptsResult::with_all_items(prompts::list(self.changes.has_more(Change::Prompts)));
+        Ok(prompts.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let call = Call {
+            context: &context,
+            arguments: request.arguments.map_or_else(|| json!({}), Value::Object),
+            given: request.input_responses,
+            state: open(&self.codec, request.request_state.as_deref())?,
+        };
+        prompts::get(&request.name, &call).await
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = ListResourcesResult::with_all_items(resources::list());
+        Ok(resources.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = ListResourceTemplatesResult::with_all_items(resources::templates());
+        Ok(templates.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = resources::read(&request.uri)?;
+        Ok(read.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private).into())
+    }
+
+    /// Nothing here is ever updated; to subscribe is possible all the same.
+    async fn subscribe(&self, _: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn unsubscribe(&self, _: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let values = ["paris", "park", "party", "test", "testing"];
+        let values = values.iter().filter(|value| value.starts_with(&request.argument.value));
+        let values = CompletionInfo::with_all_values(values.map(ToString::to_string).collect());
+        Ok(CompleteResult::new(values.map_err(|why| ErrorData::internal_error(why, None))?))
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.level.set(request.level);
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tokio::spawn(changes::tell(context.peer, self.changes.follow()));
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        changes::tell_subscription(&subscription, self.changes.follow()).await
+    }
+}
