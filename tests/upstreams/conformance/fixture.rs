@@ -7,13 +7,15 @@ use std::sync::Arc;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo,
-        GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-        RequestStateCodec, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
+        CompletionInfo, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ReadResourceRequestParams, ReadResourceResponse, RequestStateCodec, ServerCapabilities, ServerConfig,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
+    task_manager::TaskManager,
 };
 use serde_json::{Value, json};
 
@@ -33,12 +35,13 @@ pub(crate) struct Fixture {
     pub(crate) changes: Arc<Changes>,
     pub(crate) codec: Arc<RequestStateCodec>,
     pub(crate) level: Level,
+    pub(crate) tasks: TaskManager,
 }
 
 impl Default for Fixture {
     fn default() -> Self {
         let codec = RequestStateCodec::new("a key of no worth, for the tests alone");
-        Self { changes: Arc::default(), codec: Arc::new(codec), level: Level::default() }
+        Self { changes: Arc::default(), codec: Arc::new(codec), level: Level::default(), tasks: TaskManager::new() }
     }
 }
 
@@ -56,6 +59,7 @@ impl Fixture {
 impl ServerHandler for Fixture {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
+            .enable_tasks()
             .enable_completions()
             .enable_logging()
             .enable_prompts()
@@ -173,6 +177,22 @@ impl ServerHandler for Fixture {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         tokio::spawn(changes::tell(context.peer, self.changes.follow()));
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.tasks.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(&self, request: UpdateTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(&self, request: CancelTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.tasks.cancel_task(&request.task_id)
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

@@ -1,6 +1,7 @@
 //! The tools: how they are listed, and those that answer without asking.
 
 mod asking;
+mod jobs;
 
 use std::{sync::Arc, time::Duration};
 
@@ -40,6 +41,7 @@ pub(crate) fn list(more: bool) -> Vec<Tool> {
     ];
     let mut tools: Vec<Tool> = plain.into_iter().map(|(name, what)| tool(name, what, json!({}))).collect();
     tools.extend(asking::list());
+    tools.extend(jobs::list());
     let header =
         json!({"region": {"type": "string", "description": "Comes in a header too", "x-mcp-header": "Region"}});
     tools.push(tool("test_custom_header", "Takes an argument that stands in a header too", header));
@@ -116,7 +118,10 @@ pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Resu
         "test_trigger_prompt_change" => changed(fixture, Change::Prompts),
         "test_custom_header" | "json_schema_2020_12_tool" => said(&call.arguments.to_string()),
         "test_added_tool" => said("It was added."),
-        other => asking::call(&fixture.codec, other, call).await,
+        asks if asks.starts_with("test_") && asks != "test_tool_with_task" => {
+            asking::call(&fixture.codec, asks, call).await
+        }
+        other => jobs::call(&fixture.tasks, other, call).await,
     }
 }
 

@@ -95,7 +95,7 @@ async fn ask(
     answer(asked, |answers| say(&answers[key]))
 }
 
-fn answer(asked: Asked, say: impl FnOnce(&InputResponses) -> String) -> Result<CallToolResponse, ErrorData> {
+pub(super) fn answer(asked: Asked, say: impl FnOnce(&InputResponses) -> String) -> Result<CallToolResponse, ErrorData> {
     match asked {
         Asked::Answered(answers) => said(&say(&answers)),
         Asked::Required(required) => Ok(required.into()),
@@ -150,11 +150,11 @@ async fn what_it_can(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
     answer(asked, |answers| json!(answers).to_string())
 }
 
-fn name_of(message: &str) -> Result<InputRequest, ErrorData> {
+pub(super) fn name_of(message: &str) -> Result<InputRequest, ErrorData> {
     form(message, json!({"name": {"type": "string"}}), &["name"])
 }
 
-fn name_in(answer: &Value) -> String {
+pub(super) fn name_in(answer: &Value) -> String {
     answer["content"]["name"].as_str().unwrap_or("whoever you are").to_owned()
 }
 
