@@ -9,15 +9,15 @@ use rmcp::{
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
         CompletionInfo, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ReadResourceRequestParams, ReadResourceResponse, RequestStateCodec, ServerCapabilities, ServerConfig,
-        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
-        UpdateTaskParams,
+        InputResponses, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, RequestStateCodec,
+        ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
     task_manager::TaskManager,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     changes::{self, Change, Changes},
@@ -49,6 +49,18 @@ impl Fixture {
     /// The same server for another session or request; a session has a log level of its own.
     pub(crate) fn for_one_peer(&self) -> Self {
         Self { level: Level::default(), ..self.clone() }
+    }
+
+    /// A call, with the state that came back with it opened.
+    fn call<'a>(
+        &self,
+        context: &'a RequestContext<RoleServer>,
+        arguments: Option<JsonObject>,
+        given: Option<InputResponses>,
+        state: Option<String>,
+    ) -> Result<Call<'a>, ErrorData> {
+        let arguments = Value::Object(arguments.unwrap_or_default());
+        Ok(Call { context, arguments, given, state: open(&self.codec, state.as_deref())? })
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -91,12 +103,7 @@ impl ServerHandler for Fixture {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let call = Call {
-            context: &context,
-            arguments: request.arguments.map_or_else(|| json!({}), Value::Object),
-            given: request.input_responses,
-            state: open(&self.codec, request.request_state.as_deref())?,
-        };
+        let call = self.call(&context, request.arguments, request.input_responses, request.request_state)?;
         tools::call(self, &request.name, &call).await
     }
 
@@ -114,12 +121,7 @@ impl ServerHandler for Fixture {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let call = Call {
-            context: &context,
-            arguments: request.arguments.map_or_else(|| json!({}), Value::Object),
-            given: request.input_responses,
-            state: open(&self.codec, request.request_state.as_deref())?,
-        };
+        let call = self.call(&context, request.arguments, request.input_responses, request.request_state)?;
         prompts::get(&request.name, &call).await
     }
 

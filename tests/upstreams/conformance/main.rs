@@ -27,6 +27,7 @@ use axum::{
 };
 use rmcp::{
     ServiceExt,
+    service::ServerInitializeError,
     transport::{StreamableHttpServerConfig, StreamableHttpService, stdio},
 };
 use tokio::net::TcpListener;
@@ -39,9 +40,12 @@ const RETRY: Duration = Duration::from_millis(100);
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     match env::args().nth(1).as_deref() {
-        Some("--stdio") => {
-            Fixture::default().serve(stdio()).await?.waiting().await?;
-        }
+        Some("--stdio") => match Fixture::default().serve(stdio()).await {
+            Ok(session) => drop(session.waiting().await?),
+            // A client that only wanted to know which revisions there are.
+            Err(ServerInitializeError::ConnectionClosed(_)) => {}
+            Err(why) => return Err(why.into()),
+        },
         Some(port) => listen(port.parse()?).await?,
         None => anyhow::bail!("say a port, or --stdio"),
     }

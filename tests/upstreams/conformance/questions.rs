@@ -88,15 +88,15 @@ fn capability(question: &InputRequest) -> &'static str {
     match question {
         InputRequest::CreateMessage(_) => "sampling",
         InputRequest::Elicitation(_) => "elicitation",
-        _ => "roots",
+        InputRequest::ListRoots(_) | _ => "roots",
     }
 }
 
 fn failed(why: ServiceError) -> ErrorData {
-    match why {
-        ServiceError::McpError(error) => error,
-        other => ErrorData::internal_error(other.to_string(), None),
-    }
+    let ServiceError::McpError(error) = why else {
+        return ErrorData::internal_error(why.to_string(), None);
+    };
+    error
 }
 
 /// Reads a value of the model from JSON.

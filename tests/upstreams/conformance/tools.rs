@@ -118,10 +118,7 @@ pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Resu
         "test_trigger_prompt_change" => changed(fixture, Change::Prompts),
         "test_custom_header" | "json_schema_2020_12_tool" => said(&call.arguments.to_string()),
         "test_added_tool" => said("It was added."),
-        asks if asks.starts_with("test_") && asks != "test_tool_with_task" => {
-            asking::call(&fixture.codec, asks, call).await
-        }
-        other => jobs::call(&fixture.tasks, other, call).await,
+        other => asking::call(fixture, other, call).await,
     }
 }
 

@@ -6,8 +6,11 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{said, tool};
-use crate::questions::{Asked, Call, form, roots, sample, seal};
+use super::{jobs, said, tool};
+use crate::{
+    fixture::Fixture,
+    questions::{Asked, Call, form, roots, sample, seal},
+};
 
 pub(crate) fn list() -> Vec<Tool> {
     let plain = [
@@ -30,11 +33,8 @@ pub(crate) fn list() -> Vec<Tool> {
     tools
 }
 
-pub(crate) async fn call(
-    codec: &RequestStateCodec,
-    name: &str,
-    call: &Call<'_>,
-) -> Result<CallToolResponse, ErrorData> {
+pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+    let codec = &fixture.codec;
     let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default();
     match name {
         "test_sampling" => {
@@ -80,7 +80,7 @@ pub(crate) async fn call(
         "test_input_required_result_multiple_inputs" => at_once(codec, call).await,
         "test_input_required_result_multi_round" => in_rounds(codec, call).await,
         "test_input_required_result_capabilities" => what_it_can(call).await,
-        other => Err(ErrorData::invalid_params(format!("no tool {other}"), None)),
+        other => jobs::call(&fixture.tasks, other, call).await,
     }
 }
 

@@ -1,0 +1,85 @@
+//! The official conformance suites, against a server that passes them all and against the same
+//! server behind Drawbridge: what they find must be the same.
+
+mod compares;
+mod differences;
+mod forwarder;
+mod report;
+mod suite;
+
+use std::thread;
+
+use drawbridge_tests::{Home, Hub, places, process::Process};
+
+use crate::{
+    differences::Difference,
+    forwarder::Forwarder,
+    report::{Report, differences},
+    suite::Suite,
+};
+
+/// The server's id, which its endpoint bears.
+const ID: &str = "conformance";
+
+#[test]
+fn drawbridge_changes_nothing_that_the_first_suite_finds() {
+    same(&suite::FIRST);
+}
+
+#[test]
+fn drawbridge_changes_nothing_that_the_suite_of_2025_11_25_finds() {
+    same(&suite::OF_2025_11_25);
+}
+
+#[test]
+fn drawbridge_changes_nothing_that_the_suite_of_2026_07_28_finds() {
+    same(&suite::OF_2026_07_28);
+}
+
+/// Runs a suite both ways and compares, check by check.
+#[track_caller]
+fn same(suite: &Suite) {
+    let (direct, through) = thread::scope(|scope| {
+        let through = scope.spawn(|| through(suite));
+        let direct = direct(suite);
+        (direct, through.join().expect("the suite runs through Drawbridge"))
+    });
+    assert_eq!(direct.troubles(), Vec::<String>::new(), "the fixture itself must pass: it is wrong, not Drawbridge");
+    assert_eq!(direct.passed(), suite.passed, "checks of {} that the fixture passes", suite.name);
+    let known: Vec<&Difference> = differences::ALL.iter().filter(|known| known.suite == suite.name).collect();
+    let wrong = differences(&direct, &through, &known);
+    let (passed, count) = (through.passed(), wrong.len());
+    assert!(
+        wrong.is_empty(),
+        "{passed} checks pass through Drawbridge, {count} are not as they should be:\n{}",
+        wrong.join("\n")
+    );
+}
+
+/// What the suite finds at the fixture.
+fn direct(suite: &Suite) -> Report {
+    let home = Home::new();
+    let (_server, url) = serve(&home);
+    suite.run(&home, &url, "direct")
+}
+
+/// What the suite finds at the endpoint that Drawbridge has for the fixture.
+fn through(suite: &Suite) -> Report {
+    let home = Home::new();
+    let (_server, url) = serve(&home);
+    let hub = Hub::serve(&home);
+    home.cli(&["servers", "add", ID, "--url", &url, "--transport", "http"]).ok();
+    hub.until_synced(ID);
+    hub.policy(ID, "allow");
+    let forwarder = Forwarder::start(&hub.url, &hub.token("suite"));
+    suite.run(&home, &format!("{}/{ID}", forwarder.url), "through")
+}
+
+/// The fixture, listening; its URL.
+fn serve(home: &Home) -> (Process, String) {
+    let mut command = home.command(places::built("upstream-conformance"));
+    let mut server = Process::start(home, ID, command.arg("0"));
+    let line = server.line();
+    let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("not where it listens: {line}"));
+    (server, url.to_owned())
+}
