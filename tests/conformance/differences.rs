@@ -1,9 +1,21 @@
 //! Where Drawbridge before a server is right to be other than that server.
 
+/// What stands behind Drawbridge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Behind {
+    Http,
+    Stdio,
+    /// Over HTTP, a server that does not speak the suite's era.
+    OtherEra,
+}
+
+pub(crate) const ANY: &[Behind] = &[Behind::Http, Behind::Stdio, Behind::OtherEra];
+
 /// One check that comes out otherwise.
 pub(crate) struct Difference {
     /// The name of the suite.
     pub(crate) suite: &'static str,
+    pub(crate) behind: &'static [Behind],
     pub(crate) scenario: &'static str,
     /// `ID/NAME` of the check.
     pub(crate) check: &'static str,
@@ -29,6 +41,7 @@ pub(crate) const ALL: &[Difference] = &[
 const fn json_not_events(suite: &'static str) -> Difference {
     Difference {
         suite,
+        behind: ANY,
         scenario: "server-sse-multiple-streams",
         check: "server-sse-streams-functional/ServerSSEStreamsFunctional",
         through: "INFO",
@@ -39,6 +52,7 @@ const fn json_not_events(suite: &'static str) -> Difference {
 const fn not_taken_up(suite: &'static str, check: &'static str) -> Difference {
     Difference {
         suite,
+        behind: ANY,
         scenario: "server-sse-polling",
         check,
         through: "",

@@ -14,19 +14,36 @@ pub(crate) struct Suite {
     /// The pinned package that brings it.
     package: &'static str,
     options: &'static [&'static str],
+    /// Makes the fixture speak only the era that the suite does not.
+    pub(crate) other_era: &'static str,
     /// How many of its checks pass at a server that does all it asks for.
     pub(crate) passed: usize,
 }
 
 /// The suite as it was before the newest revision.
-pub(crate) const FIRST: Suite =
-    Suite { name: "first", package: "conformance-0.1", options: &["--suite", "all"], passed: 47 };
+pub(crate) const FIRST: Suite = Suite {
+    name: "first",
+    package: "conformance-0.1",
+    options: &["--suite", "all"],
+    other_era: "--modern",
+    passed: 47,
+};
 
-pub(crate) const OF_2025_11_25: Suite =
-    Suite { name: "2025-11-25", package: "conformance-0.2", options: &["--requirements", "2025-11-25"], passed: 84 };
+pub(crate) const OF_2025_11_25: Suite = Suite {
+    name: "2025-11-25",
+    package: "conformance-0.2",
+    options: &["--requirements", "2025-11-25"],
+    other_era: "--modern",
+    passed: 84,
+};
 
-pub(crate) const OF_2026_07_28: Suite =
-    Suite { name: "2026-07-28", package: "conformance-0.2", options: &["--requirements", "2026-07-28"], passed: 197 };
+pub(crate) const OF_2026_07_28: Suite = Suite {
+    name: "2026-07-28",
+    package: "conformance-0.2",
+    options: &["--requirements", "2026-07-28"],
+    other_era: "--legacy",
+    passed: 197,
+};
 
 impl Suite {
     /// Runs it against the server at `url`. What it wrote stays in `test-output/conformance`.

@@ -2,7 +2,7 @@
 
 #![expect(deprecated, reason = "a deprecated feature is still a feature")]
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -10,9 +10,9 @@ use rmcp::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
         CompletionInfo, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
         InputResponses, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, RequestStateCodec,
-        ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-        UnsubscribeRequestParams, UpdateTaskParams,
+        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        RequestStateCodec, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
     task_manager::TaskManager,
@@ -36,16 +36,24 @@ pub(crate) struct Fixture {
     pub(crate) codec: Arc<RequestStateCodec>,
     pub(crate) level: Level,
     pub(crate) tasks: TaskManager,
+    eras: Eras,
 }
 
-impl Default for Fixture {
-    fn default() -> Self {
-        let codec = RequestStateCodec::new("a key of no worth, for the tests alone");
-        Self { changes: Arc::default(), codec: Arc::new(codec), level: Level::default(), tasks: TaskManager::new() }
-    }
+/// Which revisions it speaks: those with sessions, those without, or all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Eras {
+    Legacy,
+    Modern,
+    Both,
 }
 
 impl Fixture {
+    pub(crate) fn new(eras: Eras) -> Self {
+        let codec = Arc::new(RequestStateCodec::new("a key of no worth, for the tests alone"));
+        let (changes, level) = (Arc::default(), Level::default());
+        Self { changes, codec, level, tasks: TaskManager::new(), eras }
+    }
+
     /// The same server for another session or request; a session has a log level of its own.
     pub(crate) fn for_one_peer(&self) -> Self {
         Self { level: Level::default(), ..self.clone() }
@@ -82,6 +90,15 @@ impl ServerHandler for Fixture {
             .enable_tool_list_changed()
             .build();
         ServerConfig::new(capabilities).with_server_info(Implementation::new("upstream-conformance", "1.0.0"))
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        let legacy = ProtocolVersion::known_up_to(&ProtocolVersion::LATEST_WITH_INITIALIZE);
+        match self.eras {
+            Eras::Legacy => legacy.into(),
+            Eras::Modern => ProtocolVersion::KNOWN_VERSIONS[legacy.len()..].into(),
+            Eras::Both => ProtocolVersion::KNOWN_VERSIONS.into(),
+        }
     }
 
     async fn list_tools(

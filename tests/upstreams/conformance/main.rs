@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `PORT` | listens on `http://127.0.0.1:PORT/mcp`; 0 takes a free port; says where on stdout |
 //! | `--stdio` | speaks over stdio instead |
+//! | `--legacy`, `--modern` | behind one of these, speaks the revisions of that era only |
 
 #![expect(clippy::print_stdout, reason = "a test reads where it listens")]
 
@@ -32,28 +33,42 @@ use rmcp::{
 };
 use tokio::net::TcpListener;
 
-use crate::{fixture::Fixture, sessions::Sessions};
+use crate::{
+    fixture::{Eras, Fixture},
+    sessions::Sessions,
+};
 
 /// How long a client waits before it asks again for the rest of a stream that was ended early.
 const RETRY: Duration = Duration::from_millis(100);
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    match env::args().nth(1).as_deref() {
-        Some("--stdio") => match Fixture::default().serve(stdio()).await {
-            Ok(session) => drop(session.waiting().await?),
-            // A client that only wanted to know which revisions there are.
-            Err(ServerInitializeError::ConnectionClosed(_)) => {}
-            Err(why) => return Err(why.into()),
-        },
-        Some(port) => listen(port.parse()?).await?,
+    let options: Vec<String> = env::args().skip(1).collect();
+    let eras = match options.get(1).map(String::as_str) {
+        Some("--legacy") => Eras::Legacy,
+        Some("--modern") => Eras::Modern,
+        None => Eras::Both,
+        Some(other) => anyhow::bail!("unknown option {other}"),
+    };
+    let fixture = Fixture::new(eras);
+    match options.first().map(String::as_str) {
+        Some("--stdio") => speak(fixture).await,
+        Some(port) => listen(fixture, port.parse()?).await,
         None => anyhow::bail!("say a port, or --stdio"),
+    }
+}
+
+async fn speak(fixture: Fixture) -> anyhow::Result<()> {
+    match fixture.serve(stdio()).await {
+        Ok(session) => drop(session.waiting().await?),
+        // A client that only wanted to know which revisions there are.
+        Err(ServerInitializeError::ConnectionClosed(_)) => {}
+        Err(why) => return Err(why.into()),
     }
     Ok(())
 }
 
-async fn listen(port: u16) -> anyhow::Result<()> {
-    let fixture = Fixture::default();
+async fn listen(fixture: Fixture, port: u16) -> anyhow::Result<()> {
     let mut config = StreamableHttpServerConfig::default();
     config.sse_retry = Some(RETRY);
     let service =

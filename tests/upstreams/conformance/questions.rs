@@ -7,7 +7,7 @@ use rmcp::{
     ErrorData, RoleServer,
     model::{
         ClientCapabilities, CreateMessageRequest, ElicitRequest, InputRequest, InputRequests, InputRequiredResult,
-        InputResponses, ListRootsRequest, ProtocolVersion, RequestStateCodec,
+        InputResponses, ListRootsRequest, RequestStateCodec,
     },
     service::{RequestContext, ServiceError},
 };
@@ -81,7 +81,7 @@ impl Call<'_> {
 
 /// Whether the request is of a revision without sessions.
 pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+    context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
 fn capability(question: &InputRequest) -> &'static str {
