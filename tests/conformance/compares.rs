@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::json;
 
 use crate::{
-    differences::{ANY, Difference},
+    differences::{ANY, Difference, EVERY},
     report::{Report, differences},
 };
 
@@ -36,6 +36,9 @@ fn a_check_that_comes_out_otherwise_is_said_unless_it_is_known() {
     assert_eq!(differences(&good, &worse, &[]), said);
     assert_eq!(differences(&good, &gone, &[]), ["  ping ping/Ping: “SUCCESS” became “” "]);
     assert_eq!(differences(&good, &worse, &[&known("FAILURE and SUCCESS")]), Vec::<String>::new());
+    let all = Difference { check: EVERY, ..known("") };
+    assert_eq!(differences(&good, &worse, &[&all]), Vec::<String>::new());
+    assert_eq!(differences(&good, &worse, &[&known("FAILURE")]).len(), 2, "it came out otherwise, and not as known");
 }
 
 #[test]

@@ -94,17 +94,18 @@ pub(crate) fn differences(direct: &Report, through: &Report, known: &[&Differenc
         if before == outcome || [&before, &outcome].into_iter().all(|outcome| says_nothing(outcome)) {
             continue;
         }
-        let known = known.iter().find(|known| known.scenario == scenario && known.check == check);
-        if known.is_some_and(|known| known.through == outcome) {
-            seen.insert((scenario.as_str(), check.as_str()));
+        let is_known = known.iter().enumerate().find(|(_, known)| known.says(scenario, check, &outcome));
+        if let Some((place, _)) = is_known {
+            seen.insert(place);
             continue;
         }
         let messages: Vec<&str> = after.messages.iter().map(String::as_str).collect();
         wrong.push(format!("  {scenario} {check}: “{before}” became “{outcome}” {}", messages.join("; ")));
     }
-    let stale = known.iter().filter(|known| !seen.contains(&(known.scenario, known.check)));
-    wrong.extend(stale.map(|known| {
-        format!("  {} {}: is no longer “{}”: take it out of differences.rs", known.scenario, known.check, known.through)
+    let stale = known.iter().enumerate().filter(|(place, _)| !seen.contains(place));
+    wrong.extend(stale.map(|(_, known)| {
+        let Difference { scenario, check, through, .. } = known;
+        format!("  {scenario} {check}: is no longer “{through}”: take it out of differences.rs")
     }));
     wrong
 }

@@ -4,7 +4,10 @@ use std::{fs, time::Duration};
 
 use drawbridge_tests::{Home, places, process::Process};
 
-use crate::report::Report;
+use crate::{
+    differences::{ANY, Behind},
+    report::Report,
+};
 
 /// Ample for the slowest suite on a loaded machine.
 const BOUND: Duration = Duration::from_secs(100);
@@ -14,17 +17,20 @@ pub(crate) struct Suite {
     /// The pinned package that brings it.
     package: &'static str,
     options: &'static [&'static str],
+    /// What stands behind Drawbridge when it is run through there.
+    pub(crate) behind: &'static [Behind],
     /// Makes the fixture speak only the era that the suite does not.
     pub(crate) other_era: &'static str,
     /// How many of its checks pass at a server that does all it asks for.
     pub(crate) passed: usize,
 }
 
-/// The suite as it was before the newest revision.
+/// The suite as it was before the newest revision; what it asks, the later one asks again.
 pub(crate) const FIRST: Suite = Suite {
     name: "first",
     package: "conformance-0.1",
     options: &["--suite", "all"],
+    behind: &[Behind::Http],
     other_era: "--modern",
     passed: 47,
 };
@@ -33,6 +39,7 @@ pub(crate) const OF_2025_11_25: Suite = Suite {
     name: "2025-11-25",
     package: "conformance-0.2",
     options: &["--requirements", "2025-11-25"],
+    behind: ANY,
     other_era: "--modern",
     passed: 84,
 };
@@ -41,6 +48,7 @@ pub(crate) const OF_2026_07_28: Suite = Suite {
     name: "2026-07-28",
     package: "conformance-0.2",
     options: &["--requirements", "2026-07-28"],
+    behind: ANY,
     other_era: "--legacy",
     passed: 197,
 };
