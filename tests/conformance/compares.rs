@@ -1,0 +1,57 @@
+//! That the comparison says what it should, tried on reports made by hand.
+
+use std::{fs, path::Path};
+
+use serde_json::json;
+
+use crate::{
+    differences::{ANY, Difference, EVERY},
+    report::{Report, differences},
+};
+
+/// What a suite would have written, of the one scenario `ping`.
+fn report(folder: &Path, statuses: &[&str]) -> Report {
+    let scenario = folder.join("server-ping-2026-01-01T00-00-00-000Z");
+    fs::create_dir_all(&scenario).expect("a folder");
+    let check = |status: &&str| json!({"id": "ping", "name": "Ping", "status": status, "errorMessage": "it did not"});
+    let checks: Vec<_> = statuses.iter().map(check).collect();
+    fs::write(scenario.join("checks.json"), json!(checks).to_string()).expect("write the checks");
+    let report = Report::read(folder);
+    fs::remove_dir_all(scenario).expect("empty the folder");
+    report
+}
+
+fn known(through: &'static str) -> Difference {
+    Difference { suite: "any", behind: ANY, scenario: "ping", check: "ping/Ping", through, because: "it is a test" }
+}
+
+#[test]
+fn a_check_that_comes_out_otherwise_is_said_unless_it_is_known() {
+    let home = tempfile::tempdir().expect("a folder");
+    let good = report(home.path(), &["SUCCESS", "SUCCESS"]);
+    let worse = report(home.path(), &["SUCCESS", "FAILURE"]);
+    let gone = report(home.path(), &[]);
+    assert_eq!(differences(&good, &good, &[]), Vec::<String>::new());
+    let said = ["  ping ping/Ping: “SUCCESS” became “FAILURE and SUCCESS” it did not"];
+    assert_eq!(differences(&good, &worse, &[]), said);
+    assert_eq!(differences(&good, &gone, &[]), ["  ping ping/Ping: “SUCCESS” became “” "]);
+    assert_eq!(differences(&good, &worse, &[&known("FAILURE and SUCCESS")]), Vec::<String>::new());
+    let all = Difference { check: EVERY, ..known("") };
+    assert_eq!(differences(&good, &worse, &[&all]), Vec::<String>::new());
+    assert_eq!(differences(&good, &worse, &[&known("FAILURE")]).len(), 2, "it came out otherwise, and not as known");
+}
+
+#[test]
+fn a_known_difference_that_is_none_any_more_is_said() {
+    let home = tempfile::tempdir().expect("a folder");
+    let good = report(home.path(), &["SUCCESS"]);
+    let said = differences(&good, &good, &[&known("FAILURE")]);
+    assert_eq!(said, ["  ping ping/Ping: is no longer “FAILURE”: take it out of differences.rs"]);
+}
+
+#[test]
+fn a_scenario_that_broke_off_is_a_check_that_failed() {
+    let home = tempfile::tempdir().expect("a folder");
+    fs::create_dir(home.path().join("server-ping-2026-01-01T00-00-00-000Z")).expect("a folder");
+    assert_eq!(Report::read(home.path()).troubles(), ["ping scenario/BrokeOff: {}"]);
+}

@@ -1,0 +1,93 @@
+//! Stands before Drawbridge and adds a client's token to each request, because the suites cannot
+//! send one. It leaves all else as it is, except that who means this forwarder means Drawbridge.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    thread,
+};
+
+use drawbridge_tests::http::Url;
+
+pub(crate) struct Forwarder {
+    /// Drawbridge's endpoint, as it is reached through here.
+    pub(crate) url: String,
+}
+
+/// What each connection needs to know.
+#[derive(Clone)]
+struct Way {
+    here: String,
+    there: String,
+    token: String,
+}
+
+impl Forwarder {
+    /// Stands before the endpoint at `url`; ends with the test's process.
+    #[track_caller]
+    pub(crate) fn start(url: &str, token: &str) -> Self {
+        let url = Url::of(url);
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+        let here = listener.local_addr().expect("a bound listener has an address").to_string();
+        let way = Way { here: here.clone(), there: url.authority, token: token.to_owned() };
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let way = way.clone();
+                thread::spawn(move || way.carry(&client));
+            }
+        });
+        Self { url: format!("http://{here}{}", url.path) }
+    }
+}
+
+impl Way {
+    /// Carries a connection until one of both ends it.
+    fn carry(&self, client: &TcpStream) -> io::Result<()> {
+        let server = TcpStream::connect(&self.there)?;
+        for stream in [client, &server] {
+            stream.set_nodelay(true)?;
+        }
+        let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
+        thread::spawn(move || {
+            drop(io::copy(&mut answers, &mut back));
+            back.shutdown(Shutdown::Both)
+        });
+        let mut requests = BufReader::new(client);
+        let ended = loop {
+            match self.request(&mut requests, &server) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(why) => break Err(why),
+            }
+        };
+        server.shutdown(Shutdown::Both)?;
+        ended
+    }
+
+    /// Passes one request on; false where there is no more.
+    fn request(&self, client: &mut BufReader<&TcpStream>, mut server: &TcpStream) -> io::Result<bool> {
+        let mut head = String::new();
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if client.read_line(&mut line)? == 0 {
+                return Ok(false);
+            }
+            let (name, value) = line.split_once(':').unwrap_or_default();
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => length = value.trim().parse().map_err(io::Error::other)?,
+                "transfer-encoding" => return Err(io::Error::other("only bodies of a known length are passed on")),
+                "host" | "origin" => line = line.replace(&self.here, &self.there),
+                _ => {}
+            }
+            if line == "\r\n" {
+                break;
+            }
+            head += &line;
+        }
+        head += &format!("Authorization: Bearer {}\r\n\r\n", self.token);
+        server.write_all(head.as_bytes())?;
+        io::copy(&mut client.take(length), &mut server)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,111 @@
+//! What a suite found, and where two runs of it differ.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use serde_json::{Value, json};
+
+use crate::differences::Difference;
+
+/// What a run found of one check: how it went, each time that it was made, and what was wrong.
+#[derive(Debug, Default)]
+struct Found {
+    statuses: Vec<String>,
+    messages: BTreeSet<String>,
+}
+
+impl Found {
+    /// How it went: its statuses, each once.
+    fn outcome(&self) -> String {
+        let statuses: BTreeSet<&str> = self.statuses.iter().map(String::as_str).collect();
+        statuses.into_iter().collect::<Vec<_>>().join(" and ")
+    }
+}
+
+/// The checks of a run, by scenario and by their id and name.
+#[derive(Debug)]
+pub(crate) struct Report(BTreeMap<(String, String), Found>);
+
+impl Report {
+    /// Reads what the suite wrote: a folder for each scenario, its name and the time in the folder's.
+    #[track_caller]
+    pub(crate) fn read(folder: &Path) -> Self {
+        let mut checks: BTreeMap<(String, String), Found> = BTreeMap::new();
+        for entry in fs::read_dir(folder).expect("read the folder of the results").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            for check in checks_of(&entry.path()) {
+                let text = |field: &str| check[field].as_str().unwrap_or_default().to_owned();
+                let key = (scenario(&name).to_owned(), format!("{}/{}", text("id"), text("name")));
+                let entry = checks.entry(key).or_default();
+                entry.statuses.push(text("status"));
+                entry.messages.extend(Some(text("errorMessage")).filter(|message| !message.is_empty()));
+            }
+        }
+        Self(checks)
+    }
+
+    pub(crate) fn passed(&self) -> usize {
+        self.0.values().flat_map(|found| &found.statuses).filter(|status| *status == "SUCCESS").count()
+    }
+
+    /// The checks that failed, or came near.
+    pub(crate) fn troubles(&self) -> Vec<String> {
+        let bad = |found: &Found| found.statuses.iter().any(|status| status == "FAILURE" || status == "WARNING");
+        let bad = self.0.iter().filter(|(_, found)| bad(found));
+        bad.map(|((scenario, check), found)| format!("{scenario} {check}: {:?}", found.messages)).collect()
+    }
+}
+
+/// The checks of one scenario. Where it broke off it wrote none, which is a check that failed.
+#[track_caller]
+fn checks_of(folder: &Path) -> Vec<Value> {
+    let file = folder.join("checks.json");
+    match fs::read_to_string(&file) {
+        Ok(text) => serde_json::from_str(&text).unwrap_or_else(|e| panic!("{} is no JSON: {e}", file.display())),
+        Err(_) => vec![json!({"id": "scenario", "name": "BrokeOff", "status": "FAILURE"})],
+    }
+}
+
+/// `server-SCENARIO-2026-01-01T00-00-00-000Z` → `SCENARIO`
+fn scenario(folder: &str) -> &str {
+    let timed = folder.len().saturating_sub("-2026-01-01T00-00-00-000Z".len());
+    let name = folder.get(..timed).unwrap_or(folder);
+    name.strip_prefix("server-").unwrap_or(name)
+}
+
+/// What a suite only notes is no check.
+fn says_nothing(outcome: &str) -> bool {
+    matches!(outcome, "" | "INFO")
+}
+
+/// Where `through` is other than `direct` and nobody knows why, and what is `known` but is not so.
+pub(crate) fn differences(direct: &Report, through: &Report, known: &[&Difference]) -> Vec<String> {
+    let none = Found::default();
+    let mut wrong = vec![];
+    let keys: BTreeSet<_> = direct.0.keys().chain(through.0.keys()).collect();
+    let mut seen = BTreeSet::new();
+    for key in keys {
+        let (scenario, check) = key;
+        let (before, after) = (direct.0.get(key).unwrap_or(&none), through.0.get(key).unwrap_or(&none));
+        let (before, outcome) = (before.outcome(), after.outcome());
+        if before == outcome || [&before, &outcome].into_iter().all(|outcome| says_nothing(outcome)) {
+            continue;
+        }
+        let is_known = known.iter().enumerate().find(|(_, known)| known.says(scenario, check, &outcome));
+        if let Some((place, _)) = is_known {
+            seen.insert(place);
+            continue;
+        }
+        let messages: Vec<&str> = after.messages.iter().map(String::as_str).collect();
+        wrong.push(format!("  {scenario} {check}: “{before}” became “{outcome}” {}", messages.join("; ")));
+    }
+    let stale = known.iter().enumerate().filter(|(place, _)| !seen.contains(place));
+    wrong.extend(stale.map(|(_, known)| {
+        let Difference { scenario, check, through, .. } = known;
+        format!("  {scenario} {check}: is no longer “{through}”: take it out of differences.rs")
+    }));
+    wrong
+}

@@ -1,0 +1,89 @@
+//! The lists that change on request, and who is told.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rmcp::{
+    ErrorData, Peer, RoleServer,
+    service::{SubscriptionContext, SubscriptionSendError},
+};
+use tokio::sync::broadcast;
+
+/// A list that changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Tools,
+    Prompts,
+}
+
+/// One more tool and one more prompt, there or not.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    tools: AtomicBool,
+    prompts: AtomicBool,
+    told: broadcast::Sender<Change>,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self { tools: AtomicBool::default(), prompts: AtomicBool::default(), told: broadcast::Sender::new(16) }
+    }
+}
+
+impl Changes {
+    /// Adds what is not there, takes away what is, and tells all who listen.
+    pub(crate) fn make(&self, change: Change) {
+        self.list(change).fetch_xor(true, Ordering::SeqCst);
+        drop(self.told.send(change));
+    }
+
+    /// Whether the list is the longer one now.
+    pub(crate) fn has_more(&self, change: Change) -> bool {
+        self.list(change).load(Ordering::SeqCst)
+    }
+
+    fn list(&self, change: Change) -> &AtomicBool {
+        match change {
+            Change::Tools => &self.tools,
+            Change::Prompts => &self.prompts,
+        }
+    }
+
+    pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
+        self.told.subscribe()
+    }
+}
+
+/// Tells the client of a session, as long as it is there.
+pub(crate) async fn tell(peer: Peer<RoleServer>, mut changes: broadcast::Receiver<Change>) {
+    while let Ok(change) = changes.recv().await {
+        let told = match change {
+            Change::Tools => peer.notify_tool_list_changed().await,
+            Change::Prompts => peer.notify_prompt_list_changed().await,
+        };
+        if told.is_err() {
+            return;
+        }
+    }
+}
+
+/// Tells one subscription what it asked for, until it is cancelled.
+pub(crate) async fn tell_subscription(
+    subscription: &SubscriptionContext,
+    mut changes: broadcast::Receiver<Change>,
+) -> Result<(), ErrorData> {
+    loop {
+        let change = tokio::select! {
+            () = subscription.cancelled() => return Ok(()),
+            change = changes.recv() => change,
+        };
+        let told = match change {
+            Ok(Change::Tools) => subscription.sink().notify_tool_list_changed().await,
+            Ok(Change::Prompts) => subscription.sink().notify_prompt_list_changed().await,
+            Err(_) => return Ok(()),
+        };
+        match told {
+            Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
+            Err(why) => return Err(ErrorData::internal_error(why.to_string(), None)),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The server itself: each request to the room that answers it.
+
+#![expect(deprecated, reason = "a deprecated feature is still a feature")]
+
+use std::{borrow::Cow, sync::Arc};
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
+        CompletionInfo, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
+        InputResponses, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        RequestStateCodec, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+    task_manager::TaskManager,
+};
+use serde_json::Value;
+
+use crate::{
+    changes::{self, Change, Changes},
+    logging::Level,
+    prompts,
+    questions::{Call, open},
+    resources, tools,
+};
+
+/// How long a list may be kept, in milliseconds.
+const FRESH: u64 = 1000;
+
+#[derive(Clone)]
+pub(crate) struct Fixture {
+    pub(crate) changes: Arc<Changes>,
+    pub(crate) codec: Arc<RequestStateCodec>,
+    pub(crate) level: Level,
+    pub(crate) tasks: TaskManager,
+    eras: Eras,
+}
+
+/// Which revisions it speaks: those with sessions, those without, or all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Eras {
+    Legacy,
+    Modern,
+    Both,
+}
+
+impl Fixture {
+    pub(crate) fn new(eras: Eras) -> Self {
+        let codec = Arc::new(RequestStateCodec::new("a key of no worth, for the tests alone"));
+        let (changes, level) = (Arc::default(), Level::default());
+        Self { changes, codec, level, tasks: TaskManager::new(), eras }
+    }
+
+    /// The same server for another session or request; a session has a log level of its own.
+    pub(crate) fn for_one_peer(&self) -> Self {
+        Self { level: Level::default(), ..self.clone() }
+    }
+
+    /// A call, with the state that came back with it opened.
+    fn call<'a>(
+        &self,
+        context: &'a RequestContext<RoleServer>,
+        arguments: Option<JsonObject>,
+        given: Option<InputResponses>,
+        state: Option<String>,
+    ) -> Result<Call<'a>, ErrorData> {
+        let arguments = Value::Object(arguments.unwrap_or_default());
+        Ok(Call { context, arguments, given, state: open(&self.codec, state.as_deref())? })
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        tools::list(self.changes.has_more(Change::Tools))
+    }
+}
+
+impl ServerHandler for Fixture {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tasks()
+            .enable_completions()
+            .enable_logging()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        ServerConfig::new(capabilities).with_server_info(Implementation::new("upstream-conformance", "1.0.0"))
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        let legacy = ProtocolVersion::known_up_to(&ProtocolVersion::LATEST_WITH_INITIALIZE);
+        match self.eras {
+            Eras::Legacy => legacy.into(),
+            Eras::Modern => ProtocolVersion::KNOWN_VERSIONS[legacy.len()..].into(),
+            Eras::Both => ProtocolVersion::KNOWN_VERSIONS.into(),
+        }
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = ListToolsResult::with_all_items(self.tools());
+        Ok(tools.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    /// The SDK compares the headers of a call with the schema of its tool.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = self.call(&context, request.arguments, request.input_responses, request.request_state)?;
+        tools::call(self, &request.name, &call).await
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = ListPromptsResult::with_all_items(prompts::list(self.changes.has_more(Change::Prompts)));
+        Ok(prompts.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let call = self.call(&context, request.arguments, request.input_responses, request.request_state)?;
+        prompts::get(&request.name, &call).await
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = ListResourcesResult::with_all_items(resources::list());
+        Ok(resources.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = ListResourceTemplatesResult::with_all_items(resources::templates());
+        Ok(templates.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = resources::read(&request.uri)?;
+        Ok(read.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private).into())
+    }
+
+    /// Nothing here is ever updated; to subscribe is possible all the same.
+    async fn subscribe(&self, _: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn unsubscribe(&self, _: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let values = ["paris", "park", "party", "test", "testing"];
+        let values = values.iter().filter(|value| value.starts_with(&request.argument.value));
+        let values = CompletionInfo::with_all_values(values.map(ToString::to_string).collect());
+        Ok(CompleteResult::new(values.map_err(|why| ErrorData::internal_error(why, None))?))
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.level.set(request.level);
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tokio::spawn(changes::tell(context.peer, self.changes.follow()));
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        Ok(GetTaskResult::new(self.tasks.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(&self, request: UpdateTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(&self, request: CancelTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.tasks.cancel_task(&request.task_id)
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        changes::tell_subscription(&subscription, self.changes.follow()).await
+    }
+}

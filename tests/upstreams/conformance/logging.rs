@@ -1,0 +1,43 @@
+//! Log messages to the client, as loud as it asked for.
+
+#![expect(deprecated, reason = "a deprecated feature is still a feature")]
+
+use std::sync::{Arc, Mutex};
+
+use rmcp::{
+    RoleServer,
+    model::{LoggingLevel, LoggingMessageNotificationParam},
+    service::RequestContext,
+};
+use serde_json::Value;
+
+use crate::questions::is_modern;
+
+/// What the client of a session set; whoever did not set it gets everything from `info` on.
+#[derive(Debug, Clone)]
+pub(crate) struct Level(Arc<Mutex<LoggingLevel>>);
+
+impl Default for Level {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(LoggingLevel::Info)))
+    }
+}
+
+impl Level {
+    pub(crate) fn set(&self, level: LoggingLevel) {
+        *self.0.lock().expect("nobody panics with the level") = level;
+    }
+
+    fn get(&self) -> LoggingLevel {
+        *self.0.lock().expect("nobody panics with the level")
+    }
+
+    /// Sends a message at `info`. Without a session, only a request that names a level gets messages.
+    pub(crate) async fn info(&self, context: &RequestContext<RoleServer>, text: &str) {
+        let wanted = if is_modern(context) { context.meta.log_level() } else { Some(self.get()) };
+        if wanted.is_some_and(|wanted| wanted as u8 <= LoggingLevel::Info as u8) {
+            let message = LoggingMessageNotificationParam::new(LoggingLevel::Info, Value::from(text));
+            drop(context.peer.notify_logging_message(message).await);
+        }
+    }
+}

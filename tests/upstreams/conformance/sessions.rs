@@ -1,0 +1,91 @@
+//! The SDK's sessions, with one addition: a call of `test_reconnection` gets only the begin of its
+//! stream, so that a client must come back for the rest.
+
+use std::time::Duration;
+
+use rmcp::{
+    model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest, ServerJsonRpcMessage},
+    transport::streamable_http_server::{
+        SessionId, SessionManager,
+        session::{
+            ServerSseMessage,
+            local::{LocalSessionManager, LocalSessionManagerError},
+        },
+    },
+};
+use tokio_stream::{Stream, StreamExt};
+
+pub(crate) struct Sessions(LocalSessionManager);
+
+impl Sessions {
+    /// `retry`: when a client should come back for the rest.
+    pub(crate) fn new(retry: Duration) -> Self {
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.sse_retry = Some(retry);
+        Self(sessions)
+    }
+}
+
+/// A stream of the SDK's, as the trait wants it.
+type Events<S> = Result<S, LocalSessionManagerError>;
+
+impl SessionManager for Sessions {
+    type Error = LocalSessionManagerError;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        self.0.create_session().await
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.0.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.0.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        self.0.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Events<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        let events = if is_reconnection(&message) { 1 } else { usize::MAX };
+        Ok(self.0.create_stream(id, message).await?.take(events))
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+        self.0.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Events<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        self.0.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Events<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        self.0.resume(id, last_event_id).await
+    }
+}
+
+fn is_reconnection(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(JsonRpcRequest { request: ClientRequest::CallToolRequest(call), .. }) = message
+    else {
+        return false;
+    };
+    call.params.name == "test_reconnection"
+}
