@@ -255,6 +255,11 @@ service: string, version: string, builtin_tools: BuiltinTools, registry: Registr
  */
 sessions: number, servers: ServersHealth, };
 
+/**
+ * Who shares a session with a server.
+ */
+export type Isolation = "shared" | "per_client";
+
 export type KeyringStatus = "ready" | "locked" | "absent";
 
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
@@ -474,7 +479,7 @@ cwd?: string | null, url?: string | null, headers?: { [key in string]: string },
 /**
  * Inferred from `command` or `url` where it is not given: for a URL it is `http`.
  */
-transport?: TransportKind | null, enabled?: boolean, timeouts?: Timeouts, };
+transport?: TransportKind | null, enabled?: boolean, isolation?: Isolation, timeouts?: Timeouts, };
 
 /**
  * The state of a server session, or why there can be none.
