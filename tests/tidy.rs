@@ -106,6 +106,8 @@ fn the_crates_are_a_line() {
         ("src-tauri/cli/Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
         ("src-tauri/xtask/Cargo.toml", vec![]),
         ("tests/Cargo.toml", vec!["drawbridge-hub"]),
+        ("tests/odd-json/Cargo.toml", vec![]),
+        ("fuzz/Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
     ]);
     let manifests: Vec<Source> = committed().into_iter().filter(|source| source.path.ends_with("Cargo.toml")).collect();
     assert_eq!(manifests.len(), may.len(), "each crate has its place in this test");
