@@ -280,7 +280,7 @@ fn nothing_that_is_committed_names_the_host_of_a_registry() {
     assert!(sources.len() > 20, "only {} files were found", sources.len());
     let mut broken = Vec::new();
     for source in sources {
-        let text = if source.path == "Cargo.lock" { source.text.replace(&line, "") } else { source.text };
+        let text = if source.path.ends_with("Cargo.lock") { source.text.replace(&line, "") } else { source.text };
         let found = hosts.iter().chain([&index]).filter(|host| text.contains(host.as_str()));
         broken.extend(found.map(|host| format!("{} names {host}", source.path)));
     }

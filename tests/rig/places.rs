@@ -49,6 +49,15 @@ pub fn npm(file: &str) -> PathBuf {
     path
 }
 
+/// The Node of the pinned packages, for those that want a newer one than the system may have.
+pub fn node() -> PathBuf {
+    let machine = match env::consts::ARCH {
+        "aarch64" => "arm64",
+        _ => "x64",
+    };
+    npm(&format!("node-linux-{machine}/bin/node"))
+}
+
 /// The interpreter with the pinned Python packages.
 pub fn python() -> PathBuf {
     let path = real().join(".venv/bin/python");
