@@ -29,7 +29,7 @@ impl Case {
     fn of(number: u32) -> Self {
         let bytes = chance(&format!("case {number}"));
         let mut choices = Choices::new(&bytes);
-        let deep = number % 10 == 0;
+        let deep = number.is_multiple_of(10);
         let members = choices.members();
         let arguments = if deep { nested(DEEPEST, &mut choices) } else { choices.object(&members) };
         let meta = choices.members();
