@@ -106,6 +106,8 @@ fn the_crates_are_a_line() {
         ("src-tauri/cli/Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
         ("src-tauri/xtask/Cargo.toml", vec![]),
         ("tests/Cargo.toml", vec!["drawbridge-hub"]),
+        ("tests/odd-json/Cargo.toml", vec![]),
+        ("fuzz/Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
     ]);
     let manifests: Vec<Source> = committed().into_iter().filter(|source| source.path.ends_with("Cargo.toml")).collect();
     assert_eq!(manifests.len(), may.len(), "each crate has its place in this test");
@@ -278,7 +280,7 @@ fn nothing_that_is_committed_names_the_host_of_a_registry() {
     assert!(sources.len() > 20, "only {} files were found", sources.len());
     let mut broken = Vec::new();
     for source in sources {
-        let text = if source.path == "Cargo.lock" { source.text.replace(&line, "") } else { source.text };
+        let text = if source.path.ends_with("Cargo.lock") { source.text.replace(&line, "") } else { source.text };
         let found = hosts.iter().chain([&index]).filter(|host| text.contains(host.as_str()));
         broken.extend(found.map(|host| format!("{} names {host}", source.path)));
     }

@@ -16,7 +16,7 @@ const transport = job.command
   : new StreamableHTTPClientTransport(new URL(job.url), { requestInit: { headers: { Authorization: `Bearer ${job.token}` } } });
 const client = new Client(
   { name: "typescript-sdk", version: "1" },
-  { capabilities: { sampling: {}, elicitation: {}, roots: { listChanged: true } } },
+  { capabilities: { sampling: { context: {}, tools: {} }, elicitation: { form: {}, url: {} }, roots: { listChanged: true } } },
 );
 
 const asked = [];

@@ -5,6 +5,9 @@
 mod auth;
 pub mod bridge;
 pub mod client;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod headers;
 mod listener;
 mod local;

@@ -1,6 +1,8 @@
 //! Wire to model: one JSON-RPC message, read without understanding more of it than its
 //! envelope, and answers put around raw results. Ids, params and results cross byte for byte.
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
 
@@ -224,8 +226,12 @@ pub(crate) fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, s
     struct Error {
         code: i64,
         message: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "present")]
         data: Option<Box<RawValue>>,
+    }
+    /// A member that is there, `null` too.
+    fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+        Box::deserialize(deserializer).map(Some)
     }
     Ok(match reply {
         Ok(result) => Ok(result.to_owned()),

@@ -38,6 +38,9 @@ pub mod upstream;
 
 pub use data_dir::default_data_dir;
 pub use hub::{Hub, HubOptions};
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use transport::fuzzing;
 pub use transport::process::guard;
 
 /// Makes *ring* the provider of TLS for this process. To be called before the first HTTP client is made.

@@ -1,6 +1,9 @@
 //! The ways to a server: a subprocess over stdio, streamable HTTP, or the older HTTP+SSE. One [`Link`]
 //! is one live connection; above it nobody knows which kind it is.
 
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod legacy_sse;
 pub mod message;
 mod noise;

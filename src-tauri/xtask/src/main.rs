@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to a person in a terminal")]
 
+mod fuzz;
 mod node;
 mod run;
 mod step;
@@ -20,7 +21,8 @@ const USAGE: &str = "cargo xtask COMMAND
   test [-- FILTERS]           install what the tests need, and run every check and test;
                               with FILTERS only those tests
   bindings                    write the UI's types from the hub's verbs
-  screenshots                 take the pictures of docs/screenshots anew";
+  screenshots                 take the pictures of docs/screenshots anew
+  fuzz [TARGET] [SECONDS]     feed the parsers what no test thought of: one target or all, a minute each";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         ["test"] => test::test(rest),
         ["bindings"] => tools::bindings(),
         ["screenshots"] => tools::screenshots(),
+        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

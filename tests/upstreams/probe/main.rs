@@ -13,6 +13,7 @@
 #![expect(clippy::print_stdout, reason = "its stdout is its voice")]
 
 use std::{
+    collections::HashMap,
     env,
     fs::OpenOptions,
     io::{self, BufRead, Write},
@@ -23,7 +24,7 @@ use std::{
 };
 
 use drawbridge_tests::store;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 #[derive(Default)]
 struct Options {
@@ -48,7 +49,7 @@ fn main() {
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         hear(&options, &line);
-        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        let Ok(message) = serde_json::from_str::<Object>(&line) else { continue };
         if let Some(answer) = answer(&options, &message) {
             if options.noisy {
                 println!("DEBUG about to answer\n");
@@ -91,9 +92,17 @@ fn hear(options: &Options, line: &str) {
     writeln!(file, "{line}").expect("write what was heard");
 }
 
-fn answer(options: &Options, message: &Value) -> Option<String> {
+/// An object whose values are not looked into: they may be what no type of this program holds.
+type Object = HashMap<String, Box<RawValue>>;
+
+fn text_at(object: &Object, key: &str) -> Option<String> {
+    serde_json::from_str(object.get(key)?.get()).ok()
+}
+
+fn answer(options: &Options, message: &Object) -> Option<String> {
     let id = message.get("id")?;
-    let result = match message["method"].as_str()? {
+    let params: Object = message.get("params").and_then(|p| serde_json::from_str(p.get()).ok()).unwrap_or_default();
+    let result = match text_at(message, "method")?.as_str() {
         "initialize" if options.mute => return None,
         "initialize" => Ok(json!({
             "protocolVersion": "2025-06-18",
@@ -103,7 +112,7 @@ fn answer(options: &Options, message: &Value) -> Option<String> {
         .to_string()),
         "ping" => Ok("{}".to_owned()),
         "tools/list" => Ok(tools(options).to_string()),
-        "tools/call" => Ok(call(options, &message["params"])),
+        "tools/call" => Ok(call(options, &params)),
         other => Err(format!("no method {other}")),
     };
     Some(match result {
@@ -124,18 +133,18 @@ fn tools(options: &Options) -> Value {
     ]})
 }
 
-fn call(options: &Options, params: &Value) -> String {
-    let arguments = &params["arguments"];
-    match params["name"].as_str().unwrap_or_default() {
-        "echo" => text(&arguments.to_string()),
+fn call(options: &Options, params: &Object) -> String {
+    let arguments = || params.get("arguments").map_or(Value::Null, |a| serde_json::from_str(a.get()).expect("JSON"));
+    match text_at(params, "name").unwrap_or_default().as_str() {
+        "echo" => text(&arguments().to_string()),
         "verbatim" => {
             let file = options.result.as_deref().expect("--result is given");
             std::fs::read_to_string(file).expect("read the result")
         }
         "decision" => text(&decisions(options.store.as_deref().expect("--store is given"))),
-        "variable" => text(&env::var(arguments["name"].as_str().unwrap_or_default()).unwrap_or_default()),
+        "variable" => text(&env::var(arguments()["name"].as_str().unwrap_or_default()).unwrap_or_default()),
         "slow" => {
-            thread::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
+            thread::sleep(Duration::from_millis(arguments()["ms"].as_u64().unwrap_or(0)));
             text("at last")
         }
         "crash" => exit(3),

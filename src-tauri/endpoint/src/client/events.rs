@@ -7,6 +7,8 @@ use bytes::Bytes;
 use drawbridge_hub::model::event::Event;
 use futures_util::{Stream, StreamExt, stream};
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
 

@@ -36,8 +36,16 @@ use crate::{
     wire::{self, Id, Message},
 };
 
-/// What went with the sessions.
-const REMOVED: [&str; 5] = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+/// What went with the sessions, and with the experimental tasks.
+const REMOVED: [&str; 7] = [
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "tasks/list",
+    "tasks/result",
+];
 /// Tells proxies to pass each event on at once.
 const NO_BUFFERING: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));

@@ -1,9 +1,11 @@
 //! What crosses the door byte for byte, and what does not get in.
 
 use drawbridge_hub::model::rpc::{RpcError, code};
+use odd_json::{Choices, nested};
+use proptest::prelude::*;
 use serde_json::value::RawValue;
 
-use super::{Message, answers, error, parse, read_reply, result};
+use super::{MAX_DEPTH, Message, answers, error, parse, properties, read_reply, result};
 
 fn request(text: &str) -> (String, String, Option<String>) {
     match parse(text.as_bytes()) {
@@ -144,4 +146,86 @@ fn nesting_is_bounded_without_recursion() {
     let brackets_in_text =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"\"{}"}}}}"#, "[".repeat(1000));
     assert_eq!(request(&brackets_in_text).1, "x");
+}
+
+#[test]
+fn data_that_is_null_is_data() {
+    let error: &RawValue = serde_json::from_str(r#"{"code":1,"message":"m","data":null}"#).expect("JSON");
+    let Ok(Err(error)) = read_reply(Err(error)) else { panic!("an error") };
+    assert_eq!(error.data.expect("data").get(), "null");
+}
+
+/// The members of a request, in an order that the choices give, with others among them.
+fn members(choices: &mut Choices<'_>) -> Vec<(String, String)> {
+    let params = choices.members();
+    let params = choices.object(&params);
+    let mut members = choices.members();
+    for (key, value) in [("jsonrpc", "\"2.0\""), ("id", "1"), ("method", "\"tools/call\""), ("params", &params)] {
+        members.insert(choices.of(members.len() + 1), (format!("\"{key}\""), value.to_owned()));
+    }
+    members
+}
+
+/// Spelled so that a reader which ignores case takes it for the same.
+fn variant(key: &str, choices: &mut Choices<'_>) -> String {
+    key.chars()
+        .map(|letter| match (choices.of(4), letter) {
+            (0, _) => letter.to_string(),
+            (1, 's') => "\u{17f}".to_owned(),
+            (2, _) if letter.is_ascii_alphabetic() => format!("\\u{:04x}", u32::from(letter)),
+            _ => letter.to_uppercase().to_string(),
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+        properties::read_is_what_was_sent(&bytes);
+    }
+
+    #[test]
+    fn a_request_is_read_as_it_was_sent_whatever_else_it_holds(bytes: Vec<u8>) {
+        let mut choices = Choices::new(&bytes);
+        let members = members(&mut choices);
+        let text = choices.object(&members);
+        let params = members.into_iter().find_map(|(key, value)| (key == "\"params\"").then_some(value));
+        prop_assert_eq!(request(&text), ("1".to_owned(), "tools/call".to_owned(), params));
+        properties::read_is_what_was_sent(text.as_bytes());
+    }
+
+    #[test]
+    fn any_members_are_read_or_refused(bytes: Vec<u8>) {
+        properties::read_is_what_was_sent(Choices::new(&bytes).message().as_bytes());
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_however_it_is_spelled_is_refused(bytes: Vec<u8>, which: prop::sample::Index) {
+        let mut choices = Choices::new(&bytes);
+        let mut members = members(&mut choices);
+        let key = members[which.index(members.len())].0.clone();
+        let plain = serde_json::from_str::<String>(&key).expect("a key");
+        let plain = if plain.contains(['"', '\\', '\n']) { "method".to_owned() } else { plain };
+        let again = format!("\"{}\"", variant(&plain, &mut choices));
+        members.insert(choices.of(members.len() + 1), (again, choices.value()));
+        prop_assert_eq!(refused(&choices.object(&members)).0, code::INVALID_REQUEST);
+    }
+
+    #[test]
+    fn nesting_over_the_limit_is_refused_whatever_surrounds_it(bytes: Vec<u8>, over in 0_usize..40) {
+        let mut choices = Choices::new(&bytes);
+        let deep = |depth: usize, choices: &mut Choices<'_>| {
+            let mut members: Vec<_> = choices.members();
+            let params = nested(depth - 1, choices);
+            for (key, value) in [("jsonrpc", "\"2.0\""), ("id", "1"), ("method", "\"x\""), ("params", &params)] {
+                members.insert(choices.of(members.len() + 1), (format!("\"{key}\""), value.to_owned()));
+            }
+            choices.object(&members)
+        };
+        prop_assert_eq!(refused(&deep(MAX_DEPTH + 1 + over, &mut choices)).0, code::INVALID_REQUEST);
+        prop_assert_eq!(request(&deep(MAX_DEPTH, &mut choices)).1, "x");
+        properties::deep_nesting_is_refused(choices.value().as_bytes());
+    }
 }

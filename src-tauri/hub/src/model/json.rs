@@ -73,9 +73,10 @@ impl<'a> RawObject<'a> {
     }
 }
 
-/// Maps what any reader might take for the same key to one text, `ſ` and the Kelvin sign too.
+/// Maps what any reader might take for the same key to one text, `ſ`, `ẞ` and the Kelvin sign too.
 pub fn fold(key: &str) -> String {
-    key.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+    let lower = key.chars().flat_map(char::to_lowercase);
+    lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 /// A string as JSON text, with its quotes.
@@ -125,5 +126,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A server at a URL, over HTTP+SSE, the way of the oldest servers: messages are posted to an address
 //! that the server names, and answers come on a stream of events that must stay open.
 
-mod opening;
+pub(super) mod opening;
 
 use std::{sync::Arc, time::Duration};
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::Reply;
@@ -39,7 +39,7 @@ struct Envelope<'a> {
     method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
@@ -51,8 +51,13 @@ struct ErrorObject<'a> {
     code: i64,
     #[serde(default)]
     message: String,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "present")]
     data: Option<&'a RawValue>,
+}
+
+/// A member that is there, `null` too.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// Reads one message; nothing where the text is not JSON-RPC.
@@ -69,8 +74,10 @@ pub fn parse(text: &[u8]) -> Option<Message> {
         (Some(method), None) => Some(Message::Incoming(Incoming::Notification { method: method.into_owned(), params })),
         (None, id) => {
             let reply = match (envelope.result, envelope.error) {
-                (Some(result), _) => Ok(result.to_owned()),
+                // Some servers write the other one too, as null.
                 (None, Some(error)) => Err(rpc_error(error)),
+                (Some(result), Some(error)) if result.get() == "null" => Err(rpc_error(error)),
+                (Some(result), _) => Ok(result.to_owned()),
                 (None, None) => return None,
             };
             Some(Message::Answer { id: id.and_then(|id| id.get().parse().ok()), reply })
@@ -123,5 +130,7 @@ fn with_params(mut text: String, params: Option<&RawValue>) -> Vec<u8> {
     text.into_bytes()
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

@@ -30,9 +30,8 @@ pub(super) async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), max: usi
             too_long = true;
             line.truncate(SHOWN);
         }
-        if !too_long {
-            line.extend_from_slice(part);
-        }
+        let kept = if too_long { part.len().min(SHOWN - line.len()) } else { part.len() };
+        line.extend_from_slice(&part[..kept]);
         let used = part.len() + usize::from(end.is_some());
         reader.consume(used);
         if end.is_some() {
@@ -54,5 +53,7 @@ fn finish(mut line: Vec<u8>, too_long: bool) -> Line {
     Line::Whole(line)
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,8 @@ pub(super) struct Events {
     data: String,
     has_data: bool,
     after_cr: bool,
+    began: bool,
+    too_long: bool,
     /// The id of the last event that had one, also of one without data.
     last_id: String,
     retry: Option<Duration>,
@@ -35,6 +37,8 @@ impl Events {
             data: String::new(),
             has_data: false,
             after_cr: false,
+            began: false,
+            too_long: false,
             last_id: String::new(),
             retry: None,
         }
@@ -57,22 +61,32 @@ impl Events {
     }
 
     /// Takes the next bytes; the events that they complete. Events without data are none.
+    ///
+    /// # Errors
+    /// Where an event is too long. Those that came whole before it are given first, the error with the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         let mut events = Vec::new();
         for &byte in bytes {
+            if self.too_long {
+                break;
+            }
             let after_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
             match byte {
                 b'\n' if after_cr => {}
                 b'\n' | b'\r' => events.extend(self.end_line()),
-                _ if self.line.len() + self.name.len() + self.data.len() >= self.max => return Err(TooLong),
+                _ if self.line.len() + self.name.len() + self.data.len() >= self.max => self.too_long = true,
                 _ => self.line.push(byte),
             }
         }
-        Ok(events)
+        if self.too_long && events.is_empty() { Err(TooLong) } else { Ok(events) }
     }
 
     fn end_line(&mut self) -> Option<SseEvent> {
-        let line = std::mem::take(&mut self.line);
+        let mut line = std::mem::take(&mut self.line);
+        // A stream may begin with a BOM, which is none of its text.
+        if !std::mem::replace(&mut self.began, true) && line.starts_with(b"\xef\xbb\xbf") {
+            line.drain(..3);
+        }
         if line.is_empty() {
             let (name, data) = (std::mem::take(&mut self.name), std::mem::take(&mut self.data));
             let complete = std::mem::take(&mut self.has_data) && !data.trim().is_empty();
@@ -99,5 +113,7 @@ impl Events {
     }
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncWriteExt, BufReader},
+    io::{AsyncRead, AsyncWriteExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout},
     sync::mpsc,
     time::timeout,
@@ -161,8 +161,7 @@ async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Vec<u8>>, pro
     // What waits is written at once: one system call for many calls.
     while outgoing.recv_many(&mut batch, OUTBOX).await > 0 {
         let bytes = batch.drain(..).fold(Vec::new(), |mut bytes, message| {
-            bytes.extend_from_slice(&message);
-            bytes.push(b'\n');
+            append_line(&mut bytes, &message);
             bytes
         });
         if stdin.write_all(&bytes).await.and(stdin.flush().await).is_err() {
@@ -170,6 +169,13 @@ async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Vec<u8>>, pro
             return process.stop().await;
         }
     }
+}
+
+/// Appends a message as one line. JSON has line breaks only between its tokens, where a space does as well; one that
+/// stayed would let a client send lines of its own to the server, past every check.
+fn append_line(bytes: &mut Vec<u8>, message: &[u8]) {
+    bytes.extend(message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
+    bytes.push(b'\n');
 }
 
 async fn read(
@@ -209,7 +215,7 @@ async fn end(shared: &Shared, how: String, upstream: &ToUpstream) {
 }
 
 /// Reads until the end of stdout, or until there is too much noise: then true.
-async fn read_messages(stdout: ChildStdout, shared: &Shared, upstream: &ToUpstream) -> bool {
+async fn read_messages(stdout: impl AsyncRead + Unpin, shared: &Shared, upstream: &ToUpstream) -> bool {
     let mut reader = BufReader::with_capacity(64 * 1024, stdout);
     let mut noise_in_a_row = 0;
     while let Ok(Some(line)) = next_line(&mut reader, MAX_MESSAGE).await {
@@ -247,3 +253,6 @@ async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,10 @@ use std::convert::Infallible;
 use bytes::Bytes;
 use drawbridge_hub::model::{event::Event, ids::ServerId};
 use futures_util::{StreamExt, stream};
+use odd_json::Choices;
+use proptest::prelude::*;
 
-use super::Sent;
+use super::{Sent, properties};
 
 const BODY: &str = ":\n\ndata: {\"kind\":\"policy_changed\"}\n\n: keep alive\n\ndata: {\"kind\":\"of the future\"}\r\n\r\n\
     data:{\"kind\":\"server_changed\",\"id\":\"a\"}\n\ndata: {\"kind\":\"lagged\"}\n";
@@ -28,4 +30,42 @@ async fn an_event_keeps_its_id_and_all_lines_of_its_data() {
     let sent: Vec<_> = super::sent(stream::iter(chunks)).collect().await;
     let expected = [("7", "{\n}"), ("", " x")];
     assert_eq!(sent, expected.map(|(id, data)| Sent { id: id.to_owned(), data: data.as_bytes().to_vec() }));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_body_in_any_pieces_is_the_same_events(parts in prop::collection::vec(part(), 0..40), sizes: Vec<u8>) {
+        properties::events_do_not_depend_on_cuts(&odd_json::cut(&parts.concat(), &sizes));
+    }
+
+    #[test]
+    fn a_message_that_the_door_sent_is_read_as_it_was(bytes: Vec<u8>, sizes: Vec<u8>) {
+        let value = Choices::new(&bytes).value();
+        let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{value}}}"#);
+        let event = crate::mcp::events::message(&Bytes::from(message.clone()));
+        let body = sent_by_the_door(event);
+        let read = properties::read(&odd_json::cut(&body, &sizes));
+        let data: Vec<_> = read.iter().map(|sent| String::from_utf8_lossy(&sent.data)).collect();
+        prop_assert_eq!(data, [message.replace('\r', " ")]);
+    }
+}
+
+fn sent_by_the_door(event: axum::response::sse::Event) -> Bytes {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    runtime.block_on(async {
+        let response = crate::mcp::events::response(stream::iter([event]));
+        axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a body")
+    })
+}
+
+/// Text among which the parts that mean something are frequent.
+fn part() -> impl Strategy<Value = Vec<u8>> {
+    const PARTS: &[&str] =
+        &["\n", "\r\n", "\n\n", "data:", "data: {}", "event: message", "id:", "id: 7", ":", " ", "\r"];
+    prop_oneof![
+        4 => prop::sample::select(PARTS).prop_map(|part| part.as_bytes().to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..20),
+    ]
 }

@@ -1,3 +1,6 @@
+use odd_json::{Choices, nested};
+use proptest::prelude::*;
+
 use super::*;
 
 fn rewrite(text: &str, change: impl FnOnce(&mut RawObject<'_>)) -> String {
@@ -27,4 +30,58 @@ fn an_escaped_key_is_found_by_what_it_says() {
 fn a_key_that_occurs_twice_is_refused() {
     let value = RawValue::from_string(r#"{"a":1,"\u0061":2}"#.into()).expect("json");
     assert!(RawObject::parse(&value).is_err());
+}
+
+#[test]
+fn no_letter_hides_a_variant_of_a_key() {
+    for letter in '\0'..=char::MAX {
+        properties::a_key_folds_like_its_variants(&letter.to_string());
+    }
+}
+
+#[test]
+fn keys_fold_to_what_a_reader_might_take_them_for() {
+    for (one, other) in [("straße", "STRASSE"), ("straße", "STRAẞE"), ("paramſ", "params"), ("\u{212a}ey", "key")]
+    {
+        assert_eq!(fold(one), fold(other));
+    }
+    assert_ne!(fold("name"), fold("names"));
+}
+
+#[test]
+fn deep_nesting_is_kept_without_recursion() {
+    let text = nested(100_000, &mut Choices::new(&[1; 100_000]));
+    assert_eq!(rewrite(&text, |_| {}).len(), text.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_object_is_written_as_it_was_read(bytes: Vec<u8>) {
+        let mut choices = Choices::new(&bytes);
+        let members = choices.members();
+        let text = choices.object(&members);
+        properties::rewritten_is_the_same(&text);
+        let key = |key: &str| string(&serde_json::from_str::<String>(key).expect("a key"));
+        let expected: Vec<String> = members.iter().map(|(name, value)| format!("{}:{value}", key(name))).collect();
+        prop_assert_eq!(rewrite(&text, |_| {}), format!("{{{}}}", expected.join(",")));
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_refused_wherever_it_stands(bytes: Vec<u8>, at in 0_usize..5, escaped: bool) {
+        let mut choices = Choices::new(&bytes);
+        let mut members = choices.members();
+        members.push(("\"twice\"".to_owned(), choices.value()));
+        let again = if escaped { "\"tw\\u0069ce\"" } else { "\"twice\"" };
+        members.insert(at.min(members.len()), (again.to_owned(), choices.value()));
+        let text = raw(choices.object(&members));
+        prop_assert!(RawObject::parse(&text).is_err(), "{}", text);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused_and_any_key_folds_like_its_variants(text: String) {
+        properties::rewritten_is_the_same(&text);
+        properties::a_key_folds_like_its_variants(&text);
+    }
 }

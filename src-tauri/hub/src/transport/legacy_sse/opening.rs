@@ -128,7 +128,8 @@ fn messages(url: &Url, session: &str) -> Url {
 
 fn at_the_same_origin(url: &Url, place: Result<Url, url::ParseError>, does: &str, said: &str) -> Result<Url, String> {
     let place = place.map_err(|e| format!("{url} {does} {}, which is not a URL: {e}", shown(said)))?;
-    if place.origin() == url.origin() {
+    // A blob: URL has the origin of the URL in it.
+    if place.origin() == url.origin() && place.scheme() == url.scheme() {
         return Ok(place);
     }
     Err(format!(
@@ -157,7 +158,8 @@ impl Opening {
     /// # Errors
     /// Where there are too many without an endpoint.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), String> {
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        // Each piece ends at most one line, so that what came with the endpoint is told from what comes behind it.
+        for line in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             if self.endpoint.is_none() {
                 self.lines += usize::from(line.ends_with(b"\n"));
                 self.bytes += line.len();
@@ -177,3 +179,8 @@ impl Opening {
         Ok(())
     }
 }
+
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,6 @@
+use odd_json::Choices;
+use proptest::prelude::*;
+
 use super::*;
 
 #[test]
@@ -57,4 +60,43 @@ fn what_is_written_can_be_read() {
         parse(&answer(&id, &Err(RpcError::new(1, "m")))),
         Some(Message::Answer { id: Some(3), reply: Err(_) })
     ));
+}
+
+#[test]
+fn a_result_that_is_null_is_a_result() {
+    let reply = |text: &str| match parse(text.as_bytes()) {
+        Some(Message::Answer { reply, .. }) => reply.map(|result| result.get().to_owned()).map_err(|error| error.code),
+        other => panic!("{text} is read as {other:?}"),
+    };
+    assert_eq!(reply(r#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok("null".to_owned()));
+    assert_eq!(reply(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#), Ok("{}".to_owned()));
+    assert_eq!(reply(r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":5,"message":""}}"#), Err(5));
+}
+
+#[test]
+fn data_that_is_null_is_data() {
+    let text = br#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":null}}"#;
+    let Some(Message::Answer { reply: Err(error), .. }) = parse(text) else { panic!("no error") };
+    assert_eq!(error.data.expect("data").get(), "null");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_read_or_passed_over(bytes: Vec<u8>) {
+        properties::read_is_what_was_sent(&bytes);
+    }
+
+    #[test]
+    fn any_message_is_read_as_it_was_sent(bytes: Vec<u8>) {
+        properties::read_is_what_was_sent(Choices::new(&bytes).message().as_bytes());
+    }
+
+    #[test]
+    fn whatever_is_written_is_read_as_it_was(id: u64, method: String, bytes: Vec<u8>) {
+        let value = json::raw(Choices::new(&bytes).value());
+        properties::written_is_read(id, &method, Some(&value));
+        properties::written_is_read(id, &method, None);
+    }
 }

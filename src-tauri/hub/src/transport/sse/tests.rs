@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn events(parts: &[&str]) -> Vec<String> {
@@ -38,4 +40,57 @@ fn an_empty_event_is_none() {
 #[test]
 fn an_endless_event_is_an_error() {
     assert_eq!(Events::new(10).push(b"data: 0123456789"), Err(TooLong));
+}
+
+#[test]
+fn a_bom_before_the_first_event_is_passed_over() {
+    assert_eq!(events(&["\u{feff}data: one\n\n\u{feff}data: no field\ndata: two\n\n"]), ["one", "two"]);
+}
+
+#[test]
+fn what_came_whole_before_an_endless_event_is_not_lost_with_it() {
+    let mut reader = Events::new(10);
+    let found = reader.push(b"data: one\n\ndata: 0123456789");
+    assert_eq!(found.map(|events| events.len()), Ok(1));
+    assert_eq!(reader.push(b""), Err(TooLong));
+}
+
+/// Text among which the parts that mean something are frequent.
+fn body() -> impl Strategy<Value = Vec<u8>> {
+    const PARTS: &[&str] = &[
+        "\n",
+        "\r",
+        "\r\n",
+        "\n\n",
+        "data",
+        "data:",
+        "data: {}",
+        "event: endpoint",
+        "event:",
+        "id: 1",
+        ":",
+        " ",
+        "\u{feff}",
+        "é",
+        "message",
+    ];
+    let part = prop_oneof![
+        4 => prop::sample::select(PARTS).prop_map(|part| part.as_bytes().to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..20),
+    ];
+    prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_in_any_pieces_are_the_same_events(body in body(), sizes: Vec<u8>, max in 1_usize..200) {
+        properties::events_do_not_depend_on_cuts(&odd_json::cut(&body, &sizes), max);
+    }
+
+    #[test]
+    fn any_text_comes_back_from_the_event_that_it_was_written_into(text: String) {
+        properties::written_is_read(&text);
+    }
 }

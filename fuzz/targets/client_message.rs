@@ -1,0 +1,11 @@
+//! A message of a client: the input as it is, and JSON made from it.
+
+#![no_main]
+
+use drawbridge_endpoint::fuzzing::message;
+use odd_json::Choices;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    message(input);
+    message(Choices::new(input).message().as_bytes());
+});

@@ -1,0 +1,15 @@
+//! A JSON object that is changed and written again: the input as it is, and JSON made from it.
+
+#![no_main]
+
+use drawbridge_hub::fuzzing::object;
+use odd_json::Choices;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    if let Ok(text) = std::str::from_utf8(input) {
+        object(text);
+    }
+    let mut choices = Choices::new(input);
+    let members = choices.members();
+    object(&choices.object(&members));
+});

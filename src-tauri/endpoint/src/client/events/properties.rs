@@ -1,0 +1,22 @@
+//! What must hold for any body.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt, stream};
+
+use super::{Sent, sent};
+
+/// Events are those of the whole body, however it comes.
+pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]]) {
+    let whole = pieces.concat();
+    let single: Vec<&[u8]> = whole.chunks(1).collect();
+    let found = read(pieces);
+    assert_eq!(found, read(&single), "byte by byte");
+    assert_eq!(found, read(&[&whole]), "at once");
+}
+
+pub(crate) fn read(pieces: &[&[u8]]) -> Vec<Sent> {
+    let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, Infallible>(Bytes::copy_from_slice(piece))).collect();
+    sent(stream::iter(pieces)).collect().now_or_never().expect("it need not wait")
+}

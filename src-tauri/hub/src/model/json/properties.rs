@@ -1,0 +1,28 @@
+//! What must hold for any object and any key.
+
+use serde_json::value::RawValue;
+
+use super::{RawObject, fold};
+
+/// What is read and written again has the same keys and values in the same order, and is written so for good.
+pub(crate) fn rewritten_is_the_same(text: &str) {
+    let Ok(raw) = serde_json::from_str::<&RawValue>(text) else { return };
+    let Ok(object) = RawObject::parse(raw) else { return };
+    let written = object.to_raw();
+    let again = RawObject::parse(&written).expect("what was written is an object");
+    assert!(object.keys().eq(again.keys()), "{text} is written as {written}");
+    for key in object.keys() {
+        let value = object.get(key).expect("it has its keys").get();
+        assert!(text.contains(value), "{value} does not stand in {text}");
+        assert_eq!(Some(value), again.get(key).map(RawValue::get), "{text} is written as {written}");
+    }
+    assert_eq!(again.to_raw().get(), written.get());
+}
+
+/// No reader that ignores case takes two keys for one that Drawbridge takes for two.
+pub(crate) fn a_key_folds_like_its_variants(key: &str) {
+    let folded = fold(key);
+    for variant in [key.to_uppercase(), key.to_lowercase(), folded.clone()] {
+        assert_eq!(fold(&variant), folded, "{key:?} and {variant:?}");
+    }
+}

@@ -1,0 +1,65 @@
+//! What must hold for any bytes.
+
+use super::{Events, SseEvent};
+
+/// Events are those of the whole text, however it comes; where one is too long, all before it.
+pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
+    let whole = pieces.concat();
+    let found = read(pieces, max);
+    let single: Vec<&[u8]> = whole.chunks(1).collect();
+    assert_eq!(found, read(&single, max), "byte by byte");
+    assert_eq!(found, read(&[&whole], max), "at once");
+    let all = expected(&whole);
+    let (found, too_long) = found;
+    assert!(if too_long { all.starts_with(&found) } else { all == found }, "{all:?} is read as {found:?}");
+    assert!(found.iter().all(|event| event.data.len() <= 3 * max), "an event is bounded");
+}
+
+/// What is no white space comes back from the event that it was written into.
+pub(crate) fn written_is_read(data: &str) {
+    let data = data.replace('\r', " ");
+    if data.trim().is_empty() {
+        return;
+    }
+    let lines: String = data.split('\n').map(|line| format!("data: {line}\n")).collect();
+    let (found, too_long) = read(&[format!("event: it\n{lines}\n").as_bytes()], usize::MAX);
+    assert_eq!(found, [SseEvent { name: "it".to_owned(), data }]);
+    assert!(!too_long);
+}
+
+/// The events, and whether one was too long.
+fn read(pieces: &[&[u8]], max: usize) -> (Vec<SseEvent>, bool) {
+    let mut reader = Events::new(max);
+    let mut found = Vec::new();
+    // The last piece, an empty one, gives the error that waits behind events.
+    for piece in pieces.iter().copied().chain([&[][..]]) {
+        match reader.push(piece) {
+            Ok(events) => found.extend(events),
+            Err(_) => return (found, true),
+        }
+    }
+    (found, false)
+}
+
+/// The standard's rules, applied to the whole text.
+fn expected(bytes: &[u8]) -> Vec<SseEvent> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n").replace('\r', "\n");
+    let mut found = Vec::new();
+    let (mut name, mut data): (String, Vec<&str>) = Default::default();
+    // What stands behind the last line break is no line.
+    for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+        match line.split_once(':').unwrap_or((line, "")) {
+            ("", "") if line.is_empty() => {
+                let (name, data) = (std::mem::take(&mut name), std::mem::take(&mut data).join("\n"));
+                if !data.trim().is_empty() {
+                    found.push(SseEvent { name: if name.is_empty() { "message".to_owned() } else { name }, data });
+                }
+            }
+            ("event", value) => value.strip_prefix(' ').unwrap_or(value).clone_into(&mut name),
+            ("data", value) => data.push(value.strip_prefix(' ').unwrap_or(value)),
+            _ => {}
+        }
+    }
+    found
+}

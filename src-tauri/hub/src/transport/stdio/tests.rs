@@ -1,0 +1,71 @@
+use odd_json::Choices;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    events::Events,
+    transport::{message::Incoming, noise::properties::Pieces},
+};
+
+/// What arrives from a server that writes these bytes in these pieces: the methods of its messages, and the count
+/// of the other lines.
+async fn arrives(pieces: &[&[u8]]) -> (Vec<String>, u32) {
+    let folder = TempDir::new().expect("a folder");
+    let logs = Logs::open(folder.path(), Events::default()).expect("logs");
+    let noise = Arc::new(AtomicU32::new(0));
+    let shared = Shared {
+        server: ServerId::new("s"),
+        logs,
+        pending: Pending::default(),
+        noise: noise.clone(),
+        last_words: Mutex::default(),
+    };
+    let (upstream, mut inbox) = mpsc::channel(100);
+    read_messages(Pieces::new(pieces), &shared, &upstream).await;
+    drop(upstream);
+    let mut methods = Vec::new();
+    while let Some(FromServer::Message {
+        message: Incoming::Notification { method, .. } | Incoming::Request { method, .. },
+        ..
+    }) = inbox.recv().await
+    {
+        methods.push(method);
+    }
+    (methods, noise.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_message_is_one_line_whatever_stands_between_its_tokens() {
+    let smuggled = r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"delete_everything"}}"#;
+    let params = crate::model::json::raw(format!("{{\"a\":\n{smuggled}\r\n}}"));
+    let mut line = Vec::new();
+    append_line(&mut line, &message::request(1, "prompts/get", Some(&params)));
+    assert_eq!(line.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count(), 1, "the break at its end");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_message_arrives_whatever_stands_between_and_however_it_comes(
+        seeds in prop::collection::vec((any::<Vec<u8>>(), "[^\n{]{0,40}"), 0..8),
+        sizes: Vec<u8>,
+    ) {
+        let mut bytes = Vec::new();
+        let mut noise = 0;
+        for (index, (seed, said)) in seeds.iter().enumerate() {
+            let params = crate::model::json::raw(Choices::new(seed).value());
+            append_line(&mut bytes, &message::notification(&format!("m{index}"), Some(&params)));
+            bytes.extend_from_slice(said.as_bytes());
+            bytes.push(b'\n');
+            // A line that holds nothing but its break, or a BOM, is passed over.
+            let said = said.strip_suffix('\r').unwrap_or(said);
+            noise += u32::from(!said.strip_prefix('\u{feff}').unwrap_or(said).is_empty());
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let found = runtime.block_on(arrives(&odd_json::cut(&bytes, &sizes)));
+        let expected: Vec<String> = (0..seeds.len()).map(|index| format!("m{index}")).collect();
+        prop_assert_eq!(found, (expected, noise));
+    }
+}

@@ -1,0 +1,101 @@
+//! The MCP Inspector's command line through each door: it prints what it prints of the server itself.
+
+use std::{fs, path::Path};
+
+use drawbridge_tests::{Home, Hub, places, process::Process};
+use serde_json::{Value, json};
+
+const INSPECTOR: &str = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
+const SERVER: &str = "@modelcontextprotocol/server-everything/dist/index.js";
+const PREFIX: &str = "everything__";
+
+/// The server offers these only to a client that can be asked. The Inspector's command line cannot; Drawbridge can
+/// for the sake of its other clients.
+const ASKING: &[&str] = &["trigger-elicitation-request", "trigger-sampling-request"];
+
+/// What is asked for, each time.
+const QUESTIONS: &[&[&str]] = &[
+    &["tools/list"],
+    &["tools/call", "--tool-name", "echo", "--tool-arg", "message=to and fro"],
+    &["resources/list"],
+    &["prompts/list"],
+];
+
+/// Runs the Inspector once; what it prints.
+fn inspect(home: &Home, era: &str, door: &[String], question: &[&str], prefix: &str) -> Value {
+    let mut command = home.command(places::node());
+    command.arg(places::npm(INSPECTOR)).arg("--cli").args(door);
+    let named = |word: &&str| if *word == "echo" { format!("{prefix}{word}") } else { (*word).into() };
+    command.arg("--method").args(question.iter().map(named)).args(["--protocol-era", era]);
+    let mut process = Process::start(home, "inspector", &mut command);
+    let (status, text) = process.finish(std::time::Duration::from_secs(60));
+    assert!(status.success(), "{question:?} through {door:?} ({era}): {status}\n{}", process.stderr());
+    serde_json::from_str(&text)
+        .unwrap_or_else(|e| panic!("{question:?} through {door:?} printed no JSON ({e}): {text}"))
+}
+
+/// The lists ordered by name, the prefix taken off.
+fn compared(mut printed: Value) -> Value {
+    for list in printed.as_object_mut().into_iter().flat_map(|object| object.values_mut()) {
+        let Some(entries) = list.as_array_mut() else { continue };
+        for entry in entries.iter_mut() {
+            let bare = entry["name"].as_str().and_then(|name| name.strip_prefix(PREFIX)).map(str::to_owned);
+            if let Some(bare) = bare {
+                entry["name"] = json!(bare);
+            }
+        }
+        entries.retain(|entry| !ASKING.iter().any(|name| entry["name"] == *name));
+        entries.sort_by_key(|entry| entry["name"].to_string());
+    }
+    printed
+}
+
+/// The Inspector's options for a program that speaks stdio.
+fn program(home: &Home, name: &str, program: &Path, arguments: &[&str]) -> Vec<String> {
+    let file = home.file(&format!("{name}.json"));
+    let config = json!({"mcpServers": {"it": {"type": "stdio", "command": program, "args": arguments}}});
+    fs::write(&file, config.to_string()).expect("write the Inspector's settings");
+    ["--config".to_owned(), places::text(&file), "--server".to_owned(), "it".to_owned()].into()
+}
+
+#[track_caller]
+fn the_same_as_directly(era: &str) {
+    let home = Home::new();
+    let server = places::text(places::npm(SERVER));
+    let hub = Hub::serve(&home);
+    hub.add_server("everything", &[], &["node", &server, "stdio"]);
+    hub.until_synced("everything");
+    hub.policy("everything", "allow");
+    let bearer = format!("Authorization: Bearer {}", hub.token("by-url"));
+    let at = |url: &str, transport: &str| -> Vec<String> {
+        [url, "--transport", transport, "--header", &bearer].map(str::to_owned).into()
+    };
+    let data = places::text(home.data_dir());
+    let bridge = ["stdio", "--client", "inspector", "--data-dir", &data];
+    let doors = [
+        at(&hub.url, "http"),
+        at(&hub.url.replace("/mcp", "/sse"), "sse"),
+        program(&home, "bridge", &places::built("drawbridge"), &bridge),
+    ];
+    let direct = program(&home, "direct", &places::program("node"), &[&server, "stdio"]);
+    for question in QUESTIONS {
+        let expected = compared(inspect(&home, era, &direct, question, ""));
+        for door in &doors {
+            let printed = compared(inspect(&home, era, door, question, PREFIX));
+            assert!(
+                printed == expected,
+                "{question:?} through {door:?} ({era}):\ndirectly {expected}\nthrough  {printed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_inspector_prints_through_every_door_what_it_prints_directly() {
+    the_same_as_directly("legacy");
+}
+
+#[test]
+fn the_inspector_finds_out_by_itself_which_revision_to_speak() {
+    the_same_as_directly("auto");
+}

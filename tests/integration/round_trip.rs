@@ -1,0 +1,115 @@
+//! Whatever JSON a client and a server say, Drawbridge passes on as it is. The cases are drawn anew for each seed,
+//! the same for the same.
+
+use std::{collections::HashMap, fs, path::Path};
+
+use drawbridge_tests::{Home, Hub, McpClient, hub::calls_heard, places};
+use odd_json::{Choices, nested};
+use serde_json::{json, value::RawValue};
+use sha2::{Digest, Sha256};
+
+const CASES: u32 = 300;
+
+/// The deepest message that the door takes has 128 levels, of which the message and its params are two.
+const DEEPEST: usize = 126;
+
+/// Bytes that look like chance.
+fn chance(seed: &str) -> Vec<u8> {
+    (0_u8..24).flat_map(|part| Sha256::digest(format!("{seed} {part}"))).collect()
+}
+
+/// What a client sends with a call, beside the name, and what the server answers.
+struct Case {
+    arguments: String,
+    more: Vec<(String, String)>,
+    result: String,
+}
+
+impl Case {
+    fn of(number: u32) -> Self {
+        let bytes = chance(&format!("case {number}"));
+        let mut choices = Choices::new(&bytes);
+        let deep = number.is_multiple_of(10);
+        let members = choices.members();
+        let arguments = if deep { nested(DEEPEST, &mut choices) } else { choices.object(&members) };
+        let meta = choices.members();
+        let mut more =
+            vec![("\"_meta\"".to_owned(), choices.object(&meta)), ("\"x-more\"".to_owned(), choices.value())];
+        more.truncate(choices.of(3));
+        let result = choices.members();
+        let result = if deep { nested(DEEPEST, &mut choices) } else { choices.object(&result) };
+        Self { arguments, more, result: one_line(&result) }
+    }
+
+    fn params(&self) -> String {
+        let more: String = self.more.iter().map(|(key, value)| format!("\n , {key} : {value}")).collect();
+        format!("{{ \"name\":\"probe__verbatim\",\t\"arguments\" :{}{more}\n}}", self.arguments)
+    }
+}
+
+/// Over stdio a message is one line: a break between tokens becomes a space.
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+type Object = HashMap<String, Box<RawValue>>;
+
+fn object(text: &str) -> Object {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("not an object ({e}): {text}"))
+}
+
+/// Sends each case and compares what arrived at both ends.
+fn cross(home: &Home, client: &McpClient, result_file: &Path, cases: impl Iterator<Item = u32>) {
+    for number in cases {
+        let case = Case::of(number);
+        fs::write(result_file, &case.result).expect("write the result");
+        let answer = client.request("tools/call", &case.params());
+        assert_eq!(answer.result_text(), case.result, "case {number}: the result");
+        let heard = calls_heard(home).pop().expect("the call was heard");
+        let params = object(object(&heard)["params"].get());
+        assert_eq!(params["name"].get(), "\"verbatim\"", "case {number}: {heard}");
+        assert_eq!(params["arguments"].get(), one_line(&case.arguments), "case {number}: the arguments");
+        for (key, value) in &case.more {
+            let key: String = serde_json::from_str(key).expect("a key");
+            assert_eq!(params[&key].get(), one_line(value), "case {number}: {key}");
+        }
+        assert_eq!(params.len(), 2 + case.more.len(), "case {number}: nothing is added: {heard}");
+    }
+}
+
+fn probe(home: &Home) -> Hub<'_> {
+    let hub = Hub::serve(home);
+    let file = home.file("result.json");
+    hub.add_probe(&["--result", &places::text(&file)]);
+    hub.policy("probe", "allow");
+    hub
+}
+
+#[test]
+fn what_a_client_and_a_server_say_arrives_as_it_was_said() {
+    let home = Home::new();
+    let hub = probe(&home);
+    cross(&home, &hub.client("desk"), &home.file("result.json"), 0..CASES);
+}
+
+#[test]
+fn a_client_cannot_put_a_line_of_its_own_into_a_servers_stdin() {
+    let home = Home::new();
+    let hub = probe(&home);
+    hub.policy("probe", "deny");
+    let client = hub.client("desk");
+    let smuggled = r#"{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{}}}"#;
+    for line_break in ["\n", "\r\n", "\r"] {
+        let hidden = format!("{{\"name\":\"probe__echo\",\"ref\":{{\"a\":{line_break}{smuggled}{line_break}}}}}");
+        for method in ["prompts/get", "resources/read", "completion/complete", "tools/call"] {
+            client.request(method, &hidden);
+        }
+    }
+    hub.policy("probe", "allow");
+    fs::write(home.file("result.json"), r#"{"content":[]}"#).expect("write the result");
+    let arguments = format!("{{\"a\":\n{smuggled}\r\n}}");
+    assert_eq!(client.call("probe__verbatim", &arguments).result(), json!({"content": []}));
+    let calls = calls_heard(&home);
+    assert_eq!(calls.len(), 1, "one call was allowed, and one was heard: {calls:?}");
+    assert!(calls[0].contains(r#""name":"verbatim""#), "{calls:?}");
+}

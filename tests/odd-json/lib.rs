@@ -1,0 +1,184 @@
+//! JSON that a careless reader or writer would change: numbers that no machine type holds, escapes that need not be,
+//! white space in every gap, keys in no order, deep nesting. Made from bytes, so that a fuzzer finds its way through
+//! it, a property test shrinks it, and the same bytes give the same text.
+
+/// Deeper is no case of its own: the caller wraps what it needs.
+const MAX_DEPTH: usize = 6;
+
+const NUMBERS: &[&str] = &[
+    "0",
+    "-0",
+    "1.0",
+    "-0.0",
+    "1e400",
+    "-1E+400",
+    "0.1e-7",
+    "1E-400",
+    "123456789012345678901234567890",
+    "18446744073709551616",
+    "-9223372036854775809",
+    "9007199254740993",
+    "0.10",
+    "1e0",
+    "3.141592653589793238462643383",
+];
+
+/// Pieces of strings, as they stand between the quotes.
+const PIECES: &[&str] = &[
+    "a",
+    "é",
+    "𝄞",
+    "\u{2028}",
+    "\u{feff}",
+    "\u{7f}",
+    "\\u0000",
+    "\\ud834\\udd1e",
+    "\\ud800",
+    "\\/",
+    "/",
+    "\\\\",
+    "\\\"",
+    "\\n",
+    "\\u000a",
+    "\\u0061",
+    "{",
+    "[[[[",
+    "]}",
+    ":",
+    ",",
+    "data: x",
+    "\\b\\f\\r\\t",
+    "0123456789abcdef",
+];
+
+/// Pieces of keys: any reader can take these as text.
+const KEY_PIECES: &[&str] = &["a", "Z", "é", "", "\\u0061", "\\/", " ", "$", "\\\"", "-", "vendor/", "ß", "\\n", "𝄞"];
+
+const GAPS: &[&str] = &["", "", "", " ", "\t", "\n", "\r\n", "  \r \n "];
+
+/// Where the choices come from; the first of each once they are used up.
+pub struct Choices<'a>(&'a [u8]);
+
+/// A member of an object: its key with quotes, its value.
+pub type Member = (String, String);
+
+impl<'a> Choices<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// One of `count`.
+    pub fn of(&mut self, count: usize) -> usize {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        usize::from(*first) % count.max(1)
+    }
+
+    fn pick<'b>(&mut self, from: &[&'b str]) -> &'b str {
+        from[self.of(from.len())]
+    }
+
+    /// White space, or nothing.
+    pub fn gap(&mut self) -> &'static str {
+        self.pick(GAPS)
+    }
+
+    /// The members of an object; no key is there twice, whoever compares.
+    pub fn members(&mut self) -> Vec<Member> {
+        self.members_at(0)
+    }
+
+    /// Any value.
+    pub fn value(&mut self) -> String {
+        self.value_at(0)
+    }
+
+    /// A string, with its quotes.
+    pub fn string(&mut self) -> String {
+        let repeated = if self.of(32) == 31 { 500 } else { 1 };
+        let text: String = (0..self.of(5)).map(|_| self.pick(PIECES)).collect();
+        format!("\"{}\"", text.repeat(repeated))
+    }
+
+    /// An object of these members.
+    pub fn object(&mut self, members: &[Member]) -> String {
+        let written = members.iter().map(|(key, value)| {
+            let [a, b, c, d] = [(); 4].map(|()| self.gap());
+            format!("{a}{key}{b}:{c}{value}{d}")
+        });
+        let inside = written.collect::<Vec<_>>().join(",");
+        format!("{{{inside}{}}}", if members.is_empty() { self.gap() } else { "" })
+    }
+
+    /// Something like a JSON-RPC message: some of its members, in any order, others among them.
+    pub fn message(&mut self) -> String {
+        let mut members = self.members();
+        for key in ["jsonrpc", "id", "method", "params", "result", "error"] {
+            if self.of(3) > 0 {
+                let value = if key == "jsonrpc" { "\"2.0\"".to_owned() } else { self.value() };
+                members.insert(self.of(members.len() + 1), (format!("\"{key}\""), value));
+            }
+        }
+        self.object(&members)
+    }
+
+    fn members_at(&mut self, depth: usize) -> Vec<Member> {
+        let count = self.of(5);
+        (0..count)
+            .map(|index| {
+                let odd: String = (0..self.of(3)).map(|_| self.pick(KEY_PIECES)).collect();
+                (format!("\"{odd}{index}\""), self.value_at(depth + 1))
+            })
+            .collect()
+    }
+
+    fn value_at(&mut self, depth: usize) -> String {
+        match self.of(if depth < MAX_DEPTH { 8 } else { 6 }) {
+            0 => "null".to_owned(),
+            1 => "true".to_owned(),
+            2 => "false".to_owned(),
+            3 | 4 => self.pick(NUMBERS).to_owned(),
+            5 => self.string(),
+            6 => {
+                let members = self.members_at(depth);
+                self.object(&members)
+            }
+            _ => {
+                let written: Vec<String> = (0..self.of(4))
+                    .map(|_| {
+                        let [a, b] = [(); 2].map(|()| self.gap());
+                        format!("{a}{}{b}", self.value_at(depth + 1))
+                    })
+                    .collect();
+                format!("[{}]", written.join(","))
+            }
+        }
+    }
+}
+
+/// An object whose values are nested so deep: `depth` brackets in all.
+pub fn nested(depth: usize, choices: &mut Choices<'_>) -> String {
+    let mut text = choices.pick(&["", "1", "\"[{\"", "\"\\\\\""]).to_owned();
+    for level in 0..depth {
+        let is_outermost = level + 1 == depth;
+        text = match (is_outermost || choices.of(2) == 0, text.is_empty()) {
+            (true, true) => "{}".to_owned(),
+            (true, false) => format!("{{\"]\\\"{level}\":{text}}}"),
+            (false, _) => format!("[{text}]"),
+        };
+    }
+    text
+}
+
+/// The bytes in pieces of these sizes, each one more than it says, over and over; whole where there are none.
+pub fn cut<'a>(mut bytes: &'a [u8], sizes: &[u8]) -> Vec<&'a [u8]> {
+    let mut pieces = Vec::new();
+    let mut sizes = sizes.iter().cycle();
+    while !bytes.is_empty() {
+        let size = sizes.next().map_or(bytes.len(), |size| usize::from(*size) + 1);
+        let (piece, rest) = bytes.split_at(size.min(bytes.len()));
+        pieces.push(piece);
+        bytes = rest;
+    }
+    pieces
+}
