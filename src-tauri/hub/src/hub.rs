@@ -63,7 +63,7 @@ pub struct Hub {
     watch: Mutex<Option<Watch>>,
     /// What runs beside the calls, ended with the hub.
     tasks: Mutex<JoinSet<()>>,
-    journal: Journal,
+    pub(crate) journal: Journal,
 }
 
 /// How to open a hub.
