@@ -29,16 +29,30 @@ impl Events {
     /// Takes the next bytes; the events that they complete. Events without data are none.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         let mut events = Vec::new();
-        for &byte in bytes {
-            let after_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
-            match byte {
-                b'\n' if after_cr => {}
-                b'\n' | b'\r' => events.extend(self.end_line()),
-                _ if self.line.len() + self.name.len() + self.data.len() >= self.max => return Err(TooLong),
-                _ => self.line.push(byte),
-            }
+        if bytes.is_empty() {
+            return Ok(events);
         }
+        // The other half of a CRLF that came in two.
+        let mut rest =
+            if std::mem::take(&mut self.after_cr) { bytes.strip_prefix(b"\n").unwrap_or(bytes) } else { bytes };
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
+            self.add(&rest[..end])?;
+            events.extend(self.end_line());
+            let is_cr = rest[end] == b'\r';
+            rest = &rest[end + 1..];
+            self.after_cr = is_cr && rest.is_empty();
+            rest = if is_cr { rest.strip_prefix(b"\n").unwrap_or(rest) } else { rest };
+        }
+        self.add(rest)?;
         Ok(events)
+    }
+
+    fn add(&mut self, part: &[u8]) -> Result<(), TooLong> {
+        if self.line.len() + self.name.len() + self.data.len() + part.len() > self.max {
+            return Err(TooLong);
+        }
+        self.line.extend_from_slice(part);
+        Ok(())
     }
 
     fn end_line(&mut self) -> Option<SseEvent> {
