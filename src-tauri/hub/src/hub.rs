@@ -231,13 +231,14 @@ impl Hub {
     pub async fn request(&self, back: &Back, method: &str, params: Option<&RawValue>) -> Reply {
         match method {
             "ping" => Ok(json::raw("{}".into())),
-            "tools/call" => self.pipeline.call(back, params).await,
+            // Boxed, each way for itself: otherwise every future around this one is as large as the largest of them.
+            "tools/call" => Box::pin(self.pipeline.call(back, params)).await,
             _ => match Kind::ALL.into_iter().find(|kind| kind.list_method() == method) {
                 Some(kind) => {
-                    self.catalog.freshen().await;
+                    Box::pin(self.catalog.freshen()).await;
                     Ok((**self.catalog.snapshot().listed(kind)).to_owned())
                 }
-                None => self.router.pass(back, method, params).await,
+                None => Box::pin(self.router.pass(back, method, params)).await,
             },
         }
     }
