@@ -71,8 +71,8 @@ fn only_the_endpoint_names_axum() {
 }
 
 #[test]
-fn only_the_store_names_sqlx() {
-    only_in(&["src-tauri/hub/src/store"], &[APP, HUB, ENDPOINT, CLI], &["sqlx::"]);
+fn only_the_store_names_sqlx_and_rusqlite() {
+    only_in(&["src-tauri/hub/src/store"], &[APP, HUB, ENDPOINT, CLI], &["sqlx::", "rusqlite::"]);
 }
 
 #[test]

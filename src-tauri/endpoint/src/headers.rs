@@ -3,14 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use axum::{
-    extract::Request,
-    http::{
-        HeaderMap, StatusCode,
-        header::{self, HeaderName, HeaderValue},
-    },
-    middleware::Next,
-    response::{IntoResponse, Response},
+use axum::http::{
+    HeaderMap, StatusCode,
+    header::{self, HeaderName, HeaderValue},
 };
 
 use crate::{rescue::Refusal, server::LARGEST_BODY};
@@ -21,25 +16,25 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// Puts the headers on an answer that keep a browser from more than the screens need.
-pub(crate) async fn secure(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
+pub(crate) fn secure(headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    response
 }
 
 /// Refuses a body by its length before it is sent.
-pub(crate) async fn bound_length(request: Request, next: Next) -> Response {
-    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+///
+/// # Errors
+/// 413 where it is said to be longer than what is taken.
+pub(crate) fn check_length(headers: &HeaderMap) -> Result<(), Refusal> {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     match length {
         Some(LARGEST_BODY..) => {
             let message = format!("the body is longer than {} MiB", LARGEST_BODY >> 20);
-            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message).into_response()
+            Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message))
         }
-        Some(0..LARGEST_BODY) | None => next.run(request).await,
+        Some(0..LARGEST_BODY) | None => Ok(()),
     }
 }
 

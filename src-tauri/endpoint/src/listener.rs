@@ -3,17 +3,18 @@
 //! hyper is driven here rather than by `axum::serve`, which knows no time limit for a request's
 //! headers: a connection that sends them slowly would be held for ever.
 
-use std::time::Duration;
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use axum::{Router, serve::Listener};
-use hyper::server::conn::http1;
+use axum::serve::Listener;
+use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
-    service::TowerToHyperService,
 };
 use tokio::{task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
+
+use crate::server::Front;
 
 /// From a connection's opening, or its last answer, to the end of the next request's headers.
 const HEADERS: Duration = Duration::from_secs(10);
@@ -22,7 +23,7 @@ const HEADERS: Duration = Duration::from_secs(10);
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Serves until `stopping`, then lets requests in flight end within their bound.
-pub(crate) async fn run(mut listener: impl Listener, router: Router, stopping: CancellationToken) {
+pub(crate) async fn run(mut listener: impl Listener, front: Arc<Front>, stopping: CancellationToken) {
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
@@ -31,10 +32,15 @@ pub(crate) async fn run(mut listener: impl Listener, router: Router, stopping: C
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next() => continue,
         };
+        let front = Arc::clone(&front);
+        let service = service_fn(move |request| {
+            let front = Arc::clone(&front);
+            async move { Ok::<_, Infallible>(front.answer(request).await) }
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADERS)
-            .serve_connection(TokioIo::new(io), TowerToHyperService::new(router.clone()));
+            .serve_connection(TokioIo::new(io), service);
         connections.spawn(graceful.watch(connection));
     }
     drop(listener);

@@ -5,14 +5,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::net::SocketAddr;
 
-use axum::{
-    extract::{Request, State},
-    http::{HeaderMap, Uri, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::http::{HeaderMap, Uri, header};
 
 use crate::rescue::Refusal;
 
@@ -34,14 +29,6 @@ impl Hosts {
 
     fn has(&self, host: &[u8]) -> bool {
         self.0.iter().any(|known| known.as_bytes() == host)
-    }
-}
-
-/// Lets a request through to the routes, or answers it.
-pub(crate) async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
-    match check(&hosts, request.uri(), request.headers()) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
     }
 }
 

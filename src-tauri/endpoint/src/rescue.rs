@@ -5,9 +5,8 @@ use std::any::Any;
 
 use axum::{
     Json,
-    body::Body,
     extract::rejection::{BytesRejection, PathRejection},
-    http::{Response, StatusCode, header},
+    http::{StatusCode, header},
     response::IntoResponse,
 };
 use bytes::Bytes;
@@ -105,7 +104,7 @@ impl IntoResponse for RpcRefusal {
 }
 
 /// The reply of a handler that panicked.
-pub(crate) fn panicked(_: Box<dyn Any + Send>) -> Response<Body> {
+pub(crate) fn panicked(_: Box<dyn Any + Send>) -> axum::response::Response {
     tracing::error!("a request handler panicked");
     internal().into_response()
 }

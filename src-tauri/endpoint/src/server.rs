@@ -12,35 +12,43 @@
 //! | `/api/events` | GET | administrator | what happens, as server-sent events |
 //! | `/`, `/icon.svg`, `/assets/{file}` | GET | anyone | the screens |
 //!
-//! A request passes, in this order: [`headers::secure`], a net for panics, [`origin::guard`]
-//! (TCP only), the router, [`auth`], its handler. What fails is answered by
-//! [`rescue`].
+//! A request passes, in this order: a net for panics, [`origin::check`] (TCP only), the bounds of
+//! its body, the router, [`auth`], its handler; [`headers::secure`] has the last word. What fails is
+//! answered by [`rescue`]. What stands before the router ([`Front`]) is one function and no stack of
+//! layers: each layer boxes and copies each request.
 
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::Duration,
 };
 
 use axum::{
-    Router,
+    BoxError, Router,
+    body::{Body, HttpBody},
     extract::DefaultBodyLimit,
-    middleware::{from_fn, from_fn_with_state},
+    http::{HeaderMap, Request, Uri},
+    middleware::from_fn_with_state,
+    response::{IntoResponse, Response},
     routing::{MethodRouter, get, post},
     serve::ListenerExt,
 };
+use bytes::Bytes;
 use drawbridge_hub::{Hub, api::health::TransportHealth};
+use futures_util::FutureExt;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
-use tower_http::{catch_panic::CatchPanicLayer, timeout::RequestBodyTimeoutLayer};
+use tower::ServiceExt;
+use tower_http::timeout::TimeoutBody;
 
 use crate::{
     auth::{self, Who},
     headers, listener, local,
     mcp::{self, in_flight::InFlight, legacy_sse::Streams, listening::Listeners},
     origin::{self, Hosts},
-    rescue,
+    rescue::{self, Refusal},
     rest::{events, health, login, ui, verbs},
 };
 
@@ -121,30 +129,65 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The routes behind what stands before them; `hosts` where browsers can reach them.
-pub(crate) fn router(door: Arc<Door>, hosts: Option<Hosts>) -> Router {
+/// The routes with their handlers.
+fn router(door: &Arc<Door>) -> Router {
     let mut router = Router::new();
     for Route { path, who, methods } in routes() {
         let methods = match who {
             Who::Anyone => methods,
-            Who::Client => methods.layer(from_fn_with_state(Arc::clone(&door), auth::client)),
-            Who::Administrator => methods.layer(from_fn_with_state(Arc::clone(&door), auth::administrator)),
+            Who::Client => methods.layer(from_fn_with_state(Arc::clone(door), auth::client)),
+            Who::Administrator => methods.layer(from_fn_with_state(Arc::clone(door), auth::administrator)),
         };
         router = router.route(path, methods);
     }
-    let routed = router
-        .fallback(rescue::unknown_route)
-        .method_not_allowed_fallback(rescue::wrong_method)
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .layer(from_fn(headers::bound_length))
-        .layer(RequestBodyTimeoutLayer::new(BODY))
-        .with_state(door);
-    // A layer of a router runs behind its routing. What must run ahead of it goes around this one.
-    let mut outer = Router::new().fallback_service(routed);
-    if let Some(hosts) = hosts {
-        outer = outer.layer(from_fn_with_state(Arc::new(hosts), origin::guard));
+    let router = router.fallback(rescue::unknown_route).method_not_allowed_fallback(rescue::wrong_method);
+    router.with_state(Arc::clone(door))
+}
+
+/// Routes, and what stands before them.
+pub(crate) struct Front {
+    routes: Router,
+    /// Where browsers can reach it.
+    hosts: Option<Hosts>,
+}
+
+impl Front {
+    pub(crate) fn new(routes: Router, hosts: Option<Hosts>) -> Self {
+        Self { routes, hosts }
     }
-    outer.layer(CatchPanicLayer::custom(rescue::panicked)).layer(from_fn(headers::secure))
+
+    /// Answers a request, whatever happens.
+    pub(crate) async fn answer<B>(&self, request: Request<B>) -> Response
+    where
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        let answered = match self.check(request.uri(), request.headers()) {
+            Ok(()) => AssertUnwindSafe(self.route(request)).catch_unwind().await,
+            Err(refusal) => Ok(refusal.into_response()),
+        };
+        let mut response = answered.unwrap_or_else(rescue::panicked);
+        headers::secure(response.headers_mut());
+        response
+    }
+
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+        if let Some(hosts) = &self.hosts {
+            origin::check(hosts, uri, headers)?;
+        }
+        headers::check_length(headers)
+    }
+
+    async fn route<B>(&self, request: Request<B>) -> Response
+    where
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+    {
+        let mut request = request.map(|body| Body::new(TimeoutBody::new(BODY, body)));
+        DefaultBodyLimit::max(LARGEST_BODY).apply(&mut request);
+        match self.routes.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
 }
 
 /// Opens the door: starts all listeners at once. One that fails leaves the others running and
@@ -245,8 +288,8 @@ impl Running {
             logins: login::Attempts::default(),
             stopping: self.stopping.clone(),
         };
-        let router = router(Arc::new(door), hosts);
-        self.listeners.spawn(listener::run(listener, router, self.stopping.clone()));
+        let front = Front::new(router(&Arc::new(door)), hosts);
+        self.listeners.spawn(listener::run(listener, Arc::new(front), self.stopping.clone()));
         self.note(TransportHealth { name: name.to_owned(), address, listening: true, error: String::new() });
     }
 

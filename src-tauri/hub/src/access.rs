@@ -31,7 +31,7 @@ const MAX_NAME_CHARS: usize = 64;
 pub struct Access {
     store: Store,
     events: Events,
-    key: Vec<u8>,
+    key: Key,
     clients: Mutex<BTreeMap<ClientName, ClientRow>>,
     /// Held from reading a row to writing it, so that no change is lost.
     changing: tokio::sync::Mutex<()>,
@@ -64,9 +64,9 @@ impl Access {
     /// # Errors
     /// Where the store cannot be read.
     pub async fn load(store: Store, events: Events, admin_token: Option<&str>) -> Result<Self, StoreError> {
-        let key = hmac_key(&store).await?;
+        let key = Key::new(&hmac_key(&store).await?);
         let clients = store.clients().await?.into_iter().map(|row| (row.name.clone(), row)).collect();
-        let admin_hmac = admin_token.map(|token| hmac(&key, token));
+        let admin_hmac = admin_token.map(|token| key.hmac(token));
         Ok(Self {
             store,
             events,
@@ -80,7 +80,7 @@ impl Access {
 
     /// The client that owns the token; none for an unknown or revoked one.
     pub fn client_of(&self, token: &str) -> Option<ClientName> {
-        let hmac = hmac(&self.key, token);
+        let hmac = self.key.hmac(token);
         let clients = self.lock();
         let mut admitted = clients.values().filter(|row| row.revoked_at.is_none());
         admitted.find(|row| row.token_hmac.as_ref() == Some(&hmac)).map(|row| row.name.clone())
@@ -88,7 +88,7 @@ impl Access {
 
     /// Whether the token is the admin token, or that of a browser that redeemed a code.
     pub fn is_admin(&self, token: &str) -> bool {
-        let hmac = hmac(&self.key, token);
+        let hmac = self.key.hmac(token);
         self.admin_hmac.as_ref() == Some(&hmac) || self.screens.admits(token)
     }
 
@@ -121,7 +121,7 @@ impl Access {
         if self.is_admin(&token) || self.client_of(&token).is_some_and(|owner| owner != *name) {
             return Err(AccessError::TokenTaken);
         }
-        self.put(new_client(name, Some(hmac(&self.key, &token)))).await?;
+        self.put(new_client(name, Some(self.key.hmac(&token)))).await?;
         Ok(token)
     }
 
@@ -198,10 +198,17 @@ fn check_name(name: &ClientName) -> Result<(), AccessError> {
     fits.then_some(()).ok_or(AccessError::BadName)
 }
 
-fn hmac(key: &[u8], token: &str) -> Vec<u8> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
-    mac.update(token.as_bytes());
-    mac.finalize().into_bytes().to_vec()
+/// The key of the tokens' HMACs, ready to begin one.
+struct Key(Hmac<Sha256>);
+
+impl Key {
+    fn new(key: &[u8]) -> Self {
+        Self(Hmac::new_from_slice(key).expect("HMAC takes a key of any length"))
+    }
+
+    fn hmac(&self, token: &str) -> Vec<u8> {
+        self.0.clone().chain_update(token.as_bytes()).finalize().into_bytes().to_vec()
+    }
 }
 
 async fn hmac_key(store: &Store) -> Result<Vec<u8>, StoreError> {

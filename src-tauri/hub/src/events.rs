@@ -20,6 +20,13 @@ impl Events {
         let _ = self.0.send(event);
     }
 
+    /// The same, for what is not free to say: made only where a screen listens.
+    pub fn tell_if_heard(&self, event: impl FnOnce() -> Event) {
+        if self.0.receiver_count() > 0 {
+            self.tell(event());
+        }
+    }
+
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.0.subscribe()
     }

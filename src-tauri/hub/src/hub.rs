@@ -64,7 +64,7 @@ pub struct Hub {
     watch: Mutex<Option<Watch>>,
     /// What runs beside the calls, ended with the hub.
     tasks: Mutex<JoinSet<()>>,
-    journal: Journal,
+    pub(crate) journal: Journal,
 }
 
 /// How to open a hub.
@@ -269,13 +269,14 @@ impl Hub {
     pub async fn request(&self, back: &Back, method: &str, params: Option<&RawValue>) -> Reply {
         match method {
             "ping" => Ok(json::raw("{}".into())),
-            "tools/call" => self.pipeline.call(back, params).await,
+            // Boxed, each way for itself: otherwise every future around this one is as large as the largest of them.
+            "tools/call" => Box::pin(self.pipeline.call(back, params)).await,
             _ => match Kind::ALL.into_iter().find(|kind| kind.list_method() == method) {
                 Some(kind) => {
-                    self.catalog.freshen().await;
+                    Box::pin(self.catalog.freshen()).await;
                     Ok((**self.catalog.snapshot().of(&back.session().reach).listed(kind)).to_owned())
                 }
-                None => self.router.pass(back, method, params).await,
+                None => Box::pin(self.router.pass(back, method, params)).await,
             },
         }
     }

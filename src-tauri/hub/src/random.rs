@@ -1,8 +1,13 @@
 //! Random names: tokens that cannot be guessed, ids that do not collide.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rand::Rng;
 
-const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+use crate::clock;
+
+/// What a person can tell apart, in the order of their codes.
+const LETTERS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
 
 /// 256 bits, as 64 hex digits.
 pub fn token() -> String {
@@ -11,6 +16,22 @@ pub fn token() -> String {
 
 /// A short id that a person can type: 10 letters, 50 bits.
 pub fn id() -> String {
-    let mut rng = rand::rng();
-    (0..10).map(|_| char::from(LETTERS[rng.random_range(0..LETTERS.len())])).collect()
+    letters(rand::rng().random())
 }
+
+/// The same, but each behind the one before, as the time goes: where rows are found by it, an index of them
+/// grows at its end.
+pub fn id_in_order() -> String {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let now = clock::micros();
+    let next = |last: u64| now.max(last + 1);
+    letters(LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last))).map_or(now, next))
+}
+
+/// The last 50 bits.
+fn letters(number: u64) -> String {
+    (0..10).rev().map(|place| char::from(LETTERS[(number >> (5 * place)) as usize % LETTERS.len()])).collect()
+}
+
+#[cfg(test)]
+mod tests;

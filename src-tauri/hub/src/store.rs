@@ -1,4 +1,5 @@
-//! The store: what outlives the hub, in one SQLite file. The only code that names sqlx.
+//! The store: what outlives the hub, in one SQLite file. The only code that names sqlx, and
+//! rusqlite, which is the quicker one for the journal: no other thread between it and the file.
 //!
 //! | table | holds |
 //! |---|---|
@@ -12,7 +13,7 @@ mod db;
 pub mod journal;
 pub mod table;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use sqlx::SqlitePool;
 
@@ -30,6 +31,7 @@ pub struct StoreError {
 #[derive(Clone)]
 pub struct Store {
     pool: SqlitePool,
+    file: Arc<Path>,
 }
 
 impl Store {
@@ -40,12 +42,12 @@ impl Store {
     /// Where the file can be neither opened nor made.
     pub async fn open(file: &Path) -> Result<(Self, Option<std::path::PathBuf>), StoreError> {
         let (pool, moved) = db::open(file).await?;
-        Ok((Self { pool }, moved))
+        Ok((Self { pool, file: file.into() }, moved))
     }
 
     /// Starts the writer of calls.
     pub fn journal(&self) -> Journal {
-        Journal::start(self.pool.clone())
+        Journal::start(self.file.to_path_buf(), self.pool.clone())
     }
 
     pub async fn close(&self) {

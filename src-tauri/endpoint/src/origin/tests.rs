@@ -9,13 +9,11 @@ use axum::{
     Router,
     body::Body,
     http::{Request, StatusCode},
-    middleware::from_fn_with_state,
     routing::any,
 };
-use tower::ServiceExt;
 
-use super::{Hosts, guard};
-use crate::server::routes;
+use super::Hosts;
+use crate::server::{Front, routes};
 
 const GOOD_HOSTS: [&str; 4] = ["127.0.0.1:8765", "localhost:8765", "[::1]:8765", "192.168.1.7:8765"];
 
@@ -50,9 +48,9 @@ const BAD_ORIGINS: [&str; 12] = [
     "file://",
 ];
 
-/// The real guard ahead of the real paths, with handlers that only count.
+/// What really stands before the real paths, with handlers that only count.
 struct Door {
-    router: Router,
+    front: Front,
     reached: Arc<AtomicUsize>,
     paths: Vec<String>,
 }
@@ -62,12 +60,11 @@ impl Door {
         let reached = Arc::new(AtomicUsize::new(0));
         let paths: Vec<String> = routes().iter().map(|route| route.path.replace(['{', '}', '*'], "")).collect();
         let counter = Arc::clone(&reached);
-        let inner = Router::new().fallback(any(move || async move {
+        let routes = Router::new().fallback(any(move || async move {
             counter.fetch_add(1, Ordering::SeqCst);
         }));
-        let hosts = Arc::new(Hosts::of(([192, 168, 1, 7], 8765).into()));
-        let router = Router::new().fallback_service(inner).layer(from_fn_with_state(hosts, guard));
-        Self { router, reached, paths }
+        let front = Front::new(routes, Some(Hosts::of(([192, 168, 1, 7], 8765).into())));
+        Self { front, reached, paths }
     }
 
     /// Sends it to every route; the status that all of them answer.
@@ -80,7 +77,7 @@ impl Door {
                     request = request.header(*name, *value);
                 }
                 let request = request.body(Body::empty()).expect("a request");
-                statuses.push(self.router.clone().oneshot(request).await.expect("infallible").status());
+                statuses.push(self.front.answer(request).await.status());
             }
         }
         let first = statuses[0];
@@ -146,6 +143,6 @@ async fn an_absolute_target_must_name_this_door_too() {
     {
         let request =
             Request::builder().uri(uri).header("host", "127.0.0.1:8765").body(Body::empty()).expect("request");
-        assert_eq!(door.router.clone().oneshot(request).await.expect("infallible").status(), expected, "{uri}");
+        assert_eq!(door.front.answer(request).await.status(), expected, "{uri}");
     }
 }

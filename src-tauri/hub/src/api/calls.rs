@@ -39,6 +39,7 @@ impl Verb for ListCalls {
     async fn run(self, hub: &Hub) -> Result<Vec<Call>, ApiError> {
         let limit = self.limit.unwrap_or(200).clamp(1, 1_000);
         let filter = CallFilter { client: self.client, server: self.server, asked: self.asked, limit };
+        hub.journal.flush().await;
         Ok(hub.store.calls(&filter).await?)
     }
 }
@@ -48,6 +49,7 @@ impl Verb for ShowCall {
     type Answer = Call;
 
     async fn run(self, hub: &Hub) -> Result<Call, ApiError> {
+        hub.journal.flush().await;
         let call = hub.store.call(&self.id).await?;
         call.ok_or_else(|| ApiError::not_found(format!("there is no call with the id '{}'", self.id)))
     }

@@ -6,7 +6,7 @@
 use std::{borrow::Cow, collections::HashSet, fmt};
 
 use serde::{
-    Deserialize, Deserializer,
+    Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
@@ -57,19 +57,14 @@ impl<'a> RawObject<'a> {
 
     /// The object as JSON text.
     pub fn to_raw(&self) -> Box<RawValue> {
-        let mut text =
-            String::with_capacity(self.0.iter().map(|(k, v)| k.len() + v.get().len() + 4).sum::<usize>() + 2);
-        text.push('{');
-        for (index, (key, value)) in self.0.iter().enumerate() {
-            if index > 0 {
-                text.push(',');
-            }
-            text.push_str(&string(key));
-            text.push(':');
-            text.push_str(value.get());
-        }
-        text.push('}');
-        raw(text)
+        to_raw(self)
+    }
+}
+
+/// The values are written as they are, and not read again.
+impl Serialize for RawObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }
 
@@ -90,7 +85,7 @@ pub fn raw(text: String) -> Box<RawValue> {
 }
 
 /// Any value as raw JSON; `null` where it cannot be written as JSON.
-pub fn to_raw(value: &impl serde::Serialize) -> Box<RawValue> {
+pub fn to_raw(value: &impl Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 

@@ -99,11 +99,14 @@ impl Gate {
             Effect::Ask => recorded = self.ask(&call, &mut entry).await,
         }
         let (done, record) = self.write(entry).await?;
+        let answer = match record {
+            Some(record) => Ok(Permitted { call, record }),
+            None => Err(refusal(&done, self.settings.get().approval_timeout.as_secs())),
+        };
         if let Some(recorded) = recorded {
-            let _ = recorded.send(done.clone());
+            let _ = recorded.send(done);
         }
-        let refusal = || refusal(&done, self.settings.get().approval_timeout.as_secs());
-        record.map(|record| Permitted { call, record }).ok_or_else(refusal)
+        answer
     }
 
     async fn ask(&self, call: &ToolCall, entry: &mut Entry<'_>) -> Option<tokio::sync::oneshot::Sender<Call>> {
@@ -148,7 +151,7 @@ impl Gate {
             }
             return Err(Refusal(format!("Denied by Drawbridge: {error}. The call was not run.")));
         }
-        self.events.tell(Event::CallChanged { call: call.clone() });
+        self.events.tell_if_heard(|| Event::CallChanged { call: call.clone() });
         Ok((call, record))
     }
 }
@@ -164,7 +167,7 @@ impl<'a> Entry<'a> {
     fn new(gate: &'a Gate, call: &ToolCall) -> Self {
         let row = CallRow {
             call: Call {
-                id: CallId::new(random::id()),
+                id: CallId::new(random::id_in_order()),
                 at: clock::now(),
                 client: call.client.clone(),
                 server: call.tool.server.id.clone(),
@@ -185,14 +188,16 @@ impl<'a> Entry<'a> {
     }
 
     fn id(&self) -> CallId {
-        self.row.as_ref().map_or_else(|| CallId::new(random::id()), |row| row.call.id.clone())
+        self.row.as_ref().map_or_else(|| CallId::new(random::id_in_order()), |row| row.call.id.clone())
     }
 
     fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
         let waited_ms = millis(self.started);
         if let Some(row) = &mut self.row {
             let outcome = if decision == Decision::Allowed { Outcome::Running } else { Outcome::NotSent };
-            row.call = Call { decision, decided_by: by, reason, waited_ms, outcome, ..row.call.clone() };
+            let call = &mut row.call;
+            (call.decision, call.decided_by, call.reason) = (decision, by, reason);
+            (call.outcome, call.waited_ms) = (outcome, waited_ms);
         }
     }
 }
@@ -260,13 +265,12 @@ impl Record {
     fn write(&mut self, outcome: Outcome, error: String) {
         let Some(mut call) = self.call.take() else { return };
         // It may be a server's words.
-        let error = if error.is_empty() { error } else { self.logs.masked(&error) };
+        call.error = if error.is_empty() { error } else { self.logs.masked(&error) };
+        call.outcome = outcome;
         let sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
         call.duration_ms = sent.then(|| millis(self.started));
-        self.journal.ended(call.id.clone(), outcome, error.clone(), call.duration_ms);
-        call.outcome = outcome;
-        call.error = error;
-        self.events.tell(Event::CallChanged { call });
+        self.journal.ended(call.id.clone(), outcome, call.error.clone(), call.duration_ms);
+        self.events.tell_if_heard(|| Event::CallChanged { call });
     }
 }
 

@@ -1,35 +1,51 @@
 //! The journal: the one writer of calls. A decision is durable before its call is forwarded.
 //!
-//! Entries that arrive while a commit runs are committed together with the next one, so that
-//! many calls at once cost few commits. A batch with a person's decision is synced to the disk
-//! (`synchronous = FULL`): a power cut loses none of those. Of automatic decisions a crash of
-//! Drawbridge loses none either, a power cut the last few (`NORMAL`).
+//! It is a thread with a connection of its own. Decisions that arrive while a commit runs are
+//! committed together with the next one, so that many calls at once cost few commits. What came of
+//! calls is written behind them, with the next decisions or a moment later; calls whose outcome a
+//! crash takes along are closed as unknown by the next start. A batch with a person's decision is
+//! synced to the disk (`synchronous = FULL`): a power cut loses none of those. Of automatic decisions
+//! a crash of Drawbridge loses none either, a power cut the last few (`NORMAL`).
 
-use sqlx::{Connection, SqliteConnection, SqlitePool};
-use tokio::sync::{mpsc, oneshot};
-
-use super::{
-    StoreError, While,
-    table::call::{self, CallRow, Ended},
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
 };
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use sqlx::SqlitePool;
+use tokio::sync::oneshot;
+
+use super::table::call::{self, CallRow, Ended};
 use crate::model::{
     call::{DecidedBy, Outcome},
     ids::CallId,
 };
 
+/// Decisions a commit.
 const BATCH: usize = 256;
+/// How long outcomes wait for decisions to be written with.
+const BEHIND: Duration = Duration::from_millis(100);
 /// Outcomes kept for a database that cannot be written; the calls of later ones stay `running` until a restart.
 const MAX_LATE: usize = 10_000;
+/// How long a commit waits for another program that writes to the database.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// The journal took no entry: it cannot write, or has ended.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("the decision could not be written: {0}")]
 pub struct NotWritten(String);
 
 /// Writes calls. Cheap to clone.
 #[derive(Clone)]
 pub struct Journal {
-    entries: mpsc::UnboundedSender<Entry>,
+    entries: mpsc::Sender<Entry>,
+    outcomes: Arc<Mutex<Outcomes>>,
 }
 
 enum Entry {
@@ -37,26 +53,31 @@ enum Entry {
         row: Box<CallRow>,
         written: oneshot::Sender<Result<(), NotWritten>>,
     },
-    Ended(Ended),
+    /// There are outcomes to be written behind.
+    Ended,
     /// Answered once everything before it is written.
     Flush(oneshot::Sender<()>),
 }
 
-impl Entry {
-    fn decided(&self) -> Option<&CallRow> {
-        if let Self::Decided { row, .. } = self { Some(row) } else { None }
-    }
-
-    fn ended(&self) -> Option<&Ended> {
-        if let Self::Ended(ended) = self { Some(ended) } else { None }
-    }
+/// Outcomes that are not written yet.
+#[derive(Default)]
+struct Outcomes {
+    waiting: Vec<Ended>,
+    /// The journal will look at them by itself.
+    noticed: bool,
 }
 
 impl Journal {
-    pub(super) fn start(pool: SqlitePool) -> Self {
-        let (entries, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(write_all(pool, inbox));
-        Self { entries }
+    /// Writes to `file` as long as `pool` is open.
+    pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
+        let (entries, inbox) = mpsc::channel();
+        let outcomes = Arc::<Mutex<Outcomes>>::default();
+        let writer = Writer { file, pool, connection: None, outcomes: outcomes.clone() };
+        // Without its thread every decision is refused.
+        if let Err(error) = thread::Builder::new().name("journal".into()).spawn(move || writer.write_all(&inbox)) {
+            tracing::error!("the journal cannot start: {error}");
+        }
+        Self { entries, outcomes }
     }
 
     /// Writes a call with its decision; returns once it is committed.
@@ -72,7 +93,11 @@ impl Journal {
 
     /// Writes what came of a call, behind the call: nobody waits for it.
     pub fn ended(&self, id: CallId, outcome: Outcome, error: String, duration_ms: Option<u32>) {
-        let _ = self.entries.send(Entry::Ended(Ended { id, outcome, error, duration_ms }));
+        let mut outcomes = lock(&self.outcomes);
+        outcomes.waiting.push(Ended { id, outcome, error, duration_ms });
+        if !std::mem::replace(&mut outcomes.noticed, true) {
+            let _ = self.entries.send(Entry::Ended);
+        }
     }
 
     /// Returns once everything that was given to the journal before is written.
@@ -84,69 +109,103 @@ impl Journal {
     }
 }
 
-async fn write_all(pool: SqlitePool, mut inbox: mpsc::UnboundedReceiver<Entry>) {
-    let mut writer = Writer { pool, connection: None, late: Vec::new() };
-    let mut batch = Vec::with_capacity(BATCH);
-    while inbox.recv_many(&mut batch, BATCH).await > 0 {
-        let result = writer.write(&batch).await;
-        if let Err(error) = &result {
-            tracing::error!("{error}");
-            // Another connection may fare better.
-            writer.connection = None;
-        }
-        for entry in batch.drain(..) {
-            match entry {
-                Entry::Decided { written, .. } => {
-                    let _ = written.send(result.as_ref().copied().map_err(|e| NotWritten(e.to_string())));
-                }
-                Entry::Ended(ended) if result.is_err() => writer.keep(ended),
-                Entry::Ended(_) => {}
-                Entry::Flush(flushed) => drop(flushed.send(())),
-            }
-        }
-    }
-}
-
 struct Writer {
+    file: PathBuf,
     pool: SqlitePool,
     /// Its own, and how durably it commits now: that is no matter of the others.
-    connection: Option<(SqliteConnection, &'static str)>,
-    /// Outcomes that could not be written yet.
-    late: Vec<Ended>,
+    connection: Option<(Connection, &'static str)>,
+    outcomes: Arc<Mutex<Outcomes>>,
 }
 
 impl Writer {
-    async fn write(&mut self, batch: &[Entry]) -> Result<(), StoreError> {
-        self.commit(batch).await.doing("cannot write the calls")?;
-        self.late.clear();
-        Ok(())
+    fn write_all(mut self, inbox: &mpsc::Receiver<Entry>) {
+        loop {
+            let first = match inbox.recv_timeout(self.patience()) {
+                Ok(entry) => Some(entry),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let is_due = first.is_none();
+            let (mut rows, mut answers, mut flushed) = (Vec::new(), Vec::new(), Vec::new());
+            for entry in first.into_iter().chain(inbox.try_iter().take(BATCH)) {
+                match entry {
+                    Entry::Decided { row, written } => {
+                        rows.push(row);
+                        answers.push(written);
+                    }
+                    Entry::Ended => {}
+                    Entry::Flush(answer) => flushed.push(answer),
+                }
+            }
+            if is_due || !rows.is_empty() || !flushed.is_empty() {
+                let result = self.write(&rows);
+                for written in answers {
+                    let _ = written.send(result.clone());
+                }
+                for answer in flushed {
+                    let _ = answer.send(());
+                }
+            }
+        }
+        let _ = self.write(&[]);
     }
 
-    async fn commit(&mut self, batch: &[Entry]) -> Result<(), sqlx::Error> {
+    /// How long to wait for an entry: for ever where no outcome is waiting.
+    fn patience(&self) -> Duration {
+        if lock(&self.outcomes).noticed { BEHIND } else { Duration::MAX }
+    }
+
+    /// Writes decisions, and the outcomes that wait.
+    fn write(&mut self, rows: &[Box<CallRow>]) -> Result<(), NotWritten> {
+        let ended = {
+            let mut outcomes = lock(&self.outcomes);
+            // With nothing to write twice in a row, the next outcome has to say that it is there.
+            outcomes.noticed = !(rows.is_empty() && outcomes.waiting.is_empty());
+            std::mem::take(&mut outcomes.waiting)
+        };
+        if rows.is_empty() && ended.is_empty() {
+            return Ok(());
+        }
+        self.commit(rows, &ended).map_err(|why| {
+            tracing::error!("the database cannot write the calls: {why}");
+            // Another connection may fare better.
+            self.connection = None;
+            let mut outcomes = lock(&self.outcomes);
+            outcomes.noticed = false;
+            outcomes.waiting.splice(0..0, ended);
+            outcomes.waiting.truncate(MAX_LATE);
+            NotWritten(why.to_string())
+        })
+    }
+
+    fn commit(&mut self, rows: &[Box<CallRow>], ended: &[Ended]) -> Result<(), rusqlite::Error> {
+        if self.pool.is_closed() {
+            return Err(rusqlite::Error::InvalidPath(self.file.clone()));
+        }
         let (connection, mode) = match &mut self.connection {
             Some(connection) => connection,
-            none => none.insert((self.pool.acquire().await?.detach(), "")),
+            none => none.insert((open(&self.file)?, "")),
         };
-        let by_person =
-            |entry: &Entry| matches!(entry, Entry::Decided { row, .. } if row.call.decided_by == DecidedBy::Person);
-        let full = batch.iter().any(by_person);
-        let wanted = if full { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+        let by_person = rows.iter().any(|row| row.call.decided_by == DecidedBy::Person);
+        let wanted = if by_person { "FULL" } else { "NORMAL" };
         if *mode != wanted {
-            sqlx::query(wanted).execute(&mut *connection).await?;
+            connection.pragma_update(None, "synchronous", wanted)?;
             *mode = wanted;
         }
-        let decided: Vec<&CallRow> = batch.iter().filter_map(Entry::decided).collect();
-        let ended: Vec<&Ended> = self.late.iter().chain(batch.iter().filter_map(Entry::ended)).collect();
-        let mut tx = connection.begin().await?;
-        // A call may be decided and end within one batch.
-        call::insert(&decided, &mut tx).await?;
-        call::update(&ended, &mut tx).await?;
-        tx.commit().await
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        call::insert(rows.iter().map(AsRef::as_ref), &transaction)?;
+        call::update(ended, &transaction)?;
+        transaction.commit()
     }
+}
 
-    fn keep(&mut self, ended: Ended) {
-        if self.late.len() < MAX_LATE {
-            self.late.push(ended);
-        }
-    }
+fn open(file: &Path) -> Result<Connection, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags)?;
+    connection.busy_timeout(BUSY)?;
+    Ok(connection)
+}
+
+fn lock(outcomes: &Mutex<Outcomes>) -> MutexGuard<'_, Outcomes> {
+    outcomes.lock().unwrap_or_else(PoisonError::into_inner)
 }

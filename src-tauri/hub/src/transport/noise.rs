@@ -24,7 +24,7 @@ pub(super) async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), max: usi
             let nothing = line.is_empty() && !too_long;
             return Ok((!nothing).then(|| finish(line, too_long)));
         }
-        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let end = memchr::memchr(b'\n', chunk);
         let part = &chunk[..end.unwrap_or(chunk.len())];
         if line.len() + part.len() > max {
             too_long = true;

@@ -65,20 +65,37 @@ impl Events {
     /// # Errors
     /// Where an event is too long. Those that came whole before it are given first, the error with the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
+        if self.too_long {
+            return Err(TooLong);
+        }
         let mut events = Vec::new();
-        for &byte in bytes {
-            if self.too_long {
+        if bytes.is_empty() {
+            return Ok(events);
+        }
+        // The other half of a CRLF that came in two.
+        let mut rest =
+            if std::mem::take(&mut self.after_cr) { bytes.strip_prefix(b"\n").unwrap_or(bytes) } else { bytes };
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
+            if !self.fits(&rest[..end]) {
                 break;
             }
-            let after_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
-            match byte {
-                b'\n' if after_cr => {}
-                b'\n' | b'\r' => events.extend(self.end_line()),
-                _ if self.line.len() + self.name.len() + self.data.len() >= self.max => self.too_long = true,
-                _ => self.line.push(byte),
-            }
+            events.extend(self.end_line());
+            let is_cr = rest[end] == b'\r';
+            rest = &rest[end + 1..];
+            self.after_cr = is_cr && rest.is_empty();
+            rest = if is_cr { rest.strip_prefix(b"\n").unwrap_or(rest) } else { rest };
         }
-        if self.too_long && events.is_empty() { Err(TooLong) } else { Ok(events) }
+        let is_whole = !self.too_long && self.fits(rest);
+        if !is_whole && events.is_empty() { Err(TooLong) } else { Ok(events) }
+    }
+
+    /// Adds a part of a line, where there is room for it.
+    fn fits(&mut self, part: &[u8]) -> bool {
+        self.too_long = self.line.len() + self.name.len() + self.data.len() + part.len() > self.max;
+        if !self.too_long {
+            self.line.extend_from_slice(part);
+        }
+        !self.too_long
     }
 
     fn end_line(&mut self) -> Option<SseEvent> {

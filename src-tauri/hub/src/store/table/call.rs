@@ -1,6 +1,7 @@
 //! `call`: every call, its decision and its outcome. Written by the journal only.
 
-use sqlx::{QueryBuilder, Row, Sqlite, SqliteConnection, sqlite::SqliteRow};
+use rusqlite::{Connection, params};
+use sqlx::{Row, sqlite::SqliteRow};
 
 use super::{from_word, word};
 use crate::{
@@ -67,56 +68,44 @@ pub(in crate::store) struct Ended {
     pub(in crate::store) duration_ms: Option<u32>,
 }
 
-/// Rows a statement: SQLite takes 32,766 values.
-const ROWS: usize = 512;
-
-/// Writes calls with their decisions, many with one statement.
-pub(in crate::store) async fn insert(rows: &[&CallRow], connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    for rows in rows.chunks(ROWS) {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest, arguments_digest,
-             decision, decided_by, reason, outcome, error, waited_ms, duration_ms) ",
-        );
-        query.push_values(rows, |mut values, row| {
-            let call = &row.call;
-            values
-                .push_bind(call.id.as_str())
-                .push_bind(call.at.0)
-                .push_bind(call.client.as_str())
-                .push_bind(call.server.as_str())
-                .push_bind(&call.tool)
-                .push_bind(&call.exposed_name)
-                .push_bind(&row.definition_digest)
-                .push_bind(&row.arguments_digest)
-                .push_bind(word(&call.decision))
-                .push_bind(word(&call.decided_by))
-                .push_bind(&call.reason)
-                .push_bind(word(&call.outcome))
-                .push_bind(&call.error)
-                .push_bind(call.waited_ms)
-                .push_bind(call.duration_ms);
-        });
-        query.build().execute(&mut *connection).await?;
+/// Writes calls with their decisions.
+pub(in crate::store) fn insert<'a>(
+    rows: impl Iterator<Item = &'a CallRow>,
+    connection: &Connection,
+) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest, arguments_digest,
+         decision, decided_by, reason, outcome, error, waited_ms, duration_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )?;
+    for CallRow { call, definition_digest, arguments_digest } in rows {
+        statement.execute(params![
+            call.id.as_str(),
+            call.at.0,
+            call.client.as_str(),
+            call.server.as_str(),
+            call.tool,
+            call.exposed_name,
+            definition_digest,
+            arguments_digest,
+            word(&call.decision),
+            word(&call.decided_by),
+            call.reason,
+            word(&call.outcome),
+            call.error,
+            call.waited_ms,
+            call.duration_ms,
+        ])?;
     }
     Ok(())
 }
 
-/// Writes what came of calls, many with one statement.
-pub(in crate::store) async fn update(ended: &[&Ended], connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    for ended in ended.chunks(ROWS) {
-        let mut query = QueryBuilder::<Sqlite>::new("WITH ended (id, outcome, error, duration_ms) AS (");
-        query.push_values(ended, |mut values, ended| {
-            values
-                .push_bind(ended.id.as_str())
-                .push_bind(word(&ended.outcome))
-                .push_bind(&ended.error)
-                .push_bind(ended.duration_ms);
-        });
-        query.push(
-            ") UPDATE call SET outcome = ended.outcome, error = ended.error, duration_ms = ended.duration_ms
-             FROM ended WHERE call.id = ended.id",
-        );
-        query.build().execute(&mut *connection).await?;
+/// Writes what came of calls.
+pub(in crate::store) fn update(ended: &[Ended], connection: &Connection) -> Result<(), rusqlite::Error> {
+    let mut statement =
+        connection.prepare_cached("UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ?")?;
+    for ended in ended {
+        statement.execute(params![word(&ended.outcome), ended.error, ended.duration_ms, ended.id.as_str()])?;
     }
     Ok(())
 }
