@@ -14,7 +14,7 @@ const UI: &str = "ui/src";
 const HUB_ORDER: &[&[&str]] = &[
     &["model"],
     &["access", "clock", "data_dir", "events", "logs", "metrics", "protocol", "random", "secrets", "settings", "store"],
-    &["guard", "sessions", "transport"],
+    &["guard", "oauth", "sessions", "transport"],
     &["builtin", "clients", "registry", "upstream"],
     &["catalog"],
     &["policy", "router"],

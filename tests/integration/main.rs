@@ -6,6 +6,7 @@ mod cache;
 mod door;
 mod everything;
 mod lossless;
+mod oauth;
 mod processes;
 mod registry;
 mod remote;

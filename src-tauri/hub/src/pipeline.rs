@@ -124,7 +124,9 @@ fn what_is_known(outcome: Outcome, server: &str) -> String {
 fn outcome(error: &ForwardError) -> Outcome {
     match error {
         ForwardError::Changed => Outcome::NotSent,
-        ForwardError::Upstream(UpstreamError::Unreachable(_) | UpstreamError::Secret(_)) => Outcome::Unreachable,
+        ForwardError::Upstream(
+            UpstreamError::Unreachable(_) | UpstreamError::Secret(_) | UpstreamError::NeedsSignIn(_),
+        ) => Outcome::Unreachable,
         ForwardError::Upstream(UpstreamError::Lost(_)) => Outcome::Unknown,
         ForwardError::Upstream(UpstreamError::TimedOut(_)) => Outcome::TimedOut,
         ForwardError::Upstream(UpstreamError::Protocol(_)) => Outcome::ServerError,

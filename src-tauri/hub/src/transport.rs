@@ -36,6 +36,9 @@ pub enum LinkError {
     /// It may have been sent; whether it ran is unknown.
     #[error("{0}")]
     Lost(String),
+    /// It was refused ahead of being carried out: a person has to sign in.
+    #[error("{0}")]
+    NeedsSignIn(String),
     #[error("it did not answer within {} s", .0.as_secs_f32())]
     TimedOut(Duration),
     /// The server answered with something that is not the protocol.

@@ -99,7 +99,7 @@ impl HttpLink {
         self.end("it was stopped");
         if self.session.get().is_some() {
             let delete = self.with_session(self.remote.request(Method::DELETE, &self.remote.url));
-            let _ = timeout(Duration::from_secs(2), delete.send()).await;
+            let _ = timeout(Duration::from_secs(2), self.remote.send(delete)).await;
         }
     }
 
@@ -122,7 +122,7 @@ impl HttpLink {
         let request = self
             .with_session(self.remote.post(&self.remote.url, body))
             .header(ACCEPT, "application/json, text/event-stream");
-        let response = request.send().await.map_err(|e| self.failed(&e))?;
+        let response = self.remote.send(request).await?.map_err(|e| self.failed(&e))?;
         if let Some(session) = response.headers().get(SESSION) {
             let _ = self.session.set(session.clone());
         }

@@ -14,12 +14,19 @@ pub enum UpstreamError {
     /// It went away with the request in flight: whether it ran is unknown.
     #[error("{0}")]
     Lost(String),
+    /// A person has to sign in to it; it carried nothing out.
+    #[error("{0}")]
+    NeedsSignIn(String),
     #[error("{0}")]
     TimedOut(String),
     /// It does not speak the protocol.
     #[error("{0}")]
     Protocol(String),
 }
+
+/// What to do where a person has to sign in.
+pub const SIGN_IN: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers authorize` \
+    with its id. If it takes a token of yours instead, put that into its Authorization header.";
 
 impl UpstreamError {
     /// The same with its text changed, as to mask secrets in what a server said.
@@ -28,6 +35,7 @@ impl UpstreamError {
         match self {
             Self::Unreachable(text) => Self::Unreachable(change(&text)),
             Self::Lost(text) => Self::Lost(change(&text)),
+            Self::NeedsSignIn(text) => Self::NeedsSignIn(change(&text)),
             Self::TimedOut(text) => Self::TimedOut(change(&text)),
             Self::Protocol(text) => Self::Protocol(change(&text)),
             Self::Secret(error) => Self::Secret(error),
@@ -38,7 +46,7 @@ impl UpstreamError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Lost(_) => true,
-            Self::TimedOut(_) | Self::Secret(_) | Self::Protocol(_) => false,
+            Self::TimedOut(_) | Self::Secret(_) | Self::NeedsSignIn(_) | Self::Protocol(_) => false,
         }
     }
 
@@ -50,6 +58,7 @@ impl UpstreamError {
                 "Install the program, or give its full path in the server's command.".into()
             }
             Self::Unreachable(_) => "Check its command or URL and its log, then restart it.".into(),
+            Self::NeedsSignIn(_) => SIGN_IN.into(),
             Self::Lost(_) => "See its log. The next call starts it again.".into(),
             Self::TimedOut(_) => "See its log; give it more time in its spec (timeouts), or restart it.".into(),
             Self::Protocol(_) => "Check that it is an MCP server: see its log for what it wrote.".into(),
@@ -62,6 +71,7 @@ impl From<LinkError> for UpstreamError {
         match error {
             LinkError::NotSent(why) => Self::Unreachable(why),
             LinkError::Lost(why) => Self::Lost(why),
+            LinkError::NeedsSignIn(why) => Self::NeedsSignIn(why),
             LinkError::TimedOut(_) => Self::TimedOut(error.to_string()),
             LinkError::Protocol(why) => Self::Protocol(why),
         }

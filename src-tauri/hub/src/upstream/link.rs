@@ -16,6 +16,7 @@ use crate::{
         ids::ServerId,
         spec::{Registered, ServerSpec, TransportKind},
     },
+    oauth::Authorizer,
     protocol::{self, ServerHello},
     secrets::{Secret, Secrets},
     transport::{
@@ -34,6 +35,7 @@ pub struct Linker {
     events: Events,
     logs: Logs,
     secrets: Secrets,
+    authorizer: Authorizer,
     guard: Guard,
     http: reqwest::Client,
 }
@@ -46,7 +48,7 @@ pub struct Linked {
 }
 
 impl Linker {
-    pub fn new(events: Events, logs: Logs, secrets: Secrets, guard: Guard) -> Self {
+    pub fn new(events: Events, logs: Logs, secrets: Secrets, authorizer: Authorizer, guard: Guard) -> Self {
         crate::install_tls();
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT)
@@ -54,7 +56,7 @@ impl Linker {
             .tcp_nodelay(true)
             .build()
             .unwrap_or_default();
-        Self { events, logs, secrets, guard, http }
+        Self { events, logs, secrets, authorizer, guard, http }
     }
 
     pub fn events(&self) -> &Events {
@@ -94,7 +96,7 @@ impl Linker {
         if let Some(url) = &spec.url {
             let (headers, used) = self.secrets.resolve(&spec.headers).await?;
             self.mask(&used);
-            let target = HttpTarget { url: url.clone(), headers };
+            let target = HttpTarget { url: url.clone(), headers, bearer: self.authorizer.bearer(id, spec) };
             if spec.transport == Some(TransportKind::Sse) {
                 let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
                 let link = SseLink::connect(self.http.clone(), &target, patience, to_upstream).await;
@@ -136,6 +138,7 @@ async fn shake_hands(link: &Link, patience: Duration) -> Result<ServerHello, Ups
 fn no_stream(error: &SseError) -> UpstreamError {
     match error {
         SseError::TimedOut { .. } => UpstreamError::TimedOut(error.to_string()),
+        SseError::NeedsSignIn(why) => UpstreamError::NeedsSignIn(why.clone()),
         SseError::Refused(why) => UpstreamError::Unreachable(why.clone()),
     }
 }

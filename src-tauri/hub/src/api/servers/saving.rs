@@ -82,6 +82,11 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     hub.pool.remove(id, "it was removed").await;
     hub.catalog.forget(id).await?;
     hub.rules.remove_server(id).await?;
+    hub.authorizer.cancel(id);
+    let elsewhere = hub.registry.specs().servers.values().any(|other| other.spec.url == server.spec.url);
+    if !elsewhere {
+        hub.authorizer.sign_out(&server.spec).await?;
+    }
     let own = format!("{id}.");
     let values = server.spec.env.values().chain(server.spec.headers.values());
     for name in values.flat_map(|text| secrets::names(text)).filter(|name| name.starts_with(&own)) {
