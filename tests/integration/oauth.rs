@@ -125,7 +125,9 @@ fn tokens(desk: &Desk) -> Vec<String> {
 
 #[test]
 fn a_person_signs_in_in_a_browser_and_calls_cross_with_a_token_that_is_in_the_keyring_alone() {
-    let desk = Desk::without_screen();
+    let mut desk = Desk::without_screen();
+    // Also where the log tells everything.
+    desk.set("DRAWBRIDGE_LOG", "trace");
     let remote = Remote::start(&desk);
     let hub = Hub::serve(&desk);
     desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
@@ -183,6 +185,23 @@ fn the_browser_is_opened_through_the_system_with_the_url_alone() {
     for part in ["code_challenge_method=S256", "redirect_uri=http%3A%2F%2F127.0.0.1%3A", "resource=", "state="] {
         assert!(url.contains(part), "{part} is missing: {url}");
     }
+}
+
+#[test]
+fn a_client_metadata_document_is_used_where_the_authorization_server_takes_one() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    let hub = Hub::serve(&desk);
+    desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    let document = "https://desk.example.com/drawbridge.json";
+    let settings = hub.verb("settings.change", &json!({"oauth_client_metadata_url": document}));
+    assert_eq!(settings["oauth_client_metadata_url"], document);
+    let url = || hub.verb("servers.authorize", &json!({"id": "protected"}))["url"].as_str().expect("a URL").to_owned();
+    assert!(!url().contains("desk.example.com"), "this one does not take documents");
+    hub.verb("servers.cancel_sign_in", &json!({"id": "protected"}));
+    remote.turn(&json!({"metadata": {"client_id_metadata_document_supported": true}}));
+    assert!(url().contains("client_id=https%3A%2F%2Fdesk.example.com%2Fdrawbridge.json"), "{}", url());
+    assert_eq!(remote.seen("registrations").as_array().map(Vec::len), Some(1), "only the first was registered");
 }
 
 #[test]

@@ -188,5 +188,8 @@ fn possible(spec: &ServerSpec) -> Result<Url, String> {
     }
     let mut url = Url::parse(url).map_err(|e| format!("its URL cannot be read: {e}"))?;
     url.set_fragment(None);
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("its URL has a user name in it, which is used instead: remove that to sign in".into());
+    }
     reach::Reach::of(&url).map(|_| url)
 }

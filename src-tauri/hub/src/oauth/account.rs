@@ -63,7 +63,16 @@ impl Account {
         self.challenge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A token that has not run out; nothing where a person has not signed in.
+    /// A token that is good for a while, where that is known without asking anybody; inside, nothing where a
+    /// person has not signed in.
+    pub(super) fn ready(&self) -> Option<Option<Secret>> {
+        let held = self.held.try_lock().ok().filter(|held| held.read)?;
+        let Some(grant) = &held.grant else { return Some(None) };
+        (!grant.is_due(clock::now())).then(|| grant.token())
+    }
+
+    /// A token that has not run out; nothing where a person has not signed in. Not to be dropped halfway: a
+    /// new token that nobody takes is lost, and the old one may be void.
     pub(super) async fn token(&self, authorizer: &Authorizer) -> Result<Option<Secret>, BearerError> {
         let mut held = self.held.lock().await;
         let Some(grant) = held.grant(self, authorizer).await? else { return Ok(None) };

@@ -26,6 +26,8 @@ use crate::{
 
 /// How long a person may take.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// How long finding the authorization server may take; it has to be read in a few places.
+const DISCOVERY: Duration = Duration::from_secs(45);
 const NAME: &str = "Drawbridge";
 
 /// An attempt that runs, or has ended.
@@ -77,7 +79,9 @@ pub(super) async fn begin(
 ) -> Result<SignIn, OauthError> {
     let challenge = account.challenge().and_then(|challenge| challenge.header);
     let failed = |why: String| OauthError::Failed(authorizer.0.logs.masked(&why));
-    let mut found = discovery::discover(&account.server, challenge.as_deref()).await.map_err(failed)?;
+    let found = timeout(DISCOVERY, discovery::discover(&account.server, challenge.as_deref())).await;
+    let too_slow = |_| Err(format!("its authorization server was not found within {} s", DISCOVERY.as_secs()));
+    let mut found = found.unwrap_or_else(too_slow).map_err(failed)?;
     let mut scopes = found.manager.select_initial_scopes(&[]).await;
     // More rights are asked for beside those that are there.
     let granted = if scopes.is_empty() { Vec::new() } else { account.granted_scopes(authorizer).await };

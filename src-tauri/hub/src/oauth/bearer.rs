@@ -58,7 +58,7 @@ impl Bearer {
             Err(error) => return Ok(Err(error)),
         };
         let again = request.try_clone();
-        let token = self.account.token(&self.authorizer).await?;
+        let token = self.token().await?;
         let response = match client.execute(with_token(request, token.as_ref())).await {
             Ok(response) => response,
             Err(error) => return Ok(Err(error)),
@@ -67,7 +67,7 @@ impl Bearer {
             return self.look(response);
         }
         if let (Some(again), Some(refused)) = (again, token)
-            && let Some(token) = self.account.other_than(&self.authorizer, &refused).await?
+            && let Some(token) = self.other_than(refused).await?
         {
             match client.execute(with_token(again, Some(&token))).await {
                 Ok(response) => return self.look(response),
@@ -75,6 +75,19 @@ impl Bearer {
             }
         }
         self.look(response)
+    }
+
+    async fn token(&self) -> Result<Option<Secret>, BearerError> {
+        if let Some(token) = self.account.ready() {
+            return Ok(token);
+        }
+        let (authorizer, account) = (self.authorizer.clone(), self.account.clone());
+        to_its_end(async move { account.token(&authorizer).await }).await
+    }
+
+    async fn other_than(&self, refused: Secret) -> Result<Option<Secret>, BearerError> {
+        let (authorizer, account) = (self.authorizer.clone(), self.account.clone());
+        to_its_end(async move { account.other_than(&authorizer, &refused).await }).await
     }
 
     /// Whether an answer wants a person to sign in.
@@ -107,6 +120,13 @@ impl Bearer {
             self.authorizer.tell_server(&self.id);
         }
     }
+}
+
+/// In a task of its own: a caller that leaves must not leave a renewal half done.
+async fn to_its_end(
+    asked: impl Future<Output = Result<Option<Secret>, BearerError>> + Send + 'static,
+) -> Result<Option<Secret>, BearerError> {
+    tokio::spawn(asked).await.unwrap_or_else(|e| Err(BearerError::Refresh(e.to_string())))
 }
 
 /// The challenge of the bearer scheme.
