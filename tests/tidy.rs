@@ -81,6 +81,11 @@ fn only_secrets_name_the_keyring() {
 }
 
 #[test]
+fn only_oauth_names_what_signs_in() {
+    only_in(&["src-tauri/hub/src/oauth"], &[APP, HUB, ENDPOINT, CLI], &["oauth2::", "transport::auth"]);
+}
+
+#[test]
 fn only_one_room_of_the_hub_starts_processes() {
     let home = ["src-tauri/hub/src/transport/process", "src-tauri/hub/src/guard"];
     only_in(&home, &[HUB, ENDPOINT], &["process_wrap::", "Command::new", "process::Command"]);

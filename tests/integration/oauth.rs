@@ -1,93 +1,23 @@
 //! Signing in to a remote server: the official SDK's server, a real authorization server before it, a real keyring.
 
-use std::{fs, os::unix::fs::PermissionsExt};
-
 use drawbridge_tests::{
     Desk, Home, Hub,
     canary::Canary,
-    http::{Request, Url},
     places,
     process::Process,
+    remote::{Launcher, Remote, browse},
     until,
     wait::yes,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// The protected server and its authorization server.
-struct Remote {
-    server: String,
-    issuer: String,
-    control: Url,
-    _process: Process,
-}
-
-impl Remote {
-    fn start(home: &Home) -> Self {
-        let mut command = home.command("node");
-        places::npm("oidc-provider/lib/index.js");
-        command.arg(places::real().join("authorization.mjs"));
-        let mut process = Process::start(home, "remote", &mut command);
-        let said: Value = serde_json::from_str(&process.line()).expect("where it listens");
-        let text = |name: &str| said[name].as_str().expect("a URL").to_owned();
-        Self { server: text("server"), issuer: text("issuer"), control: Url::of(&text("control")), _process: process }
-    }
-
-    /// Turns knobs.
-    fn turn(&self, knobs: &Value) {
-        let headers = [("Content-Type", "application/json")];
-        let body = knobs.to_string();
-        let request = Request { method: "POST", url: &self.control, headers: &headers, body: body.as_bytes() };
-        assert_eq!(request.send().expect("the remote answers").status, 200);
-    }
-
-    /// What it saw.
-    fn seen(&self, what: &str) -> Value {
-        let request = Request { method: "GET", url: &self.control, headers: &[], body: &[] };
-        let text = request.send().and_then(|response| response.text()).expect("the remote answers");
-        serde_json::from_str::<Value>(&text).expect("JSON")[what].take()
-    }
-}
-
-/// The browser of a person, who signs in and agrees: the last page.
-fn browse(home: &Home, url: &str) -> Value {
-    let mut command = home.command("node");
-    let output = command.arg(places::real().join("authorization.mjs")).args(["browse", url]).output().expect("node");
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|e| panic!("no page ({e}): {}", String::from_utf8_lossy(&output.stderr)))
-}
-
-/// The desk's launcher of browsers, which only notes what it was given.
-struct Launcher {
-    folder: std::path::PathBuf,
-}
-
-impl Launcher {
-    fn new(home: &Home) -> Self {
-        let folder = home.file("launcher");
-        fs::create_dir_all(&folder).expect("a folder");
-        let script = folder.join("xdg-open");
-        let noted = folder.join("opened");
-        fs::write(&script, format!("#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" >> '{}'\n", noted.display()))
-            .expect("a script");
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a program");
-        Self { folder }
-    }
-
-    /// `drawbridge servers authorize`, with a screen as far as it can see.
-    fn authorize(&self, home: &Home) -> Process {
-        let mut command = home.command(places::built("drawbridge"));
-        let path = format!("{}:{}", self.folder.display(), home.variable("PATH").expect("a PATH"));
-        command.args(["servers", "authorize", "protected", "--data-dir"]).arg(home.data_dir());
-        command.env("PATH", path).env("DISPLAY", ":0");
-        Process::start(home, "authorize", &mut command)
-    }
-
-    /// How many arguments it was given, and which.
-    fn opened(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.folder.join("opened")).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
-    }
+/// `drawbridge servers authorize`, with a screen as far as it can see.
+fn authorize(home: &Home, launcher: &Launcher) -> Process {
+    let mut command = home.command(places::built("drawbridge"));
+    command.args(["servers", "authorize", "protected", "--data-dir"]).arg(home.data_dir());
+    command.env("PATH", launcher.path(home)).env("DISPLAY", ":0");
+    Process::start(home, "authorize", &mut command)
 }
 
 fn url_of(process: &mut Process) -> String {
@@ -99,7 +29,7 @@ fn url_of(process: &mut Process) -> String {
 fn sign_in(home: &Home, hub: &Hub<'_>, remote: &Remote) {
     home.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
     let launcher = Launcher::new(home);
-    let mut authorize = launcher.authorize(home);
+    let mut authorize = authorize(home, &launcher);
     let page = browse(home, &url_of(&mut authorize));
     assert!(page["page"].as_str().is_some_and(|page| page.contains("You can close this window")), "{page}");
     let (status, said) = authorize.finish(std::time::Duration::from_secs(20));
@@ -178,7 +108,7 @@ fn the_browser_is_opened_through_the_system_with_the_url_alone() {
     let _hub = Hub::serve(&desk);
     desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
     let launcher = Launcher::new(&desk);
-    let mut authorize = launcher.authorize(&desk);
+    let mut authorize = authorize(&desk, &launcher);
     let url = url_of(&mut authorize);
     let opened = until("the launcher is called", || Some(launcher.opened()).filter(|opened| opened.len() >= 2));
     assert_eq!(opened, ["1".to_owned(), url.clone()]);
@@ -260,7 +190,7 @@ fn an_answer_of_another_issuer_is_not_redeemed() {
     let _hub = Hub::serve(&desk);
     desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
     remote.turn(&json!({"iss": "https://attacker.example"}));
-    let mut authorize = Launcher::new(&desk).authorize(&desk);
+    let mut authorize = authorize(&desk, &Launcher::new(&desk));
     browse(&desk, &url_of(&mut authorize));
     let (status, _) = authorize.finish(std::time::Duration::from_secs(20));
     assert_eq!(status.code(), Some(1));
@@ -278,7 +208,7 @@ fn a_hostile_authorization_server_opens_nothing_and_leads_nowhere() {
     let launcher = Launcher::new(&desk);
     let refused = |knobs: &Value| {
         remote.turn(knobs);
-        let mut authorize = launcher.authorize(&desk);
+        let mut authorize = authorize(&desk, &launcher);
         let (status, said) = authorize.finish(std::time::Duration::from_secs(10));
         assert!(status.code() == Some(1) && said.is_empty(), "{knobs}: {said}");
         authorize.stderr()
@@ -320,7 +250,7 @@ fn without_a_keyring_nobody_is_sent_to_a_browser() {
     let _hub = Hub::serve(&home);
     home.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
     let launcher = Launcher::new(&home);
-    let mut authorize = launcher.authorize(&home);
+    let mut authorize = authorize(&home, &launcher);
     let (status, said) = authorize.finish(std::time::Duration::from_secs(15));
     assert!(status.code() == Some(1) && said.is_empty(), "{said}");
     assert!(authorize.stderr().to_lowercase().contains("keyring"), "it says why: {}", authorize.stderr());
