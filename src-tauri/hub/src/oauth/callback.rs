@@ -21,6 +21,7 @@ const PATH: &str = "/callback";
 /// For one connection; browsers open some ahead that they never use.
 const CONNECTION_LASTS: Duration = Duration::from_secs(10);
 const MAX_CONNECTIONS: usize = 16;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A listener, before its answer.
 pub(super) struct Callback {
@@ -72,7 +73,11 @@ impl Callback {
         let accepted = async {
             loop {
                 let place = places.clone().acquire_owned().await;
-                let Ok((stream, _)) = listener.accept().await else { continue };
+                let Ok((stream, _)) = listener.accept().await else {
+                    // As where no file can be opened any more.
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                };
                 let expected = expected.clone();
                 connections.spawn(async move {
                     let _place = place;
