@@ -14,7 +14,7 @@ const UI: &str = "ui/src";
 const HUB_ORDER: &[&[&str]] = &[
     &["model"],
     &["access", "clock", "data_dir", "events", "logs", "metrics", "protocol", "random", "secrets", "settings", "store"],
-    &["guard", "sessions", "transport"],
+    &["guard", "oauth", "sessions", "transport"],
     &["builtin", "clients", "registry", "upstream"],
     &["catalog"],
     &["policy", "router"],
@@ -78,6 +78,11 @@ fn only_the_store_names_sqlx_and_rusqlite() {
 #[test]
 fn only_secrets_name_the_keyring() {
     only_in(&["src-tauri/hub/src/secrets"], &[APP, HUB, ENDPOINT, CLI], &["keyring_core::", "keyring::"]);
+}
+
+#[test]
+fn only_oauth_names_what_signs_in() {
+    only_in(&["src-tauri/hub/src/oauth"], &[APP, HUB, ENDPOINT, CLI], &["oauth2::", "transport::auth"]);
 }
 
 #[test]

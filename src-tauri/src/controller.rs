@@ -93,7 +93,11 @@ impl<S: Shell> Controller<S> {
             Event::ApprovalEnded { id } => self.on_ended(id),
             // A listener that starts or fails changes the settings' URL.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => self.shell.look_again(self.turn),
-            Event::CallChanged { .. } | Event::ClientsChanged | Event::PolicyChanged | Event::LogAdded { .. } => {}
+            Event::AuthorizationChanged { .. }
+            | Event::CallChanged { .. }
+            | Event::ClientsChanged
+            | Event::PolicyChanged
+            | Event::LogAdded { .. } => {}
         }
         ControlFlow::Continue(())
     }

@@ -6,6 +6,7 @@
 
 mod args;
 mod backend;
+mod browser;
 mod commands;
 mod controller;
 mod display;

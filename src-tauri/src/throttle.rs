@@ -29,6 +29,7 @@ impl Throttle {
         match event {
             Event::ApprovalAsked { .. } | Event::ApprovalEnded { .. } | Event::Lagged => true,
             Event::ServerChanged { .. }
+            | Event::AuthorizationChanged { .. }
             | Event::CallChanged { .. }
             | Event::ClientsChanged
             | Event::PolicyChanged

@@ -5,5 +5,6 @@ mod app;
 mod headless;
 mod screens;
 mod secrets;
+mod sign_in;
 mod tray;
 mod window;

@@ -1,6 +1,6 @@
 //! Every screen, light and dark, full and empty: pictures of it, and nobody shut out.
 
-use drawbridge_tests::{Desk, Hub, McpClient, browser, hub::write_spec, places, until, wait::yes};
+use drawbridge_tests::{Desk, Hub, McpClient, browser, hub::write_spec, places, remote::Remote, until, wait::yes};
 use serde_json::{Value, json};
 
 use crate::app;
@@ -79,6 +79,34 @@ fn every_screen_of_a_busy_hub_is_sound() {
     let seen = browser::take_steps(&desk, &link(&desk), &json!(steps));
     seen.nothing_wrong();
     assert!(seen.pictures().len() >= 14);
+}
+
+#[test]
+fn signing_in_to_a_server_is_sound_on_the_screen() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    let _hub = Hub::serve(&desk);
+    desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    let mut steps = vec![
+        json!({"do": "login"}),
+        json!({"do": "until", "part": "nav-servers"}),
+        json!({"do": "click", "part": "nav-servers"}),
+        json!({"do": "until", "part": "sign-in"}),
+    ];
+    for theme in ["light", "dark"] {
+        steps.push(json!({"do": "theme", "theme": theme}));
+        steps.push(json!({"do": "settle"}));
+        steps.push(json!({"do": "axe", "where": format!("a server to sign in to, {theme}")}));
+    }
+    steps.push(json!({"do": "click", "part": "sign-in"}));
+    steps.push(json!({"do": "until", "part": "sign-in-link"}));
+    for theme in ["dark", "light"] {
+        steps.push(json!({"do": "theme", "theme": theme}));
+        steps.push(json!({"do": "settle"}));
+        steps.push(json!({"do": "picture", "name": format!("signing-in-{theme}")}));
+        steps.push(json!({"do": "axe", "where": format!("signing in, {theme}")}));
+    }
+    browser::take_steps(&desk, &link(&desk), &json!(steps)).nothing_wrong();
 }
 
 /// Dialogs, in the theme that the tour ended with.

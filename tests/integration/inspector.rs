@@ -11,7 +11,7 @@ const PREFIX: &str = "everything__";
 
 /// The server offers these only to a client that can be asked. The Inspector's command line cannot; Drawbridge can
 /// for the sake of its other clients.
-const ASKING: &[&str] = &["trigger-elicitation-request", "trigger-sampling-request"];
+const ASKING: &[&str] = &["trigger-elicitation-request", "trigger-sampling-request", "trigger-url-elicitation"];
 
 /// What is asked for, each time.
 const QUESTIONS: &[&[&str]] = &[
@@ -34,14 +34,18 @@ fn inspect(home: &Home, era: &str, door: &[String], question: &[&str], prefix: &
         .unwrap_or_else(|e| panic!("{question:?} through {door:?} printed no JSON ({e}): {text}"))
 }
 
-/// The lists ordered by name, the prefix taken off.
-fn compared(mut printed: Value) -> Value {
+/// The lists ordered by name, the prefix taken off. In the modern era tools have no `execution`, and the Inspector
+/// prints none.
+fn compared(mut printed: Value, has_execution: bool) -> Value {
     for list in printed.as_object_mut().into_iter().flat_map(|object| object.values_mut()) {
         let Some(entries) = list.as_array_mut() else { continue };
         for entry in entries.iter_mut() {
             let bare = entry["name"].as_str().and_then(|name| name.strip_prefix(PREFIX)).map(str::to_owned);
             if let Some(bare) = bare {
                 entry["name"] = json!(bare);
+            }
+            if let (Some(members), false) = (entry.as_object_mut(), has_execution) {
+                members.remove("execution");
             }
         }
         entries.retain(|entry| !ASKING.iter().any(|name| entry["name"] == *name));
@@ -72,16 +76,17 @@ fn the_same_as_directly(era: &str) {
     };
     let data = places::text(home.data_dir());
     let bridge = ["stdio", "--client", "inspector", "--data-dir", &data];
-    let doors = [
-        at(&hub.url, "http"),
-        at(&hub.url.replace("/mcp", "/sse"), "sse"),
-        program(&home, "bridge", &places::built("drawbridge"), &bridge),
-    ];
+    let mut doors = vec![at(&hub.url, "http"), program(&home, "bridge", &places::built("drawbridge"), &bridge)];
+    if era != "modern" {
+        doors.push(at(&hub.url.replace("/mcp", "/sse"), "sse"));
+    }
     let direct = program(&home, "direct", &places::program("node"), &[&server, "stdio"]);
     for question in QUESTIONS {
-        let expected = compared(inspect(&home, era, &direct, question, ""));
+        // The server itself has sessions only.
+        let directly = if era == "modern" { "legacy" } else { era };
+        let expected = compared(inspect(&home, directly, &direct, question, ""), era == "legacy");
         for door in &doors {
-            let printed = compared(inspect(&home, era, door, question, PREFIX));
+            let printed = compared(inspect(&home, era, door, question, PREFIX), era == "legacy");
             assert!(
                 printed == expected,
                 "{question:?} through {door:?} ({era}):\ndirectly {expected}\nthrough  {printed}"
@@ -98,4 +103,9 @@ fn the_inspector_prints_through_every_door_what_it_prints_directly() {
 #[test]
 fn the_inspector_finds_out_by_itself_which_revision_to_speak() {
     the_same_as_directly("auto");
+}
+
+#[test]
+fn the_inspector_speaks_the_modern_revision_with_a_server_that_does_not() {
+    the_same_as_directly("modern");
 }

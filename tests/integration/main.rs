@@ -7,6 +7,7 @@ mod door;
 mod everything;
 mod inspector;
 mod lossless;
+mod oauth;
 mod processes;
 mod registry;
 mod remote;

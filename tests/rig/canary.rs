@@ -14,6 +14,12 @@ impl Canary {
         Self(format!("canary/{name}+\"{:x}\"&=%end", u64::from(std::process::id()).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
 
+    /// A secret that somebody else made, long enough to occur nowhere by chance.
+    pub fn of(secret: &str) -> Self {
+        assert!(secret.len() >= 16, "too short to be looked for: {secret}");
+        Self(secret.to_owned())
+    }
+
     pub fn value(&self) -> &str {
         &self.0
     }

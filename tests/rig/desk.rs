@@ -1,7 +1,11 @@
 //! A desk: a private session of a person, with a bus, an unlocked keyring, a panel that shows tray
 //! icons, somebody who takes notifications, and, where it is wanted, a screen.
 
-use std::{io::Write, ops::Deref, process::Stdio};
+use std::{
+    io::Write,
+    ops::{Deref, DerefMut},
+    process::Stdio,
+};
 
 use zbus::blocking::{Connection, connection, fdo::DBusProxy};
 
@@ -36,6 +40,12 @@ impl Deref for Desk {
 
     fn deref(&self) -> &Home {
         &self.home
+    }
+}
+
+impl DerefMut for Desk {
+    fn deref_mut(&mut self) -> &mut Home {
+        &mut self.home
     }
 }
 

@@ -19,6 +19,7 @@ pub mod mcp;
 pub mod notifications;
 pub mod places;
 pub mod process;
+pub mod remote;
 pub mod source;
 pub mod store;
 pub mod tray;

@@ -72,13 +72,13 @@ pub(crate) async fn open_hub(options: HubOptions) -> Result<Arc<Hub>, ApiError> 
 }
 
 /// A way to a hub.
-enum Connection {
+pub(crate) enum Connection {
     Running(ApiClient),
     Own(Arc<Hub>),
 }
 
 impl Connection {
-    async fn open(context: &Context) -> Result<Self, ApiError> {
+    pub(crate) async fn open(context: &Context) -> Result<Self, ApiError> {
         if let Ok(client) = ApiClient::local(&context.data_dir) {
             return Ok(Self::Running(client));
         }
@@ -90,14 +90,14 @@ impl Connection {
         }
     }
 
-    async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
+    pub(crate) async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         match self {
             Self::Running(client) => client.call(verb).await,
             Self::Own(hub) => verb.run(hub).await,
         }
     }
 
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         match self {
             Self::Running(_) => {}
             Self::Own(hub) => hub.close().await,

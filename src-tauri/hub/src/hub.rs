@@ -13,6 +13,7 @@ use tokio::{
     sync::{broadcast, mpsc},
     task::JoinSet,
 };
+use url::Url;
 
 use crate::{
     access::Access,
@@ -27,7 +28,9 @@ use crate::{
         ids::{ClientName, ServerId},
         json,
         rpc::{Reply, RpcError},
+        spec::Registered,
     },
+    oauth::Authorizer,
     pipeline::Pipeline,
     policy::{Gate, Queue, Rules},
     protocol::{self, ClientHello, headers::Mirrored},
@@ -38,7 +41,7 @@ use crate::{
     settings::Settings,
     store::{Journal, Store},
     transport::process::guard::Guard,
-    upstream::{Announced, Mailbox, Pool},
+    upstream::{Announced, Linker, Mailbox, Pool},
 };
 
 /// Everything behind the door.
@@ -48,6 +51,7 @@ pub struct Hub {
     pub(crate) logs: Logs,
     pub(crate) store: Store,
     pub(crate) secrets: Secrets,
+    pub(crate) authorizer: Authorizer,
     pub(crate) settings: Settings,
     pub(crate) access: Access,
     pub(crate) sessions: ClientSessions,
@@ -123,7 +127,10 @@ impl Hub {
         let (changes, spec_changes) = mpsc::unbounded_channel();
         let registry = Registry::open(data_dir.servers(), store.clone(), events.clone(), changes).await?;
         let (mailbox, announcements) = Mailbox::new();
-        let pool = Pool::new(events.clone(), logs.clone(), secrets.clone(), guard.clone(), mailbox.clone());
+        let (authorizer, signed_in) =
+            Authorizer::load(secrets.clone(), store.clone(), settings.clone(), events.clone(), logs.clone()).await?;
+        let linker = Linker::new(events.clone(), logs.clone(), secrets.clone(), authorizer.clone(), guard.clone());
+        let pool = Pool::new(linker, mailbox.clone());
         let catalog =
             Catalog::load(registry.clone(), pool.clone(), store.clone(), settings.clone(), events.clone()).await?;
         let mut tasks = catalog.follow(mailbox.list_changes);
@@ -148,6 +155,7 @@ impl Hub {
             logs,
             store,
             secrets,
+            authorizer,
             settings,
             registry,
             pool,
@@ -158,6 +166,7 @@ impl Hub {
         });
         tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
         tasks.spawn(tell_changes(Arc::downgrade(&hub), hub.catalog.changed().clone()));
+        tasks.spawn(follow_sign_ins(Arc::downgrade(&hub), signed_in));
         tasks.spawn(pass_on(hub.router.clone(), announcements));
         *hub.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         hub.watch_specs();
@@ -187,6 +196,16 @@ impl Hub {
         for id in ids {
             self.events.tell(Event::ServerChanged { id: id.clone() });
         }
+    }
+
+    /// Ends a server's session, and reads its tools in a new one where a hub that can run it is there to stay.
+    pub(crate) async fn connect_anew(&self, server: &Registered, why: &str) {
+        self.pool.remove(&server.id, why).await;
+        if self.registry.may_run(server) && self.serves() {
+            let (catalog, id) = (self.catalog.clone(), server.id.clone());
+            tokio::spawn(async move { catalog.sync(&id).await });
+        }
+        self.events.tell(Event::ServerChanged { id: server.id.clone() });
     }
 
     pub fn data_dir(&self) -> &Path {
@@ -374,6 +393,19 @@ async fn follow_specs(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<S
     while let Some(ids) = changes.recv().await {
         let Some(hub) = hub.upgrade() else { return };
         hub.specs_changed(&ids).await;
+    }
+}
+
+/// Connects servers anew that a person has signed in to.
+async fn follow_sign_ins(hub: Weak<Hub>, mut signed_in: mpsc::UnboundedReceiver<Url>) {
+    while let Some(url) = signed_in.recv().await {
+        let Some(hub) = hub.upgrade() else { return };
+        for server in hub.registry.specs().servers.values() {
+            let is_there = |text: &String| Url::parse(text).is_ok_and(|theirs| theirs == url);
+            if server.spec.url.as_ref().is_some_and(is_there) {
+                hub.connect_anew(server, "a person signed in").await;
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! | [`model`] | the words as types; no I/O |
 //! | [`protocol`] | the revisions of MCP |
 //! | [`store`], [`secrets`], [`settings`], [`logs`], [`clock`], [`random`], [`events`], [`data_dir`] | what the rooms above stand on |
+//! | [`oauth`] | signing in to remote servers |
 //! | [`transport`] | a connection to a server: stdio, streamable HTTP, processes |
 //! | [`registry`], [`upstream`], [`access`], [`sessions`] | specs; sessions with servers; clients and their sessions |
 //! | [`catalog`] | all tools as one snapshot, and the cache behind it |
@@ -23,6 +24,7 @@ pub mod events;
 pub mod hub;
 pub mod logs;
 pub mod model;
+pub mod oauth;
 pub mod pipeline;
 pub mod policy;
 pub mod protocol;

@@ -129,7 +129,10 @@ fn outcome(error: &ForwardError) -> Outcome {
     match error {
         ForwardError::Changed => Outcome::NotSent,
         ForwardError::Upstream(
-            UpstreamError::Unreachable(_) | UpstreamError::Refused(_) | UpstreamError::Secret(_),
+            UpstreamError::Unreachable(_)
+            | UpstreamError::Refused(_)
+            | UpstreamError::Secret(_)
+            | UpstreamError::NeedsSignIn(_),
         ) => Outcome::Unreachable,
         ForwardError::Upstream(UpstreamError::Lost(_)) => Outcome::Unknown,
         ForwardError::Upstream(UpstreamError::TimedOut(_)) => Outcome::TimedOut,

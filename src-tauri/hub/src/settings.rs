@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The settings of a hub.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Values {
     /// What happens to a call that no rule matches.
     pub default_policy: Effect,
@@ -18,6 +18,8 @@ pub struct Values {
     pub approval_timeout: Duration,
     /// How long the catalog's copy of a server counts as fresh.
     pub cache_ttl: Duration,
+    /// The https URL of a document that describes this program to authorization servers; empty for none.
+    pub oauth_client_metadata_url: String,
 }
 
 impl Default for Values {
@@ -26,6 +28,7 @@ impl Default for Values {
             default_policy: Effect::Ask,
             approval_timeout: Duration::from_secs(50),
             cache_ttl: Duration::from_secs(300),
+            oauth_client_metadata_url: String::new(),
         }
     }
 }
@@ -55,11 +58,14 @@ impl Settings {
         if let Some(seconds) = read(&store, "cache_ttl_s").await? {
             values.cache_ttl = Duration::from_secs(seconds);
         }
+        if let Some(url) = read(&store, "oauth_client_metadata_url").await? {
+            values.oauth_client_metadata_url = url;
+        }
         Ok(Self { store, values: Arc::new(ArcSwap::from_pointee(values)), changing: Arc::default() })
     }
 
     pub fn get(&self) -> Values {
-        **self.values.load()
+        (**self.values.load()).clone()
     }
 
     /// Changes settings, and writes them all.
@@ -72,6 +78,7 @@ impl Settings {
         write(&self.store, "default_policy", &values.default_policy).await?;
         write(&self.store, "approval_timeout_s", &values.approval_timeout.as_secs()).await?;
         write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;
+        write(&self.store, "oauth_client_metadata_url", &values.oauth_client_metadata_url).await?;
         self.values.store(Arc::new(values));
         Ok(())
     }

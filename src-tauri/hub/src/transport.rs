@@ -43,6 +43,9 @@ pub enum LinkError {
     /// The server turned it away with a status of HTTP: it was certainly not carried out.
     #[error("{why}")]
     Refused { status: u16, why: String },
+    /// The same: a person has to sign in.
+    #[error("{0}")]
+    NeedsSignIn(String),
     /// The server answered with something that is not the protocol.
     #[error("{0}")]
     Protocol(String),

@@ -21,20 +21,14 @@ use futures_util::future::join_all;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 
-pub use error::UpstreamError;
+pub use error::{SIGN_IN, UpstreamError};
 pub use handshake::Known;
 pub use link::{Linked, Linker};
 pub use session::{Outgoing, ServerSession, Status};
 
-use crate::{
-    events::Events,
-    logs::Logs,
-    model::{
-        ids::{ClientName, ServerId},
-        spec::{Isolation, Registered},
-    },
-    secrets::Secrets,
-    transport::process::guard::Guard,
+use crate::model::{
+    ids::{ClientName, ServerId},
+    spec::{Isolation, Registered},
 };
 
 /// What has changed, for somebody who follows. However often the same is told, it is noted once.
@@ -122,8 +116,7 @@ struct Sessions {
 }
 
 impl Pool {
-    pub fn new(events: Events, logs: Logs, secrets: Secrets, guard: Guard, mailbox: Mailbox) -> Self {
-        let linker = Linker::new(events, logs, secrets, guard);
+    pub fn new(linker: Linker, mailbox: Mailbox) -> Self {
         Self { linker, mailbox, sessions: Arc::default() }
     }
 

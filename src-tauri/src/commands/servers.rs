@@ -1,13 +1,13 @@
 //! Commands on servers: the registry and what is known of each server.
 
 use drawbridge_hub::api::servers::{
-    AcceptServer, AddServer, EnableServer, ListServers, ReadSpecs, RemoveServer, RestartServer, ShowServer, SyncServer,
-    TryServer, UpdateServer, VerifyServer,
+    AcceptServer, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn, EnableServer, ListServers, ReadSpecs,
+    RemoveServer, RestartServer, ShowServer, SignOutServer, SyncServer, TryServer, UpdateServer, VerifyServer,
 };
 use tauri::State;
 
 use super::Answer;
-use crate::door::Door;
+use crate::{browser, door::Door};
 
 #[tauri::command]
 pub(crate) async fn servers_list(door: State<'_, Door>, request: ListServers) -> Answer<ListServers> {
@@ -66,5 +66,28 @@ pub(crate) async fn servers_restart(door: State<'_, Door>, request: RestartServe
 
 #[tauri::command]
 pub(crate) async fn servers_read_specs(door: State<'_, Door>, request: ReadSpecs) -> Answer<ReadSpecs> {
+    door.run(request).await
+}
+
+/// Opens the browser as well: a web view must not.
+#[tauri::command]
+pub(crate) async fn servers_authorize(door: State<'_, Door>, request: AuthorizeServer) -> Answer<AuthorizeServer> {
+    let attempt = door.run(request).await?;
+    browser::open(attempt.url.clone());
+    Ok(attempt)
+}
+
+#[tauri::command]
+pub(crate) async fn servers_await_sign_in(door: State<'_, Door>, request: AwaitSignIn) -> Answer<AwaitSignIn> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_cancel_sign_in(door: State<'_, Door>, request: CancelSignIn) -> Answer<CancelSignIn> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_sign_out(door: State<'_, Door>, request: SignOutServer) -> Answer<SignOutServer> {
     door.run(request).await
 }

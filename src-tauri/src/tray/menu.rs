@@ -108,6 +108,7 @@ fn words(state: ServerState) -> &'static str {
         ServerState::Disabled => "off",
         ServerState::NeedsApproval => "waits for you to accept it",
         ServerState::NeedsSecret => "needs a secret",
+        ServerState::NeedsSignIn => "waits for you to sign in",
     }
 }
 

@@ -88,6 +88,27 @@ timeout_ms: number,
 left_ms: number, };
 
 /**
+ * How a server stands with OAuth.
+ */
+export type Authorization = { "kind": "none" } | { "kind": "needed" } | { "kind": "signed_in", issuer: string, 
+/**
+ * When the token runs out. It is renewed before, where the authorization server lets it.
+ */
+expires_at: Timestamp | null, };
+
+/**
+ * `servers.authorize`: begins to sign in to a remote server; the one attempt that runs, where one does. The
+ * answer's URL is to be opened in a browser; the desktop app does that itself.
+ */
+export type AuthorizeServer = { id: ServerId, };
+
+/**
+ * `servers.await_sign_in`: waits until the attempt to sign in to a server has ended, at most two minutes;
+ * how it stands then.
+ */
+export type AwaitSignIn = { id: ServerId, };
+
+/**
  * A spec file that cannot be used, and where its fault is. It disturbs no other server.
  */
 export type BrokenSpec = { 
@@ -144,6 +165,11 @@ duration_ms: number | null, };
 export type CallId = string;
 
 /**
+ * `servers.cancel_sign_in`: ends the attempt to sign in to a server, and forgets how it went.
+ */
+export type CancelSignIn = { id: ServerId, };
+
+/**
  * `settings.change`: changes what is given.
  */
 export type ChangeSettings = { 
@@ -154,7 +180,11 @@ approval_timeout_s: number | null,
 /**
  * 10 to 86,400 seconds.
  */
-cache_ttl_s: number | null, };
+cache_ttl_s: number | null, 
+/**
+ * An https URL with a path; empty for none.
+ */
+oauth_client_metadata_url: string | null, };
 
 /**
  * The token of a new client: shown once, kept nowhere.
@@ -238,7 +268,7 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * Something changed. A screen that missed events (`lagged`) reads everything anew.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 export type HealthStatus = "ok" | "degraded" | "down";
 
@@ -484,7 +514,7 @@ transport?: TransportKind | null, enabled?: boolean, isolation?: Isolation, time
 /**
  * The state of a server session, or why there can be none.
  */
-export type ServerState = "idle" | "initializing" | "active" | "error" | "closed" | "disabled" | "needs_approval" | "needs_secret";
+export type ServerState = "idle" | "initializing" | "active" | "error" | "closed" | "disabled" | "needs_approval" | "needs_secret" | "needs_sign_in";
 
 /**
  * What is known of a server.
@@ -506,6 +536,14 @@ reason: string,
  * What to do about it; empty where there is nothing to do.
  */
 remedy: string, 
+/**
+ * How it stands with signing in.
+ */
+authorization: Authorization, 
+/**
+ * The latest attempt to sign in, where there is one.
+ */
+signing_in: SignIn | null, 
 /**
  * The process id of a local server that runs.
  */
@@ -574,7 +612,12 @@ approval_timeout_s: number,
 /**
  * How long the catalog's copy of a server counts as fresh, in seconds.
  */
-cache_ttl_s: number, version: string, data_dir: string, 
+cache_ttl_s: number, 
+/**
+ * The https URL of a document that describes this program to authorization servers (a client id
+ * metadata document); empty for none: then it registers itself.
+ */
+oauth_client_metadata_url: string, version: string, data_dir: string, 
 /**
  * The endpoint, or nothing where no listener runs.
  */
@@ -608,6 +651,30 @@ export type ShowServer = { id: ServerId, };
  * `settings.show`
  */
 export type ShowSettings = Record<symbol, never>;
+
+/**
+ * An attempt to sign in to a server. There is at most one of a server.
+ */
+export type SignIn = { id: SignInId, 
+/**
+ * Where the person signs in: to be opened in a browser.
+ */
+url: string, state: SignInState, };
+
+/**
+ * One attempt to sign in to a server.
+ */
+export type SignInId = string;
+
+/**
+ * How far an attempt has come.
+ */
+export type SignInState = { "kind": "waiting_for_browser" } | { "kind": "exchanging" } | { "kind": "done" } | { "kind": "failed", reason: string, };
+
+/**
+ * `servers.sign_out`: forgets the tokens of a server, and ends its session.
+ */
+export type SignOutServer = { id: ServerId, };
 
 export type StorageHealth = { 
 /**
@@ -745,12 +812,16 @@ export interface Verbs {
   "secrets.set": { params: SetSecret; answer: Done };
   "servers.accept": { params: AcceptServer; answer: ServerView };
   "servers.add": { params: AddServer; answer: ServerView };
+  "servers.authorize": { params: AuthorizeServer; answer: SignIn };
+  "servers.await_sign_in": { params: AwaitSignIn; answer: SignIn };
+  "servers.cancel_sign_in": { params: CancelSignIn; answer: Done };
   "servers.enable": { params: EnableServer; answer: ServerView };
   "servers.list": { params: ListServers; answer: ServersView };
   "servers.read_specs": { params: ReadSpecs; answer: Array<ReadSpec> };
   "servers.remove": { params: RemoveServer; answer: Done };
   "servers.restart": { params: RestartServer; answer: ServerView };
   "servers.show": { params: ShowServer; answer: ServerView };
+  "servers.sign_out": { params: SignOutServer; answer: ServerView };
   "servers.sync": { params: SyncServer; answer: ServerView };
   "servers.try": { params: TryServer; answer: VerifiedView };
   "servers.update": { params: UpdateServer; answer: ServerView };

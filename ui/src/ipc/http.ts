@@ -7,7 +7,7 @@ const UNREACHABLE = "Drawbridge is not reachable. Check that it is still running
 
 export async function httpIpc(): Promise<Ipc> {
   await signIn();
-  return { call, subscribe };
+  return { opensBrowser: false, call, subscribe };
 }
 
 /** Trades `#login=CODE` for a cookie, and takes the code out of the address. */

@@ -10,6 +10,8 @@ export type * from "./bindings";
 export type Verb = keyof Verbs;
 
 export interface Ipc {
+  /** Pages where a person signs in are opened by the backend; else the screen offers a link. */
+  readonly opensBrowser: boolean;
   call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]>;
   /** `onConnection` tells of every change; after `true` the reader reads everything anew. Returns how to stop. */
   subscribe(onEvent: (event: Event) => void, onConnection?: (connected: boolean) => void): () => void;

@@ -8,6 +8,8 @@ const EVENT = "hub";
 
 export function tauriIpc(): Ipc {
   return {
+    opensBrowser: true,
+
     async call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
       try {
         return await invoke<Verbs[V]["answer"]>(verb.replace(".", "_"), { request: params });

@@ -56,6 +56,26 @@ export class Servers {
     return this.keep(await this.ipc.call(verb, { id }));
   }
 
+  /** Whether the page where a person signs in opens by itself. */
+  get opensBrowser(): boolean {
+    return this.ipc.opensBrowser;
+  }
+
+  /** Begins to sign in to a server, or opens the page of the attempt that runs once more. */
+  async signIn(id: string): Promise<void> {
+    await this.ipc.call("servers.authorize", { id });
+    await this.load();
+  }
+
+  async cancelSignIn(id: string): Promise<void> {
+    await this.ipc.call("servers.cancel_sign_in", { id });
+    await this.load();
+  }
+
+  async signOut(id: string): Promise<ServerView> {
+    return this.keep(await this.ipc.call("servers.sign_out", { id }));
+  }
+
   async enable(id: string, enabled: boolean): Promise<ServerView> {
     return this.keep(await this.ipc.call("servers.enable", { id, enabled }));
   }
@@ -87,5 +107,5 @@ export class Servers {
 }
 
 function needsCare(server: ServerView): boolean {
-  return ["error", "needs_approval", "needs_secret"].includes(server.state);
+  return ["error", "needs_approval", "needs_secret", "needs_sign_in"].includes(server.state);
 }

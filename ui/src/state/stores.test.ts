@@ -27,7 +27,7 @@ afterEach(() => {
 
 describe("the stores", () => {
   it("read everything once there is a connection", () => {
-    expect(stores.servers.list.map((s) => s.id)).toEqual(["browser", "filesystem", "github", "postgres", "weather"]);
+    expect(stores.servers.list.map((s) => s.id)).toEqual(["browser", "filesystem", "github", "postgres", "tickets", "weather"]);
     expect(stores.servers.broken).toHaveLength(1);
     expect(stores.clients.current.map((c) => c.name)).toEqual(["claude-code", "cursor", "lm-studio"]);
     expect(stores.calls.list).toHaveLength(32);

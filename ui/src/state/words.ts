@@ -17,6 +17,7 @@ export const SERVER_STATE: Record<ServerState, Word> = {
   disabled: { label: "Disabled", tone: "quiet" },
   needs_approval: { label: "Needs approval", tone: "warn" },
   needs_secret: { label: "Needs a secret", tone: "warn" },
+  needs_sign_in: { label: "Needs sign-in", tone: "warn" },
 };
 
 export const DECISION: Record<Decision, Word> = {

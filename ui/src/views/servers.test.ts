@@ -167,6 +167,61 @@ describe("a server", () => {
   });
 });
 
+describe("a server that wants a person to sign in", () => {
+  const card = () => screen.getByTestId("sign-in-card");
+
+  it("leads to its page, shows how far it has come, and that it is done", async () => {
+    await open("#/servers/tickets");
+    expect(screen.getByTestId("server-detail").textContent).toContain("Needs sign-in");
+    await user.click(screen.getByTestId("sign-in"));
+    await pass(1);
+    expect(asked("servers.authorize")).toEqual([{ id: "tickets" }]);
+    expect(card().dataset["state"]).toBe("waiting_for_browser");
+    const link = screen.getByTestId<HTMLAnchorElement>("sign-in-link");
+    expect([link.href, link.rel]).toEqual([screen.getByTestId("sign-in-url").textContent, "noopener noreferrer"]);
+    hub.signIn("tickets", { kind: "exchanging" });
+    await pass(1);
+    expect(within(card()).getByText("Drawbridge gets its token…").getAttribute("aria-current")).toBe("step");
+    hub.signIn("tickets", { kind: "done" });
+    await pass(1);
+    expect(screen.queryByTestId("sign-in-card")).toBeNull();
+    expect(screen.getByTestId("signed-in").textContent).toContain("with https://auth.example.com; the token is good for 60 min");
+    await user.click(screen.getByTestId("sign-out"));
+    await pass(1);
+    expect(asked("servers.sign_out")).toEqual([{ id: "tickets" }]);
+    expect(screen.getByTestId("sign-in")).toBeTruthy();
+  });
+
+  it("says why it failed, and lets a person try again or give up", async () => {
+    await open("#/servers/tickets");
+    await user.click(screen.getByTestId("sign-in"));
+    await pass(1);
+    hub.signIn("tickets", { kind: "failed", reason: "the authorization server refused: access_denied" });
+    await pass(1);
+    expect(screen.getByTestId("sign-in-failed").textContent).toContain("access_denied");
+    await user.click(screen.getByTestId("sign-in"));
+    await pass(1);
+    await user.click(screen.getByTestId("sign-in-cancel"));
+    await pass(1);
+    expect(asked("servers.cancel_sign_in")).toEqual([{ id: "tickets" }]);
+    expect(card().dataset["state"]).toBe("none");
+  });
+
+  it("offers no link where the app opens the browser itself, and none that runs something", async () => {
+    await open("#/servers/tickets");
+    hub.opensBrowser = true;
+    await user.click(screen.getByTestId("sign-in"));
+    await pass(1);
+    expect(screen.getByTestId("sign-in-again")).toBeTruthy();
+    cleanup();
+    await open("#/servers/tickets");
+    Object.assign(hub.servers.find((s) => s.id === "tickets") ?? {}, { signing_in: { id: "x", url: "javascript:alert(1)", state: { kind: "waiting_for_browser" } } });
+    hub.emit({ kind: "server_changed", id: "tickets" });
+    await pass(1);
+    expect(screen.queryByTestId("sign-in-link")).toBeNull();
+  });
+});
+
 describe("a client", () => {
   it("gets its token once, and JSON to paste", async () => {
     await open("#/clients", true);

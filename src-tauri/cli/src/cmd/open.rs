@@ -1,7 +1,5 @@
 //! `drawbridge open`: the screens in a browser.
 
-use std::process::{Command, Stdio};
-
 use drawbridge_hub::api::screens::OpenScreen;
 
 use super::desktop::has_display;
@@ -25,18 +23,7 @@ impl Open {
     }
 }
 
-fn open(url: &str) -> Result<(), Failure> {
-    let (program, arguments): (_, &[&str]) = if cfg!(windows) {
-        ("rundll32", &["url.dll,FileProtocolHandler"])
-    } else if cfg!(target_os = "macos") {
-        ("open", &[])
-    } else {
-        ("xdg-open", &[])
-    };
-    let mut command = Command::new(program);
-    command.args(arguments).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        _ => Err(Failure::new(format!("{program} opened no browser: open the link above yourself"))),
-    }
+/// Opens a URL through the system, without a shell, and waits for the launcher.
+pub(super) fn open(url: &str) -> Result<(), Failure> {
+    open::that(url).map_err(|e| Failure::new(format!("no browser was opened ({e}): open the link above yourself")))
 }

@@ -1,13 +1,14 @@
 //! `drawbridge servers`: the registry, and how each server stands.
 
 mod add;
+mod authorize;
 mod view;
 
 use clap::Subcommand;
 use drawbridge_hub::{
     api::servers::{
-        AcceptServer, EnableServer, ListServers, RemoveServer, RestartServer, ServerView, ShowServer, SyncServer,
-        VerifyServer,
+        AcceptServer, EnableServer, ListServers, RemoveServer, RestartServer, ServerView, ShowServer, SignOutServer,
+        SyncServer, VerifyServer,
     },
     model::ids::ServerId,
 };
@@ -36,6 +37,10 @@ pub(crate) enum Servers {
     Sync { id: String },
     /// End a server's session, and start a new one.
     Restart { id: String },
+    /// Sign in to a remote server in a browser, and wait until that is done.
+    Authorize(authorize::Authorize),
+    /// Forget what signing in to a server gave.
+    SignOut { id: String },
 }
 
 impl Servers {
@@ -61,6 +66,10 @@ impl Servers {
             }
             Self::Restart { id } => {
                 context.show(RestartServer { id: ServerId::new(id) }, |server| done("restarted", server)).await
+            }
+            Self::Authorize(authorize) => authorize.run(context).await,
+            Self::SignOut { id } => {
+                context.show(SignOutServer { id: ServerId::new(id) }, |server| done("signed out of", server)).await
             }
         }
     }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    access::AccessError, catalog::SyncError, data_dir::DataDirError, policy::DecideError, policy::GrantError,
-    registry::RegistryError, secrets::SecretError, store::StoreError, upstream::UpstreamError,
+    access::AccessError, catalog::SyncError, data_dir::DataDirError, oauth::OauthError, policy::DecideError,
+    policy::GrantError, registry::RegistryError, secrets::SecretError, store::StoreError, upstream::UpstreamError,
 };
 
 /// What kind of failure it is. A face may branch on this, never on the message.
@@ -133,6 +133,16 @@ impl From<UpstreamError> for ApiError {
         let code =
             if matches!(error, UpstreamError::TimedOut(_)) { ErrorCode::Timeout } else { ErrorCode::Unavailable };
         Self::new(code, format!("{error}. {}", error.remedy()))
+    }
+}
+
+impl From<OauthError> for ApiError {
+    fn from(error: OauthError) -> Self {
+        match error {
+            OauthError::NotPossible(why) => Self::conflict(format!("it cannot be signed in to: {why}")),
+            OauthError::Secret(error) => error.into(),
+            OauthError::Failed(_) => Self::unavailable(error.to_string()),
+        }
     }
 }
 

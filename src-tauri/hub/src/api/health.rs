@@ -90,7 +90,8 @@ impl Verb for ShowHealth {
         let states: Vec<_> = specs.servers.values().map(|server| servers::state(hub, server)).collect();
         let count = |wanted: &[ServerState]| number(states.iter().filter(|state| wanted.contains(state)).count());
         let connected = count(&[ServerState::Active]);
-        let errors = count(&[ServerState::Error, ServerState::NeedsSecret]) + number(specs.broken.len());
+        let errors = count(&[ServerState::Error, ServerState::NeedsSecret, ServerState::NeedsSignIn])
+            + number(specs.broken.len());
         let enabled = number(specs.servers.values().filter(|server| server.spec.enabled).count());
         let transports = hub.transports().clone();
         let all_listen = transports.iter().all(|transport| transport.listening);

@@ -72,6 +72,7 @@ impl Verb for SetSecret {
         if self.name.is_empty() || self.name.contains(['}', '{']) {
             return Err(ApiError::invalid("a secret's name cannot be empty, or hold { or }"));
         }
+        own(&self.name)?;
         let value = Secret::new(self.value);
         hub.logs.mask(&value);
         hub.secrets.set(&self.name, value).await?;
@@ -84,7 +85,20 @@ impl Verb for RemoveSecret {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        own(&self.name)?;
         hub.secrets.remove(&self.name).await?;
         Ok(Done {})
     }
+}
+
+/// # Errors
+/// For a name of what Drawbridge keeps for itself.
+fn own(name: &str) -> Result<(), ApiError> {
+    if name.starts_with(secrets::OWN) {
+        return Err(ApiError::invalid(format!(
+            "names that begin with '{}' are Drawbridge's own: use `drawbridge servers authorize` and `sign-out`",
+            secrets::OWN
+        )));
+    }
+    Ok(())
 }

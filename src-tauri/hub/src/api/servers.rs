@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod authorize;
 mod saving;
 mod view;
+
+pub use authorize::{AuthorizeServer, AwaitSignIn, CancelSignIn, SignOutServer};
 
 use super::{ApiError, Done, Verb, tools::ToolView};
 use crate::{
     hub::Hub,
     model::{
+        authorization::{Authorization, SignIn},
         ids::{ServerId, Timestamp},
         server::{Acceptance, ServerState, SyncStatus},
         spec::ServerSpec,
@@ -55,6 +59,10 @@ pub struct ServerView {
     pub reason: String,
     /// What to do about it; empty where there is nothing to do.
     pub remedy: String,
+    /// How it stands with signing in.
+    pub authorization: Authorization,
+    /// The latest attempt to sign in, where there is one.
+    pub signing_in: Option<SignIn>,
     /// The process id of a local server that runs.
     pub pid: Option<u32>,
     pub sync_status: SyncStatus,

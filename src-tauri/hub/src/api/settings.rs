@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::{ApiError, Verb};
 use crate::{
     hub::Hub,
     model::{event::Event, policy::Effect, secret::KeyringStatus},
+    oauth,
     secrets::SecretError,
     settings::Values,
 };
@@ -21,6 +23,9 @@ pub struct SettingsView {
     pub approval_timeout_s: u32,
     /// How long the catalog's copy of a server counts as fresh, in seconds.
     pub cache_ttl_s: u32,
+    /// The https URL of a document that describes this program to authorization servers (a client id
+    /// metadata document); empty for none: then it registers itself.
+    pub oauth_client_metadata_url: String,
     pub version: String,
     pub data_dir: String,
     /// The endpoint, or nothing where no listener runs.
@@ -44,6 +49,8 @@ pub struct ChangeSettings {
     pub approval_timeout_s: Option<u32>,
     /// 10 to 86,400 seconds.
     pub cache_ttl_s: Option<u32>,
+    /// An https URL with a path; empty for none.
+    pub oauth_client_metadata_url: Option<String>,
 }
 
 impl Verb for ShowSettings {
@@ -64,12 +71,23 @@ impl Verb for ChangeSettings {
         let values = Values {
             approval_timeout: seconds("approval_timeout_s", self.approval_timeout_s, 5..=600, old.approval_timeout)?,
             cache_ttl: seconds("cache_ttl_s", self.cache_ttl_s, 10..=86_400, old.cache_ttl)?,
+            oauth_client_metadata_url: document(self.oauth_client_metadata_url, old.oauth_client_metadata_url)?,
             ..old
         };
         hub.settings.change(|now| Values { default_policy: now.default_policy, ..values }).await?;
         hub.events.tell(Event::SettingsChanged);
         Ok(view(hub).await)
     }
+}
+
+/// The URL of a client id metadata document: https, with a path.
+fn document(given: Option<String>, old: String) -> Result<String, ApiError> {
+    let Some(given) = given.map(|url| url.trim().to_owned()) else { return Ok(old) };
+    let fits = |url: &Url| url.scheme() == "https" && url.path() != "/" && url.fragment().is_none();
+    if given.is_empty() || oauth::openable(&given).is_ok_and(|url| fits(&url)) {
+        return Ok(given);
+    }
+    Err(ApiError::invalid("'oauth_client_metadata_url' is an https URL with a path, or empty"))
 }
 
 fn seconds(
@@ -94,6 +112,7 @@ async fn view(hub: &Hub) -> SettingsView {
         default_policy: values.default_policy,
         approval_timeout_s: u32::try_from(values.approval_timeout.as_secs()).unwrap_or(u32::MAX),
         cache_ttl_s: u32::try_from(values.cache_ttl.as_secs()).unwrap_or(u32::MAX),
+        oauth_client_metadata_url: values.oauth_client_metadata_url,
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: hub.data_dir().display().to_string(),
         url: hub.url(),

@@ -163,9 +163,9 @@ async fn an_empty_scope_is_not_taken_for_everything() {
 #[tokio::test]
 async fn settings_are_bounded_and_kept() {
     let desk = desk().await;
-    let wrong = ChangeSettings { approval_timeout_s: Some(1), cache_ttl_s: None };
+    let wrong = ChangeSettings { approval_timeout_s: Some(1), ..ChangeSettings::default() };
     assert_eq!(code(desk.run(wrong).await), Some(ErrorCode::Invalid));
-    let right = ChangeSettings { approval_timeout_s: Some(20), cache_ttl_s: None };
+    let right = ChangeSettings { approval_timeout_s: Some(20), ..ChangeSettings::default() };
     desk.run(right).await.expect("changed");
     desk.run(SetDefaultPolicy { effect: Effect::Deny }).await.expect("set");
     let loaded = Settings::load(desk.hub.store.clone()).await.expect("loaded").get();

@@ -28,6 +28,11 @@ struct ToLogs(Logs);
 
 impl<S: Subscriber> Layer<S> for ToLogs {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let of = event.metadata();
+        // At its lower levels that library writes codes and what comes with tokens.
+        if of.target().starts_with("rmcp") && *of.level() > tracing::Level::WARN {
+            return;
+        }
         let mut text = Text::default();
         event.record(&mut text);
         let area = event.metadata().target().trim_start_matches("drawbridge_");

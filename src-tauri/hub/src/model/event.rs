@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     approval::ApprovalRequest,
+    authorization::SignInState,
     call::Call,
-    ids::{CallId, ServerId},
+    ids::{CallId, ServerId, SignInId},
     log::LogLine,
 };
 
@@ -17,6 +18,12 @@ pub enum Event {
     /// A server's spec, state or catalog changed, or it was added or removed.
     ServerChanged {
         id: ServerId,
+    },
+    /// An attempt to sign in to a server began, went on or ended.
+    AuthorizationChanged {
+        id: SignInId,
+        server: ServerId,
+        state: SignInState,
     },
     /// A call waits for a person.
     ApprovalAsked {

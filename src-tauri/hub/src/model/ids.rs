@@ -47,6 +47,11 @@ id! {
     SessionId
 }
 
+id! {
+    /// One attempt to sign in to a server.
+    SignInId
+}
+
 /// A moment, in milliseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(type = "number"))]

@@ -33,6 +33,8 @@ pub enum ServerState {
     NeedsApproval,
     /// A secret it names cannot be read from the keyring.
     NeedsSecret,
+    /// It refused a request until a person signs in to it.
+    NeedsSignIn,
 }
 
 /// How the catalog's copy of a server stands.

@@ -34,6 +34,9 @@ pub enum SseError {
     TimedOut { url: String, patience: Duration },
     #[error("{0}")]
     Refused(String),
+    /// A person has to sign in.
+    #[error("{0}")]
+    NeedsSignIn(String),
 }
 
 /// An open stream, and the requests in flight whose answers it will bring. Dropped, it closes the stream.
@@ -64,7 +67,9 @@ impl SseLink {
         let patience = patience.min(OPENING);
         let remote = Remote::new(http, target).map_err(SseError::Refused)?;
         let opened = match timeout(patience, opening::open(&remote)).await {
-            Ok(opened) => opened.map_err(SseError::Refused)?,
+            Ok(opened) => {
+                opened.map_err(|why| remote.wants_sign_in().map_or(SseError::Refused(why), SseError::NeedsSignIn))?
+            }
             Err(_) => return Err(SseError::TimedOut { url: remote.url, patience }),
         };
         let endpoint = opened.endpoint.clone();
@@ -121,7 +126,7 @@ impl Shared {
             return Err(LinkError::NotSent(how));
         }
         let request = self.remote.post(self.endpoint.as_str(), body).header(ACCEPT, "application/json");
-        let response = request.send().await.map_err(|e| self.failed(&e))?;
+        let response = self.remote.send(request).await?.map_err(|e| self.failed(&e))?;
         let status = response.status();
         let text = self.remote.read_text(response).await;
         if status.is_success() {

@@ -1,6 +1,6 @@
 //! What both ways to a URL have in common: headers, a message to post, a refusal in words, a bounded body.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::OnceLock, time::Duration};
 
 use futures_util::StreamExt;
 use reqwest::{
@@ -12,7 +12,10 @@ use super::{
     LinkError, MAX_MESSAGE,
     message::{self, Message},
 };
-use crate::model::rpc::RpcError;
+use crate::{
+    model::rpc::RpcError,
+    oauth::{Bearer, BearerError},
+};
 
 /// How much of what a server said is shown.
 const SHOWN: usize = 2_000;
@@ -23,6 +26,8 @@ pub(super) const FORGOTTEN: &str = "the server forgot the session, as after a re
 pub struct HttpTarget {
     pub url: String,
     pub headers: BTreeMap<String, String>,
+    /// What authorizes its requests, where a person may sign in to it.
+    pub bearer: Option<Bearer>,
 }
 
 /// A server at a URL, and the headers that each request to it has.
@@ -30,6 +35,9 @@ pub(super) struct Remote {
     http: Client,
     pub(super) url: String,
     headers: HeaderMap,
+    bearer: Option<Bearer>,
+    /// Why a person has to sign in, once it has said so.
+    wants_sign_in: OnceLock<String>,
 }
 
 impl Remote {
@@ -44,7 +52,8 @@ impl Remote {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        Ok(Self { http, url: target.url.clone(), headers })
+        let (url, bearer) = (target.url.clone(), target.bearer.clone());
+        Ok(Self { http, url, headers, bearer, wants_sign_in: OnceLock::new() })
     }
 
     /// A request with the server's headers; `url` must be of its origin.
@@ -55,6 +64,26 @@ impl Remote {
     /// A message to be posted.
     pub(super) fn post(&self, url: &str, body: Vec<u8>) -> RequestBuilder {
         self.request(Method::POST, url).header(CONTENT_TYPE, "application/json").body(body)
+    }
+
+    /// Sends a request with what authorizes it.
+    ///
+    /// # Errors
+    /// Where it was not carried out for want of that; inside, what HTTP itself says.
+    pub(super) async fn send(&self, request: RequestBuilder) -> Result<Result<Response, reqwest::Error>, LinkError> {
+        let Some(bearer) = &self.bearer else { return Ok(request.send().await) };
+        bearer.send(request).await.map_err(|error| match error {
+            BearerError::Needed(why) => {
+                let _ = self.wants_sign_in.set(why.clone());
+                LinkError::NeedsSignIn(why)
+            }
+            BearerError::Secret(_) | BearerError::Refresh(_) => LinkError::NotSent(error.to_string()),
+        })
+    }
+
+    /// Why a person has to sign in, where the server said so.
+    pub(super) fn wants_sign_in(&self) -> Option<String> {
+        self.wants_sign_in.get().cloned()
     }
 
     /// What a status of failure means: the server's JSON-RPC error, or an error in words.

@@ -116,7 +116,7 @@ impl HttpLink {
         self.end("it was stopped");
         if self.session.get().is_some() {
             let delete = self.with_session(self.remote.request(Method::DELETE, &self.remote.url));
-            let _ = timeout(Duration::from_secs(2), delete.send()).await;
+            let _ = timeout(Duration::from_secs(2), self.remote.send(delete)).await;
         }
     }
 
@@ -149,7 +149,7 @@ impl HttpLink {
         for (name, value) in headers {
             request = request.header(name, value);
         }
-        let response = request.send().await.map_err(|e| self.failed(&e))?;
+        let response = self.remote.send(request).await?.map_err(|e| self.failed(&e))?;
         if !self.is_modern()
             && let Some(session) = response.headers().get(SESSION)
         {
@@ -249,7 +249,8 @@ impl HttpLink {
     async fn take_up(&self, last_id: &str, pause: Option<Duration>) -> Option<Response> {
         sleep(pause.unwrap_or(RETRY).min(MAX_RETRY)).await;
         let request = self.with_session(self.remote.request(Method::GET, &self.remote.url));
-        let response = request.header(ACCEPT, "text/event-stream").header(LAST_EVENT, last_id).send().await.ok()?;
+        let request = request.header(ACCEPT, "text/event-stream").header(LAST_EVENT, last_id);
+        let response = self.remote.send(request).await.ok()?.ok()?;
         (response.status() == StatusCode::OK && is_stream(&response)).then_some(response)
     }
 

@@ -19,12 +19,19 @@ pub enum UpstreamError {
     /// It turned the request away, and did not carry it out.
     #[error("{0}")]
     Refused(String),
+    /// A person has to sign in to it; it carried nothing out.
+    #[error("{0}")]
+    NeedsSignIn(String),
     #[error("{0}")]
     TimedOut(String),
     /// It does not speak the protocol.
     #[error("{0}")]
     Protocol(String),
 }
+
+/// What to do where a person has to sign in.
+pub const SIGN_IN: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers authorize` \
+    with its id. If it takes a token of yours instead, put that into its Authorization header.";
 
 impl UpstreamError {
     /// The same with its text changed, as to mask secrets in what a server said.
@@ -34,6 +41,7 @@ impl UpstreamError {
             Self::Unreachable(text) => Self::Unreachable(change(&text)),
             Self::Lost(text) => Self::Lost(change(&text)),
             Self::Refused(text) => Self::Refused(change(&text)),
+            Self::NeedsSignIn(text) => Self::NeedsSignIn(change(&text)),
             Self::TimedOut(text) => Self::TimedOut(change(&text)),
             Self::Protocol(text) => Self::Protocol(change(&text)),
             Self::Secret(error) => Self::Secret(error),
@@ -49,7 +57,7 @@ impl UpstreamError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Lost(_) => true,
-            Self::Refused(_) | Self::TimedOut(_) | Self::Secret(_) | Self::Protocol(_) => false,
+            Self::Refused(_) | Self::TimedOut(_) | Self::Secret(_) | Self::NeedsSignIn(_) | Self::Protocol(_) => false,
         }
     }
 
@@ -61,6 +69,7 @@ impl UpstreamError {
                 "Install the program, or give its full path in the server's command.".into()
             }
             Self::Unreachable(_) | Self::Refused(_) => "Check its command or URL and its log, then restart it.".into(),
+            Self::NeedsSignIn(_) => SIGN_IN.into(),
             Self::Lost(_) => "See its log. The next call starts it again.".into(),
             Self::TimedOut(_) => "See its log; give it more time in its spec (timeouts), or restart it.".into(),
             Self::Protocol(_) => "Check that it is an MCP server: see its log for what it wrote.".into(),
@@ -74,6 +83,7 @@ impl From<LinkError> for UpstreamError {
             LinkError::NotSent(why) => Self::Unreachable(why),
             LinkError::Lost(why) => Self::Lost(why),
             LinkError::Refused { why, .. } => Self::Refused(why),
+            LinkError::NeedsSignIn(why) => Self::NeedsSignIn(why),
             LinkError::Protocol(why) => Self::Protocol(why),
         }
     }

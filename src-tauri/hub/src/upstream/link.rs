@@ -20,6 +20,7 @@ use crate::{
         ids::ServerId,
         spec::{Registered, ServerSpec},
     },
+    oauth::Authorizer,
     secrets::{Secret, Secrets},
     transport::{
         FromServer, HttpLink, HttpTarget, Link, SseError, SseLink, StdioLink, ToUpstream,
@@ -37,6 +38,7 @@ pub struct Linker {
     events: Events,
     logs: Logs,
     secrets: Secrets,
+    authorizer: Authorizer,
     guard: Guard,
     http: reqwest::Client,
     ids: Ids,
@@ -50,7 +52,7 @@ pub struct Linked {
 }
 
 impl Linker {
-    pub fn new(events: Events, logs: Logs, secrets: Secrets, guard: Guard) -> Self {
+    pub fn new(events: Events, logs: Logs, secrets: Secrets, authorizer: Authorizer, guard: Guard) -> Self {
         crate::install_tls();
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT)
@@ -58,7 +60,7 @@ impl Linker {
             .tcp_nodelay(true)
             .build()
             .unwrap_or_default();
-        Self { events, logs, secrets, guard, http, ids: Ids::default(), known: Known::default() }
+        Self { events, logs, secrets, authorizer, guard, http, ids: Ids::default(), known: Known::default() }
     }
 
     pub fn events(&self) -> &Events {
@@ -140,7 +142,7 @@ impl Linker {
         if let Some(url) = &spec.url {
             let (headers, used) = self.secrets.resolve(&spec.headers).await?;
             self.mask(&used);
-            let target = HttpTarget { url: url.clone(), headers };
+            let target = HttpTarget { url: url.clone(), headers, bearer: self.authorizer.bearer(id, spec) };
             if way == Way::LegacySse {
                 let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
                 let link = SseLink::connect(self.http.clone(), &target, patience, to_upstream).await;
@@ -168,6 +170,7 @@ impl Linker {
 fn no_stream(error: &SseError) -> UpstreamError {
     match error {
         SseError::TimedOut { .. } => UpstreamError::TimedOut(error.to_string()),
+        SseError::NeedsSignIn(why) => UpstreamError::NeedsSignIn(why.clone()),
         SseError::Refused(why) => UpstreamError::Unreachable(why.clone()),
     }
 }

@@ -6,6 +6,8 @@ import type {
 
 const MINUTE = 60_000;
 
+export const SIGN_IN_URL = "https://auth.example.com/authorize?response_type=code&client_id=drawbridge&code_challenge_method=S256";
+
 export const NO_HINTS: Annotations = { read_only: null, destructive: null, idempotent: null, open_world: null };
 
 export function spec(part: Partial<ServerSpec>): ServerSpec {
@@ -31,7 +33,7 @@ export function tool(server: string, name: string, description: string, part: Pa
 export function server(id: string, part: Partial<ServerView>): ServerView {
   return {
     id, name: id, spec: spec({ name: id, command: "npx" }), file: `/home/ada/.local/share/drawbridge/servers/${id}.json`,
-    acceptance: "accepted", identity: `1d-${id}`, state: "idle", reason: "", remedy: "", pid: null, sync_status: "SYNCED", last_synced_at: Date.now() - 2 * MINUTE,
+    acceptance: "accepted", identity: `1d-${id}`, state: "idle", reason: "", remedy: "", authorization: { kind: "none" }, signing_in: null, pid: null, sync_status: "SYNCED", last_synced_at: Date.now() - 2 * MINUTE,
     stale: false, server_name: null, server_version: null, protocol_version: null, instructions: null, tools: [], noise_lines: 0, starts: 0,
     ...part,
   };
@@ -82,6 +84,11 @@ export function servers(): ServerView[] {
       spec: spec({ name: "postgres", command: "uvx", args: ["postgres-mcp", "--access-mode=restricted"], env: { DATABASE_URI: "${keyring:postgres/DATABASE_URI}" } }),
       state: "needs_secret", sync_status: "NEVER_SYNCED", last_synced_at: null,
       reason: "The keyring holds no value named postgres/DATABASE_URI.", remedy: "Edit the server and give the value again.",
+    }),
+    server("tickets", {
+      spec: spec({ name: "tickets", url: "https://mcp.tickets.example/mcp" }),
+      state: "needs_sign_in", sync_status: "NEVER_SYNCED", last_synced_at: null, authorization: { kind: "needed" },
+      reason: "it answers only to a person who has signed in", remedy: "Sign in: choose Sign in at the server in Drawbridge.",
     }),
     server("weather", {
       spec: spec({ name: "weather", command: "/usr/bin/python3", args: ["/home/ada/weather/server.py"] }),

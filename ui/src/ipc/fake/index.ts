@@ -2,7 +2,7 @@
 
 import { IpcError, type Event, type Ipc, type Verb, type Verbs } from "..";
 import type {
-  ApprovalRequest, Call, ClientView, DecideApproval, LogLine, ReadSpec, RuleView, SecretValues, ServerSpec, ServerView, SettingsView, Verdict,
+  ApprovalRequest, Call, ClientView, DecideApproval, LogLine, ReadSpec, RuleView, SecretValues, ServerSpec, ServerView, SettingsView, SignIn, SignInState, Verdict,
 } from "../bindings";
 import * as data from "./data";
 
@@ -23,6 +23,7 @@ export function fakeIpc(scenario = ""): FakeHub {
 }
 
 export class FakeHub implements Ipc {
+  opensBrowser = false;
   servers: ServerView[];
   clients: ClientView[];
   waiting: ApprovalRequest[] = [];
@@ -31,7 +32,7 @@ export class FakeHub implements Ipc {
   rules: RuleView[];
   settings: SettingsView = {
     default_policy: "ask", approval_timeout_s: 50, cache_ttl_s: 300, version: "0.1.0", data_dir: "/home/ada/.local/share/drawbridge",
-    url: URL_, keyring: "ready", keyring_remedy: "",
+    url: URL_, oauth_client_metadata_url: "", keyring: "ready", keyring_remedy: "",
   };
   /** Every verb that was called, for tests. */
   readonly asked: Asked[] = [];
@@ -93,6 +94,18 @@ export class FakeHub implements Ipc {
     const line: LogLine = { seq: (this.logs.at(-1)?.seq ?? 0) + 1, at: Date.now(), level: "info", server: null, area: "hub", text: "", ...part };
     this.logs.push(line);
     this.emit({ kind: "log_added", line });
+  }
+
+  /** What the browser of a person does: an attempt to sign in goes on. */
+  signIn(id: string, state: SignInState): void {
+    const attempt = this.server(id).signing_in;
+    if (!attempt) return;
+    const done = state.kind === "done";
+    this.put(id, {
+      signing_in: { ...attempt, state },
+      ...(done && { state: "active", reason: "", remedy: "", authorization: { kind: "signed_in", issuer: "https://auth.example.com", expires_at: Date.now() + 3_600_000 } }),
+    });
+    this.emit({ kind: "authorization_changed", id: attempt.id, server: id, state });
   }
 
   /** Requests come in, lines are logged: a desk that is in use. */
@@ -183,6 +196,19 @@ export class FakeHub implements Ipc {
       this.servers = [...this.servers, data.server(id, { name: spec.name ?? id, spec: sealed(id, spec, secrets), sync_status: "NEVER_SYNCED", last_synced_at: null })].toSorted((a, b) => (a.id < b.id ? -1 : 1));
       return this.start(this.server(id), {});
     },
+    "servers.authorize": ({ id }) => {
+      const running = this.server(id).signing_in;
+      if (running && running.state.kind !== "failed" && running.state.kind !== "done") return running;
+      const attempt: SignIn = { id: `try-${id}`, url: data.SIGN_IN_URL, state: { kind: "waiting_for_browser" } };
+      this.put(id, { signing_in: attempt });
+      return attempt;
+    },
+    "servers.await_sign_in": ({ id }) => found(this.server(id).signing_in ?? undefined, "attempt to sign in to", id),
+    "servers.cancel_sign_in": ({ id }) => {
+      this.put(id, { signing_in: null });
+      return {};
+    },
+    "servers.sign_out": ({ id }) => this.put(id, { authorization: { kind: "needed" }, state: "needs_sign_in", signing_in: null }),
     "servers.enable": ({ id, enabled }) => this.put(id, { state: enabled ? "idle" : "disabled", pid: null, reason: enabled ? "" : "You turned it off.", remedy: enabled ? "" : "Turn it on to use its tools." }),
     "servers.list": () => ({ servers: this.servers, broken: this.empty ? [] : data.broken() }),
     "servers.read_specs": ({ text }) => readSpecs(text),
@@ -198,7 +224,9 @@ export class FakeHub implements Ipc {
     "servers.try": ({ spec, secrets }) => this.try(spec, secrets),
     "servers.update": ({ id, spec, secrets }) => this.start(this.server(id), { spec: sealed(id, spec, secrets), name: spec.name ?? id }),
     "servers.verify": ({ id }) => this.try(this.server(id).spec, { env: {}, headers: {} }),
-    "settings.change": ({ approval_timeout_s, cache_ttl_s }) => {
+    "settings.change": ({ approval_timeout_s, cache_ttl_s, oauth_client_metadata_url }) => {
+      if (oauth_client_metadata_url) new URL(oauth_client_metadata_url);
+      this.settings.oauth_client_metadata_url = oauth_client_metadata_url ?? this.settings.oauth_client_metadata_url;
       if (approval_timeout_s !== null && (approval_timeout_s < 5 || approval_timeout_s > 600)) throw new IpcError("invalid", "The time to decide is between 5 and 600 seconds.");
       if (cache_ttl_s !== null && (cache_ttl_s < 10 || cache_ttl_s > 86_400)) throw new IpcError("invalid", "The cache's time is between 10 and 86,400 seconds.");
       this.settings.approval_timeout_s = approval_timeout_s ?? this.settings.approval_timeout_s;

@@ -7,7 +7,7 @@ use drawbridge_hub::{
         servers::{ServerView, ServersView, VerifiedView},
         tools::ToolView,
     },
-    model::spec::ServerSpec,
+    model::{authorization::Authorization, spec::ServerSpec},
 };
 
 use crate::text::{Table, moment_or_dash, shown, shown_lines, word};
@@ -49,6 +49,13 @@ pub(super) fn one(server: &ServerView) -> String {
     line("acceptance", &word(server.acceptance));
     describe_spec(&server.spec, &mut line);
     line("file", &server.file);
+    match &server.authorization {
+        Authorization::None => {}
+        Authorization::Needed => line("signed in", "no: run `drawbridge servers authorize` with its id"),
+        Authorization::SignedIn { issuer, expires_at } => {
+            line("signed in", &format!("by {issuer}; the token runs out {}", moment_or_dash(*expires_at)));
+        }
+    }
     if let Some(pid) = server.pid {
         line("pid", &pid.to_string());
     }

@@ -40,7 +40,11 @@ pub(super) async fn save(
         hub.logs.mask(&value);
         hub.secrets.set(&name, value).await?;
     }
+    let before = hub.registry.get(id).ok();
     let server = hub.registry.write(id, &spec)?;
+    if let Some(before) = before.filter(|before| before.spec.url != spec.url) {
+        forget_tokens(hub, id, &before.spec).await?;
+    }
     hub.specs_changed(std::slice::from_ref(id)).await;
     Ok(server)
 }
@@ -82,10 +86,20 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     hub.pool.remove(id, "it was removed").await;
     hub.catalog.forget(id).await?;
     hub.rules.remove_server(id).await?;
+    forget_tokens(hub, id, &server.spec).await?;
     let own = format!("{id}.");
     let values = server.spec.env.values().chain(server.spec.headers.values());
     for name in values.flat_map(|text| secrets::names(text)).filter(|name| name.starts_with(&own)) {
         hub.secrets.remove(&name).await?;
+    }
+    Ok(())
+}
+
+/// Forgets what signing in to a server gave that is not there any more.
+async fn forget_tokens(hub: &Hub, id: &ServerId, gone: &ServerSpec) -> Result<(), ApiError> {
+    hub.authorizer.cancel(id);
+    if hub.registry.specs().servers.values().all(|server| server.spec.url != gone.url) {
+        hub.authorizer.sign_out(gone).await?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::{
         spec::Registered,
     },
     registry::{BrokenFile, Read},
-    upstream::{Status, UpstreamError, state::State},
+    upstream::{self, Status, UpstreamError, state::State},
 };
 
 pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
@@ -26,6 +26,8 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         state,
         reason,
         remedy,
+        authorization: hub.authorizer.standing(&server.spec),
+        signing_in: hub.authorizer.attempt(&server.id),
         pid: status.as_ref().and_then(|status| status.pid),
         sync_status: copy.row.sync_status,
         last_synced_at: copy.row.last_synced_at,
@@ -47,6 +49,9 @@ pub(super) fn state(hub: &Hub, server: &Registered) -> (ServerState, String, Str
         return said(ServerState::Disabled, "turned off", "Turn it on to use its tools.");
     }
     match hub.registry.acceptance(server) {
+        Acceptance::Accepted if hub.authorizer.is_shut(&server.spec) => {
+            said(ServerState::NeedsSignIn, "it answers only to a person who has signed in", upstream::SIGN_IN)
+        }
         Acceptance::Accepted => hub.pool.status(&server.id).map_or_else(|| said(ServerState::Idle, "", ""), of_session),
         Acceptance::Pending => said(
             ServerState::NeedsApproval,

@@ -70,7 +70,8 @@ const OTHER_WAY: &str = "If it speaks streamable HTTP, choose the transport 'htt
 
 async fn send(remote: &Remote, url: &Url) -> Result<Response, String> {
     let request = remote.request(Method::GET, url.as_str());
-    let sent = request.header(ACCEPT, "text/event-stream").header(CACHE_CONTROL, "no-cache").send().await;
+    let request = request.header(ACCEPT, "text/event-stream").header(CACHE_CONTROL, "no-cache");
+    let sent = remote.send(request).await.map_err(|e| e.to_string())?;
     sent.map_err(|error| if is_unsent(&error) { remote.cannot_connect(&error) } else { remote.broke(&error) })
 }
 

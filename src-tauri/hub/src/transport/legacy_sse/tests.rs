@@ -54,7 +54,10 @@ async fn connect(url: &str, patience: Duration) -> (Result<SseLink, SseError>, m
     let http = Client::builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
     let headers = BTreeMap::from([("X-Key".to_owned(), "s3cret".to_owned())]);
     let (upstream, inbox) = mpsc::channel(8);
-    (SseLink::connect(http, &HttpTarget { url: url.to_owned(), headers }, patience, upstream).await, inbox)
+    (
+        SseLink::connect(http, &HttpTarget { url: url.to_owned(), headers, bearer: None }, patience, upstream).await,
+        inbox,
+    )
 }
 
 /// A link and its open stream.

@@ -44,9 +44,11 @@ async fn open(link: &Weak<HttpLink>, last_id: Option<&str>) -> Option<Result<req
     if let Some(last_id) = last_id {
         request = request.header(LAST_EVENT, last_id);
     }
-    match request.send().await {
-        Ok(response) if response.status() == StatusCode::OK => is_stream(&response).then_some(Ok(response)),
-        Ok(response) if response.status().is_client_error() => None,
-        Ok(_) | Err(_) => Some(Err(())),
+    match link.remote.send(request).await {
+        Ok(Ok(response)) if response.status() == StatusCode::OK => is_stream(&response).then_some(Ok(response)),
+        Ok(Ok(response)) if response.status().is_client_error() => None,
+        // A person has to sign in: what is asked next says so.
+        Err(_) => None,
+        Ok(Ok(_) | Err(_)) => Some(Err(())),
     }
 }

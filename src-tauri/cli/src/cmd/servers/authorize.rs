@@ -1,0 +1,70 @@
+//! `drawbridge servers authorize`: signing in to a remote server.
+
+use drawbridge_hub::{
+    api::servers::{AuthorizeServer, AwaitSignIn},
+    model::{
+        authorization::{SignIn, SignInState},
+        ids::ServerId,
+    },
+    oauth,
+};
+
+use crate::{
+    cmd::{desktop::has_display, open::open},
+    connection::{Connection, Context},
+    exit::{Failure, say},
+    output,
+    text::shown,
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Authorize {
+    id: String,
+    /// Only print the link.
+    #[arg(long)]
+    no_open: bool,
+}
+
+impl Authorize {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        // One connection for both verbs: the hub that waits for the browser may be this program's own.
+        let connection = Connection::open(context).await?;
+        let ended = self.sign_in(context, &connection).await;
+        connection.close().await;
+        let attempt = ended?;
+        match &attempt.state {
+            SignInState::Failed { reason } => {
+                Err(Failure::new(format!("not signed in to {}: {}", shown(&self.id), shown(reason))))
+            }
+            SignInState::Done | SignInState::WaitingForBrowser | SignInState::Exchanging => {
+                output::answer(context.json, &attempt, |_| format!("signed in to {}", shown(&self.id)))
+            }
+        }
+    }
+
+    async fn sign_in(&self, context: &Context, connection: &Connection) -> Result<SignIn, Failure> {
+        let id = ServerId::new(&self.id);
+        let attempt = connection.run(AuthorizeServer { id: id.clone() }).await?;
+        let url = oauth::openable(&attempt.url).map_err(Failure::new)?;
+        let lines = format!("Sign in here, within five minutes:\n{url}");
+        if context.json {
+            say(&lines);
+        } else {
+            output::line(&lines)?;
+        }
+        if !self.no_open && has_display() {
+            // Some launchers return only when the browser does.
+            tokio::task::spawn_blocking(move || {
+                if open(url.as_str()).is_err() {
+                    say("no browser was opened: open the link above yourself");
+                }
+            });
+        }
+        loop {
+            let attempt = connection.run(AwaitSignIn { id: id.clone() }).await?;
+            if attempt.state.has_ended() {
+                return Ok(attempt);
+            }
+        }
+    }
+}

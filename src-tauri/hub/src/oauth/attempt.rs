@@ -1,0 +1,229 @@
+//! One attempt to sign in: find the authorization server, be known there, send a person to it, take its
+//! answer, redeem the code.
+
+use std::{sync::Arc, time::Duration};
+
+use rmcp::transport::auth::{AuthorizationManager, CredentialStore, InMemoryCredentialStore};
+use tokio::{sync::watch, task::AbortHandle, time::timeout};
+use url::Url;
+
+use super::{
+    Authorizer, OauthError,
+    account::{self, Account},
+    callback::{Answer, Callback, Outcome},
+    discovery::{self, Discovered},
+    grant::{Grant, Registration},
+    reach::openable,
+};
+use crate::{
+    model::{
+        authorization::{SignIn, SignInState},
+        event::Event,
+        ids::{ServerId, SignInId},
+    },
+    random,
+};
+
+/// How long a person may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How long finding the authorization server may take; it has to be read in a few places.
+const DISCOVERY: Duration = Duration::from_secs(45);
+const NAME: &str = "Drawbridge";
+
+/// An attempt that runs, or has ended.
+pub(super) struct Attempt {
+    server: ServerId,
+    issuer: String,
+    states: watch::Receiver<SignIn>,
+    task: AbortHandle,
+}
+
+impl Attempt {
+    pub(super) fn shown(&self) -> SignIn {
+        self.states.borrow().clone()
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<SignIn> {
+        self.states.clone()
+    }
+
+    pub(super) fn cancel(self, authorizer: &Authorizer) {
+        self.task.abort();
+        let mut attempt = self.shown();
+        if !attempt.state.has_ended() {
+            attempt.state = SignInState::Failed { reason: "it was cancelled".into() };
+            forget_registration(authorizer, self.issuer);
+            tell(authorizer, &self.server, &attempt);
+        }
+    }
+}
+
+/// What the task of an attempt needs.
+struct Running {
+    authorizer: Authorizer,
+    id: ServerId,
+    account: Arc<Account>,
+    manager: AuthorizationManager,
+    issuer: String,
+    client: Registration,
+    callback: Callback,
+    /// The `state` of the request.
+    state: String,
+    shown: watch::Sender<SignIn>,
+}
+
+pub(super) async fn begin(
+    authorizer: &Authorizer,
+    id: &ServerId,
+    account: &Arc<Account>,
+) -> Result<SignIn, OauthError> {
+    let challenge = account.challenge().and_then(|challenge| challenge.header);
+    let failed = |why: String| OauthError::Failed(authorizer.0.logs.masked(&why));
+    let found = timeout(DISCOVERY, discovery::discover(&account.server, challenge.as_deref())).await;
+    let too_slow = |_| Err(format!("its authorization server was not found within {} s", DISCOVERY.as_secs()));
+    let mut found = found.unwrap_or_else(too_slow).map_err(failed)?;
+    let mut scopes = found.manager.select_initial_scopes(&[]).await;
+    // More rights are asked for beside those that are there.
+    let granted = if scopes.is_empty() { Vec::new() } else { account.granted_scopes(authorizer).await };
+    scopes.extend(granted.into_iter().filter(|scope| !scopes.contains(scope)).collect::<Vec<_>>());
+    let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    let (callback, client) = become_known(authorizer, &mut found, &scopes).await?;
+    found.manager.configure_client(account::config(&client)).map_err(|e| failed(discovery::in_words(&e)))?;
+    let url = found.manager.get_authorization_url(&scopes).await.map_err(|e| failed(discovery::in_words(&e)))?;
+    let url = openable(&url).and_then(|url| found.reach.check(&url).map(|()| url)).map_err(failed)?;
+    let state = state_of(&url).ok_or_else(|| failed("its URL has no state".into()))?;
+    let sign_in = SignIn { id: SignInId::new(random::id()), url: url.into(), state: SignInState::WaitingForBrowser };
+    let (shown, states) = watch::channel(sign_in.clone());
+    let issuer = found.issuer.clone();
+    let running = Running {
+        authorizer: authorizer.clone(),
+        id: id.clone(),
+        account: account.clone(),
+        manager: found.manager,
+        issuer: found.issuer,
+        client,
+        callback,
+        state,
+        shown,
+    };
+    let task = tokio::spawn(running.run()).abort_handle();
+    authorizer.attempts().insert(id.clone(), Attempt { server: id.clone(), issuer, states, task });
+    tell(authorizer, id, &sign_in);
+    Ok(sign_in)
+}
+
+/// Makes this program known to the authorization server: by the URL of its metadata document where the
+/// user has one and the server takes it; as it was registered there before; or by registering now.
+async fn become_known(
+    authorizer: &Authorizer,
+    found: &mut Discovered,
+    scopes: &[&str],
+) -> Result<(Callback, Registration), OauthError> {
+    let failed = |why: String| OauthError::Failed(authorizer.0.logs.masked(&why));
+    let listen = async |port| Callback::bind(port).await;
+    let no_port = |e: std::io::Error| failed(format!("no port on this machine for the browser to come back to: {e}"));
+    // First, so that nobody is sent to a browser for tokens that cannot be kept.
+    let kept = authorizer.0.kept.registration(&found.issuer).await?;
+    let document = authorizer.0.settings.get().oauth_client_metadata_url;
+    if !document.is_empty() && found.says("client_id_metadata_document_supported") {
+        let callback = listen(None).await.map_err(no_port)?;
+        let redirect_uri = callback.redirect_uri();
+        return Ok((callback, Registration { client_id: document, client_secret: None, redirect_uri }));
+    }
+    if let Some(client) = kept
+        && let Ok(callback) = listen(Callback::port_of(&client.redirect_uri)).await
+        && callback.redirect_uri() == client.redirect_uri
+    {
+        return Ok((callback, client));
+    }
+    let callback = listen(None).await.map_err(no_port)?;
+    if found.metadata.registration_endpoint.is_none() {
+        return Err(failed(format!(
+            "{} registers no programs by itself. Put a token of yours into the server's Authorization header, or \
+             set the URL of a client metadata document in the settings",
+            found.issuer
+        )));
+    }
+    let registered = found.manager.register_client(NAME, &callback.redirect_uri(), scopes).await;
+    let config = registered.map_err(|e| failed(discovery::in_words(&e)))?;
+    let client = Registration {
+        client_id: config.client_id,
+        client_secret: config.client_secret,
+        redirect_uri: config.redirect_uri,
+    };
+    authorizer.0.kept.keep_registration(&found.issuer, &client).await?;
+    Ok((callback, client))
+}
+
+impl Running {
+    async fn run(self) {
+        let Self { authorizer, id, account, manager, issuer, client, callback, state, shown } = self;
+        let show = |state: SignInState| {
+            shown.send_modify(|attempt| attempt.state = state);
+            tell(&authorizer, &id, &shown.borrow());
+        };
+        let redeemed = async {
+            let answer = timeout(PATIENCE, callback.wait(&state)).await;
+            let answer = answer.map_err(|_| format!("nobody signed in within {} s", PATIENCE.as_secs()))?;
+            show(SignInState::Exchanging);
+            redeem(&authorizer, &account, manager, &issuer, &client, &state, answer).await
+        };
+        match redeemed.await {
+            Ok(()) => {
+                tracing::info!("server {id}: signed in, {issuer}");
+                show(SignInState::Done);
+                let _ = authorizer.0.signed_in.send(account.server.clone());
+            }
+            Err(why) => {
+                let reason = authorizer.0.logs.masked(&why);
+                tracing::warn!("server {id}: not signed in: {reason}");
+                forget_registration(&authorizer, issuer);
+                show(SignInState::Failed { reason });
+            }
+        }
+    }
+}
+
+/// Redeems the code, unless somebody else than the authorization server sent it.
+async fn redeem(
+    authorizer: &Authorizer,
+    account: &Account,
+    mut manager: AuthorizationManager,
+    issuer: &str,
+    client: &Registration,
+    state: &str,
+    answer: Answer,
+) -> Result<(), String> {
+    let code = match answer.outcome {
+        Outcome::Code(code) => code,
+        Outcome::Refused(why) => return Err(format!("the authorization server refused: {why}")),
+    };
+    let desk = InMemoryCredentialStore::new();
+    manager.set_credential_store(desk.clone());
+    let redeemed = manager.exchange_code_for_token_with_issuer(&code, state, answer.issuer.as_deref()).await;
+    redeemed.map_err(|e| discovery::in_words(&e))?;
+    let credentials = desk.load().await.ok().flatten().ok_or("the authorization server gave no token")?;
+    let grant = Grant { issuer: issuer.to_owned(), client: client.clone(), credentials };
+    let kept = account.sign_in(authorizer, grant, manager).await;
+    kept.map_err(|e| format!("the tokens cannot be kept: {e}. {}", e.remedy()))
+}
+
+/// What may not be known there any more is not tried again.
+fn forget_registration(authorizer: &Authorizer, issuer: String) {
+    let kept = authorizer.0.kept.clone();
+    tokio::spawn(async move {
+        if let Err(error) = kept.forget_registration(&issuer).await {
+            tracing::warn!("the registration at {issuer} is still in the keyring: {error}");
+        }
+    });
+}
+
+fn tell(authorizer: &Authorizer, server: &ServerId, attempt: &SignIn) {
+    let (id, state) = (attempt.id.clone(), attempt.state.clone());
+    authorizer.0.events.tell(Event::AuthorizationChanged { id, server: server.clone(), state });
+    authorizer.tell_server(server);
+}
+
+fn state_of(url: &Url) -> Option<String> {
+    url.query_pairs().find(|(name, _)| name == "state").map(|(_, value)| value.into_owned())
+}

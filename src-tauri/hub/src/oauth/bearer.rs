@@ -1,0 +1,146 @@
+//! The `Authorization` of requests to one server.
+
+use std::sync::Arc;
+
+use reqwest::{
+    Request, RequestBuilder, Response, StatusCode,
+    header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE},
+};
+use rmcp::transport::auth::WWWAuthenticateParams;
+
+use super::{
+    Authorizer,
+    account::{Account, Challenge},
+};
+use crate::{
+    model::ids::ServerId,
+    secrets::{Secret, SecretError},
+};
+
+/// Why a request was not sent, or was refused ahead of being carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum BearerError {
+    #[error("{0}. {remedy}", remedy = .0.remedy())]
+    Secret(#[from] SecretError),
+    #[error("its token has run out and cannot be renewed now: {0}")]
+    Refresh(String),
+    /// A person has to sign in.
+    #[error("{0}")]
+    Needed(String),
+}
+
+/// What authorizes requests to one server. Cheap to clone.
+#[derive(Clone)]
+pub struct Bearer {
+    authorizer: Authorizer,
+    id: ServerId,
+    account: Arc<Account>,
+}
+
+impl Bearer {
+    pub(super) fn new(authorizer: Authorizer, id: ServerId, account: Arc<Account>) -> Self {
+        Self { authorizer, id, account }
+    }
+
+    /// Sends a request with the server's token, where there is one. A token that the server refuses is
+    /// renewed and the request sent once more: 401 comes ahead of carrying it out.
+    ///
+    /// # Errors
+    /// Where it was not carried out for want of a token; inside, what HTTP itself says.
+    pub async fn send(&self, request: RequestBuilder) -> Result<Result<Response, reqwest::Error>, BearerError> {
+        let (client, request) = request.build_split();
+        let request = match request {
+            // A token is for its server alone.
+            Ok(request) if request.url().origin() != self.account.server.origin() => {
+                return Ok(client.execute(request).await);
+            }
+            Ok(request) => request,
+            Err(error) => return Ok(Err(error)),
+        };
+        let again = request.try_clone();
+        let token = self.token().await?;
+        let response = match client.execute(with_token(request, token.as_ref())).await {
+            Ok(response) => response,
+            Err(error) => return Ok(Err(error)),
+        };
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return self.look(response);
+        }
+        if let (Some(again), Some(refused)) = (again, token)
+            && let Some(token) = self.other_than(refused).await?
+        {
+            match client.execute(with_token(again, Some(&token))).await {
+                Ok(response) => return self.look(response),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        self.look(response)
+    }
+
+    async fn token(&self) -> Result<Option<Secret>, BearerError> {
+        if let Some(token) = self.account.ready() {
+            return Ok(token);
+        }
+        let (authorizer, account) = (self.authorizer.clone(), self.account.clone());
+        to_its_end(async move { account.token(&authorizer).await }).await
+    }
+
+    async fn other_than(&self, refused: Secret) -> Result<Option<Secret>, BearerError> {
+        let (authorizer, account) = (self.authorizer.clone(), self.account.clone());
+        to_its_end(async move { account.other_than(&authorizer, &refused).await }).await
+    }
+
+    /// Whether an answer wants a person to sign in.
+    fn look(&self, response: Response) -> Result<Result<Response, reqwest::Error>, BearerError> {
+        let status = response.status();
+        let header = challenge_of(&response);
+        let about_rights = header
+            .as_ref()
+            .is_some_and(|header| WWWAuthenticateParams::parse(header, &self.account.server).is_insufficient_scope());
+        // Without a challenge it may be an old server, with one of another scheme it is none of ours.
+        let other_scheme = header.is_none() && response.headers().contains_key(WWW_AUTHENTICATE);
+        let challenge = match status {
+            StatusCode::UNAUTHORIZED if !other_scheme => Challenge { header, shuts: true },
+            StatusCode::FORBIDDEN if about_rights => Challenge { header, shuts: false },
+            _ => {
+                if status.is_success() && self.account.challenge().is_some_and(|challenge| challenge.shuts) {
+                    self.note(None);
+                }
+                return Ok(Ok(response));
+            }
+        };
+        let what =
+            if challenge.shuts { "a person has to sign in to it" } else { "it needs more rights than it was given" };
+        self.note(Some(challenge));
+        Err(BearerError::Needed(format!("{what}: {} answered HTTP {status}", self.account.server)))
+    }
+
+    fn note(&self, challenge: Option<Challenge>) {
+        if self.account.set_challenge(challenge) {
+            self.authorizer.tell_server(&self.id);
+        }
+    }
+}
+
+/// In a task of its own: a caller that leaves must not leave a renewal half done.
+async fn to_its_end(
+    asked: impl Future<Output = Result<Option<Secret>, BearerError>> + Send + 'static,
+) -> Result<Option<Secret>, BearerError> {
+    tokio::spawn(asked).await.unwrap_or_else(|e| Err(BearerError::Refresh(e.to_string())))
+}
+
+/// The challenge of the bearer scheme.
+fn challenge_of(response: &Response) -> Option<String> {
+    let headers = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    let mut bearers = headers.filter(|value| value.to_ascii_lowercase().contains("bearer"));
+    bearers.next().map(str::to_owned)
+}
+
+fn with_token(mut request: Request, token: Option<&Secret>) -> Request {
+    let value = token.and_then(|token| HeaderValue::try_from(format!("Bearer {}", token.expose())).ok());
+    if let Some(mut value) = value {
+        value.set_sensitive(true);
+        request.headers_mut().insert(AUTHORIZATION, value);
+    }
+    request
+}

@@ -1,0 +1,172 @@
+//! Where the browser comes back to: a listener on loopback that takes one answer and then is gone.
+
+use std::{convert::Infallible, net::Ipv4Addr, sync::Arc, time::Duration};
+
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::Incoming,
+    header::{CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, mpsc},
+    time::timeout,
+};
+use url::form_urlencoded;
+
+const PATH: &str = "/callback";
+/// For one connection; browsers open some ahead that they never use.
+const CONNECTION_LASTS: Duration = Duration::from_secs(10);
+const MAX_CONNECTIONS: usize = 16;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A listener, before its answer.
+pub(super) struct Callback {
+    listener: TcpListener,
+    authority: String,
+}
+
+/// What the authorization server said through the browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) outcome: Outcome,
+    /// Who says it (RFC 9207).
+    pub(super) issuer: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Code(String),
+    Refused(String),
+}
+
+impl Callback {
+    /// Listens on that port, or on any.
+    ///
+    /// # Errors
+    /// Where the port is taken.
+    pub(super) async fn bind(port: Option<u16>) -> std::io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await?;
+        let authority = listener.local_addr()?.to_string();
+        Ok(Self { listener, authority })
+    }
+
+    /// The port of a redirect URI that an earlier listener had.
+    pub(super) fn port_of(redirect_uri: &str) -> Option<u16> {
+        url::Url::parse(redirect_uri).ok()?.port()
+    }
+
+    pub(super) fn redirect_uri(&self) -> String {
+        format!("http://{}{PATH}", self.authority)
+    }
+
+    /// Waits for the one answer that has this state. Whatever else comes changes nothing.
+    pub(super) async fn wait(self, state: &str) -> Answer {
+        let Self { listener, authority } = self;
+        let (found, mut answers) = mpsc::channel(1);
+        let expected = Arc::new(Expected { authority, state: state.to_owned(), found });
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let mut connections = tokio::task::JoinSet::new();
+        let accepted = async {
+            loop {
+                let place = places.clone().acquire_owned().await;
+                let Ok((stream, _)) = listener.accept().await else {
+                    // As where no file can be opened any more.
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                };
+                let expected = expected.clone();
+                connections.spawn(async move {
+                    let _place = place;
+                    let answer = service_fn(move |request| {
+                        let page = expected.answer(&request);
+                        async move { Ok::<_, Infallible>(page) }
+                    });
+                    let served = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), answer);
+                    let _ = timeout(CONNECTION_LASTS, served).await;
+                });
+            }
+        };
+        let answer = tokio::select! {
+            Some(answer) = answers.recv() => answer,
+            () = accepted => unreachable!("it accepts for ever"),
+        };
+        // The page is still on its way to the browser.
+        tokio::spawn(async move { while connections.join_next().await.is_some() {} });
+        answer
+    }
+}
+
+struct Expected {
+    authority: String,
+    state: String,
+    found: mpsc::Sender<Answer>,
+}
+
+impl Expected {
+    fn answer(&self, request: &Request<Incoming>) -> Response<String> {
+        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        if host != Some(self.authority.as_str()) || request.uri().path() != PATH {
+            return page(StatusCode::NOT_FOUND, "Nothing is here.");
+        }
+        if request.method() != Method::GET {
+            return page(StatusCode::METHOD_NOT_ALLOWED, "Nothing is here.");
+        }
+        let Some(answer) = read(request.uri().query().unwrap_or_default(), &self.state) else {
+            return page(StatusCode::BAD_REQUEST, "This is not the answer that Drawbridge waits for.");
+        };
+        let said = match &answer.outcome {
+            Outcome::Code(_) => "Drawbridge has the answer. You can close this window.",
+            Outcome::Refused(_) => "You are not signed in. Drawbridge says why. You can close this window.",
+        };
+        match self.found.try_send(answer) {
+            Ok(()) => page(StatusCode::OK, said),
+            Err(_) => page(StatusCode::CONFLICT, "Drawbridge has an answer already. You can close this window."),
+        }
+    }
+}
+
+/// The answer in a query; nothing where it is none, is ambiguous, or has another state.
+fn read(query: &str, state: &str) -> Option<Answer> {
+    let mut found: [Option<String>; 5] = Default::default();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        let place = ["state", "code", "iss", "error", "error_description"].iter().position(|known| *known == name);
+        let Some(place) = place else { continue };
+        if found[place].replace(value.into_owned()).is_some() {
+            return None;
+        }
+    }
+    let [said, code, issuer, error, description] = found;
+    if said.as_deref() != Some(state) {
+        return None;
+    }
+    let outcome = match (code, error) {
+        (Some(code), None) => Outcome::Code(code),
+        (None, Some(error)) => {
+            Outcome::Refused(description.map_or_else(|| error.clone(), |why| format!("{error}: {why}")))
+        }
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    Some(Answer { outcome, issuer })
+}
+
+fn page(status: StatusCode, said: &str) -> Response<String> {
+    let body = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Drawbridge</title>\
+         <body style=\"font: 1.1rem system-ui; margin: 4rem\"><p>{said}</p></body></html>\n"
+    );
+    let response = Response::builder()
+        .status(status)
+        .header(CONTENT_TYPE, "text/html; charset=utf-8")
+        .header(CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+        .header(REFERRER_POLICY, "no-referrer")
+        .header(CACHE_CONTROL, "no-store")
+        .header(CONNECTION, "close");
+    response.body(body).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

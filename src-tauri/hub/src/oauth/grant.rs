@@ -1,0 +1,154 @@
+//! What is kept of a sign-in, in the keyring and nowhere else: tokens by issuer and server, and this
+//! program's registration by issuer. What one authorization server gave never goes to another.
+
+use oauth2::TokenResponse;
+use rmcp::transport::auth::StoredCredentials;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use url::Url;
+
+use crate::{
+    model::{digest, ids::Timestamp},
+    secrets::{OWN, Secret, SecretError, Secrets},
+};
+
+/// Tokens are renewed this much before they run out; short-lived ones after half of their life.
+const EARLY_MS: i64 = 30_000;
+
+/// What an authorization server gave for one server.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Grant {
+    pub(super) issuer: String,
+    pub(super) client: Registration,
+    /// The tokens, when they came, and what they are for.
+    pub(super) credentials: StoredCredentials,
+}
+
+/// This program, as an authorization server knows it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Registration {
+    pub(super) client_id: String,
+    pub(super) client_secret: Option<String>,
+    pub(super) redirect_uri: String,
+}
+
+impl Grant {
+    /// The access token; nothing where there is none.
+    pub(super) fn token(&self) -> Option<Secret> {
+        let token = self.credentials.token_response.as_ref()?.access_token();
+        Some(Secret::new(token.secret().clone()))
+    }
+
+    pub(super) fn refresh_token(&self) -> Option<Secret> {
+        let token = self.credentials.token_response.as_ref()?.refresh_token()?;
+        Some(Secret::new(token.secret().clone()))
+    }
+
+    /// When the token runs out, where the authorization server said so.
+    pub(super) fn expires_at(&self) -> Option<Timestamp> {
+        let lasts = i64::try_from(self.credentials.token_response.as_ref()?.expires_in()?.as_millis()).ok()?;
+        let since = i64::try_from(self.credentials.token_received_at?).ok()?.checked_mul(1000)?;
+        since.checked_add(lasts).map(Timestamp)
+    }
+
+    /// Whether it is time to renew the token.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        let (Some(end), Some(since)) = (self.expires_at(), self.credentials.token_received_at) else { return false };
+        let lasts = end.0.saturating_sub(i64::try_from(since).unwrap_or_default().saturating_mul(1000));
+        now.0 >= end.0.saturating_sub(EARLY_MS.min(lasts / 2))
+    }
+
+    pub(super) fn has_run_out(&self, now: Timestamp) -> bool {
+        self.expires_at().is_some_and(|end| now >= end)
+    }
+}
+
+/// The keyring, as far as signing in uses it.
+#[derive(Clone)]
+pub(super) struct Kept(pub(super) Secrets);
+
+impl Kept {
+    pub(super) async fn grant(&self, issuer: &str, server: &Url) -> Result<Option<Grant>, SecretError> {
+        self.read(&grant_name(issuer, server)).await
+    }
+
+    pub(super) async fn keep_grant(&self, server: &Url, grant: &Grant) -> Result<(), SecretError> {
+        self.write(&grant_name(&grant.issuer, server), grant).await
+    }
+
+    pub(super) async fn forget_grant(&self, issuer: &str, server: &Url) -> Result<(), SecretError> {
+        self.0.remove_long(&grant_name(issuer, server)).await
+    }
+
+    pub(super) async fn registration(&self, issuer: &str) -> Result<Option<Registration>, SecretError> {
+        self.read(&registration_name(issuer)).await
+    }
+
+    pub(super) async fn keep_registration(&self, issuer: &str, client: &Registration) -> Result<(), SecretError> {
+        self.write(&registration_name(issuer), client).await
+    }
+
+    pub(super) async fn forget_registration(&self, issuer: &str) -> Result<(), SecretError> {
+        self.0.remove_long(&registration_name(issuer)).await
+    }
+
+    async fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, SecretError> {
+        let value = self.0.get_long(name).await?;
+        Ok(value.and_then(|value| serde_json::from_str(value.expose()).ok()))
+    }
+
+    async fn write(&self, name: &str, value: &impl Serialize) -> Result<(), SecretError> {
+        let text = serde_json::to_string(value).unwrap_or_default();
+        self.0.set_long(name, Secret::new(text)).await
+    }
+}
+
+fn grant_name(issuer: &str, server: &Url) -> String {
+    format!("{OWN}tokens:{}", digest::sha256_of(&[issuer.as_bytes(), server.as_str().as_bytes()]))
+}
+
+fn registration_name(issuer: &str) -> String {
+    format!("{OWN}client:{}", digest::sha256(issuer.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secrets::InMemory;
+
+    fn grant(issuer: &str, lasts: Option<u64>) -> Grant {
+        let mut response = serde_json::json!({"access_token": "t", "token_type": "bearer"});
+        if let Some(lasts) = lasts {
+            response["expires_in"] = lasts.into();
+        }
+        let credentials = serde_json::json!({"client_id": "c", "token_response": response, "token_received_at": 1000});
+        let client = Registration { client_id: "c".into(), client_secret: None, redirect_uri: String::new() };
+        let credentials = serde_json::from_value(credentials).expect("credentials");
+        Grant { issuer: issuer.into(), client, credentials }
+    }
+
+    #[test]
+    fn a_token_is_renewed_before_it_runs_out() {
+        let hour = grant("i", Some(3600));
+        let at = |seconds: i64| Timestamp((1000 + seconds) * 1000);
+        assert!(!hour.is_due(at(3569)) && hour.is_due(at(3570)) && !hour.has_run_out(at(3599)));
+        assert!(hour.has_run_out(at(3600)));
+        let short = grant("i", Some(10));
+        assert!(!short.is_due(at(4)) && short.is_due(at(5)));
+        let endless = grant("i", None);
+        assert!(!endless.is_due(at(i64::from(i32::MAX))) && !endless.has_run_out(at(1)));
+        assert!(grant("i", Some(u64::MAX)).expires_at().is_none(), "no sum overflows");
+    }
+
+    #[tokio::test]
+    async fn what_one_issuer_gave_is_not_found_under_another() {
+        let kept = Kept(Secrets::new(InMemory::default()));
+        let server = Url::parse("https://mcp.example.com/mcp").expect("a URL");
+        kept.keep_grant(&server, &grant("https://a.example", None)).await.expect("kept");
+        assert!(kept.grant("https://a.example", &server).await.expect("asked").is_some());
+        assert!(kept.grant("https://b.example", &server).await.expect("asked").is_none());
+        let other = Url::parse("https://mcp.example.com/other").expect("a URL");
+        assert!(kept.grant("https://a.example", &other).await.expect("asked").is_none(), "nor for another server");
+        kept.forget_grant("https://a.example", &server).await.expect("forgotten");
+        assert!(kept.grant("https://a.example", &server).await.expect("asked").is_none());
+    }
+}

@@ -1,0 +1,162 @@
+//! The HTTP client of signing in: no redirects, bounded, and nothing is dialled that [`Reach`] does not allow.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use futures_util::StreamExt;
+use oauth2::http;
+use reqwest::{
+    Client,
+    dns::{Addrs, Name, Resolve, Resolving},
+    redirect::Policy,
+};
+use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
+use url::Url;
+
+use super::reach::Reach;
+
+const CONNECT: Duration = Duration::from_secs(10);
+const WHOLE: Duration = Duration::from_secs(20);
+const MAX_BODY: usize = 1024 * 1024;
+const PROXIES: [&str; 6] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+pub(super) struct Http {
+    client: Client,
+    reach: Reach,
+}
+
+impl Http {
+    /// # Errors
+    /// Where there is no TLS.
+    pub(super) fn new(reach: Reach) -> Result<Self, String> {
+        Self::with_names(reach, Arc::new(SystemNames))
+    }
+
+    fn with_names(reach: Reach, names: Arc<dyn Resolve>) -> Result<Self, String> {
+        crate::install_tls();
+        let client = Client::builder()
+            .connect_timeout(CONNECT)
+            .timeout(WHOLE)
+            .redirect(Policy::none())
+            .dns_resolver(Arc::new(Filtered { reach: reach.clone(), names, proxies: proxies() }))
+            .build()
+            .map_err(|e| format!("no HTTP client: {e}"))?;
+        Ok(Self { client, reach })
+    }
+
+    async fn exchange(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
+        let request = reqwest::Request::try_from(request)?;
+        // What is an address already is dialled without being resolved.
+        self.reach.check(request.url())?;
+        let response = self.client.execute(request).await?;
+        let mut answer = http::Response::builder().status(response.status());
+        for (name, value) in response.headers() {
+            answer = answer.header(name, value);
+        }
+        let mut body = Vec::new();
+        let mut chunks = response.bytes_stream();
+        while let Some(chunk) = chunks.next().await {
+            body.extend_from_slice(&chunk?);
+            if body.len() > MAX_BODY {
+                return Err(format!("it answered with more than {MAX_BODY} bytes").into());
+            }
+        }
+        Ok(answer.body(body)?)
+    }
+}
+
+impl OAuthHttpClient for Http {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            let url = request.request.uri().clone();
+            let answer = self.exchange(request.request).await;
+            answer.inspect_err(|why| {
+                let cause =
+                    std::iter::successors(Some(&**why as &dyn std::error::Error), |error| error.source()).last();
+                tracing::warn!(
+                    "{}{}: {}",
+                    url.authority().map_or("", |a| a.as_str()),
+                    url.path(),
+                    cause.unwrap_or(&**why)
+                );
+            })
+        })
+    }
+}
+
+/// Resolves names to what may be dialled.
+struct Filtered {
+    reach: Reach,
+    names: Arc<dyn Resolve>,
+    /// Hosts of proxies, which the user set and which resolve the names behind them.
+    proxies: Vec<String>,
+}
+
+impl Resolve for Filtered {
+    fn resolve(&self, name: Name) -> Resolving {
+        let host = name.as_str().to_owned();
+        let is_proxy = self.proxies.contains(&host.to_ascii_lowercase());
+        let (reach, resolving) = (self.reach.clone(), self.names.resolve(name));
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = resolving.await?.collect();
+            let allowed: Vec<SocketAddr> =
+                found.into_iter().filter(|address| is_proxy || reach.allows(&host, address.ip())).collect();
+            if allowed.is_empty() {
+                return Err(format!("'{host}' is an address inside of a network, where the server is not").into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
+}
+
+struct SystemNames;
+
+impl Resolve for SystemNames {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+fn proxies() -> Vec<String> {
+    let set = PROXIES.iter().filter_map(|name| std::env::var(name).ok());
+    let urls = set.map(|text| if text.contains("://") { text } else { format!("http://{text}") });
+    urls.filter_map(|url| Url::parse(&url).ok()?.host_str().map(str::to_ascii_lowercase)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Every name is this machine.
+    struct Rebound;
+
+    impl Resolve for Rebound {
+        fn resolve(&self, _: Name) -> Resolving {
+            Box::pin(async { Ok(Box::new(std::iter::once(SocketAddr::from(([127, 0, 0, 1], 0)))) as Addrs) })
+        }
+    }
+
+    fn get(url: &str) -> http::Request<Vec<u8>> {
+        http::Request::get(url).body(Vec::new()).expect("a request")
+    }
+
+    #[tokio::test]
+    async fn nothing_connects_to_an_address_in_the_house_whatever_its_name() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+        let port = listener.local_addr().expect("address").port();
+        let reach = Reach::of(&Url::parse("https://mcp.example.com/mcp").expect("a URL")).expect("reach");
+        let http = Http::with_names(reach, Arc::new(Rebound)).expect("a client");
+        for host in ["127.0.0.1", "[::ffff:127.0.0.1]", "localhost", "auth.example.com", "mcp.example.com"] {
+            let refused = http.exchange(get(&format!("https://{host}:{port}/token"))).await.expect_err("refused");
+            let why = std::iter::successors(Some(&*refused as &dyn std::error::Error), |e| e.source());
+            let why = why.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+            assert!(why.contains("inside of a network"), "{host}: {why}");
+        }
+        let connected = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
+        assert!(connected.is_err(), "something connected");
+    }
+}

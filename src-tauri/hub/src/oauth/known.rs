@@ -1,0 +1,62 @@
+//! Which server has tokens of which issuer: no secret, so that it can be shown without asking the keyring.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::{
+    model::ids::Timestamp,
+    store::{Store, StoreError},
+};
+
+const SETTING: &str = "signed_in";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Signed {
+    pub(super) issuer: String,
+    pub(super) expires_at: Option<Timestamp>,
+}
+
+#[derive(Clone)]
+pub(super) struct Known {
+    store: Store,
+    servers: Arc<Mutex<BTreeMap<String, Signed>>>,
+    /// Held from changing to writing, so that what is written last is the latest.
+    writing: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Known {
+    pub(super) async fn load(store: Store) -> Result<Self, StoreError> {
+        let text = store.setting(SETTING).await?;
+        let servers = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        Ok(Self { store, servers: Arc::new(Mutex::new(servers)), writing: Arc::default() })
+    }
+
+    pub(super) fn of(&self, server: &Url) -> Option<Signed> {
+        self.servers().get(server.as_str()).cloned()
+    }
+
+    /// Sets or forgets what is known of a server. What cannot be written is forgotten with the hub.
+    pub(super) async fn set(&self, server: &Url, signed: Option<Signed>) {
+        let _one_at_a_time = self.writing.lock().await;
+        let text = {
+            let mut servers = self.servers();
+            match signed {
+                Some(signed) => servers.insert(server.to_string(), signed),
+                None => servers.remove(server.as_str()),
+            };
+            serde_json::to_string(&*servers).unwrap_or_default()
+        };
+        if let Err(error) = self.store.set_setting(SETTING, &text).await {
+            tracing::warn!("that {server} is signed in to, or is not any more, is not written: {error}");
+        }
+    }
+
+    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, Signed>> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

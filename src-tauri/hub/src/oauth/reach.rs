@@ -1,0 +1,174 @@
+//! What signing in may reach: which URLs are opened in a browser, and which are dialled. A server
+//! and its metadata are not trusted: they must not send a browser to `file:`, or this program to a
+//! machine in the house.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use url::{Host, Url};
+
+const MAX_URL: usize = 8 * 1024;
+
+/// What the sign-in to one server may dial.
+#[derive(Debug, Clone)]
+pub(super) struct Reach {
+    host: String,
+    literal: Option<IpAddr>,
+    loopback: bool,
+}
+
+impl Reach {
+    /// # Errors
+    /// For a server to which a token would go in plain text over the network.
+    pub(super) fn of(server: &Url) -> Result<Self, String> {
+        let reach = Self { host: host(server), literal: literal(server), loopback: is_loopback(server) };
+        if server.scheme() == "https" || reach.loopback {
+            return Ok(reach);
+        }
+        Err(format!("{server} is http: a token would cross the network for all to read. Use its https URL"))
+    }
+
+    /// Whether a URL that metadata names may be used: https, or http where the server is on loopback too.
+    ///
+    /// # Errors
+    /// In plain words.
+    pub(super) fn check(&self, url: &Url) -> Result<(), String> {
+        let plain = url.scheme() == "http" && self.loopback && is_loopback(url);
+        if url.scheme() != "https" && !plain {
+            return Err(format!("'{}' is not an https URL", shown(url.as_str())));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(format!("'{}' has a user name in it", shown(url.as_str())));
+        }
+        let allowed = match literal(url) {
+            Some(address) => self.allows(&host(url), address),
+            None => !is_loopback(url) || self.loopback,
+        };
+        let why = || format!("'{}' is an address inside of a network, where the server is not", shown(url.as_str()));
+        allowed.then_some(()).ok_or_else(why)
+    }
+
+    /// Whether `host` may be dialled at `address`. What a name resolves to is checked here, at the dial itself.
+    pub(super) fn allows(&self, host: &str, address: IpAddr) -> bool {
+        match Class::of(address) {
+            Class::Public => true,
+            Class::Loopback => self.loopback,
+            Class::Private if host.trim_end_matches('.').eq_ignore_ascii_case(&self.host) => true,
+            Class::Private | Class::Reserved => self.literal == Some(address),
+        }
+    }
+}
+
+/// The URL, where a browser may be sent there: https, or http on this machine; nothing that a shell
+/// or a launcher could take for something else.
+///
+/// # Errors
+/// In plain words.
+pub fn openable(text: &str) -> Result<Url, String> {
+    let refused = |why: &str| Err(format!("'{}' is not opened: {why}", shown(text)));
+    if text.len() > MAX_URL {
+        return refused("it is too long");
+    }
+    if let Some(odd) = text.chars().find(|c| !(c.is_ascii_alphanumeric() || "-._~:/?@[]&=+,%*".contains(*c))) {
+        return refused(&format!("it has a {odd:?} in it"));
+    }
+    let Ok(url) = Url::parse(text) else { return refused("it is no URL") };
+    if !url.has_host() || !(url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url)) {
+        return refused("only https is, and http on this machine");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return refused("it has a user name in it");
+    }
+    Ok(url)
+}
+
+/// The beginning of what a server said, with nothing in it that a terminal would act on.
+pub(super) fn shown(text: &str) -> String {
+    text.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn host(url: &Url) -> String {
+    url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase()
+}
+
+fn literal(url: &Url) -> Option<IpAddr> {
+    match url.host()? {
+        Host::Ipv4(address) => Some(address.into()),
+        Host::Ipv6(address) => Some(address.into()),
+        Host::Domain(_) => None,
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match literal(url) {
+        Some(address) => Class::of(address) == Class::Loopback,
+        None => host(url) == "localhost" || host(url).ends_with(".localhost"),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Public,
+    Loopback,
+    /// Of a house's or a company's network.
+    Private,
+    /// Link-local (where clouds keep their credentials), multicast, nothing at all.
+    Reserved,
+}
+
+impl Class {
+    fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::of_v4(address),
+            IpAddr::V6(address) => inner_v4(address).map_or_else(|| Self::of_v6(address), Self::of_v4),
+        }
+    }
+
+    fn of_v4(address: Ipv4Addr) -> Self {
+        let [a, b, c, _] = address.octets();
+        let reserved = address.is_link_local()
+            || address.is_multicast()
+            || address.is_documentation()
+            || a == 0
+            || a >= 240
+            || (a, b, c) == (192, 0, 0)
+            || a == 198 && matches!(b, 18 | 19);
+        match () {
+            () if address.is_loopback() => Self::Loopback,
+            () if address.is_private() || a == 100 && (64..=127).contains(&b) => Self::Private,
+            () if reserved => Self::Reserved,
+            () => Self::Public,
+        }
+    }
+
+    fn of_v6(address: Ipv6Addr) -> Self {
+        let [a, b, c, ..] = address.segments();
+        let reserved = address.is_multicast()
+            || address.is_unspecified()
+            || a & 0xffc0 == 0xfe80
+            || (a, b) == (0x2001, 0)
+            || (a, b) == (0x2001, 0xdb8)
+            || (a, b, c) == (0x64, 0xff9b, 1);
+        match () {
+            () if address.is_loopback() => Self::Loopback,
+            // Unique local, and the site-local of old.
+            () if a & 0xfe00 == 0xfc00 || a & 0xffc0 == 0xfec0 => Self::Private,
+            () if reserved => Self::Reserved,
+            () => Self::Public,
+        }
+    }
+}
+
+/// The IPv4 address that an IPv6 address stands for: mapped, compatible, NAT64 and 6to4.
+fn inner_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [a, b, c, d, e, f, g, h] = address.segments();
+    let from = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
+    match [a, b, c, d, e, f] {
+        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => Some(from(g, h)),
+        [0, 0, 0, 0, 0, 0] if !address.is_loopback() && !address.is_unspecified() => Some(from(g, h)),
+        [0x2002, ..] => Some(from(b, c)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

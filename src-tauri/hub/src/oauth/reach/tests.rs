@@ -1,0 +1,119 @@
+use super::*;
+
+fn reach(server: &str) -> Reach {
+    Reach::of(&Url::parse(server).expect("a URL")).expect("a server to sign in to")
+}
+
+fn checked(server: &str, url: &str) -> bool {
+    reach(server).check(&Url::parse(url).expect("a URL")).is_ok()
+}
+
+#[test]
+fn a_hostile_authorization_url_is_not_opened() {
+    let hostile = [
+        "javascript:alert(1)",
+        "JavaScript:alert(1)//https://auth.example.com",
+        "file:///etc/passwd",
+        "data:text/html,<script>alert(1)</script>",
+        "vscode://x",
+        "ms-msdt:/id PCWDiagnostic",
+        "smb://attacker.example/share",
+        "ssh://-oProxyCommand=calc/x",
+        "--version",
+        "-https://auth.example.com",
+        "",
+        "https://",
+        "http://auth.example.com/authorize",
+        "http://10.0.0.1/authorize",
+        "https://auth.example.com/$(touch /tmp/x)",
+        "https://auth.example.com/`touch`",
+        "https://auth.example.com/a;touch",
+        "https://auth.example.com/a|touch",
+        "https://auth.example.com/a'b",
+        "https://auth.example.com/a\"&calc",
+        "https://auth.example.com/a b",
+        "https://auth.example.com/a\nb",
+        "https://auth.example.com/a\0b",
+        "https://auth.example.com/^&calc",
+        "https://auth.example.com\\@attacker.example/",
+        "https://auth.example.com@attacker.example/",
+        "https://user:word@auth.example.com/",
+        "https://auth.example.com/\u{202e}moc",
+        " https://auth.example.com/",
+    ];
+    for url in hostile {
+        assert!(openable(url).is_err(), "{url:?} would be opened");
+    }
+    assert!(openable(&format!("https://auth.example.com/{}", "a".repeat(MAX_URL))).is_err());
+}
+
+#[test]
+fn an_honest_one_is() {
+    for url in [
+        "https://auth.example.com/authorize?response_type=code&scope=a+b%3Ac&redirect_uri=http%3A%2F%2F127.0.0.1%3A1",
+        "https://login.example.com:8443/t/oauth2/v2.0/authorize",
+        "http://127.0.0.1:4000/auth?x=1",
+        "http://localhost:4000/auth",
+        "http://[::1]:4000/auth",
+    ] {
+        assert!(openable(url).is_ok(), "{:?}", openable(url));
+    }
+}
+
+#[test]
+fn metadata_of_a_public_server_leads_to_no_private_address() {
+    let server = "https://mcp.example.com/mcp";
+    for url in [
+        "http://auth.example.com/token",
+        "https://127.0.0.1/token",
+        "https://localhost/token",
+        "https://a.localhost/token",
+        "https://10.0.0.9/token",
+        "https://192.168.1.1/token",
+        "https://172.16.0.1/token",
+        "https://100.64.0.1/token",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://0.0.0.0/token",
+        "https://[::1]/token",
+        "https://[fd00::1]/token",
+        "https://[fe80::1]/token",
+        "https://[::ffff:127.0.0.1]/token",
+        "https://[64:ff9b::10.0.0.1]/token",
+        "https://2130706433/token",
+        "https://0x7f.1/token",
+        "https://u@auth.example.com/token",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+    ] {
+        assert!(!checked(server, url), "{url} would be dialled");
+    }
+    assert!(checked(server, "https://auth.example.com/token") && checked(server, "https://93.184.216.34/token"));
+}
+
+#[test]
+fn a_name_is_refused_for_what_it_resolves_to() {
+    let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+    let public = reach("https://mcp.example.com/mcp");
+    for private in ["127.0.0.1", "10.0.0.9", "169.254.169.254", "::1", "fd00::1"] {
+        assert!(!public.allows("auth.example.com", address(private)), "{private}");
+    }
+    assert!(public.allows("auth.example.com", address("93.184.216.34")));
+    assert!(public.allows("MCP.example.com.", address("10.0.0.9")), "the server's own host, in the house");
+    assert!(!public.allows("mcp.example.com", address("127.0.0.1")), "and not this machine");
+    assert!(!public.allows("mcp.example.com", address("169.254.169.254")));
+    let house = reach("https://10.0.0.4/mcp");
+    assert!(house.allows("10.0.0.4", address("10.0.0.4")) && !house.allows("10.0.0.9", address("10.0.0.9")));
+}
+
+#[test]
+fn a_server_on_this_machine_may_have_its_authorization_server_there() {
+    let server = "http://127.0.0.1:3000/mcp";
+    assert!(checked(server, "http://127.0.0.1:4000/token") && checked(server, "http://localhost:4000/token"));
+    assert!(!checked(server, "http://10.0.0.9/token") && !checked(server, "http://auth.example.com/token"));
+    assert!(!checked(server, "http://169.254.169.254/"));
+}
+
+#[test]
+fn no_token_goes_over_the_network_in_plain_text() {
+    assert!(Reach::of(&Url::parse("http://mcp.example.com/mcp").expect("a URL")).is_err());
+}

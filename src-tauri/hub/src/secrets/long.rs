@@ -1,0 +1,100 @@
+//! Values that are longer than some keyrings take (Windows: 2,560 bytes in UTF-16): kept in parts.
+//! The first part stands under the value's own name and begins with the number of parts.
+
+use super::{Secret, SecretError, SecretStore, Secrets};
+
+/// Characters of a part: two UTF-16 units each fit as well.
+const PART: usize = 600;
+const MAX_PARTS: usize = 100;
+
+impl Secrets {
+    /// A value that was set by [`Secrets::set_long`].
+    ///
+    /// # Errors
+    /// Where the keyring cannot be asked.
+    pub async fn get_long(&self, name: &str) -> Result<Option<Secret>, SecretError> {
+        let name = name.to_owned();
+        self.bounded(move |store| get(store, &name)).await
+    }
+
+    /// # Errors
+    /// Where the keyring cannot be asked.
+    pub async fn set_long(&self, name: &str, value: Secret) -> Result<(), SecretError> {
+        let name = name.to_owned();
+        self.bounded(move |store| set(store, &name, &value)).await
+    }
+
+    /// # Errors
+    /// Where the keyring cannot be asked.
+    pub async fn remove_long(&self, name: &str) -> Result<(), SecretError> {
+        let name = name.to_owned();
+        self.bounded(move |store| remove(store, &name)).await
+    }
+}
+
+fn get(store: &dyn SecretStore, name: &str) -> Result<Option<Secret>, SecretError> {
+    let Some(first) = store.get(name)? else { return Ok(None) };
+    let Some((count, text)) = split(&first) else { return Ok(None) };
+    let mut whole = text.to_owned();
+    for index in 1..count {
+        let Some(part) = store.get(&part(name, index))? else { return Ok(None) };
+        whole.push_str(part.expose());
+    }
+    Ok(Some(Secret::new(whole)))
+}
+
+/// The first part comes last: it names the others.
+fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), SecretError> {
+    let before = store.get(name)?.as_ref().and_then(split).map_or(0, |(count, _)| count);
+    let characters: Vec<char> = value.expose().chars().collect();
+    let parts: Vec<String> = characters.chunks(PART).map(|part| part.iter().collect()).collect();
+    let count = parts.len().max(1);
+    for (index, text) in parts.iter().enumerate().skip(1) {
+        store.set(&part(name, index), &Secret::new(text.clone()))?;
+    }
+    let first = parts.first().map_or("", String::as_str);
+    store.set(name, &Secret::new(format!("{count} {first}")))?;
+    (count..before).try_for_each(|index| store.remove(&part(name, index)))
+}
+
+fn remove(store: &dyn SecretStore, name: &str) -> Result<(), SecretError> {
+    let count = store.get(name)?.as_ref().and_then(split).map_or(0, |(count, _)| count);
+    (1..count).try_for_each(|index| store.remove(&part(name, index)))?;
+    store.remove(name)
+}
+
+fn split(first: &Secret) -> Option<(usize, &str)> {
+    let (count, text) = first.expose().split_once(' ')?;
+    Some((count.parse().ok().filter(|count| *count <= MAX_PARTS)?, text))
+}
+
+fn part(name: &str, index: usize) -> String {
+    format!("{name}#{index}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secrets::InMemory;
+
+    #[test]
+    fn a_long_value_comes_back_whole_and_leaves_nothing_when_it_goes() {
+        let store = InMemory::default();
+        for length in [3000, 10, 0, 1200] {
+            let value: String = "a🏰".chars().cycle().take(length).collect();
+            set(&store, "n", &Secret::new(value.clone())).expect("set");
+            assert_eq!(get(&store, "n").expect("get").expect("there").expose(), value);
+        }
+        assert!(store.get("n#1").expect("get").is_some() && store.get("n#2").expect("get").is_none());
+        remove(&store, "n").expect("remove");
+        assert!(["n", "n#1"].iter().all(|name| store.get(name).expect("get").is_none()));
+    }
+
+    #[test]
+    fn a_value_with_a_part_missing_is_none() {
+        let store = InMemory::default();
+        set(&store, "n", &Secret::new("x".repeat(1300))).expect("set");
+        store.remove("n#1").expect("remove");
+        assert!(get(&store, "n").expect("get").is_none());
+    }
+}

@@ -1,0 +1,258 @@
+//! Signing in to a remote server: the official SDK's server, a real authorization server before it, a real keyring.
+
+use drawbridge_tests::{
+    Desk, Home, Hub,
+    canary::Canary,
+    places,
+    process::Process,
+    remote::{Launcher, Remote, browse},
+    until,
+    wait::yes,
+};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+/// `drawbridge servers authorize`, with a screen as far as it can see.
+fn authorize(home: &Home, launcher: &Launcher) -> Process {
+    let mut command = home.command(places::built("drawbridge"));
+    command.args(["servers", "authorize", "protected", "--data-dir"]).arg(home.data_dir());
+    command.env("PATH", launcher.path(home)).env("DISPLAY", ":0");
+    Process::start(home, "authorize", &mut command)
+}
+
+fn url_of(process: &mut Process) -> String {
+    assert!(process.line().starts_with("Sign in here"));
+    process.line()
+}
+
+/// Adds the server and signs in as a person does on the command line.
+fn sign_in(home: &Home, hub: &Hub<'_>, remote: &Remote) {
+    home.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    let launcher = Launcher::new(home);
+    let mut authorize = authorize(home, &launcher);
+    let page = browse(home, &url_of(&mut authorize));
+    assert!(page["page"].as_str().is_some_and(|page| page.contains("You can close this window")), "{page}");
+    let (status, said) = authorize.finish(std::time::Duration::from_secs(20));
+    assert!(status.success() && said.contains("signed in to protected"), "{said} {}", authorize.stderr());
+    hub.until_synced("protected");
+    hub.policy("protected", "allow");
+}
+
+/// What the keyring holds of one kind.
+fn kept(desk: &Desk, kind: &str) -> Vec<String> {
+    let is_it = |item: &drawbridge_tests::keyring::Item| item.attributes.values().any(|value| value.starts_with(kind));
+    desk.keyring().items().into_iter().filter(is_it).map(|item| item.value).collect()
+}
+
+/// The access and refresh tokens in the keyring.
+fn tokens(desk: &Desk) -> Vec<String> {
+    let whole = kept(desk, "oauth:tokens:").concat();
+    let (_, text) = whole.split_once(' ').expect("a value in parts");
+    let grant: Value = serde_json::from_str(text).expect("a grant");
+    let response = &grant["credentials"]["token_response"];
+    ["access_token", "refresh_token"].map(|name| response[name].as_str().expect("a token").to_owned()).to_vec()
+}
+
+#[test]
+fn a_person_signs_in_in_a_browser_and_calls_cross_with_a_token_that_is_in_the_keyring_alone() {
+    let mut desk = Desk::without_screen();
+    // Also where the log tells everything.
+    desk.set("DRAWBRIDGE_LOG", "trace");
+    let remote = Remote::start(&desk);
+    let hub = Hub::serve(&desk);
+    desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    until("it says that a person has to sign in", || yes(hub.server("protected")["state"] == "needs_sign_in"));
+    let shown = hub.server("protected");
+    assert!(shown["remedy"].as_str().is_some_and(|remedy| remedy.starts_with("Sign in")), "{shown}");
+    assert_eq!(shown["authorization"], json!({"kind": "needed"}));
+    desk.cli(&["servers", "remove", "protected"]).ok();
+    sign_in(&desk, &hub, &remote);
+
+    let client = hub.client("desk");
+    let said = client.call("protected__whoami", "{}").text();
+    assert!(said.starts_with("client "), "{said}");
+    let shown = hub.server("protected");
+    assert_eq!((&shown["state"], &shown["authorization"]["kind"]), (&json!("active"), &json!("signed_in")));
+    assert_eq!(shown["authorization"]["issuer"], json!(remote.issuer));
+    assert_eq!(shown["signing_in"]["state"]["kind"], "done");
+    let registered = &remote.seen("registrations")[0];
+    assert_eq!((&registered["application_type"], &registered["client_name"]), (&json!("native"), &json!("Drawbridge")));
+    let resources = remote.seen("resources");
+    assert!(
+        resources.as_array().is_some_and(|all| all.iter().all(|named| *named == json!(remote.server))),
+        "{resources}"
+    );
+
+    let tokens = tokens(&desk);
+    assert_eq!(kept(&desk, "oauth:client:").len(), 1, "and the registration is beside them");
+    hub.end(Signal::SIGTERM);
+    for token in tokens {
+        let canary = Canary::of(&token);
+        canary.is_in_no_file_of(&desk.data_dir());
+        canary.is_in_no_file_of(desk.path());
+    }
+    let hub = Hub::serve(&desk);
+    for arguments in [["servers", "list"], ["secrets", "list"], ["logs", "--json"]] {
+        let ran = desk.cli(&arguments).ok();
+        assert!(self::tokens(&desk).iter().all(|token| !ran.stdout().contains(token)), "{arguments:?} tells a token");
+    }
+    let client = drawbridge_tests::McpClient::connect(&hub.url, &hub.token("again"));
+    assert_eq!(client.call("protected__whoami", "{}").text(), said, "after a restart it is still signed in");
+    assert_eq!(remote.seen("registrations").as_array().map(Vec::len), Some(1), "and registered once");
+}
+
+#[test]
+fn the_browser_is_opened_through_the_system_with_the_url_alone() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    let _hub = Hub::serve(&desk);
+    desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    let launcher = Launcher::new(&desk);
+    let mut authorize = authorize(&desk, &launcher);
+    let url = url_of(&mut authorize);
+    let opened = until("the launcher is called", || Some(launcher.opened()).filter(|opened| opened.len() >= 2));
+    assert_eq!(opened, ["1".to_owned(), url.clone()]);
+    for part in ["code_challenge_method=S256", "redirect_uri=http%3A%2F%2F127.0.0.1%3A", "resource=", "state="] {
+        assert!(url.contains(part), "{part} is missing: {url}");
+    }
+}
+
+#[test]
+fn a_client_metadata_document_is_used_where_the_authorization_server_takes_one() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    let hub = Hub::serve(&desk);
+    desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    let document = "https://desk.example.com/drawbridge.json";
+    let settings = hub.verb("settings.change", &json!({"oauth_client_metadata_url": document}));
+    assert_eq!(settings["oauth_client_metadata_url"], document);
+    let url = || hub.verb("servers.authorize", &json!({"id": "protected"}))["url"].as_str().expect("a URL").to_owned();
+    assert!(!url().contains("desk.example.com"), "this one does not take documents");
+    hub.verb("servers.cancel_sign_in", &json!({"id": "protected"}));
+    remote.turn(&json!({"metadata": {"client_id_metadata_document_supported": true}}));
+    assert!(url().contains("client_id=https%3A%2F%2Fdesk.example.com%2Fdrawbridge.json"), "{}", url());
+    assert_eq!(remote.seen("registrations").as_array().map(Vec::len), Some(1), "only the first was registered");
+}
+
+#[test]
+fn a_token_that_runs_out_is_renewed_without_a_person() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    remote.turn(&json!({"token_lasts": 4}));
+    let hub = Hub::serve(&desk);
+    sign_in(&desk, &hub, &remote);
+    let client = hub.client("desk");
+    let first = tokens(&desk);
+    until("the token was renewed", || {
+        assert!(client.call("protected__whoami", "{}").text().starts_with("client "), "every call crosses");
+        yes(remote.seen("refresh_token").as_u64() >= Some(2))
+    });
+    assert_ne!(tokens(&desk), first, "the keyring has the new one");
+    assert_eq!(remote.seen("authorization_code"), 1, "no person was asked again");
+}
+
+#[test]
+fn a_token_that_the_authorization_server_does_not_renew_asks_for_the_person_again() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    remote.turn(&json!({"token_lasts": 2}));
+    let hub = Hub::serve(&desk);
+    sign_in(&desk, &hub, &remote);
+    remote.turn(&json!({"refuse_refresh": true}));
+    let client = hub.client("desk");
+    let refused = until("the token has run out", || {
+        let answer = client.call("protected__whoami", "{}");
+        answer.is_error().then(|| answer.text())
+    });
+    assert!(refused.contains("has to sign in"), "{refused}");
+    assert_eq!(hub.server("protected")["state"], "needs_sign_in");
+    assert!(kept(&desk, "oauth:tokens:").is_empty(), "tokens that are of no use are forgotten");
+}
+
+#[test]
+fn signing_out_forgets_the_tokens_and_calls_no_longer_cross() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    let hub = Hub::serve(&desk);
+    sign_in(&desk, &hub, &remote);
+    desk.cli(&["servers", "sign-out", "protected"]).ok();
+    assert!(kept(&desk, "oauth:tokens:").is_empty());
+    until("it wants a person again", || yes(hub.server("protected")["state"] == "needs_sign_in"));
+    let calls = remote.seen("calls");
+    assert!(hub.client("desk").call("protected__whoami", "{}").is_error());
+    assert_eq!(remote.seen("calls"), calls);
+}
+
+#[test]
+fn an_answer_of_another_issuer_is_not_redeemed() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    let _hub = Hub::serve(&desk);
+    desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    remote.turn(&json!({"iss": "https://attacker.example"}));
+    let mut authorize = authorize(&desk, &Launcher::new(&desk));
+    browse(&desk, &url_of(&mut authorize));
+    let (status, _) = authorize.finish(std::time::Duration::from_secs(20));
+    assert_eq!(status.code(), Some(1));
+    assert!(authorize.stderr().contains("issuer mismatch"), "{}", authorize.stderr());
+    assert_eq!(remote.seen("authorization_code"), 0, "the code went nowhere");
+    assert!(kept(&desk, "oauth:tokens:").is_empty());
+}
+
+#[test]
+fn a_hostile_authorization_server_opens_nothing_and_leads_nowhere() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    let _hub = Hub::serve(&desk);
+    desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    let launcher = Launcher::new(&desk);
+    let refused = |knobs: &Value| {
+        remote.turn(knobs);
+        let mut authorize = authorize(&desk, &launcher);
+        let (status, said) = authorize.finish(std::time::Duration::from_secs(10));
+        assert!(status.code() == Some(1) && said.is_empty(), "{knobs}: {said}");
+        authorize.stderr()
+    };
+    for url in [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "data:text/html,x",
+        "http://auth.example.com/authorize",
+        "https://auth.example.com/$(touch${IFS}x)",
+        "https://auth.example.com/;touch",
+        "https://auth.example.com/'touch'",
+        "https://user:word@auth.example.com/",
+        "http://10.0.0.1/authorize",
+        "https://192.168.1.1/authorize",
+    ] {
+        let said = refused(&json!({"metadata": {"authorization_endpoint": url}}));
+        assert!(said.contains("cannot sign in"), "{url}: {said}");
+    }
+    for endpoint in ["token_endpoint", "registration_endpoint"] {
+        for url in ["https://10.0.0.1/x", "https://169.254.169.254/latest", "http://auth.example.com/x", "file:///x"] {
+            refused(&json!({"metadata": {endpoint: url}}));
+        }
+    }
+    for server in ["https://10.0.0.1", "http://169.254.169.254", "file:///etc", "javascript:alert(1)"] {
+        refused(&json!({"metadata": {}, "authorization_servers": [server]}));
+    }
+    refused(&json!({"authorization_servers": [remote.issuer], "metadata": {"issuer": "https://attacker.example"}}));
+    refused(&json!({"metadata": {"code_challenge_methods_supported": ["plain"]}}));
+    assert!(launcher.opened().is_empty(), "a browser was sent to {:?}", launcher.opened());
+    assert_eq!(remote.seen("authorization_code"), 0);
+    assert_eq!(remote.seen("registrations").as_array().map(Vec::len), Some(0), "and nobody was registered");
+}
+
+#[test]
+fn without_a_keyring_nobody_is_sent_to_a_browser() {
+    let home = Home::new();
+    let remote = Remote::start(&home);
+    let _hub = Hub::serve(&home);
+    home.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    let launcher = Launcher::new(&home);
+    let mut authorize = authorize(&home, &launcher);
+    let (status, said) = authorize.finish(std::time::Duration::from_secs(15));
+    assert!(status.code() == Some(1) && said.is_empty(), "{said}");
+    assert!(authorize.stderr().to_lowercase().contains("keyring"), "it says why: {}", authorize.stderr());
+    assert!(launcher.opened().is_empty());
+}
