@@ -34,9 +34,12 @@ fn inspect(home: &Home, era: &str, door: &[String], question: &[&str], prefix: &
         .unwrap_or_else(|e| panic!("{question:?} through {door:?} printed no JSON ({e}): {text}"))
 }
 
-/// The lists ordered by name, the prefix taken off. In the modern era tools have no `execution`, and the Inspector
-/// prints none.
-fn compared(mut printed: Value, has_execution: bool) -> Value {
+/// The lists ordered by name, the prefix taken off. In the modern era tools have no `execution`, of which the Inspector
+/// prints none, and results have a type.
+fn compared(mut printed: Value, is_legacy: bool) -> Value {
+    if let (Some(members), false) = (printed.as_object_mut(), is_legacy) {
+        members.remove("resultType");
+    }
     for list in printed.as_object_mut().into_iter().flat_map(|object| object.values_mut()) {
         let Some(entries) = list.as_array_mut() else { continue };
         for entry in entries.iter_mut() {
@@ -44,7 +47,7 @@ fn compared(mut printed: Value, has_execution: bool) -> Value {
             if let Some(bare) = bare {
                 entry["name"] = json!(bare);
             }
-            if let (Some(members), false) = (entry.as_object_mut(), has_execution) {
+            if let (Some(members), false) = (entry.as_object_mut(), is_legacy) {
                 members.remove("execution");
             }
         }

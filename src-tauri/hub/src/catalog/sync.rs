@@ -60,7 +60,21 @@ pub(super) async fn read(session: &Arc<ServerSession>) -> Result<(ServerHello, O
     for kind in Kind::ALL.into_iter().filter(|kind| hello.capabilities.offers(*kind)) {
         offered.insert(kind, all_of(kind, ask).await?);
     }
+    if hello.era().is_modern() && session.server().spec.url.is_some() {
+        leave_out_unusable(session, offered.entry(Kind::Tools).or_default());
+    }
     Ok((hello, offered))
+}
+
+/// A tool that wants its arguments in headers in a way that cannot be is none, over HTTP.
+fn leave_out_unusable(session: &ServerSession, tools: &mut Vec<Arc<Definition>>) {
+    tools.retain(|tool| match &tool.mirrored {
+        Ok(_) => true,
+        Err(why) => {
+            tracing::warn!("server {}: the tool '{}' is left out: {why}", session.server().id, tool.name);
+            false
+        }
+    });
 }
 
 /// Asks for page after page of a list. A server without the method has nothing of that kind.
