@@ -1,0 +1,87 @@
+//! The cells as a page of the docs.
+
+use std::fs;
+
+use drawbridge_tests::places;
+use serde_json::Value;
+
+use crate::{cells, clients::Client, features, servers::Server};
+
+const BEFORE: &str = "\
+# Compatibility
+
+Which client can do what with which server, through Drawbridge. `cargo xtask compatibility` writes this page: it runs
+each client with each server behind one hub, and does each thing once. A test does the same for every change, and
+fails where a cell is not as it stands here.
+
+The server is one and the same each time, with all features, reached in each way in turn. A server that speaks HTTP+SSE
+speaks a revision with sessions. The clients:
+
+";
+
+/// The page.
+pub(crate) fn write() -> String {
+    let mut page = BEFORE.to_owned();
+    for client in Client::ALL {
+        page += &format!("- **{}**: {}.\n", client.title(), description(client));
+    }
+    page += "\n✓ works; – is impossible by the protocol.\n";
+    for server in Server::ALL {
+        page += &format!("\n## Server: {}\n\n", server.title());
+        page += &row("", Client::ALL.map(|client| client.title().to_owned()));
+        page += &row("---", Client::ALL.map(|_| "---".to_owned()));
+        for feature in features::ALL {
+            page += &row(feature.what, Client::ALL.map(|client| cell(client, feature.name)));
+        }
+    }
+    page += "\n## Notes\n\n";
+    for (number, note) in (1..).zip(cells::NOTES) {
+        page += &format!("{number}. {}\n", note.because);
+    }
+    page
+}
+
+fn description(client: Client) -> String {
+    let typescript = || format!("`@modelcontextprotocol/sdk` {}", npm("@modelcontextprotocol/sdk"));
+    match client {
+        Client::TypeScript => format!("{} over streamable HTTP, which speaks 2025-11-25", typescript()),
+        Client::Python => format!("`mcp` {} over streamable HTTP, which speaks 2026-07-28", pip("mcp")),
+        Client::Old => format!("{} as a client of 2024-11-05", typescript()),
+        Client::Bridge => format!("{} over stdio, through `drawbridge stdio`", typescript()),
+        Client::Stateless => {
+            let version = npm("@modelcontextprotocol/client");
+            format!("`@modelcontextprotocol/client` {version} over streamable HTTP, which speaks 2026-07-28")
+        }
+    }
+}
+
+fn cell(client: Client, feature: &str) -> String {
+    match cells::note(client, feature) {
+        None => "✓".to_owned(),
+        Some((number, note)) => {
+            let sign = if note.is_possible { '✓' } else { '–' };
+            format!("{sign} [{number}](#notes)")
+        }
+    }
+}
+
+fn row(first: &str, others: [String; 5]) -> String {
+    format!("| {first} | {} |\n", others.join(" | "))
+}
+
+/// The version of a package that is pinned in `tests/real`.
+fn npm(package: &str) -> String {
+    let pinned: Value = serde_json::from_str(&read("package.json")).expect("package.json is JSON");
+    pinned["dependencies"][package].as_str().expect("a pinned package").to_owned()
+}
+
+fn pip(package: &str) -> String {
+    let pinned = read("requirements.txt");
+    let version = pinned.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
+    version.expect("a pinned package").to_owned()
+}
+
+fn read(file: &str) -> String {
+    let path = places::real().join(file);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("read {}: {e}", path.display()))
+}
