@@ -26,7 +26,7 @@ pub(crate) const NOTES: &[Note] = &[
         feature: "elicitation",
         is_possible: false,
         because: "Impossible: a client of 2024-11-05 cannot offer it. Its capabilities are `experimental`, `roots` and \
-                  `sampling`; `elicitation/create` came with 2025-06-18. The tool gets an error that says so.",
+                  `sampling`; `elicitation/create` came with 2025-06-18. The call ends with an error that says so.",
     },
     Note {
         client: Client::Old,

@@ -1,15 +1,15 @@
 //! The clients: public SDKs, each in its way to Drawbridge.
 
-use std::{process::Command, time::Duration};
+use std::{
+    io::Write,
+    process::{ChildStdin, Stdio},
+};
 
-use drawbridge_tests::{Home, Hub, places, process::Process};
+use drawbridge_tests::{Hub, places, process::Process};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{cells::Cell, features, servers::Server};
-
-/// Ample for everything with one server, on a loaded machine.
-const BOUND: Duration = Duration::from_secs(100);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Client {
@@ -18,10 +18,12 @@ pub(crate) enum Client {
     Old,
     Bridge,
     Stateless,
+    StatelessBridge,
 }
 
 impl Client {
-    pub(crate) const ALL: [Self; 5] = [Self::TypeScript, Self::Python, Self::Old, Self::Bridge, Self::Stateless];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::TypeScript, Self::Python, Self::Old, Self::Bridge, Self::Stateless, Self::StatelessBridge];
 
     /// What it is, for the docs.
     pub(crate) fn title(self) -> &'static str {
@@ -30,7 +32,17 @@ impl Client {
             Self::Python => "Python SDK",
             Self::Old => "HTTP+SSE",
             Self::Bridge => "stdio bridge",
-            Self::Stateless => "2026-07-28",
+            Self::Stateless => "TypeScript SDK 2",
+            Self::StatelessBridge => "stdio bridge 2",
+        }
+    }
+
+    /// The revision that it speaks with the hub.
+    pub(crate) fn revision(self) -> &'static str {
+        match self {
+            Self::TypeScript | Self::Bridge => "2025-11-25",
+            Self::Old => "2024-11-05",
+            Self::Python | Self::Stateless | Self::StatelessBridge => "2026-07-28",
         }
     }
 
@@ -41,32 +53,42 @@ impl Client {
             Self::Old => "old",
             Self::Bridge => "bridge",
             Self::Stateless => "stateless",
+            Self::StatelessBridge => "stateless-bridge",
         }
     }
 
-    /// Makes the hub know it.
+    /// Makes the hub know it, and starts it.
     #[track_caller]
-    pub(crate) fn connect<'a>(self, hub: &Hub<'a>) -> Connected<'a> {
+    pub(crate) fn connect(self, hub: &Hub<'_>) -> Connected {
         let token = hub.token(self.name());
-        let way = match self {
+        let mut way = match self {
             Self::TypeScript | Self::Python | Self::Stateless => json!({"url": hub.url, "token": token}),
             Self::Old => json!({"url": hub.url.replace("/mcp", "/sse"), "token": token}),
-            Self::Bridge => {
+            Self::Bridge | Self::StatelessBridge => {
                 let program = places::text(places::built("drawbridge"));
                 let data = places::text(hub.home.data_dir());
                 json!({"command": [program, "stdio", "--client", self.name(), "--data-dir", data]})
             }
         };
-        Connected { home: hub.home, client: self, way }
+        way["revision"] = self.revision().into();
+        let (program, script) = match self {
+            Self::TypeScript | Self::Old | Self::Bridge => (places::node(), "sessions.mjs"),
+            Self::Python => (places::python(), "client.py"),
+            Self::Stateless | Self::StatelessBridge => (places::node(), "stateless.mjs"),
+        };
+        let mut command = hub.home.command(program);
+        command.arg(places::real().join("matrix").join(script)).arg(way.to_string()).stdin(Stdio::piped());
+        let mut process = Process::start(hub.home, self.name(), &mut command);
+        Connected { client: self, servers: process.take_stdin(), process }
     }
 }
 
-/// A client that the hub knows.
-pub(crate) struct Connected<'a> {
-    home: &'a Home,
+/// A client that runs.
+pub(crate) struct Connected {
     client: Client,
-    /// How it gets to Drawbridge.
-    way: Value,
+    process: Process,
+    /// Where it hears which server is next.
+    servers: ChildStdin,
 }
 
 /// What a client prints.
@@ -77,36 +99,20 @@ struct Line {
     detail: Option<String>,
 }
 
-impl Connected<'_> {
+impl Connected {
     /// Does everything once with that server.
-    pub(crate) fn run(&self, server: Server) -> Vec<Cell> {
-        let mut job = self.way.clone();
-        job["server"] = server.id().into();
-        let mut command = self.program();
-        let name = format!("{} with {}", self.client.name(), server.id());
-        let mut process = Process::start(self.home, &name, command.arg(job.to_string()));
-        let (_, printed) = process.finish(BOUND);
-        let lines: Vec<Line> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let cell = |feature: &'static str| {
-            let failed = match lines.iter().find(|line| line.feature == feature) {
-                Some(line) if line.ok => None,
-                Some(line) => Some(line.detail.clone().unwrap_or_default()),
-                None => Some(format!("it was not done: {}", process.stderr())),
-            };
-            Cell { client: self.client, server, feature, failed }
-        };
-        features::ALL.iter().map(|feature| cell(feature.name)).collect()
+    #[track_caller]
+    pub(crate) fn run(&mut self, server: Server) -> Vec<Cell> {
+        writeln!(self.servers, "{}", server.id()).expect("the client listens");
+        features::ALL.iter().map(|feature| self.cell(server, feature.name)).collect()
     }
 
-    fn program(&self) -> Command {
-        let programs = places::real().join("matrix");
-        let (program, script) = match self.client {
-            Client::TypeScript | Client::Old | Client::Bridge => (places::program("node"), "sessions.mjs"),
-            Client::Python => (places::python(), "client.py"),
-            Client::Stateless => (places::program("node"), "stateless.mjs"),
-        };
-        let mut command = self.home.command(program);
-        command.arg(programs.join(script));
-        command
+    fn cell(&mut self, server: Server, feature: &'static str) -> Cell {
+        let line = self.process.line();
+        let line: Line =
+            serde_json::from_str(&line).unwrap_or_else(|e| panic!("{:?} printed {line}: {e}", self.client));
+        assert_eq!(line.feature, feature, "what {:?} does next", self.client);
+        let failed = (!line.ok).then(|| line.detail.unwrap_or_default());
+        Cell { client: self.client, server, feature, failed }
     }
 }

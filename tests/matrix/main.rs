@@ -7,7 +7,11 @@ mod features;
 mod servers;
 mod table;
 
-use std::{env, fs, iter, sync::Mutex, thread};
+use std::{
+    env, fs,
+    sync::{Mutex, MutexGuard},
+    thread,
+};
 
 use drawbridge_tests::{Home, Hub, places};
 
@@ -40,22 +44,32 @@ fn every_client_does_everything_with_every_server_as_the_docs_say() {
 /// All cells. Clients run side by side, but a server has one of them at a time: over stdio it asks whoever has a request
 /// in flight, and where two have, nobody.
 fn run(hub: &Hub<'_>) -> Vec<Cell> {
-    let free = Server::ALL.map(|_| Mutex::new(()));
+    let free = Server::ALL.map(Mutex::new);
     thread::scope(|scope| {
-        let running = iter::zip(Client::ALL, 0..).map(|(client, first)| {
-            let free = &free;
-            let here = client.connect(hub);
+        let running = Client::ALL.map(|client| {
+            let mut here = client.connect(hub);
+            let mut left: Vec<&Mutex<Server>> = free.iter().collect();
             scope.spawn(move || {
                 let mut cells = vec![];
-                for turn in 0..Server::ALL.len() {
-                    let at = (first + turn) % Server::ALL.len();
-                    let _mine = free[at].lock().expect("no client panics with a server");
-                    cells.extend(here.run(Server::ALL[at]));
+                while let Some(server) = next(&mut left) {
+                    cells.extend(here.run(*server));
                 }
                 cells
             })
         });
-        let running: Vec<_> = running.collect();
         running.into_iter().flat_map(|client| client.join().expect("a client ran")).collect()
     })
+}
+
+/// Takes a server that is free, or else the first that a client has not been with.
+fn next<'a>(left: &mut Vec<&'a Mutex<Server>>) -> Option<MutexGuard<'a, Server>> {
+    let free = left.iter().enumerate().find_map(|(at, server)| Some((at, server.try_lock().ok()?)));
+    match free {
+        Some((at, server)) => {
+            left.remove(at);
+            Some(server)
+        }
+        None if left.is_empty() => None,
+        None => Some(left.remove(0).lock().expect("no client panics with a server")),
+    }
 }

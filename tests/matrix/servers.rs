@@ -28,14 +28,20 @@ impl Server {
         }
     }
 
-    /// What it is, for the docs.
-    pub(crate) fn title(self) -> &'static str {
+    /// How it is reached, for the docs.
+    pub(crate) fn transport(self) -> &'static str {
         match self {
-            Self::Stdio => "stdio, 2025-11-25",
-            Self::StatelessStdio => "stdio, 2026-07-28",
+            Self::Stdio | Self::StatelessStdio => "stdio",
             Self::Sse => "HTTP+SSE",
-            Self::Http => "streamable HTTP, 2025-11-25",
-            Self::StatelessHttp => "streamable HTTP, 2026-07-28",
+            Self::Http | Self::StatelessHttp => "streamable HTTP",
+        }
+    }
+
+    /// The revision that it speaks with the hub.
+    pub(crate) fn revision(self) -> &'static str {
+        match self {
+            Self::Stdio | Self::Sse | Self::Http => "2025-11-25",
+            Self::StatelessStdio | Self::StatelessHttp => "2026-07-28",
         }
     }
 
@@ -58,7 +64,7 @@ impl Server {
                 return None;
             }
             Self::Sse => {
-                let mut command = hub.home.command(places::program("node"));
+                let mut command = hub.home.command(places::node());
                 command.arg(places::real().join("legacy_sse.mjs")).args(stdio);
                 (command, "sse")
             }
@@ -85,7 +91,11 @@ impl Servers {
     #[track_caller]
     pub(crate) fn start(hub: &Hub<'_>) -> Self {
         let listening = Server::ALL.into_iter().filter_map(|server| server.add(hub)).collect();
-        Server::ALL.into_iter().for_each(|server| hub.until_synced(server.id()));
+        for server in Server::ALL {
+            hub.until_synced(server.id());
+            let spoken = &hub.server(server.id())["protocol_version"];
+            assert_eq!(*spoken, server.revision(), "the revision that {server:?} speaks");
+        }
         Self { _listening: listening }
     }
 }

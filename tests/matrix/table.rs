@@ -14,8 +14,8 @@ Which client can do what with which server, through Drawbridge. `cargo xtask com
 each client with each server behind one hub, and does each thing once. A test does the same for every change, and
 fails where a cell is not as it stands here.
 
-The server is one and the same each time, with all features, reached in each way in turn. A server that speaks HTTP+SSE
-speaks a revision with sessions. The clients:
+The server is one and the same each time, with all features, reached in each way in turn, in a revision with sessions
+and in the one without. The clients:
 
 ";
 
@@ -27,7 +27,7 @@ pub(crate) fn write() -> String {
     }
     page += "\n✓ works; – is impossible by the protocol.\n";
     for server in Server::ALL {
-        page += &format!("\n## Server: {}\n\n", server.title());
+        page += &format!("\n## Server: {}, {}\n\n", server.transport(), server.revision());
         page += &row("", Client::ALL.map(|client| client.title().to_owned()));
         page += &row("---", Client::ALL.map(|_| "---".to_owned()));
         for feature in features::ALL {
@@ -42,17 +42,17 @@ pub(crate) fn write() -> String {
 }
 
 fn description(client: Client) -> String {
-    let typescript = || format!("`@modelcontextprotocol/sdk` {}", npm("@modelcontextprotocol/sdk"));
-    match client {
-        Client::TypeScript => format!("{} over streamable HTTP, which speaks 2025-11-25", typescript()),
-        Client::Python => format!("`mcp` {} over streamable HTTP, which speaks 2026-07-28", pip("mcp")),
-        Client::Old => format!("{} as a client of 2024-11-05", typescript()),
-        Client::Bridge => format!("{} over stdio, through `drawbridge stdio`", typescript()),
-        Client::Stateless => {
-            let version = npm("@modelcontextprotocol/client");
-            format!("`@modelcontextprotocol/client` {version} over streamable HTTP, which speaks 2026-07-28")
-        }
-    }
+    let package = match client {
+        Client::TypeScript | Client::Old | Client::Bridge => npm("@modelcontextprotocol/sdk"),
+        Client::Python => pip("mcp"),
+        Client::Stateless | Client::StatelessBridge => npm("@modelcontextprotocol/client"),
+    };
+    let way = match client {
+        Client::TypeScript | Client::Python | Client::Stateless => "streamable HTTP",
+        Client::Old => "HTTP+SSE",
+        Client::Bridge | Client::StatelessBridge => "stdio, through `drawbridge stdio`",
+    };
+    format!("{package} over {way}; speaks {}", client.revision())
 }
 
 fn cell(client: Client, feature: &str) -> String {
@@ -65,20 +65,20 @@ fn cell(client: Client, feature: &str) -> String {
     }
 }
 
-fn row(first: &str, others: [String; 5]) -> String {
+fn row(first: &str, others: [String; 6]) -> String {
     format!("| {first} | {} |\n", others.join(" | "))
 }
 
-/// The version of a package that is pinned in `tests/real`.
+/// A package and its version, as they are pinned in `tests/real`.
 fn npm(package: &str) -> String {
     let pinned: Value = serde_json::from_str(&read("package.json")).expect("package.json is JSON");
-    pinned["dependencies"][package].as_str().expect("a pinned package").to_owned()
+    format!("`{package}` {}", pinned["dependencies"][package].as_str().expect("a pinned package"))
 }
 
 fn pip(package: &str) -> String {
     let pinned = read("requirements.txt");
     let version = pinned.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
-    version.expect("a pinned package").to_owned()
+    format!("`{package}` {}", version.expect("a pinned package"))
 }
 
 fn read(file: &str) -> String {

@@ -1,16 +1,18 @@
-// Every feature of the protocol, done once with the fixture server behind Drawbridge by whichever client: each prints
-// one line, {"feature", "ok", "detail"}. What a client does in its own SDK's words, it brings along as `peer`.
+// Every feature of the protocol, done once with a fixture server behind Drawbridge by whichever client: each prints a
+// line, {"feature", "ok", "detail"}. What a client does in its own SDK's words, it brings along as `peer`.
+import { createInterface } from "node:readline";
 
 /** How long a feature may take on a loaded machine; nothing here waits for it to pass. */
 const BOUND = 15_000;
-const LATE = `it was not done within ${BOUND / 1000} s, and nothing else was tried`;
+const LATE = `it was not done within ${BOUND / 1000} s`;
+const NOT_TRIED = "it was not tried, since something before it was not done in time";
 
 export const SAMPLED = { role: "assistant", model: "a-model", content: { type: "text", text: "sampled by the client" } };
 export const ELICITED = { action: "accept", content: { username: "ada", email: "ada@example.com" } };
 export const ROOTS = { roots: [{ uri: "file:///desk", name: "desk" }] };
 
 /** Things that come one by one, and can be waited for. */
-export class Heard {
+class Heard {
   #heard = [];
   #waiting = [];
 
@@ -32,14 +34,27 @@ export class Heard {
   }
 }
 
-/** Does everything with the server `job.server`, whose resources are at `job.server://…`. */
-export async function run(job, peer) {
-  const name = (own) => `${job.server}__${own}`;
-  const uri = (place) => `${job.server}://${place}`;
+/** Does everything with each server that a line of stdin names. */
+export async function run(peer) {
+  for await (const server of createInterface(process.stdin)) {
+    Object.assign(peer, { updated: new Heard(), logged: new Heard(), onListChanged: () => {} });
+    let isLate = false;
+    for (const [feature, doing] of Object.entries(features(server, peer))) {
+      const why = isLate ? NOT_TRIED : await bounded(doing).then(() => null, (error) => String(error?.message ?? error));
+      isLate ||= why === LATE;
+      console.log(JSON.stringify({ feature, ok: why === null, detail: why }));
+    }
+  }
+}
+
+/** The features, for a server whose tools are called `server__…`, and whose resources are at `server://…`. */
+function features(server, peer) {
+  const name = (own) => `${server}__${own}`;
+  const uri = (place) => `${server}://${place}`;
   const tool = (own, args, options) => peer.tool({ name: name(own), arguments: args ?? {} }, options);
   const text = async (own, args) => (await tool(own, args)).content.map((block) => block.text).join();
 
-  const features = {
+  return {
     async list() {
       const { tools } = await peer.client.listTools();
       const { prompts } = await peer.client.listPrompts();
@@ -113,6 +128,7 @@ export async function run(job, peer) {
       });
       await tool("test_trigger_tool_change");
       await changed;
+      peer.onListChanged = () => {};
       await end();
     },
     async logging() {
@@ -136,11 +152,6 @@ export async function run(job, peer) {
       same([block.type, block.mimeType, Buffer.from(block.data, "base64").toString("latin1", 0, 4)], ["audio", "audio/wav", "RIFF"]);
     },
   };
-  for (const [feature, doing] of Object.entries(features)) {
-    const why = await bounded(doing).then(() => null, (error) => String(error?.message ?? error));
-    console.log(JSON.stringify({ feature, ok: why === null, detail: why }));
-    if (why === LATE) return;
-  }
 }
 
 async function bounded(doing) {

@@ -1,6 +1,6 @@
-// A client with sessions, on the official TypeScript SDK. The argument says which server it is for and how to get there:
-// {"server", "url", "token"} over streamable HTTP or, where the URL ends with /sse, over HTTP+SSE as a client of
-// 2024-11-05; {"server", "command"} over stdio.
+// A client with sessions, on the official TypeScript SDK. The argument says which revision to speak, and how to
+// get to Drawbridge: {"revision", "url", "token"} over streamable HTTP or, where the URL ends with /sse, over HTTP+SSE;
+// {"revision", "command"} over stdio. It does everything with each server that a line of stdin names.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -10,11 +10,11 @@ import {
   ResourceUpdatedNotificationSchema, ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 
-import { ELICITED, Heard, ROOTS, SAMPLED, run } from "./features.mjs";
+import { ELICITED, ROOTS, SAMPLED, run } from "./features.mjs";
 
 const job = JSON.parse(process.argv[2]);
-const isOld = job.url?.endsWith("/sse") ?? false;
 // What 2024-11-05 does not have, a client of it cannot offer.
+const isOld = job.revision === "2024-11-05";
 const capabilities = { sampling: {}, roots: { listChanged: true }, ...(isOld ? {} : { elicitation: { form: {} } }) };
 const client = new Client({ name: "matrix", version: "1" }, { capabilities });
 client.setRequestHandler(CreateMessageRequestSchema, () => SAMPLED);
@@ -23,9 +23,6 @@ if (!isOld) client.setRequestHandler(ElicitRequestSchema, () => ELICITED);
 
 const peer = {
   client,
-  updated: new Heard(),
-  logged: new Heard(),
-  onListChanged: () => {},
   tool: (params, options) => client.callTool(params, undefined, options),
   async subscribe(uri) {
     await client.subscribeResource({ uri });
@@ -43,20 +40,25 @@ client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) =>
 client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => peer.logged.add(params));
 client.setNotificationHandler(ToolListChangedNotificationSchema, () => peer.onListChanged());
 
-await client.connect(transport());
-await run(job, peer);
+const transport = open();
+const send = transport.send.bind(transport);
+// The SDK itself always asks for the newest revision that it knows.
+transport.send = (message, ...rest) => {
+  const isHello = message.method === "initialize";
+  return send(isHello ? { ...message, params: { ...message.params, protocolVersion: job.revision } } : message, ...rest);
+};
+const noted = transport.setProtocolVersion?.bind(transport);
+transport.setProtocolVersion = (revision) => {
+  if (revision !== job.revision) throw new Error(`${revision} is spoken, not ${job.revision}`);
+  noted?.(revision);
+};
+await client.connect(transport);
+await run(peer);
 await client.close();
 process.exit(0);
 
-function transport() {
+function open() {
   if (job.command) return new StdioClientTransport({ command: job.command[0], args: job.command.slice(1), env: process.env });
-  const options = { requestInit: { headers: { Authorization: `Bearer ${job.token}` } } };
-  if (!isOld) return new StreamableHTTPClientTransport(new URL(job.url), options);
-  const old = new SSEClientTransport(new URL(job.url), options);
-  const send = old.send.bind(old);
-  old.send = (message, ...rest) => {
-    const isHello = message.method === "initialize";
-    return send(isHello ? { ...message, params: { ...message.params, protocolVersion: "2024-11-05" } } : message, ...rest);
-  };
-  return old;
+  const Transport = new URL(job.url).pathname === "/sse" ? SSEClientTransport : StreamableHTTPClientTransport;
+  return new Transport(new URL(job.url), { requestInit: { headers: { Authorization: `Bearer ${job.token}` } } });
 }

@@ -1,13 +1,18 @@
-// A client of 2026-07-28, on the second official TypeScript SDK. The argument says which server it is for and how to
-// get there: {"server", "url", "token"}.
+// A client without sessions, on the second official TypeScript SDK. The argument says which revision to speak,
+// and how to get to Drawbridge: {"revision", "url", "token"} over streamable HTTP; {"revision", "command"} over stdio.
+// It does everything with each server that a line of stdin names.
 import { Client, LOG_LEVEL_META_KEY, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-import { ELICITED, Heard, ROOTS, SAMPLED, run } from "./features.mjs";
+import { ELICITED, ROOTS, SAMPLED, run } from "./features.mjs";
 
 const job = JSON.parse(process.argv[2]);
 const client = new Client(
   { name: "matrix", version: "1" },
-  { capabilities: { sampling: {}, roots: {}, elicitation: { form: {} } }, versionNegotiation: { mode: { pin: "2026-07-28" } } },
+  {
+    capabilities: { sampling: {}, roots: {}, elicitation: { form: {} } },
+    versionNegotiation: { mode: { pin: job.revision } },
+  },
 );
 client.setRequestHandler("sampling/createMessage", () => SAMPLED);
 client.setRequestHandler("roots/list", () => ROOTS);
@@ -15,9 +20,6 @@ client.setRequestHandler("elicitation/create", () => ELICITED);
 
 const peer = {
   client,
-  updated: new Heard(),
-  logged: new Heard(),
-  onListChanged: () => {},
   tool: (params, options) => client.callTool(params, options),
   async subscribe(uri) {
     const subscription = await client.listen({ resourceSubscriptions: [uri] });
@@ -35,8 +37,13 @@ client.setNotificationHandler("notifications/resources/updated", ({ params }) =>
 client.setNotificationHandler("notifications/message", ({ params }) => peer.logged.add(params));
 client.setNotificationHandler("notifications/tools/list_changed", () => peer.onListChanged());
 
-const options = { requestInit: { headers: { Authorization: `Bearer ${job.token}` } } };
-await client.connect(new StreamableHTTPClientTransport(new URL(job.url), options));
-await run(job, peer);
+await client.connect(transport());
+await run(peer);
 await client.close();
 process.exit(0);
+
+function transport() {
+  if (job.command) return new StdioClientTransport({ command: job.command[0], args: job.command.slice(1), env: process.env });
+  const options = { requestInit: { headers: { Authorization: `Bearer ${job.token}` } } };
+  return new StreamableHTTPClientTransport(new URL(job.url), options);
+}
