@@ -19,13 +19,21 @@ and in the one without. The clients:
 
 ";
 
+const AFTER: &str = "
+✓ works; – is impossible by the protocol.
+
+One client is with a server at a time here. Over stdio and HTTP+SSE, a server with sessions does not say for which
+request it asks or logs: while two clients have requests in flight there, what it asks is refused, and what it logs is
+told to nobody.
+";
+
 /// The page.
 pub(crate) fn write() -> String {
     let mut page = BEFORE.to_owned();
     for client in Client::ALL {
         page += &format!("- **{}**: {}.\n", client.title(), description(client));
     }
-    page += "\n✓ works; – is impossible by the protocol.\n";
+    page += AFTER;
     for server in Server::ALL {
         page += &format!("\n## Server: {}, {}\n\n", server.transport(), server.revision());
         page += &row("", Client::ALL.map(|client| client.title().to_owned()));
