@@ -21,6 +21,7 @@ const USAGE: &str = "cargo xtask COMMAND
   test [-- FILTERS]           install what the tests need, and run every check and test;
                               with FILTERS only those tests
   bindings                    write the UI's types from the hub's verbs
+  compatibility               write the table of docs/compatibility.md from what real clients do
   screenshots                 take the pictures of docs/screenshots anew
   fuzz [TARGET] [SECONDS]     feed the parsers what no test thought of: one target or all, a minute each";
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         ["run", "--release"] => run::run(true, rest),
         ["test"] => test::test(rest),
         ["bindings"] => tools::bindings(),
+        ["compatibility"] => tools::compatibility(),
         ["screenshots"] => tools::screenshots(),
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["help" | "--help" | "-h"] => {

@@ -19,7 +19,7 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
     let mut checks: Vec<Check> = vec![
         ("system packages", Box::new(system::for_test)),
         ("packages of the UI", Box::new(|| node::check().and_then(|()| node::install("ui")))),
-        ("packages of the tests", Box::new(|| node::install("tests/real").and_then(|()| python()))),
+        ("packages of the tests", Box::new(install_packages)),
         ("nextest", Box::new(install_nextest)),
     ];
     if filters.is_empty() {
@@ -69,6 +69,11 @@ fn cargo_check(arguments: &'static [&'static str]) -> Box<dyn Fn() -> Outcome> {
 /// Runs the tests; `filters` as nextest takes them.
 pub(crate) fn nextest(filters: &[String]) -> Outcome {
     step::run(cargo(&["nextest", "run", "--workspace"]).args(filters))
+}
+
+/// The public servers and clients that the tests run against.
+pub(crate) fn install_packages() -> Outcome {
+    node::install("tests/real").and_then(|()| python())
 }
 
 fn install_nextest() -> Outcome {

@@ -13,6 +13,14 @@ pub(crate) fn bindings() -> Outcome {
     step::run(command.env("DRAWBRIDGE_WRITE_BINDINGS", "1"))
 }
 
+/// Writes `docs/compatibility.md`, from what each client does with each server.
+pub(crate) fn compatibility() -> Outcome {
+    test::install_packages()?;
+    step::run(&mut cargo(&["build", "--package", "drawbridge-cli", "--package", "drawbridge-tests"]))?;
+    let mut command = cargo(&["test", "--package", "drawbridge-tests", "--test", "matrix"]);
+    step::run(command.env("DRAWBRIDGE_WRITE_COMPATIBILITY", "1"))
+}
+
 /// The pictures of the docs, as the tests take them from the real app and from the screens in a browser.
 const PICTURES: &[(&str, &str)] = &[
     ("window/07-popup.png", "popup.png"),

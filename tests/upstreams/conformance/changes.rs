@@ -1,18 +1,23 @@
-//! The lists that change on request, and who is told.
+//! The lists and the resource that change on request, and who is told.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use rmcp::{
     ErrorData, Peer, RoleServer,
+    model::ResourceUpdatedNotificationParam,
     service::{SubscriptionContext, SubscriptionSendError},
 };
 use tokio::sync::broadcast;
 
-/// A list that changed.
+/// What changed: a list, or the resource that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Tools,
     Prompts,
+    Watched,
 }
 
 /// One more tool and one more prompt, there or not.
@@ -32,19 +37,22 @@ impl Default for Changes {
 impl Changes {
     /// Adds what is not there, takes away what is, and tells all who listen.
     pub(crate) fn make(&self, change: Change) {
-        self.list(change).fetch_xor(true, Ordering::SeqCst);
+        if let Some(list) = self.list(change) {
+            list.fetch_xor(true, Ordering::SeqCst);
+        }
         drop(self.told.send(change));
     }
 
     /// Whether the list is the longer one now.
     pub(crate) fn has_more(&self, change: Change) -> bool {
-        self.list(change).load(Ordering::SeqCst)
+        self.list(change).is_some_and(|list| list.load(Ordering::SeqCst))
     }
 
-    fn list(&self, change: Change) -> &AtomicBool {
+    fn list(&self, change: Change) -> Option<&AtomicBool> {
         match change {
-            Change::Tools => &self.tools,
-            Change::Prompts => &self.prompts,
+            Change::Tools => Some(&self.tools),
+            Change::Prompts => Some(&self.prompts),
+            Change::Watched => None,
         }
     }
 
@@ -54,11 +62,20 @@ impl Changes {
 }
 
 /// Tells the client of a session, as long as it is there.
-pub(crate) async fn tell(peer: Peer<RoleServer>, mut changes: broadcast::Receiver<Change>) {
+pub(crate) async fn tell(
+    peer: Peer<RoleServer>,
+    mut changes: broadcast::Receiver<Change>,
+    watches: Arc<AtomicBool>,
+    watched: String,
+) {
     while let Ok(change) = changes.recv().await {
         let told = match change {
             Change::Tools => peer.notify_tool_list_changed().await,
             Change::Prompts => peer.notify_prompt_list_changed().await,
+            Change::Watched if watches.load(Ordering::SeqCst) => {
+                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&watched)).await
+            }
+            Change::Watched => Ok(()),
         };
         if told.is_err() {
             return;
@@ -70,6 +87,7 @@ pub(crate) async fn tell(peer: Peer<RoleServer>, mut changes: broadcast::Receive
 pub(crate) async fn tell_subscription(
     subscription: &SubscriptionContext,
     mut changes: broadcast::Receiver<Change>,
+    watched: &str,
 ) -> Result<(), ErrorData> {
     loop {
         let change = tokio::select! {
@@ -79,6 +97,7 @@ pub(crate) async fn tell_subscription(
         let told = match change {
             Ok(Change::Tools) => subscription.sink().notify_tool_list_changed().await,
             Ok(Change::Prompts) => subscription.sink().notify_prompt_list_changed().await,
+            Ok(Change::Watched) => subscription.sink().notify_resource_updated(watched).await,
             Err(_) => return Ok(()),
         };
         match told {

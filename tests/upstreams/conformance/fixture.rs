@@ -2,7 +2,13 @@
 
 #![expect(deprecated, reason = "a deprecated feature is still a feature")]
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -18,6 +24,7 @@ use rmcp::{
     task_manager::TaskManager,
 };
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::{
     changes::{self, Change, Changes},
@@ -36,7 +43,13 @@ pub(crate) struct Fixture {
     pub(crate) codec: Arc<RequestStateCodec>,
     pub(crate) level: Level,
     pub(crate) tasks: TaskManager,
+    /// Told once for each call that waited to be cancelled, and was.
+    pub(crate) cancelled: Arc<Notify>,
+    /// Whether the client of this session subscribed to the resource that is watched.
+    watches: Arc<AtomicBool>,
     eras: Eras,
+    /// What the URIs of its resources begin with.
+    scheme: Arc<str>,
 }
 
 /// Which revisions it speaks: those with sessions, those without, or all.
@@ -48,15 +61,22 @@ pub(crate) enum Eras {
 }
 
 impl Fixture {
-    pub(crate) fn new(eras: Eras) -> Self {
-        let codec = Arc::new(RequestStateCodec::new("a key of no worth, for the tests alone"));
-        let (changes, level) = (Arc::default(), Level::default());
-        Self { changes, codec, level, tasks: TaskManager::new(), eras }
+    pub(crate) fn new(eras: Eras, scheme: String) -> Self {
+        Self {
+            changes: Arc::default(),
+            codec: Arc::new(RequestStateCodec::new("a key of no worth, for the tests alone")),
+            level: Level::default(),
+            tasks: TaskManager::new(),
+            cancelled: Arc::default(),
+            watches: Arc::default(),
+            eras,
+            scheme: scheme.into(),
+        }
     }
 
-    /// The same server for another session or request; a session has a log level of its own.
+    /// The same server for another session or request; a session has a log level and a subscription of its own.
     pub(crate) fn for_one_peer(&self) -> Self {
-        Self { level: Level::default(), ..self.clone() }
+        Self { level: Level::default(), watches: Arc::default(), ..self.clone() }
     }
 
     /// A call, with the state that came back with it opened.
@@ -147,7 +167,7 @@ impl ServerHandler for Fixture {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = ListResourcesResult::with_all_items(resources::list());
+        let resources = ListResourcesResult::with_all_items(resources::list(&self.scheme));
         Ok(resources.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -156,7 +176,7 @@ impl ServerHandler for Fixture {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = ListResourceTemplatesResult::with_all_items(resources::templates());
+        let templates = ListResourceTemplatesResult::with_all_items(resources::templates(&self.scheme));
         Ok(templates.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
     }
 
@@ -165,16 +185,21 @@ impl ServerHandler for Fixture {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = resources::read(&request.uri)?;
+        let read = resources::read(&self.scheme, &request.uri)?;
         Ok(read.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private).into())
     }
 
-    /// Nothing here is ever updated; to subscribe is possible all the same.
-    async fn subscribe(&self, _: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn subscribe(&self, to: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        if to.uri == resources::watched(&self.scheme) {
+            self.watches.store(true, Ordering::SeqCst);
+        }
         Ok(())
     }
 
-    async fn unsubscribe(&self, _: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn unsubscribe(&self, to: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        if to.uri == resources::watched(&self.scheme) {
+            self.watches.store(false, Ordering::SeqCst);
+        }
         Ok(())
     }
 
@@ -195,7 +220,8 @@ impl ServerHandler for Fixture {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        tokio::spawn(changes::tell(context.peer, self.changes.follow()));
+        let uri = resources::watched(&self.scheme);
+        tokio::spawn(changes::tell(context.peer, self.changes.follow(), Arc::clone(&self.watches), uri));
     }
 
     async fn get_task(
@@ -219,6 +245,6 @@ impl ServerHandler for Fixture {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        changes::tell_subscription(&subscription, self.changes.follow()).await
+        changes::tell_subscription(&subscription, self.changes.follow(), &resources::watched(&self.scheme)).await
     }
 }

@@ -7,6 +7,7 @@
 //! | `PORT` | listens on `http://127.0.0.1:PORT/mcp`; 0 takes a free port; says where on stdout |
 //! | `--stdio` | speaks over stdio instead |
 //! | `--legacy`, `--modern` | behind one of these, speaks the revisions of that era only |
+//! | `--scheme NAME` | its resources are at `NAME://…` instead of `test://…`, so that several may stand behind one hub |
 
 #![expect(clippy::print_stdout, reason = "a test reads where it listens")]
 
@@ -22,6 +23,7 @@ mod tools;
 
 use std::{env, sync::Arc, time::Duration};
 
+use anyhow::Context;
 use axum::{
     Router,
     serve::{Listener, ListenerExt},
@@ -43,15 +45,19 @@ const RETRY: Duration = Duration::from_millis(100);
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let options: Vec<String> = env::args().skip(1).collect();
-    let eras = match options.get(1).map(String::as_str) {
-        Some("--legacy") => Eras::Legacy,
-        Some("--modern") => Eras::Modern,
-        None => Eras::Both,
-        Some(other) => anyhow::bail!("unknown option {other}"),
-    };
-    let fixture = Fixture::new(eras);
-    match options.first().map(String::as_str) {
+    let mut options = env::args().skip(1);
+    let place = options.next();
+    let (mut eras, mut scheme) = (Eras::Both, "test".to_owned());
+    while let Some(option) = options.next() {
+        match option.as_str() {
+            "--legacy" => eras = Eras::Legacy,
+            "--modern" => eras = Eras::Modern,
+            "--scheme" => scheme = options.next().context("--scheme wants a name")?,
+            other => anyhow::bail!("unknown option {other}"),
+        }
+    }
+    let fixture = Fixture::new(eras, scheme);
+    match place.as_deref() {
         Some("--stdio") => speak(fixture).await,
         Some(port) => listen(fixture, port.parse()?).await,
         None => anyhow::bail!("say a port, or --stdio"),

@@ -8,18 +8,24 @@ use serde_json::json;
 
 use crate::{questions::read as model, samples::PNG};
 
-pub(crate) fn list() -> Vec<Resource> {
+/// The URI of the resource that can be subscribed to.
+pub(crate) fn watched(scheme: &str) -> String {
+    format!("{scheme}://watched-resource")
+}
+
+pub(crate) fn list(scheme: &str) -> Vec<Resource> {
+    let at = |place: &str| format!("{scheme}://{place}");
     let resources = json!([
-        {"uri": "test://static-text", "name": "Static text", "description": "A text that stays", "mimeType": "text/plain"},
-        {"uri": "test://static-binary", "name": "Static binary", "description": "A picture that stays", "mimeType": "image/png"},
-        {"uri": "test://watched-resource", "name": "Watched resource", "description": "A text that can be subscribed to", "mimeType": "text/plain"},
+        {"uri": at("static-text"), "name": "Static text", "description": "A text that stays", "mimeType": "text/plain"},
+        {"uri": at("static-binary"), "name": "Static binary", "description": "A picture that stays", "mimeType": "image/png"},
+        {"uri": watched(scheme), "name": "Watched resource", "description": "A text that can be subscribed to", "mimeType": "text/plain"},
     ]);
     serde_json::from_value(resources).expect("the resources are resources")
 }
 
-pub(crate) fn templates() -> Vec<ResourceTemplate> {
+pub(crate) fn templates(scheme: &str) -> Vec<ResourceTemplate> {
     let template = json!([{
-        "uriTemplate": "test://template/{id}/data",
+        "uriTemplate": format!("{scheme}://template/{{id}}/data"),
         "name": "Data by id",
         "description": "What is known of an id",
         "mimeType": "application/json"
@@ -28,18 +34,18 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// Answers `resources/read`.
-pub(crate) fn read(uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let content = match uri {
-        "test://static-text" => {
+pub(crate) fn read(scheme: &str, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let not_found = || ErrorData::resource_not_found("Resource not found", Some(json!({"uri": uri})));
+    let place = uri.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://")).ok_or_else(not_found)?;
+    let content = match place {
+        "static-text" => {
             json!({"uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource."})
         }
-        "test://static-binary" => json!({"uri": uri, "mimeType": "image/png", "blob": PNG}),
-        "test://watched-resource" => json!({"uri": uri, "mimeType": "text/plain", "text": "It is being watched."}),
+        "static-binary" => json!({"uri": uri, "mimeType": "image/png", "blob": PNG}),
+        "watched-resource" => json!({"uri": uri, "mimeType": "text/plain", "text": "It is being watched."}),
         other => {
-            let id = other.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
-            let id = id.filter(|id| !id.is_empty() && !id.contains('/'));
-            let id =
-                id.ok_or_else(|| ErrorData::resource_not_found("Resource not found", Some(json!({"uri": uri}))))?;
+            let id = other.strip_prefix("template/").and_then(|rest| rest.strip_suffix("/data"));
+            let id = id.filter(|id| !id.is_empty() && !id.contains('/')).ok_or_else(not_found)?;
             let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
             json!({"uri": uri, "mimeType": "application/json", "text": data.to_string()})
         }

@@ -2,6 +2,7 @@
 
 mod asking;
 mod jobs;
+mod more;
 
 use std::{sync::Arc, time::Duration};
 
@@ -42,6 +43,7 @@ pub(crate) fn list(more: bool) -> Vec<Tool> {
     let mut tools: Vec<Tool> = plain.into_iter().map(|(name, what)| tool(name, what, json!({}))).collect();
     tools.extend(asking::list());
     tools.extend(jobs::list());
+    tools.extend(more::list());
     let header =
         json!({"region": {"type": "string", "description": "Comes in a header too", "x-mcp-header": "Region"}});
     tools.push(tool("test_custom_header", "Takes an argument that stands in a header too", header));

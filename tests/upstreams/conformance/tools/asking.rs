@@ -6,7 +6,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{jobs, said, tool};
+use super::{more, said, tool};
 use crate::{
     fixture::Fixture,
     questions::{Asked, Call, form, roots, sample, seal},
@@ -80,7 +80,7 @@ pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Resu
         "test_input_required_result_multiple_inputs" => at_once(codec, call).await,
         "test_input_required_result_multi_round" => in_rounds(codec, call).await,
         "test_input_required_result_capabilities" => what_it_can(call).await,
-        other => jobs::call(&fixture.tasks, other, call).await,
+        other => more::call(fixture, other, call).await,
     }
 }
 

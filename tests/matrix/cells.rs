@@ -1,0 +1,62 @@
+//! The cells, and which of them need a word.
+
+use crate::{clients::Client, servers::Server};
+
+/// What came of one feature, for one client with one server.
+#[derive(Debug)]
+pub(crate) struct Cell {
+    pub(crate) client: Client,
+    pub(crate) server: Server,
+    pub(crate) feature: &'static str,
+    /// Why it did not work; none where it did.
+    pub(crate) failed: Option<String>,
+}
+
+/// What is to be said of a feature, for a client with any server.
+pub(crate) struct Note {
+    client: Client,
+    feature: &'static str,
+    pub(crate) is_possible: bool,
+    pub(crate) because: &'static str,
+}
+
+pub(crate) const NOTES: &[Note] = &[
+    Note {
+        client: Client::Old,
+        feature: "elicitation",
+        is_possible: false,
+        because: "Impossible: a client of 2024-11-05 cannot offer it. Its capabilities are `experimental`, `roots` and \
+                  `sampling`; `elicitation/create` came with 2025-06-18. The call ends with an error that says so.",
+    },
+    Note {
+        client: Client::Old,
+        feature: "structured",
+        is_possible: true,
+        because: "2024-11-05 does not know `structuredContent` (2025-06-18). It arrives as the server sent it, beside \
+                  the text that says the same.",
+    },
+    Note {
+        client: Client::Old,
+        feature: "audio",
+        is_possible: true,
+        because: "2024-11-05 does not know `audio` (2025-03-26). It arrives as the server sent it.",
+    },
+];
+
+/// What is to be said of that feature, and its number.
+pub(crate) fn note(client: Client, feature: &str) -> Option<(usize, &'static Note)> {
+    (1..).zip(NOTES).find(|(_, note)| note.client == client && note.feature == feature)
+}
+
+/// What is wrong with a cell.
+pub(crate) fn wrong(cell: &Cell) -> Option<String> {
+    let is_possible = note(cell.client, cell.feature).is_none_or(|(_, note)| note.is_possible);
+    let why = match &cell.failed {
+        None if is_possible => return None,
+        None => "it works, though it should be impossible",
+        // Impossible things are refused at once, by an error of the protocol.
+        Some(why) if !is_possible && why.contains("MCP error -32") => return None,
+        Some(why) => why,
+    };
+    Some(format!("{} of {:?} with {:?}: {why}", cell.feature, cell.client, cell.server))
+}

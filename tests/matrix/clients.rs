@@ -1,0 +1,118 @@
+//! The clients: public SDKs, each in its way to Drawbridge.
+
+use std::{
+    io::Write,
+    process::{ChildStdin, Stdio},
+};
+
+use drawbridge_tests::{Hub, places, process::Process};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{cells::Cell, features, servers::Server};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Client {
+    TypeScript,
+    Python,
+    Old,
+    Bridge,
+    Stateless,
+    StatelessBridge,
+}
+
+impl Client {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::TypeScript, Self::Python, Self::Old, Self::Bridge, Self::Stateless, Self::StatelessBridge];
+
+    /// What it is, for the docs.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::TypeScript => "TypeScript SDK",
+            Self::Python => "Python SDK",
+            Self::Old => "HTTP+SSE",
+            Self::Bridge => "stdio bridge",
+            Self::Stateless => "TypeScript SDK 2",
+            Self::StatelessBridge => "stdio bridge 2",
+        }
+    }
+
+    /// The revision that it speaks with the hub.
+    pub(crate) fn revision(self) -> &'static str {
+        match self {
+            Self::TypeScript | Self::Bridge => "2025-11-25",
+            Self::Old => "2024-11-05",
+            Self::Python | Self::Stateless | Self::StatelessBridge => "2026-07-28",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::TypeScript => "typescript",
+            Self::Python => "python",
+            Self::Old => "old",
+            Self::Bridge => "bridge",
+            Self::Stateless => "stateless",
+            Self::StatelessBridge => "stateless-bridge",
+        }
+    }
+
+    /// Makes the hub know it, and starts it.
+    #[track_caller]
+    pub(crate) fn connect(self, hub: &Hub<'_>) -> Connected {
+        let token = hub.token(self.name());
+        let mut way = match self {
+            Self::TypeScript | Self::Python | Self::Stateless => json!({"url": hub.url, "token": token}),
+            Self::Old => json!({"url": hub.url.replace("/mcp", "/sse"), "token": token}),
+            Self::Bridge | Self::StatelessBridge => {
+                let program = places::text(places::built("drawbridge"));
+                let data = places::text(hub.home.data_dir());
+                json!({"command": [program, "stdio", "--client", self.name(), "--data-dir", data]})
+            }
+        };
+        way["revision"] = self.revision().into();
+        let (program, script) = match self {
+            Self::TypeScript | Self::Old | Self::Bridge => (places::node(), "sessions.mjs"),
+            Self::Python => (places::python(), "client.py"),
+            Self::Stateless | Self::StatelessBridge => (places::node(), "stateless.mjs"),
+        };
+        let mut command = hub.home.command(program);
+        command.arg(places::real().join("matrix").join(script)).arg(way.to_string()).stdin(Stdio::piped());
+        let mut process = Process::start(hub.home, self.name(), &mut command);
+        Connected { client: self, servers: process.take_stdin(), process }
+    }
+}
+
+/// A client that runs.
+pub(crate) struct Connected {
+    client: Client,
+    process: Process,
+    /// Where it hears which server is next.
+    servers: ChildStdin,
+}
+
+/// What a client prints.
+#[derive(Deserialize)]
+struct Line {
+    feature: String,
+    ok: bool,
+    detail: Option<String>,
+}
+
+impl Connected {
+    /// Does everything once with that server.
+    #[track_caller]
+    pub(crate) fn run(&mut self, server: Server) -> Vec<Cell> {
+        writeln!(self.servers, "{}", server.id()).expect("the client listens");
+        features::ALL.iter().map(|feature| self.cell(server, feature.name)).collect()
+    }
+
+    fn cell(&mut self, server: Server, feature: &'static str) -> Cell {
+        let line = self.process.line();
+        let line: Line =
+            serde_json::from_str(&line).unwrap_or_else(|e| panic!("{:?} printed {line}: {e}", self.client));
+        assert_eq!(line.feature, feature, "what {:?} does next", self.client);
+        let failed = (!line.ok).then(|| line.detail.unwrap_or_default());
+        Cell { client: self.client, server, feature, failed }
+    }
+}

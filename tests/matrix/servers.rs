@@ -1,0 +1,101 @@
+//! The servers: one and the same, reached in every way there is.
+
+use drawbridge_tests::{Hub, places, process::Process};
+
+const FIXTURE: &str = "upstream-conformance";
+
+/// A way to reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Server {
+    Stdio,
+    StatelessStdio,
+    Sse,
+    Http,
+    StatelessHttp,
+}
+
+impl Server {
+    pub(crate) const ALL: [Self; 5] = [Self::Stdio, Self::StatelessStdio, Self::Sse, Self::Http, Self::StatelessHttp];
+
+    /// Its name in the hub, which its resources begin with too.
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::StatelessStdio => "stateless-stdio",
+            Self::Sse => "sse",
+            Self::Http => "http",
+            Self::StatelessHttp => "stateless-http",
+        }
+    }
+
+    /// How it is reached, for the docs.
+    pub(crate) fn transport(self) -> &'static str {
+        match self {
+            Self::Stdio | Self::StatelessStdio => "stdio",
+            Self::Sse => "HTTP+SSE",
+            Self::Http | Self::StatelessHttp => "streamable HTTP",
+        }
+    }
+
+    /// The revision that it speaks with the hub.
+    pub(crate) fn revision(self) -> &'static str {
+        match self {
+            Self::Stdio | Self::Sse | Self::Http => "2025-11-25",
+            Self::StatelessStdio | Self::StatelessHttp => "2026-07-28",
+        }
+    }
+
+    /// The options of the fixture.
+    fn options(self) -> [&'static str; 3] {
+        let era = match self {
+            Self::Stdio | Self::Sse | Self::Http => "--legacy",
+            Self::StatelessStdio | Self::StatelessHttp => "--modern",
+        };
+        [era, "--scheme", self.id()]
+    }
+
+    /// Makes the hub know it; the process that serves it, where the hub does not start it itself.
+    fn add(self, hub: &Hub<'_>) -> Option<Process> {
+        let fixture = places::text(places::built(FIXTURE));
+        let stdio = [&[fixture.as_str(), "--stdio"], self.options().as_slice()].concat();
+        let (mut command, transport) = match self {
+            Self::Stdio | Self::StatelessStdio => {
+                hub.add_server(self.id(), &[], &stdio);
+                return None;
+            }
+            Self::Sse => {
+                let mut command = hub.home.command(places::node());
+                command.arg(places::real().join("legacy_sse.mjs")).args(stdio);
+                (command, "sse")
+            }
+            Self::Http | Self::StatelessHttp => {
+                let mut command = hub.home.command(&fixture);
+                command.arg("0").args(self.options());
+                (command, "http")
+            }
+        };
+        let mut process = Process::start(hub.home, self.id(), &mut command);
+        let line = process.line();
+        let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("not where it listens: {line}"));
+        hub.home.cli(&["servers", "add", self.id(), "--url", url, "--transport", transport]).ok();
+        Some(process)
+    }
+}
+
+/// All servers, in the hub's catalog; they end with this.
+pub(crate) struct Servers {
+    _listening: Vec<Process>,
+}
+
+impl Servers {
+    #[track_caller]
+    pub(crate) fn start(hub: &Hub<'_>) -> Self {
+        let listening = Server::ALL.into_iter().filter_map(|server| server.add(hub)).collect();
+        for server in Server::ALL {
+            hub.until_synced(server.id());
+            let spoken = &hub.server(server.id())["protocol_version"];
+            assert_eq!(*spoken, server.revision(), "the revision that {server:?} speaks");
+        }
+        Self { _listening: listening }
+    }
+}

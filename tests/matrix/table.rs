@@ -1,0 +1,95 @@
+//! The cells as a page of the docs.
+
+use std::fs;
+
+use drawbridge_tests::places;
+use serde_json::Value;
+
+use crate::{cells, clients::Client, features, servers::Server};
+
+const BEFORE: &str = "\
+# Compatibility
+
+Which client can do what with which server, through Drawbridge. `cargo xtask compatibility` writes this page: it runs
+each client with each server behind one hub, and does each thing once. A test does the same for every change, and
+fails where a cell is not as it stands here.
+
+The server is one and the same each time, with all features, reached in each way in turn, in a revision with sessions
+and in the one without. The clients:
+
+";
+
+const AFTER: &str = "
+✓ works; – is impossible by the protocol.
+
+One client is with a server at a time here. Over stdio and HTTP+SSE, a server with sessions does not say for which
+request it asks or logs: while two clients have requests in flight there, what it asks is refused, and what it logs is
+told to nobody.
+";
+
+/// The page.
+pub(crate) fn write() -> String {
+    let mut page = BEFORE.to_owned();
+    for client in Client::ALL {
+        page += &format!("- **{}**: {}.\n", client.title(), description(client));
+    }
+    page += AFTER;
+    for server in Server::ALL {
+        page += &format!("\n## Server: {}, {}\n\n", server.transport(), server.revision());
+        page += &row("", Client::ALL.map(|client| client.title().to_owned()));
+        page += &row("---", Client::ALL.map(|_| "---".to_owned()));
+        for feature in features::ALL {
+            page += &row(feature.what, Client::ALL.map(|client| cell(client, feature.name)));
+        }
+    }
+    page += "\n## Notes\n\n";
+    for (number, note) in (1..).zip(cells::NOTES) {
+        page += &format!("{number}. {}\n", note.because);
+    }
+    page
+}
+
+fn description(client: Client) -> String {
+    let package = match client {
+        Client::TypeScript | Client::Old | Client::Bridge => npm("@modelcontextprotocol/sdk"),
+        Client::Python => pip("mcp"),
+        Client::Stateless | Client::StatelessBridge => npm("@modelcontextprotocol/client"),
+    };
+    let way = match client {
+        Client::TypeScript | Client::Python | Client::Stateless => "streamable HTTP",
+        Client::Old => "HTTP+SSE",
+        Client::Bridge | Client::StatelessBridge => "stdio, through `drawbridge stdio`",
+    };
+    format!("{package} over {way}; speaks {}", client.revision())
+}
+
+fn cell(client: Client, feature: &str) -> String {
+    match cells::note(client, feature) {
+        None => "✓".to_owned(),
+        Some((number, note)) => {
+            let sign = if note.is_possible { '✓' } else { '–' };
+            format!("{sign} [{number}](#notes)")
+        }
+    }
+}
+
+fn row(first: &str, others: [String; 6]) -> String {
+    format!("| {first} | {} |\n", others.join(" | "))
+}
+
+/// A package and its version, as they are pinned in `tests/real`.
+fn npm(package: &str) -> String {
+    let pinned: Value = serde_json::from_str(&read("package.json")).expect("package.json is JSON");
+    format!("`{package}` {}", pinned["dependencies"][package].as_str().expect("a pinned package"))
+}
+
+fn pip(package: &str) -> String {
+    let pinned = read("requirements.txt");
+    let version = pinned.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
+    format!("`{package}` {}", version.expect("a pinned package"))
+}
+
+fn read(file: &str) -> String {
+    let path = places::real().join(file);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("read {}: {e}", path.display()))
+}
