@@ -145,9 +145,15 @@ fn failure(text: &str) -> Box<RawValue> {
     json::to_raw(&json!({ "content": [{ "type": "text", "text": text }], "isError": true }))
 }
 
-/// Whether the tool itself says that it failed. Most results do not name it at all.
+/// Whether the tool itself says that it failed. Most results say nowhere that anything did, which is told at a glance.
 fn is_error(result: &RawValue) -> bool {
-    result.get().contains("\"isError\"")
+    const KEY: &str = "\"isError\"";
+    let text = result.get();
+    let is_true = |at: usize| {
+        let value = text[at + KEY.len()..].trim_start().strip_prefix(':').map(str::trim_start);
+        value.is_some_and(|value| value.starts_with("true"))
+    };
+    memchr::memmem::find_iter(text.as_bytes(), KEY).any(is_true)
         && RawObject::parse(result).is_ok_and(|result| result.get("isError").is_some_and(|value| value.get() == "true"))
 }
 

@@ -74,6 +74,11 @@ pub fn fold(key: &str) -> String {
     lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
+/// Whether a text stands anywhere in the value: quickly told, where most values do not have it.
+pub fn mentions(value: &RawValue, text: &str) -> bool {
+    memchr::memmem::find(value.get().as_bytes(), text.as_bytes()).is_some()
+}
+
 /// A string as JSON text, with its quotes.
 pub fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()

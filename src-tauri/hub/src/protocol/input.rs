@@ -28,7 +28,7 @@ pub struct InputRequest {
 impl InputRequired {
     /// Reads a result; nothing where it is final.
     pub fn read(result: &RawValue) -> Option<Self> {
-        if !result.get().contains("input_required") {
+        if !json::mentions(result, "input_required") {
             return None;
         }
         let result = RawObject::parse(result).ok()?;

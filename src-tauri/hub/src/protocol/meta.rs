@@ -39,11 +39,8 @@ pub struct RequestMeta {
 
 /// The revision that a request names in its `_meta`; none for one of the era with sessions.
 pub fn version_of(params: Option<&RawValue>) -> Option<String> {
-    let text = params?;
-    if !text.get().contains(VERSION) {
-        return None;
-    }
-    let meta = RawObject::parse(text).ok()?.get("_meta")?.to_owned();
+    let params = params.filter(|params| json::mentions(params, VERSION))?;
+    let meta = RawObject::parse(params).ok()?.get("_meta")?.to_owned();
     let version = RawObject::parse(&meta).ok()?.get(VERSION)?.to_owned();
     Some(serde_json::from_str(version.get()).unwrap_or_else(|_| version.get().to_owned()))
 }

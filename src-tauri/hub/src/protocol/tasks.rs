@@ -26,7 +26,7 @@ pub fn check(client: &ClientHello) -> Result<(), RpcError> {
 
 /// The id of the task that a call has become; none where the result is final.
 pub fn begun(result: &RawValue) -> Option<String> {
-    if !result.get().contains("taskId") {
+    if !json::mentions(result, "taskId") {
         return None;
     }
     let result = RawObject::parse(result).ok()?;

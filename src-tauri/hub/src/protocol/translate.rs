@@ -61,7 +61,7 @@ fn complete(method: &str, result: Box<RawValue>) -> Box<RawValue> {
     }
     let is_final = |object: &RawObject<'_>| object.string("resultType").is_none_or(|kind| kind == "complete");
     // Most results do not name any of them: then nothing of it has to be understood.
-    if wanted.iter().any(|(key, _)| text.contains(key)) {
+    if wanted.iter().any(|(key, _)| json::mentions(&result, key)) {
         let Ok(object) = RawObject::parse(&result) else { return result };
         if !is_final(&object) {
             return result;

@@ -20,7 +20,7 @@ use crate::{
     model::{
         digest,
         ids::ClientName,
-        json::RawObject,
+        json::{self, RawObject},
         rpc::{Reply, RpcError, code},
     },
     protocol::{
@@ -90,7 +90,7 @@ impl Rounds {
 
     /// The request that an attempt goes on with, given its answers; none where it begins a new one.
     fn find(&self, attempt: &Try) -> Result<Option<Waiting>, RpcError> {
-        if !translate::may_ask(&attempt.method) || !attempt.params.get().contains(OURS) {
+        if !translate::may_ask(&attempt.method) || !json::mentions(&attempt.params, OURS) {
             return Ok(None);
         }
         let mut params = RawObject::parse(&attempt.params)

@@ -546,7 +546,7 @@ impl Inner {
 /// The params without what a client of the modern era sends along with another try; none where there is nothing of it.
 fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> {
     let params = params?;
-    if !params.get().contains("inputResponses") && !params.get().contains("requestState") {
+    if !json::mentions(params, "inputResponses") && !json::mentions(params, "requestState") {
         return None;
     }
     let mut object = RawObject::parse(params).ok()?;
