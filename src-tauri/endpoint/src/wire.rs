@@ -149,18 +149,21 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
         let mut envelope = Envelope::default();
         let mut seen = HashSet::new();
         while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
-            let folded = fold(&key);
-            if seen.contains(&folded) {
-                return Err(serde::de::Error::custom(format_args!("the key '{folded}' is there twice")));
-            }
-            let value: &'de RawValue = map.next_value()?;
-            if let Some(place) = KEYS.iter().position(|known| *known == folded) {
-                if key != folded {
-                    return Err(serde::de::Error::custom(format_args!("the key '{folded}' is not in lower case")));
+            let twice = |key: &str| serde::de::Error::custom(format_args!("the key '{key}' is there twice"));
+            if let Some(place) = KEYS.iter().position(|known| *known == key) {
+                if envelope.values[place].replace(map.next_value()?).is_some() {
+                    return Err(twice(&key));
                 }
-                envelope.values[place] = Some(value);
+                continue;
             }
-            seen.insert(folded);
+            let folded = fold(&key);
+            if KEYS.contains(&folded.as_str()) {
+                return Err(serde::de::Error::custom(format_args!("the key '{folded}' is not in lower case")));
+            }
+            map.next_value::<IgnoredAny>()?;
+            if let Some(twice_there) = seen.replace(folded) {
+                return Err(twice(&twice_there));
+            }
         }
         Ok(envelope)
     }

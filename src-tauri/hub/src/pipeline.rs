@@ -83,10 +83,15 @@ fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
 
 /// A server that reads keys whatever their case must not find another call than the one that is decided.
 fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
-    let mut seen: HashSet<String> = ["name", "arguments", "_meta", "task"].map(str::to_owned).into();
-    let known = seen.clone();
-    let differs = |key: &&str| !known.contains(*key) && !seen.insert(json::fold(key));
-    params.keys().find(differs).map_or(Ok(()), |key| Err(key.to_owned()))
+    const KNOWN: [&str; 4] = ["name", "arguments", "_meta", "task"];
+    let mut seen = HashSet::new();
+    for key in params.keys().filter(|key| !KNOWN.contains(key)) {
+        let folded = json::fold(key);
+        if KNOWN.contains(&folded.as_str()) || !seen.insert(folded) {
+            return Err(key.to_owned());
+        }
+    }
+    Ok(())
 }
 
 fn unknown_tool(name: &str) -> RpcError {

@@ -54,7 +54,7 @@ impl Router {
         if let Some(found) = look(self.catalog.snapshot().of(reach)) {
             return Some(found);
         }
-        self.catalog.freshen().await;
+        Box::pin(self.catalog.freshen()).await;
         look(self.catalog.snapshot().of(reach))
     }
 

@@ -65,10 +65,12 @@ impl Link {
     /// # Errors
     /// Where there is no answer, and whether the server may have got the request.
     pub async fn request(&self, request: Request<'_>) -> Result<Reply, LinkError> {
+        // Boxed where there is much to remember: a future is as large as the largest that it waits for, and is moved
+        // with all that is around it.
         match self {
             Self::Stdio(link) => link.request(request).await,
-            Self::Http(link) => link.request(request).await,
-            Self::Sse(link) => link.request(request).await,
+            Self::Http(link) => Box::pin(link.request(request)).await,
+            Self::Sse(link) => Box::pin(link.request(request)).await,
         }
     }
 

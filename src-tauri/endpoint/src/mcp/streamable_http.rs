@@ -65,7 +65,7 @@ pub(crate) async fn post(
         && stateless::is_meant(&headers, method, *params)
     {
         let asked = Asked { client, reach, id: *id, method, params: *params };
-        return stateless::answer(&door, &headers, asked).await;
+        return Box::pin(stateless::answer(&door, &headers, asked)).await;
     }
     if stateless::is_named(&headers) {
         return stateless::take(&message);
@@ -73,7 +73,7 @@ pub(crate) async fn post(
     check_version(&headers)?;
     match message {
         Message::Request { id, method, params } if method == "initialize" => {
-            initialize(&door, client, reach, id, params).await
+            Box::pin(initialize(&door, client, reach, id, params)).await
         }
         Message::Request { id, method, params } => {
             let session = session(&door, &client, &reach, &headers, Some(id))?;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::upstream::Outgoing;
 use crate::{
     api::{ErrorCode, Verb, clients::*, policy::*, secrets::*, servers::*, settings::*},
     model::{
@@ -170,4 +171,19 @@ async fn settings_are_bounded_and_kept() {
     desk.run(SetDefaultPolicy { effect: Effect::Deny }).await.expect("set");
     let loaded = Settings::load(desk.hub.store.clone()).await.expect("loaded").get();
     assert_eq!((loaded.approval_timeout.as_secs(), loaded.default_policy), (20, Effect::Deny));
+}
+
+/// A future is moved with all that is around it when it is first waited for: what is seldom on the way is boxed.
+#[tokio::test]
+async fn the_future_of_a_request_is_small() {
+    let desk = desk().await;
+    let server = desk.add(r#"{"name":"a","url":"http://127.0.0.1:9/mcp"}"#, SecretValues::default(), false).await;
+    let server = desk.hub.registry.get(&server.id).expect("known");
+    let session = desk.hub.pool.session(&server, None);
+    let request = session.request(Outgoing::new("ping", None, Duration::from_secs(1)));
+    assert!(size_of_val(&request) <= 4_096, "{} bytes", size_of_val(&request));
+    let client = desk.hub.sessions.open(ClientName::new("c"), hello(), Reach::All);
+    let back = Back::at_any_time(client);
+    let call = desk.hub.request(&back, "tools/call", None);
+    assert!(size_of_val(&call) <= 512, "{} bytes", size_of_val(&call));
 }

@@ -94,6 +94,9 @@ pub fn to_raw(value: &impl Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
+/// So many members are few.
+const FEW: usize = 12;
+
 impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Members;
@@ -107,9 +110,18 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members: Vec<(Cow<'de, str>, Cow<'de, RawValue>)> = Vec::new();
+                // Of a few keys each is compared with each; many are looked up.
                 let mut seen = HashSet::new();
                 while let Some(key) = map.next_key::<Key<'de>>()? {
-                    if !seen.insert(key.0.clone()) {
+                    if members.len() == FEW {
+                        seen.extend(members.iter().map(|(name, _)| name.clone()));
+                    }
+                    let is_twice = if members.len() < FEW {
+                        members.iter().any(|(name, _)| *name == key.0)
+                    } else {
+                        !seen.insert(key.0.clone())
+                    };
+                    if is_twice {
                         return Err(serde::de::Error::custom(format_args!("key {:?} occurs twice", key.0)));
                     }
                     members.push((key.0, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));

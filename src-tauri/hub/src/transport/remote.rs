@@ -72,7 +72,7 @@ impl Remote {
     /// Where it was not carried out for want of that; inside, what HTTP itself says.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Result<Response, reqwest::Error>, LinkError> {
         let Some(bearer) = &self.bearer else { return Ok(request.send().await) };
-        bearer.send(request).await.map_err(|error| match error {
+        Box::pin(bearer.send(request)).await.map_err(|error| match error {
             BearerError::Needed(why) => {
                 let _ = self.wants_sign_in.set(why.clone());
                 LinkError::NeedsSignIn(why)

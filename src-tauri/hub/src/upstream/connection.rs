@@ -94,9 +94,14 @@ impl Connection {
     /// Asks and waits, for as long as it takes. Dropping the future cancels the request.
     pub(super) async fn request(&self, asking: Asking<'_>) -> Result<Reply, LinkError> {
         let Asking { id, method, params, .. } = asking;
-        if !asking.wants_progress && !self.era().is_modern() {
-            return self.link.request(Request { id, method, params, headers: &[] }).await;
+        if asking.wants_progress || self.era().is_modern() {
+            return Box::pin(self.request_in_its_words(asking)).await;
         }
+        self.link.request(Request { id, method, params, headers: &[] }).await
+    }
+
+    async fn request_in_its_words(&self, asking: Asking<'_>) -> Result<Reply, LinkError> {
+        let Asking { id, method, params, .. } = asking;
         let empty = json::raw("{}".into());
         let unreadable = |e: serde_json::Error| LinkError::NotSent(format!("the params of {method}: {e}"));
         let mut object = RawObject::parse(params.unwrap_or(&empty)).map_err(unreadable)?;

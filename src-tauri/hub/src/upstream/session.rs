@@ -154,7 +154,7 @@ impl ServerSession {
         let _used = self.in_use();
         let connection = self.connection().await?;
         if let Some(level) = outgoing.back.and_then(Back::log_level) {
-            self.set_level(&connection, level).await;
+            Box::pin(self.set_level(&connection, level)).await;
         }
         let reply = self.converse(&connection, &outgoing).await;
         reply.map_err(|error| error.map_text(|text| self.linker.logs().masked(text)))
@@ -177,7 +177,7 @@ impl ServerSession {
             let (Some(back), Some(required)) = (back, required) else {
                 return Ok(Ok(translate::result_between(client, connection.era(), method, result)));
             };
-            let answers = match ask_all(back, &required).await {
+            let answers = match Box::pin(ask_all(back, &required)).await {
                 Ok(answers) => answers,
                 Err(error) => return Ok(Err(error)),
             };
