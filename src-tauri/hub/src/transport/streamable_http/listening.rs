@@ -9,6 +9,7 @@ use super::{HttpLink, LAST_EVENT, MAX_RETRY, RETRY, is_stream};
 use crate::transport::{
     FromServer, MAX_MESSAGE,
     message::{self, Message},
+    remote,
     sse::Events,
 };
 
@@ -16,13 +17,15 @@ use crate::transport::{
 pub(super) async fn listen(link: Weak<HttpLink>) {
     let mut events = Events::new(MAX_MESSAGE);
     let mut pause = Duration::ZERO;
+    let mut has_it = false;
     loop {
         sleep(pause).await;
-        let Some(response) = open(&link, events.last_id()).await else { return };
+        let Some(response) = open(&link, events.last_id(), has_it).await else { return };
         // One that cannot be had for now is asked for less and less often.
         pause = events.retry().unwrap_or((pause * 2).max(RETRY)).min(MAX_RETRY);
         let Ok(mut response) = response else { continue };
         events.reconnected();
+        has_it = true;
         while let Ok(Some(chunk)) = response.chunk().await {
             let Ok(complete) = events.push(&chunk) else { return };
             for event in complete {
@@ -36,8 +39,8 @@ pub(super) async fn listen(link: Weak<HttpLink>) {
     }
 }
 
-/// Asks for the stream: none where it is not to be asked for again.
-async fn open(link: &Weak<HttpLink>, last_id: Option<&str>) -> Option<Result<reqwest::Response, ()>> {
+/// Asks for the stream, of which it may be known that the server has it: none where it is not to be asked for again.
+async fn open(link: &Weak<HttpLink>, last_id: Option<&str>, has_it: bool) -> Option<Result<reqwest::Response, ()>> {
     let link = link.upgrade().filter(|link| link.ended().is_none())?;
     let mut request = link.with_session(link.remote.request(Method::GET, &link.remote.url));
     request = request.header(ACCEPT, "text/event-stream");
@@ -46,7 +49,15 @@ async fn open(link: &Weak<HttpLink>, last_id: Option<&str>) -> Option<Result<req
     }
     match link.remote.send(request).await {
         Ok(Ok(response)) if response.status() == StatusCode::OK => is_stream(&response).then_some(Ok(response)),
-        Ok(Ok(response)) if response.status().is_client_error() => None,
+        Ok(Ok(response)) if response.status().is_client_error() => {
+            let status = response.status();
+            let text = link.remote.read_text(response).await.unwrap_or_default();
+            // Told now, it costs no call: the next one begins a new session.
+            if has_it && link.session.get().is_some() && remote::is_about_the_session(status, &text) {
+                link.lost(remote::FORGOTTEN);
+            }
+            None
+        }
         // A person has to sign in: what is asked next says so.
         Err(_) => None,
         Ok(Ok(_) | Err(_)) => Some(Err(())),
