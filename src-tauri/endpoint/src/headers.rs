@@ -44,6 +44,11 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
+/// Whether a body is said to be a stream of events.
+pub(crate) fn is_events(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
 /// Whether the asker takes JSON. One that does not say takes all.
 pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::ACCEPT) || accepts(headers, ["application/json", "application/*", "*/*"])

@@ -24,6 +24,7 @@ use tokio::{
 use crate::{
     auth::CLIENT_HEADER,
     client::{ApiClient, events, root_cause},
+    headers::is_events,
     mcp::streamable_http::{SESSION, VERSION},
     wire,
 };
@@ -236,8 +237,7 @@ fn unsent(error: &reqwest::Error) -> Posted {
 }
 
 fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    response.status().is_success() && kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+    response.status().is_success() && is_events(response.headers())
 }
 
 /// The line for the client: the hub's answer, or what to do where there is none.

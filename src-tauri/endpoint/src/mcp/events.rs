@@ -2,12 +2,9 @@
 
 use std::{convert::Infallible, time::Duration};
 
-use axum::{
-    http::header,
-    response::{
-        IntoResponse, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+use axum::response::{
+    IntoResponse, Response,
+    sse::{Event, KeepAlive, Sse},
 };
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
@@ -18,12 +15,6 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The answer whose body is this stream.
 pub(crate) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response {
     Sse::new(events.map(Ok::<_, Infallible>)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
-}
-
-/// Whether a response is such a stream.
-pub(crate) fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// The event of a message. Line breaks, which JSON has only between its tokens, begin a new line of data; for the

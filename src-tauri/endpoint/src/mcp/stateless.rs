@@ -30,7 +30,7 @@ use super::{
     streamable_http::{MAX_WAITING, Reply, VERSION, stream as streamed},
 };
 use crate::{
-    headers::text,
+    headers::{is_events, text},
     rescue::{Refusal, RpcRefusal},
     server::{Door, Via},
     wire::{self, Id, Message},
@@ -92,8 +92,7 @@ pub(super) fn take(message: &Message<'_>) -> Reply {
 pub(super) async fn answer(door: &Arc<Door>, headers: &HeaderMap, asked: Asked<'_>) -> Reply {
     let id = asked.id;
     match check(door, headers, &asked) {
-        Ok((RequestMeta { hello, log_level }, params)) if asked.method == "subscriptions/listen" => {
-            let _ = log_level;
+        Ok((RequestMeta { hello, .. }, params)) if asked.method == "subscriptions/listen" => {
             let subscription = Subscription::read(id.to_raw(), &params).map_err(|error| refused(id, &error))?;
             let session = door.hub.listen(asked.client, hello, asked.reach, subscription).await;
             Ok(listen(door, id, session.map_err(|error| refused(id, &error))?))
@@ -188,7 +187,7 @@ async fn converse(hub: Arc<Hub>, id: Id<'_>, attempt: Try, messages: mpsc::Recei
     };
     let mut response = streamed(Conversation::new(messages, answer)).await;
     if let Some(code) = failed.get()
-        && !events::is_stream(&response)
+        && !is_events(response.headers())
     {
         *response.status_mut() = status_of(*code, false);
     }

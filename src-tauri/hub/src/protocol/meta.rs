@@ -88,28 +88,29 @@ pub fn unsupported(requested: &str) -> RpcError {
 
 /// Puts into params what a server of the modern era must be told: of this client, or of Drawbridge itself.
 pub fn put(params: &mut RawObject<'_>, client: Option<&ClientHello>, log_level: Option<LogLevel>) {
-    let meta = params.get("_meta").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
-    let mut meta = RawObject::parse(&meta).unwrap_or_default();
-    // What a client of the other era may have written there is not for the server to believe.
-    let info = client.and_then(|client| client.info.clone());
-    meta.set(VERSION, json::raw(json::string(revision::MODERN)));
-    meta.set(CLIENT_INFO, info.unwrap_or_else(|| json::to_raw(&handshake::own_info())));
-    let none = json::raw("{}".into());
-    meta.set(CLIENT_CAPABILITIES, client.map_or(none, |client| client.capabilities.raw().to_owned()));
-    match log_level {
-        Some(level) => meta.set(LOG_LEVEL, json::raw(json::string(level.as_str()))),
-        None => meta.remove(LOG_LEVEL),
-    }
-    set_meta(params, &meta);
+    change(params, |meta| {
+        // What a client of the other era may have written there is not for the server to believe.
+        let info = client.and_then(|client| client.info.clone());
+        meta.set(VERSION, json::raw(json::string(revision::MODERN)));
+        meta.set(CLIENT_INFO, info.unwrap_or_else(|| json::to_raw(&handshake::own_info())));
+        let none = json::raw("{}".into());
+        meta.set(CLIENT_CAPABILITIES, client.map_or(none, |client| client.capabilities.raw().to_owned()));
+        match log_level {
+            Some(level) => meta.set(LOG_LEVEL, json::raw(json::string(level.as_str()))),
+            None => meta.remove(LOG_LEVEL),
+        }
+    });
+}
+
+/// Puts Drawbridge's own progress token into params: the id of the request.
+pub fn put_progress_token(params: &mut RawObject<'_>, id: u64) {
+    change(params, |meta| meta.set("progressToken", json::raw(id.to_string())));
 }
 
 /// The params of a notification with the id of the subscription that it belongs to.
 pub fn of_subscription(params: Option<&RawValue>, id: &RawValue) -> Box<RawValue> {
     let mut params = params.and_then(|params| RawObject::parse(params).ok()).unwrap_or_default();
-    let meta = params.get("_meta").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
-    let mut meta = RawObject::parse(&meta).unwrap_or_default();
-    meta.set(SUBSCRIPTION, id.to_owned());
-    set_meta(&mut params, &meta);
+    change(&mut params, |meta| meta.set(SUBSCRIPTION, id.to_owned()));
     params.to_raw()
 }
 
@@ -126,6 +127,14 @@ pub fn without_subscription(params: &RawValue) -> Box<RawValue> {
 /// The result of a subscription that ends since Drawbridge does.
 pub fn subscription_over(id: &RawValue) -> Box<RawValue> {
     json::raw(format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION}":{}}}}}"#, id.get()))
+}
+
+/// Changes what `_meta` holds; where there is none, or none that can be read, it begins empty.
+fn change(params: &mut RawObject<'_>, change: impl FnOnce(&mut RawObject<'_>)) {
+    let meta = params.get("_meta").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
+    let mut meta = RawObject::parse(&meta).unwrap_or_default();
+    change(&mut meta);
+    set_meta(params, &meta);
 }
 
 /// Puts `_meta` back where something is left in it.

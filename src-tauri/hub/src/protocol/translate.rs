@@ -38,7 +38,7 @@ pub fn for_modern_client(method: &str, reply: Reply) -> Reply {
 }
 
 /// A result as a client with sessions expects it, from a server of the modern era.
-pub fn for_legacy_client(method: &str, result: Box<RawValue>) -> Box<RawValue> {
+fn for_legacy_client(method: &str, result: Box<RawValue>) -> Box<RawValue> {
     // What does not name any of it needs no understanding.
     let names_it = json::mentions(&result, "resultType") || is_cacheable(method) && json::mentions(&result, "ttlMs");
     if !names_it {

@@ -109,7 +109,7 @@ impl Connection {
             meta::put(&mut object, asking.client, asking.log_level);
         }
         if asking.wants_progress {
-            put_progress_token(&mut object, id);
+            meta::put_progress_token(&mut object, id);
         }
         let headers = if self.era().is_modern() && self.link.is_http() {
             repeated(method, &object, asking.mirrored)
@@ -129,14 +129,6 @@ impl<'a> Asking<'a> {
     pub(super) fn own(id: u64, method: &'a str, params: Option<&'a RawValue>) -> Self {
         Self { id, method, params, wants_progress: false, client: None, log_level: None, mirrored: &[] }
     }
-}
-
-fn put_progress_token(params: &mut RawObject<'_>, id: u64) {
-    let meta = params.get("_meta").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
-    let mut meta = RawObject::parse(&meta).unwrap_or_default();
-    meta.set("progressToken", json::raw(id.to_string()));
-    let meta = meta.to_raw();
-    params.set("_meta", meta);
 }
 
 /// The headers of a request of the modern era.
