@@ -10,7 +10,7 @@ use sqlx::{
 /// A row of `call`.
 #[derive(Debug, Clone)]
 pub struct CallRow {
-    pub id: String,
+    pub id: i64,
     pub client: String,
     pub server: String,
     pub tool: String,
@@ -33,7 +33,7 @@ pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
     runtime.block_on(async {
         let options = SqliteConnectOptions::new().filename(file).read_only(true);
         let mut connection = SqliteConnection::connect_with(&options).await?;
-        let rows = sqlx::query("SELECT * FROM call ORDER BY at, rowid").fetch_all(&mut connection).await?;
+        let rows = sqlx::query("SELECT * FROM call ORDER BY id").fetch_all(&mut connection).await?;
         connection.close().await?;
         rows.iter().map(read).collect()
     })

@@ -18,6 +18,7 @@ use crate::clock;
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "initial", include_str!("migrations/0001_initial.sql")),
     (2, "capabilities", include_str!("migrations/0002_capabilities.sql")),
+    (3, "call_number", include_str!("migrations/0003_call_number.sql")),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
@@ -48,15 +49,18 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(5));
     let pool = SqlitePoolOptions::new().max_connections(4).connect_with(options).await.doing("cannot be opened")?;
-    migrator().run(&pool).await.map_err(|e| StoreError { context: "cannot be migrated", source: e.into() })?;
+    migrator(MIGRATIONS)
+        .run(&pool)
+        .await
+        .map_err(|e| StoreError { context: "cannot be migrated", source: e.into() })?;
     Ok(pool)
 }
 
-fn migrator() -> Migrator {
+fn migrator(migrations: &[(i64, &'static str, &'static str)]) -> Migrator {
     let migration = |(version, name, sql): &(i64, &'static str, &'static str)| {
         Migration::new(*version, Cow::Borrowed(*name), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
+    Migrator::with_migrations(migrations.iter().map(migration).collect())
 }
 
 /// For this user only; the files that SQLite makes beside it follow its mode.
@@ -78,3 +82,6 @@ fn is_corrupt(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
     code.is_some_and(|code| matches!(code & 0xff, 11 | 26))
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ use crate::{
         call::{Call, Outcome},
         ids::{CallId, ClientName, ServerId, Timestamp},
     },
+    random,
     store::{Store, StoreError, While},
 };
 
@@ -34,7 +35,7 @@ impl Store {
     pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
-             AND (NOT ?3 OR decided_by IN ('person', 'hub')) ORDER BY at DESC, rowid DESC LIMIT ?4",
+             AND (NOT ?3 OR decided_by IN ('person', 'hub')) ORDER BY id DESC LIMIT ?4",
         )
         .bind(filter.client.as_ref().map(ClientName::as_str))
         .bind(filter.server.as_ref().map(ServerId::as_str))
@@ -46,7 +47,8 @@ impl Store {
     }
 
     pub async fn call(&self, id: &CallId) -> Result<Option<Call>, StoreError> {
-        let row = sqlx::query("SELECT * FROM call WHERE id = ?").bind(id.as_str()).fetch_optional(&self.pool).await;
+        let Some(number) = number(id) else { return Ok(None) };
+        let row = sqlx::query("SELECT * FROM call WHERE id = ?").bind(number).fetch_optional(&self.pool).await;
         row.and_then(|row| row.as_ref().map(read).transpose()).doing("cannot read a call")
     }
 
@@ -80,7 +82,7 @@ pub(in crate::store) fn insert<'a>(
     )?;
     for CallRow { call, definition_digest, arguments_digest } in rows {
         statement.execute(params![
-            call.id.as_str(),
+            stored(&call.id)?,
             call.at.0,
             call.client.as_str(),
             call.server.as_str(),
@@ -105,14 +107,23 @@ pub(in crate::store) fn update(ended: &[Ended], connection: &Connection) -> Resu
     let mut statement =
         connection.prepare_cached("UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ?")?;
     for ended in ended {
-        statement.execute(params![word(&ended.outcome), ended.error, ended.duration_ms, ended.id.as_str()])?;
+        statement.execute(params![word(&ended.outcome), ended.error, ended.duration_ms, stored(&ended.id)?])?;
     }
     Ok(())
 }
 
+/// The number that the letters of an id write, by which its row is found; none for what is no id.
+fn number(id: &CallId) -> Option<i64> {
+    random::number_of(id.as_str()).map(u64::cast_signed)
+}
+
+fn stored(id: &CallId) -> Result<i64, rusqlite::Error> {
+    number(id).ok_or_else(|| rusqlite::Error::ToSqlConversionFailure(format!("'{id}' is no id of a call").into()))
+}
+
 fn read(row: &SqliteRow) -> Result<Call, sqlx::Error> {
     Ok(Call {
-        id: CallId::new(row.try_get::<String, _>("id")?),
+        id: CallId::new(random::id_of(row.try_get::<i64, _>("id")?.cast_unsigned())),
         at: Timestamp(row.try_get("at")?),
         client: ClientName::new(row.try_get::<String, _>("client")?),
         server: ServerId::new(row.try_get::<String, _>("server")?),
