@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 /// The digest of `bytes`.
 pub fn sha256(bytes: &[u8]) -> String {
-    hex::encode(Sha256::digest(bytes))
+    in_hex(&Sha256::digest(bytes))
 }
 
 /// The digest of several parts, in which no part can run into the next: each is preceded by its length.
@@ -14,5 +14,11 @@ pub fn sha256_of(parts: &[&[u8]]) -> String {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
-    hex::encode(hasher.finalize())
+    in_hex(&hasher.finalize())
+}
+
+fn in_hex(digest: &[u8]) -> String {
+    let mut text = vec![0; 2 * digest.len()];
+    let _ = hex::encode_to_slice(digest, &mut text);
+    String::from_utf8(text).unwrap_or_default()
 }

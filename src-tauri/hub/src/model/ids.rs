@@ -1,6 +1,6 @@
-//! Identifiers, each its own type, so that one cannot be passed for another.
+//! Identifiers, each its own type, so that one cannot be passed for another. Cheap to clone.
 
-use std::fmt;
+use std::{borrow::Borrow, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +10,20 @@ macro_rules! id {
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(test, derive(ts_rs::TS), ts(type = "string"))]
         #[serde(transparent)]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
-            pub fn new(id: impl Into<String>) -> Self {
+            pub fn new(id: impl Into<Arc<str>>) -> Self {
                 Self(id.into())
             }
 
             pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
                 &self.0
             }
         }

@@ -101,10 +101,10 @@ impl Gate {
         let (done, record) = self.write(entry).await?;
         let answer = match record {
             Some(record) => Ok(Permitted { call, record }),
-            None => Err(refusal(&done, self.settings.get().approval_timeout.as_secs())),
+            None => Err(refusal(&done.call, self.settings.get().approval_timeout.as_secs())),
         };
         if let Some(recorded) = recorded {
-            let _ = recorded.send(done);
+            let _ = recorded.send(done.call.clone());
         }
         answer
     }
@@ -139,20 +139,20 @@ impl Gate {
     }
 
     /// Writes the decision; for an allowed call the record that its outcome goes to.
-    async fn write(&self, mut entry: Entry<'_>) -> Result<(Call, Option<Record>), Refusal> {
+    async fn write(&self, mut entry: Entry<'_>) -> Result<(Arc<CallRow>, Option<Record>), Refusal> {
         let Some(row) = entry.row.take() else { return Err(Refusal("the decision was lost".into())) };
-        let call = row.call.clone();
+        let row = Arc::new(row);
         // Made first: a client that leaves while the decision is being written has cancelled the call.
-        let mut record = (call.decision == Decision::Allowed).then(|| Record::new(self, call.clone()));
-        if let Err(error) = self.journal.decided(row).await {
-            tracing::error!("call {}: denied, as {error}", call.id);
+        let mut record = (row.call.decision == Decision::Allowed).then(|| Record::new(self, row.clone()));
+        if let Err(error) = self.journal.decided(row.clone()).await {
+            tracing::error!("call {}: denied, as {error}", row.call.id);
             if let Some(record) = &mut record {
-                record.call = None;
+                record.row = None;
             }
             return Err(Refusal(format!("Denied by Drawbridge: {error}. The call was not run.")));
         }
-        self.events.tell_if_heard(|| Event::CallChanged { call: call.clone() });
-        Ok((call, record))
+        self.events.tell_if_heard(|| Event::CallChanged { call: row.call.clone() });
+        Ok((row, record))
     }
 }
 
@@ -212,9 +212,9 @@ impl Drop for Entry<'_> {
         let (journal, events) = (self.gate.journal.clone(), self.gate.events.clone());
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let call = row.call.clone();
-                if journal.decided(row).await.is_ok() {
-                    events.tell(Event::CallChanged { call });
+                let row = Arc::new(row);
+                if journal.decided(row.clone()).await.is_ok() {
+                    events.tell_if_heard(|| Event::CallChanged { call: row.call.clone() });
                 }
             });
         }
@@ -244,17 +244,17 @@ struct Record {
     events: Events,
     logs: Logs,
     started: Instant,
-    call: Option<Call>,
+    row: Option<Arc<CallRow>>,
 }
 
 impl Record {
-    fn new(gate: &Gate, call: Call) -> Self {
+    fn new(gate: &Gate, row: Arc<CallRow>) -> Self {
         Self {
             journal: gate.journal.clone(),
             events: gate.events.clone(),
             logs: gate.logs.clone(),
             started: Instant::now(),
-            call: Some(call),
+            row: Some(row),
         }
     }
 
@@ -263,14 +263,14 @@ impl Record {
     }
 
     fn write(&mut self, outcome: Outcome, error: String) {
-        let Some(mut call) = self.call.take() else { return };
+        let Some(row) = self.row.take() else { return };
         // It may be a server's words.
-        call.error = if error.is_empty() { error } else { self.logs.masked(&error) };
-        call.outcome = outcome;
+        let error = if error.is_empty() { error } else { self.logs.masked(&error) };
         let sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
-        call.duration_ms = sent.then(|| millis(self.started));
-        self.journal.ended(call.id.clone(), outcome, call.error.clone(), call.duration_ms);
-        self.events.tell_if_heard(|| Event::CallChanged { call });
+        let duration_ms = sent.then(|| millis(self.started));
+        self.journal.ended(row.call.id.clone(), outcome, error.clone(), duration_ms);
+        self.events
+            .tell_if_heard(|| Event::CallChanged { call: Call { outcome, error, duration_ms, ..row.call.clone() } });
     }
 }
 

@@ -1,7 +1,8 @@
 //! The journal: the one writer of calls. A decision is durable before its call is forwarded.
 //!
 //! It is a thread with a connection of its own. Decisions that arrive while a commit runs are
-//! committed together with the next one, so that many calls at once cost few commits. What came of
+//! gathered and committed together with the next one, so that many calls at once cost few commits
+//! and wake each thread once. What came of
 //! calls is written behind them, with the next decisions or a moment later; calls whose outcome a
 //! crash takes along are closed as unknown by the next start. A batch with a person's decision is
 //! synced to the disk (`synchronous = FULL`): a power cut loses none of those. Of automatic decisions
@@ -17,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 use sqlx::SqlitePool;
 use tokio::sync::oneshot;
 
@@ -27,8 +28,6 @@ use crate::model::{
     ids::CallId,
 };
 
-/// Decisions a commit.
-const BATCH: usize = 256;
 /// How long outcomes wait for decisions to be written with.
 const BEHIND: Duration = Duration::from_millis(100);
 /// Outcomes kept for a database that cannot be written; the calls of later ones stay `running` until a restart.
@@ -45,18 +44,27 @@ pub struct NotWritten(String);
 #[derive(Clone)]
 pub struct Journal {
     entries: mpsc::Sender<Entry>,
+    gathered: Arc<Mutex<Gathered>>,
     outcomes: Arc<Mutex<Outcomes>>,
 }
 
+/// Whoever waits for a commit.
+type Waiter = oneshot::Sender<Result<(), NotWritten>>;
+
 enum Entry {
-    Decided {
-        row: Box<CallRow>,
-        written: oneshot::Sender<Result<(), NotWritten>>,
-    },
+    /// To be committed together, and with them the outcomes that wait.
+    Decisions { rows: Vec<Arc<CallRow>>, written: Waiter },
     /// There are outcomes to be written behind.
     Ended,
-    /// Answered once everything before it is written.
-    Flush(oneshot::Sender<()>),
+}
+
+/// Decisions that wait for the commit before theirs.
+#[derive(Default)]
+struct Gathered {
+    rows: Vec<Arc<CallRow>>,
+    waiters: Vec<Waiter>,
+    /// A task carries what is gathered to the thread, one commit after the other.
+    is_carried: bool,
 }
 
 /// Outcomes that are not written yet.
@@ -77,18 +85,52 @@ impl Journal {
         if let Err(error) = thread::Builder::new().name("journal".into()).spawn(move || writer.write_all(&inbox)) {
             tracing::error!("the journal cannot start: {error}");
         }
-        Self { entries, outcomes }
+        Self { entries, gathered: Arc::default(), outcomes }
     }
 
     /// Writes a call with its decision; returns once it is committed.
     ///
     /// # Errors
     /// Where it is not committed. Then the call must not be forwarded.
-    pub async fn decided(&self, row: CallRow) -> Result<(), NotWritten> {
-        let (written, answer) = oneshot::channel();
-        let gone = || NotWritten("the journal has ended".into());
-        self.entries.send(Entry::Decided { row: Box::new(row), written }).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+    pub async fn decided(&self, row: Arc<CallRow>) -> Result<(), NotWritten> {
+        self.gather(Some(row)).await.map_err(|_| gone())?
+    }
+
+    /// Puts a decision into the next commit; where there is none, whoever waits is told of that commit all the same.
+    fn gather(&self, row: Option<Arc<CallRow>>) -> oneshot::Receiver<Result<(), NotWritten>> {
+        let (waiter, answer) = oneshot::channel();
+        let is_carried = {
+            let mut gathered = lock(&self.gathered);
+            gathered.rows.extend(row);
+            gathered.waiters.push(waiter);
+            std::mem::replace(&mut gathered.is_carried, true)
+        };
+        if !is_carried {
+            tokio::spawn(self.clone().carry());
+        }
+        answer
+    }
+
+    /// Has what is gathered committed, until nothing is left.
+    async fn carry(self) {
+        loop {
+            let (rows, waiters) = {
+                let mut gathered = lock(&self.gathered);
+                if gathered.waiters.is_empty() {
+                    gathered.is_carried = false;
+                    return;
+                }
+                (std::mem::take(&mut gathered.rows), std::mem::take(&mut gathered.waiters))
+            };
+            let (written, answer) = oneshot::channel();
+            let result = match self.entries.send(Entry::Decisions { rows, written }) {
+                Ok(()) => answer.await.unwrap_or_else(|_| Err(gone())),
+                Err(_) => Err(gone()),
+            };
+            for waiter in waiters {
+                let _ = waiter.send(result.clone());
+            }
+        }
     }
 
     /// Writes what came of a call, behind the call: nobody waits for it.
@@ -102,10 +144,7 @@ impl Journal {
 
     /// Returns once everything that was given to the journal before is written.
     pub async fn flush(&self) {
-        let (flushed, answer) = oneshot::channel();
-        if self.entries.send(Entry::Flush(flushed)).is_ok() {
-            let _ = answer.await;
-        }
+        let _ = self.gather(None).await;
     }
 }
 
@@ -120,31 +159,11 @@ struct Writer {
 impl Writer {
     fn write_all(mut self, inbox: &mpsc::Receiver<Entry>) {
         loop {
-            let first = match inbox.recv_timeout(self.patience()) {
-                Ok(entry) => Some(entry),
-                Err(RecvTimeoutError::Timeout) => None,
+            match inbox.recv_timeout(self.patience()) {
+                Ok(Entry::Decisions { rows, written }) => drop(written.send(self.write(&rows))),
+                Ok(Entry::Ended) => {}
+                Err(RecvTimeoutError::Timeout) => drop(self.write(&[])),
                 Err(RecvTimeoutError::Disconnected) => break,
-            };
-            let is_due = first.is_none();
-            let (mut rows, mut answers, mut flushed) = (Vec::new(), Vec::new(), Vec::new());
-            for entry in first.into_iter().chain(inbox.try_iter().take(BATCH)) {
-                match entry {
-                    Entry::Decided { row, written } => {
-                        rows.push(row);
-                        answers.push(written);
-                    }
-                    Entry::Ended => {}
-                    Entry::Flush(answer) => flushed.push(answer),
-                }
-            }
-            if is_due || !rows.is_empty() || !flushed.is_empty() {
-                let result = self.write(&rows);
-                for written in answers {
-                    let _ = written.send(result.clone());
-                }
-                for answer in flushed {
-                    let _ = answer.send(());
-                }
             }
         }
         let _ = self.write(&[]);
@@ -156,7 +175,7 @@ impl Writer {
     }
 
     /// Writes decisions, and the outcomes that wait.
-    fn write(&mut self, rows: &[Box<CallRow>]) -> Result<(), NotWritten> {
+    fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), NotWritten> {
         let ended = {
             let mut outcomes = lock(&self.outcomes);
             // With nothing to write twice in a row, the next outcome has to say that it is there.
@@ -178,7 +197,7 @@ impl Writer {
         })
     }
 
-    fn commit(&mut self, rows: &[Box<CallRow>], ended: &[Ended]) -> Result<(), rusqlite::Error> {
+    fn commit(&mut self, rows: &[Arc<CallRow>], ended: &[Ended]) -> Result<(), rusqlite::Error> {
         if self.pool.is_closed() {
             return Err(rusqlite::Error::InvalidPath(self.file.clone()));
         }
@@ -192,10 +211,33 @@ impl Writer {
             connection.pragma_update(None, "synchronous", wanted)?;
             *mode = wanted;
         }
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        call::insert(rows.iter().map(AsRef::as_ref), &transaction)?;
-        call::update(ended, &transaction)?;
+        let transaction = Transaction::begin(connection)?;
+        call::insert(rows.iter().map(AsRef::as_ref), connection)?;
+        call::update(ended, connection)?;
         transaction.commit()
+    }
+}
+
+/// A transaction whose statements are prepared once, not each time. Dropped, it is rolled back.
+struct Transaction<'a>(&'a Connection);
+
+impl<'a> Transaction<'a> {
+    fn begin(connection: &'a Connection) -> Result<Self, rusqlite::Error> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Self(connection))
+    }
+
+    fn commit(self) -> Result<(), rusqlite::Error> {
+        self.0.prepare_cached("COMMIT")?.execute([]).map(drop)
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        // After a commit there is nothing to roll back.
+        if !self.0.is_autocommit() {
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
     }
 }
 
@@ -206,6 +248,10 @@ fn open(file: &Path) -> Result<Connection, rusqlite::Error> {
     Ok(connection)
 }
 
-fn lock(outcomes: &Mutex<Outcomes>) -> MutexGuard<'_, Outcomes> {
-    outcomes.lock().unwrap_or_else(PoisonError::into_inner)
+fn gone() -> NotWritten {
+    NotWritten("the journal has ended".into())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -43,7 +43,7 @@ impl Authorize {
     }
 
     async fn sign_in(&self, context: &Context, connection: &Connection) -> Result<SignIn, Failure> {
-        let id = ServerId::new(&self.id);
+        let id = ServerId::new(self.id.as_str());
         let attempt = connection.run(AuthorizeServer { id: id.clone() }).await?;
         let url = oauth::openable(&attempt.url).map_err(Failure::new)?;
         let lines = format!("Sign in here, within five minutes:\n{url}");
