@@ -13,7 +13,10 @@ const UI: &str = "ui/src";
 /// The rooms of the hub, bottom first. A room may name those below it and those beside it.
 const HUB_ORDER: &[&[&str]] = &[
     &["model"],
-    &["access", "clock", "data_dir", "events", "logs", "metrics", "protocol", "random", "secrets", "settings", "store"],
+    &[
+        "access", "clock", "data_dir", "events", "http", "logs", "metrics", "protocol", "random", "secrets",
+        "settings", "store",
+    ],
     &["guard", "oauth", "sessions", "transport"],
     &["builtin", "clients", "registry", "upstream"],
     &["catalog"],

@@ -79,17 +79,22 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, Fault<'_>> {
     if depth_exceeds(bytes, MAX_DEPTH) {
         return Err(Fault::new(code::INVALID_REQUEST, format!("nested deeper than {MAX_DEPTH} levels")));
     }
-    let whole: &RawValue =
-        serde_json::from_slice(bytes).map_err(|e| Fault::new(code::PARSE_ERROR, format!("not JSON: {e}")))?;
-    if whole.get().starts_with('[') {
-        return Err(Fault::new(code::INVALID_REQUEST, "batches are not taken: send one JSON-RPC message at a time"));
+    match serde_json::from_slice::<Envelope<'_>>(bytes) {
+        Ok(envelope) => envelope.message(),
+        Err(error) => Err(no_message(bytes, &error)),
     }
-    if !whole.get().starts_with('{') {
-        return Err(Fault::new(code::INVALID_REQUEST, "a JSON-RPC message is a JSON object"));
+}
+
+/// What is wrong with what is no envelope.
+fn no_message<'a>(bytes: &[u8], error: &serde_json::Error) -> Fault<'a> {
+    match serde_json::from_slice::<&RawValue>(bytes).map(RawValue::get) {
+        Err(error) => Fault::new(code::PARSE_ERROR, format!("not JSON: {error}")),
+        Ok(text) if text.starts_with('[') => {
+            Fault::new(code::INVALID_REQUEST, "batches are not taken: send one JSON-RPC message at a time")
+        }
+        Ok(text) if !text.starts_with('{') => Fault::new(code::INVALID_REQUEST, "a JSON-RPC message is a JSON object"),
+        Ok(_) => Fault::new(code::INVALID_REQUEST, format!("not a JSON-RPC message: {error}")),
     }
-    let envelope: Envelope<'_> = serde_json::from_str(whole.get())
-        .map_err(|e| Fault::new(code::INVALID_REQUEST, format!("not a JSON-RPC message: {e}")))?;
-    envelope.message()
 }
 
 /// The top level of a message, each key at most once.
@@ -237,7 +242,7 @@ pub(crate) fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, s
         Box::deserialize(deserializer).map(Some)
     }
     Ok(match reply {
-        Ok(result) => Ok(result.to_owned()),
+        Ok(result) => Ok(result.to_owned().into()),
         Err(error) => {
             let Error { code, message, data } = serde_json::from_str(error.get())?;
             Err(RpcError { code, message, data })

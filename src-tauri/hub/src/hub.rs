@@ -26,7 +26,7 @@ use crate::{
         capability::Kind,
         event::Event,
         ids::{ClientName, ServerId},
-        json,
+        json::{self, Json},
         rpc::{Reply, RpcError},
         spec::Registered,
     },
@@ -287,13 +287,13 @@ impl Hub {
     /// A denial of a call, or a server that failed it, is a result with `isError`.
     pub async fn request(&self, back: &Back, method: &str, params: Option<&RawValue>) -> Reply {
         match method {
-            "ping" => Ok(json::raw("{}".into())),
+            "ping" => Ok(Json::new("{}")),
             // Boxed, each way for itself: otherwise every future around this one is as large as the largest of them.
             "tools/call" => Box::pin(self.pipeline.call(back, params)).await,
             _ => match Kind::ALL.into_iter().find(|kind| kind.list_method() == method) {
                 Some(kind) => {
                     Box::pin(self.catalog.freshen()).await;
-                    Ok((**self.catalog.snapshot().of(&back.session().reach).listed(kind)).to_owned())
+                    Ok(self.catalog.snapshot().of(&back.session().reach).listed(kind).clone())
                 }
                 None => Box::pin(self.router.pass(back, method, params)).await,
             },
@@ -307,7 +307,7 @@ impl Hub {
     pub async fn request_stateless(self: &Arc<Self>, attempt: Try) -> Reply {
         let method = attempt.method.clone();
         let reply = if method == "server/discover" {
-            Ok(protocol::handshake::discover_result(self.instructions(&attempt.session.reach).as_deref()))
+            Ok(protocol::handshake::discover_result(self.instructions(&attempt.session.reach).as_deref()).into())
         } else {
             let hub = self.clone();
             let begin = |back: Back, method: String, params: Box<RawValue>| async move {

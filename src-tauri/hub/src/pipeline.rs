@@ -8,7 +8,7 @@ use crate::{
     model::{
         call::Outcome,
         capability::Kind,
-        json::{self, RawObject},
+        json::{self, Json, RawObject},
         rpc::{Reply, RpcError, code},
     },
     policy::{Gate, Permitted, ToolCall},
@@ -146,12 +146,12 @@ fn outcome(error: &ForwardError) -> Outcome {
 }
 
 /// A result that tells the model that the call failed, and why.
-fn failure(text: &str) -> Box<RawValue> {
-    json::to_raw(&json!({ "content": [{ "type": "text", "text": text }], "isError": true }))
+fn failure(text: &str) -> Json {
+    Json::new(json!({ "content": [{ "type": "text", "text": text }], "isError": true }).to_string())
 }
 
 /// Whether the tool itself says that it failed. Most results say nowhere that anything did, which is told at a glance.
-fn is_error(result: &RawValue) -> bool {
+fn is_error(result: &Json) -> bool {
     const KEY: &str = "\"isError\"";
     let text = result.get();
     let is_true = |at: usize| {

@@ -76,7 +76,7 @@ impl Link {
 
     /// Sends a notification.
     pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
-        self.tell(message::notification(method, params)).await
+        self.tell(message::notification(method, params.map(RawValue::get))).await
     }
 
     /// Answers a request of the server's.
@@ -136,7 +136,8 @@ pub struct Request<'a> {
     /// Of no other request on the connection.
     pub id: u64,
     pub method: &'a str,
-    pub params: Option<&'a RawValue>,
+    /// As JSON text.
+    pub params: Option<&'a str>,
     /// What is repeated outside the body, where there is such a place.
     pub headers: &'a [(String, String)],
 }

@@ -5,14 +5,12 @@ use std::{
     sync::{Arc, LazyLock, OnceLock},
 };
 
-use serde_json::value::RawValue;
-
 use super::Definition;
 use crate::{
     model::{
         capability::Kind,
         ids::ServerId,
-        json::{self, RawObject},
+        json::{self, Json, RawObject},
         names,
         spec::Registered,
     },
@@ -57,7 +55,7 @@ pub struct Lists {
 struct List {
     entries: Vec<Arc<CatalogEntry>>,
     by_name: HashMap<String, Arc<CatalogEntry>>,
-    listed: OnceLock<Arc<RawValue>>,
+    listed: OnceLock<Json>,
 }
 
 /// How entries are called at the door.
@@ -129,9 +127,9 @@ impl Lists {
     }
 
     /// The result of the kind's list method, ready to send.
-    pub fn listed(&self, kind: Kind) -> &Arc<RawValue> {
+    pub fn listed(&self, kind: Kind) -> &Json {
         let list = self.list(kind);
-        list.listed.get_or_init(|| Arc::from(render(kind, &list.entries)))
+        list.listed.get_or_init(|| render(kind, &list.entries))
     }
 
     fn list(&self, kind: Kind) -> &List {
@@ -175,7 +173,7 @@ fn free_name(
     candidates.into_iter().find(|name| !taken.contains_key(name))
 }
 
-fn render(kind: Kind, entries: &[Arc<CatalogEntry>]) -> Box<RawValue> {
+fn render(kind: Kind, entries: &[Arc<CatalogEntry>]) -> Json {
     let mut text = format!(r#"{{"{}":["#, kind.member());
     for entry in entries {
         if let Ok(mut definition) = RawObject::parse(&entry.definition.raw) {
@@ -187,7 +185,7 @@ fn render(kind: Kind, entries: &[Arc<CatalogEntry>]) -> Box<RawValue> {
         }
     }
     text.push_str("]}");
-    json::raw(text)
+    Json::new(text)
 }
 
 /// Whether a URI can come of a template (RFC 6570), seen by what stands between its expressions.

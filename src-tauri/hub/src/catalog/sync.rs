@@ -9,7 +9,7 @@ use super::{Catalog, Definition, Offered};
 use crate::{
     model::{
         capability::Kind,
-        json::{self, RawObject},
+        json::{self, Json, RawObject},
         rpc::code,
     },
     protocol::ServerHello,
@@ -114,7 +114,7 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
 }
 
 /// The definitions of a page, and the cursor of the next one. A definition that cannot be read is left out.
-fn page(kind: Kind, result: &RawValue) -> Result<(Vec<Definition>, Option<String>), SyncError> {
+fn page(kind: Kind, result: &Json) -> Result<(Vec<Definition>, Option<String>), SyncError> {
     let unreadable = |e: serde_json::Error| SyncError::Unreadable(kind.list_method(), e.to_string());
     let result = RawObject::parse(result).map_err(unreadable)?;
     let entries: Vec<&RawValue> = match result.get(kind.member()) {

@@ -1,15 +1,91 @@
-//! Raw JSON objects: members in their order, values as they were written.
+//! JSON as it was written: whole texts that are shared, and raw objects with their members in order.
 //!
 //! Serde's maps would reorder keys and re-make numbers. What Drawbridge does not have to
 //! change must reach the other side as it was sent.
 
-use std::{borrow::Cow, collections::HashSet, fmt};
+use std::{borrow::Cow, collections::HashSet, fmt, ops::Range, string::FromUtf8Error, sync::Arc};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
+
+/// JSON text, shared: what is cut out of it is not copied. Cheap to clone.
+#[derive(Clone)]
+pub struct Json {
+    whole: Arc<String>,
+    part: Range<usize>,
+}
+
+impl Json {
+    /// Text that is JSON, or is about to be read as such.
+    pub fn new(text: impl Into<String>) -> Self {
+        let whole = Arc::new(text.into());
+        Self { part: 0..whole.len(), whole }
+    }
+
+    /// # Errors
+    /// With the bytes, where they are no text.
+    pub fn from_utf8(bytes: Vec<u8>) -> Result<Self, FromUtf8Error> {
+        String::from_utf8(bytes).map(Self::new)
+    }
+
+    pub fn get(&self) -> &str {
+        &self.whole[self.part.clone()]
+    }
+
+    /// As a raw value of serde's; `null` where it is no JSON.
+    pub fn to_raw(&self) -> Box<RawValue> {
+        raw(self.get().to_owned())
+    }
+
+    /// What stands in it, as a text of its own.
+    #[must_use]
+    pub fn part(&self, part: &str) -> Self {
+        let begin = (part.as_ptr().addr()).wrapping_sub(self.whole.as_ptr().addr());
+        let range = begin..begin.wrapping_add(part.len());
+        match self.whole.get(range.clone()) {
+            Some(_) => Self { whole: self.whole.clone(), part: range },
+            None => Self::new(part),
+        }
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.get())
+    }
+}
+
+impl From<Box<RawValue>> for Json {
+    fn from(raw: Box<RawValue>) -> Self {
+        Self::new(Box::<str>::from(raw))
+    }
+}
+
+/// What holds JSON text.
+pub trait AsJson {
+    fn text(&self) -> &str;
+}
+
+impl AsJson for RawValue {
+    fn text(&self) -> &str {
+        self.get()
+    }
+}
+
+impl AsJson for Json {
+    fn text(&self) -> &str {
+        self.get()
+    }
+}
+
+impl<T: AsJson + ?Sized> AsJson for Box<T> {
+    fn text(&self) -> &str {
+        (**self).text()
+    }
+}
 
 /// The members of a JSON object in their order.
 #[derive(Debug, Default)]
@@ -19,9 +95,9 @@ impl<'a> RawObject<'a> {
     /// Reads an object.
     ///
     /// # Errors
-    /// Where `raw` is no object, or has a key twice.
-    pub fn parse(raw: &'a RawValue) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(raw.get())
+    /// Where `json` is no object, or has a key twice.
+    pub fn parse(json: &'a (impl AsJson + ?Sized)) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(json.text())
     }
 
     pub fn get(&self, key: &str) -> Option<&RawValue> {
@@ -75,13 +151,13 @@ pub fn fold(key: &str) -> String {
 }
 
 /// Whether a text stands anywhere in the value: quickly told, where most values do not have it.
-pub fn mentions(value: &RawValue, text: &str) -> bool {
-    memchr::memmem::find(value.get().as_bytes(), text.as_bytes()).is_some()
+pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
+    memchr::memmem::find(value.text().as_bytes(), text.as_bytes()).is_some()
 }
 
 /// A string as JSON text, with its quotes.
 pub fn string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 /// Text that is JSON by construction, as a raw value; `null` where it is not.

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::json::Json;
+
 /// A JSON-RPC error. `data` is passed on as the server sent it.
 #[derive(Debug, Clone, Serialize)]
 pub struct RpcError {
@@ -13,7 +15,7 @@ pub struct RpcError {
 }
 
 /// An answer: a result, or an error, as sent.
-pub type Reply = Result<Box<RawValue>, RpcError>;
+pub type Reply = Result<Json, RpcError>;
 
 /// Error codes of JSON-RPC 2.0.
 pub mod code {

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use reqwest::{
-    Request, RequestBuilder, Response, StatusCode,
-    header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE},
+use http::{
+    HeaderValue, StatusCode,
+    header::{AUTHORIZATION, WWW_AUTHENTICATE},
 };
 use rmcp::transport::auth::WWWAuthenticateParams;
+use url::Url;
 
 use super::{
     Authorizer,
     account::{Account, Challenge},
 };
 use crate::{
+    http::{HttpClient, HttpError, Request, Response},
     model::ids::ServerId,
     secrets::{Secret, SecretError},
 };
@@ -47,40 +49,32 @@ impl Bearer {
     ///
     /// # Errors
     /// Where it was not carried out for want of a token; inside, what HTTP itself says.
-    pub async fn send(&self, request: RequestBuilder) -> Result<Result<Response, reqwest::Error>, BearerError> {
-        let (client, request) = request.build_split();
-        let request = match request {
-            // A token is for its server alone.
-            Ok(request) if request.url().origin() != self.account.server.origin() => {
-                return Ok(client.execute(request).await);
-            }
-            Ok(request) => request,
-            Err(error) => return Ok(Err(error)),
+    pub async fn send(&self, http: &HttpClient, request: Request) -> Result<Result<Response, HttpError>, BearerError> {
+        // Boxed, as what signs in is large and seldom on the way.
+        let token = match self.account.ready() {
+            Some(token) => token,
+            None => Box::pin(self.token()).await?,
         };
-        let again = request.try_clone();
-        let token = self.token().await?;
-        let response = match client.execute(with_token(request, token.as_ref())).await {
-            Ok(response) => response,
-            Err(error) => return Ok(Err(error)),
+        // A token is for its server alone.
+        let Some(token) = token.filter(|_| self.is_for_its_server(&request)) else {
+            return self.look(http.send(request).await);
         };
-        if response.status() != StatusCode::UNAUTHORIZED {
-            return self.look(response);
+        let again = request.clone();
+        let response = match http.send(with_token(request, &token)).await {
+            Ok(response) if response.status() == StatusCode::UNAUTHORIZED => response,
+            other => return self.look(other),
+        };
+        match Box::pin(self.other_than(token)).await? {
+            Some(token) => self.look(http.send(with_token(again, &token)).await),
+            None => self.look(Ok(response)),
         }
-        if let (Some(again), Some(refused)) = (again, token)
-            && let Some(token) = self.other_than(refused).await?
-        {
-            match client.execute(with_token(again, Some(&token))).await {
-                Ok(response) => return self.look(response),
-                Err(error) => return Ok(Err(error)),
-            }
-        }
-        self.look(response)
+    }
+
+    fn is_for_its_server(&self, request: &Request) -> bool {
+        Url::parse(&request.uri().to_string()).is_ok_and(|url| url.origin() == self.account.server.origin())
     }
 
     async fn token(&self) -> Result<Option<Secret>, BearerError> {
-        if let Some(token) = self.account.ready() {
-            return Ok(token);
-        }
         let (authorizer, account) = (self.authorizer.clone(), self.account.clone());
         to_its_end(async move { account.token(&authorizer).await }).await
     }
@@ -91,9 +85,16 @@ impl Bearer {
     }
 
     /// Whether an answer wants a person to sign in.
-    fn look(&self, response: Response) -> Result<Result<Response, reqwest::Error>, BearerError> {
+    fn look(&self, sent: Result<Response, HttpError>) -> Result<Result<Response, HttpError>, BearerError> {
+        let Ok(response) = &sent else { return Ok(sent) };
         let status = response.status();
-        let header = challenge_of(&response);
+        if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            if status.is_success() && self.account.challenge().is_some_and(|challenge| challenge.shuts) {
+                self.note(None);
+            }
+            return Ok(sent);
+        }
+        let header = challenge_of(response);
         let about_rights = header
             .as_ref()
             .is_some_and(|header| WWWAuthenticateParams::parse(header, &self.account.server).is_insufficient_scope());
@@ -102,12 +103,7 @@ impl Bearer {
         let challenge = match status {
             StatusCode::UNAUTHORIZED if !other_scheme => Challenge { header, shuts: true },
             StatusCode::FORBIDDEN if about_rights => Challenge { header, shuts: false },
-            _ => {
-                if status.is_success() && self.account.challenge().is_some_and(|challenge| challenge.shuts) {
-                    self.note(None);
-                }
-                return Ok(Ok(response));
-            }
+            _ => return Ok(sent),
         };
         let what =
             if challenge.shuts { "a person has to sign in to it" } else { "it needs more rights than it was given" };
@@ -136,9 +132,8 @@ fn challenge_of(response: &Response) -> Option<String> {
     bearers.next().map(str::to_owned)
 }
 
-fn with_token(mut request: Request, token: Option<&Secret>) -> Request {
-    let value = token.and_then(|token| HeaderValue::try_from(format!("Bearer {}", token.expose())).ok());
-    if let Some(mut value) = value {
+fn with_token(mut request: Request, token: &Secret) -> Request {
+    if let Ok(mut value) = HeaderValue::try_from(format!("Bearer {}", token.expose())) {
         value.set_sensitive(true);
         request.headers_mut().insert(AUTHORIZATION, value);
     }

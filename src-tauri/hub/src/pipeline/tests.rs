@@ -43,6 +43,6 @@ fn params_that_do_not_fit_are_refused_with_the_place() {
 #[test]
 fn a_failure_is_told_from_a_result_that_talks_of_one() {
     assert!(is_error(&failure("x")));
-    assert!(!is_error(&json::raw(r#"{"content":[{"type":"text","text":"\"isError\": true"}]}"#.into())));
-    assert!(!is_error(&json::raw(r#"{"structuredContent":{"isError":true},"isError":false}"#.into())));
+    assert!(!is_error(&Json::new(r#"{"content":[{"type":"text","text":"\"isError\": true"}]}"#)));
+    assert!(!is_error(&Json::new(r#"{"structuredContent":{"isError":true},"isError":false}"#)));
 }

@@ -9,7 +9,7 @@ use super::{
     revision::{self, Era},
 };
 use crate::model::{
-    json::{self, RawObject},
+    json::{self, Json, RawObject},
     rpc::{RpcError, code},
 };
 
@@ -128,7 +128,7 @@ impl ServerHello {
 ///
 /// # Errors
 /// In plain words, where it is none, or names a revision that Drawbridge does not know.
-pub fn initialized(result: &RawValue) -> Result<ServerHello, String> {
+pub fn initialized(result: &Json) -> Result<ServerHello, String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Initialized {
@@ -150,7 +150,7 @@ pub fn initialized(result: &RawValue) -> Result<ServerHello, String> {
 }
 
 /// Reads a server's answer to `server/discover`; nothing where it is none that Drawbridge can speak with.
-pub fn discovered(result: &RawValue) -> Option<ServerHello> {
+pub fn discovered(result: &Json) -> Option<ServerHello> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Discovered {

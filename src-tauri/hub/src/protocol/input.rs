@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    json::{self, RawObject},
+    json::{self, Json, RawObject},
     rpc::RpcError,
 };
 
@@ -27,7 +27,7 @@ pub struct InputRequest {
 
 impl InputRequired {
     /// Reads a result; nothing where it is final.
-    pub fn read(result: &RawValue) -> Option<Self> {
+    pub fn read(result: &Json) -> Option<Self> {
         if !json::mentions(result, "input_required") {
             return None;
         }

@@ -3,6 +3,8 @@
 //! Inside, params have none of it: it is taken out where a request comes in, and put in where one goes out to a
 //! server of that era. So a decision about a call is about the call, whoever's revision it came in.
 
+use std::{borrow::Cow, sync::LazyLock};
+
 use serde_json::value::RawValue;
 
 use super::{
@@ -21,6 +23,8 @@ const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+/// [`revision::MODERN`] as JSON.
+const MODERN_TEXT: &str = "\"2026-07-28\"";
 
 /// The headers do not say what the body says.
 pub const HEADER_MISMATCH: i64 = -32020;
@@ -39,7 +43,7 @@ pub struct RequestMeta {
 
 /// The revision that a request names in its `_meta`; none for one of the era with sessions.
 pub fn version_of(params: Option<&RawValue>) -> Option<String> {
-    let params = params.filter(|params| json::mentions(params, VERSION))?;
+    let params = params.filter(|params| json::mentions(*params, VERSION))?;
     let meta = RawObject::parse(params).ok()?.get("_meta")?.to_owned();
     let version = RawObject::parse(&meta).ok()?.get(VERSION)?.to_owned();
     Some(serde_json::from_str(version.get()).unwrap_or_else(|_| version.get().to_owned()))
@@ -86,25 +90,76 @@ pub fn unsupported(requested: &str) -> RpcError {
     }
 }
 
-/// Puts into params what a server of the modern era must be told: of this client, or of Drawbridge itself.
-pub fn put(params: &mut RawObject<'_>, client: Option<&ClientHello>, log_level: Option<LogLevel>) {
-    change(params, |meta| {
-        // What a client of the other era may have written there is not for the server to believe.
-        let info = client.and_then(|client| client.info.clone());
-        meta.set(VERSION, json::raw(json::string(revision::MODERN)));
-        meta.set(CLIENT_INFO, info.unwrap_or_else(|| json::to_raw(&handshake::own_info())));
-        let none = json::raw("{}".into());
-        meta.set(CLIENT_CAPABILITIES, client.map_or(none, |client| client.capabilities.raw().to_owned()));
-        match log_level {
-            Some(level) => meta.set(LOG_LEVEL, json::raw(json::string(level.as_str()))),
-            None => meta.remove(LOG_LEVEL),
-        }
-    });
+/// What a request says to a server beside what it asks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Told<'a> {
+    /// Whether the server is of the modern era, and must be told who asks.
+    pub modern: bool,
+    /// Who asks; none for Drawbridge itself.
+    pub client: Option<&'a ClientHello>,
+    pub log_level: Option<LogLevel>,
+    /// Drawbridge's own, where progress is wanted: the id of the request.
+    pub progress_token: Option<u64>,
 }
 
-/// Puts Drawbridge's own progress token into params: the id of the request.
-pub fn put_progress_token(params: &mut RawObject<'_>, id: u64) {
-    change(params, |meta| meta.set("progressToken", json::raw(id.to_string())));
+/// The params with what the server is told in `_meta`, as JSON text.
+///
+/// # Errors
+/// Where the params are no object that can be read.
+pub fn put(params: Option<&RawValue>, told: &Told<'_>) -> Result<String, serde_json::Error> {
+    let params = params.map_or("{}", RawValue::get);
+    let members = params.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    // Most params have no `_meta`, however it may be written: then they need not be understood.
+    let is_plain = !params.contains(r#""_meta""#) && !params.contains(r"\u");
+    let Some(members) = members.filter(|_| is_plain) else { return put_into(params, told) };
+    let members = members.trim_end();
+    let comma = if members.trim_start().is_empty() { "" } else { "," };
+    let mut text = String::with_capacity(params.len() + 512);
+    for part in ["{", members, comma, r#""_meta":{"#] {
+        text.push_str(part);
+    }
+    for (index, (key, value)) in told.members().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        for part in [comma, "\"", key, "\":", &value] {
+            text.push_str(part);
+        }
+    }
+    text.push_str("}}");
+    Ok(text)
+}
+
+/// The params of a request of Drawbridge's own to a server of the modern era, where there is nothing else to say.
+pub fn own_params() -> String {
+    put(None, &Told { modern: true, ..Told::default() }).unwrap_or_default()
+}
+
+fn put_into(params: &str, told: &Told<'_>) -> Result<String, serde_json::Error> {
+    let mut params: RawObject<'_> = serde_json::from_str(params)?;
+    change(&mut params, |meta| {
+        // What a client of the other era may have written there is not for the server to believe.
+        if told.modern {
+            meta.remove(LOG_LEVEL);
+        }
+        for (key, value) in told.members() {
+            meta.set(key, json::raw(value.into_owned()));
+        }
+    });
+    Ok(params.to_raw().get().to_owned())
+}
+
+impl Told<'_> {
+    /// The members of `_meta`: keys that need no escapes, and values as JSON text.
+    fn members(&self) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
+        static OWN_INFO: LazyLock<String> = LazyLock::new(|| handshake::own_info().to_string());
+        let info = self.client.and_then(|client| client.info.as_ref()).map_or(OWN_INFO.as_str(), |info| info.get());
+        let capabilities = self.client.map_or("{}", |client| client.capabilities.raw().get());
+        let of_era = [(VERSION, MODERN_TEXT), (CLIENT_INFO, info), (CLIENT_CAPABILITIES, capabilities)];
+        let of_era = of_era.into_iter().filter(|_| self.modern).map(|(key, value)| (key, Cow::Borrowed(value)));
+        let level =
+            self.log_level.filter(|_| self.modern).map(|level| (LOG_LEVEL, json::string(level.as_str()).into()));
+        let token = self.progress_token.map(|token| ("progressToken", token.to_string().into()));
+        of_era.chain(level).chain(token)
+    }
 }
 
 /// The params of a notification with the id of the subscription that it belongs to.

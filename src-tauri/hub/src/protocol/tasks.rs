@@ -1,10 +1,8 @@
 //! Calls that are answered with a task: experimental in 2025-11-25, an extension in the modern era.
 
-use serde_json::value::RawValue;
-
 use super::{handshake::ClientHello, meta::MISSING_CAPABILITY};
 use crate::model::{
-    json::{self, RawObject},
+    json::{self, Json, RawObject},
     rpc::RpcError,
 };
 
@@ -25,7 +23,7 @@ pub fn check(client: &ClientHello) -> Result<(), RpcError> {
 }
 
 /// The id of the task that a call has become; none where the result is final.
-pub fn begun(result: &RawValue) -> Option<String> {
+pub fn begun(result: &Json) -> Option<String> {
     if !json::mentions(result, "taskId") {
         return None;
     }
@@ -49,7 +47,7 @@ mod tests {
             (r#"{"content":[{"text":"taskId"}]}"#, None),
             (r#"{"structuredContent":{"task":{"taskId":"c"}},"taskId":"d"}"#, None),
         ] {
-            assert_eq!(begun(&json::raw(text.into())).as_deref(), id, "{text}");
+            assert_eq!(begun(&Json::new(text)).as_deref(), id, "{text}");
         }
     }
 }

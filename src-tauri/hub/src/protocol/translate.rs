@@ -8,7 +8,7 @@ use super::{
     revision::Era,
 };
 use crate::model::{
-    json::{self, RawObject},
+    json::{self, Json, RawObject},
     rpc::{Reply, RpcError, code},
 };
 
@@ -38,26 +38,38 @@ pub fn for_modern_client(method: &str, reply: Reply) -> Reply {
 }
 
 /// A result as a client with sessions expects it, from a server of the modern era.
-fn for_legacy_client(method: &str, result: Box<RawValue>) -> Box<RawValue> {
-    // What does not name any of it needs no understanding.
-    let names_it = json::mentions(&result, "resultType") || is_cacheable(method) && json::mentions(&result, "ttlMs");
-    if !names_it {
+fn for_legacy_client(method: &str, result: Json) -> Json {
+    // Most results say it in front, and nothing else of it: then what follows needs no understanding.
+    const IN_FRONT: &str = r#"{"resultType":"complete","#;
+    let rest = result.get().strip_prefix(IN_FRONT).unwrap_or(result.get());
+    let names = |key: &str| memchr::memmem::find(rest.as_bytes(), key.as_bytes()).is_some();
+    if names("resultType") || is_cacheable(method) && names("ttlMs") {
+        return without_era(method, &result).unwrap_or(result);
+    }
+    if rest.len() == result.get().len() {
         return result;
     }
-    let Ok(mut object) = RawObject::parse(&result) else { return result };
+    let mut text = String::with_capacity(rest.len() + 1);
+    text.push('{');
+    text.push_str(rest);
+    Json::new(text)
+}
+
+fn without_era(method: &str, result: &Json) -> Option<Json> {
+    let mut object = RawObject::parse(result).ok()?;
     if object.string("resultType").is_some_and(|kind| kind != "complete") {
-        return result;
+        return None;
     }
     object.remove("resultType");
     if is_cacheable(method) {
         object.remove("ttlMs");
         object.remove("cacheScope");
     }
-    object.to_raw()
+    Some(object.to_raw().into())
 }
 
 /// Adds what every result of the modern era has, in front of what is there.
-fn complete(method: &str, result: Box<RawValue>) -> Box<RawValue> {
+fn complete(method: &str, result: Json) -> Json {
     let text = result.get();
     let Some(rest) = text.strip_prefix('{') else { return result };
     let mut wanted = vec![("resultType", r#""complete""#)];
@@ -78,11 +90,11 @@ fn complete(method: &str, result: Box<RawValue>) -> Box<RawValue> {
     }
     let members = wanted.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect::<Vec<_>>().join(",");
     let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
-    json::raw(format!("{{{members}{comma}{rest}"))
+    Json::new(format!("{{{members}{comma}{rest}"))
 }
 
 /// The pages that a person has to visit, asked for in the way of the modern era.
-fn url_asked_for(error: &RpcError) -> Option<Box<RawValue>> {
+fn url_asked_for(error: &RpcError) -> Option<Json> {
     let data = error.data.as_ref()?;
     let elicitations = RawObject::parse(data).ok()?.get("elicitations")?.to_owned();
     let elicitations: Vec<&RawValue> = serde_json::from_str(elicitations.get()).ok()?;
@@ -92,7 +104,7 @@ fn url_asked_for(error: &RpcError) -> Option<Box<RawValue>> {
         .map(|(index, params)| (format!("url-{}", index + 1), elicitation(params)))
         .collect();
     let all = requests.iter().map(|(key, request)| (key.as_str(), request));
-    (!requests.is_empty()).then(|| input::required(all, None))
+    (!requests.is_empty()).then(|| input::required(all, None).into())
 }
 
 fn elicitation(params: &RawValue) -> InputRequest {
@@ -124,7 +136,7 @@ pub fn for_legacy_asked(request: &InputRequest, id: &str) -> InputRequest {
 }
 
 /// The result as this client must hear it, from a server of that era.
-pub fn result_between(client: Era, server: Era, method: &str, result: Box<RawValue>) -> Box<RawValue> {
+pub fn result_between(client: Era, server: Era, method: &str, result: Json) -> Json {
     match (client, server) {
         (Era::Legacy, Era::Modern) => for_legacy_client(method, result),
         _ => result,
@@ -132,7 +144,7 @@ pub fn result_between(client: Era, server: Era, method: &str, result: Box<RawVal
 }
 
 /// Whether a result asks for more, and the client cannot be answered with that.
-pub fn must_be_asked(client: Era, server: Era, result: &RawValue) -> Option<InputRequired> {
+pub fn must_be_asked(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
     (client == Era::Legacy && server == Era::Modern).then(|| InputRequired::read(result)).flatten()
 }
 

@@ -9,7 +9,7 @@ use crate::{
     catalog::CatalogEntry,
     model::{
         capability::Kind,
-        json::{self, RawObject},
+        json::{self, Json, RawObject},
         rpc::{Reply, RpcError, code},
     },
     protocol::{LogLevel, translate::NO_RESOURCE},
@@ -113,7 +113,7 @@ impl Router {
         let resource = self.resource(back, &request).await?;
         // The server sends to Drawbridge once, whoever listens there.
         if self.subscriptions.remove(&resource.server.id, uri, back.session()) {
-            return Ok(json::raw("{}".into()));
+            return Ok(Json::new("{}"));
         }
         let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.unsubscribe(uri, outgoing).await;
         self.send_as(back, &resource, "resources/unsubscribe", request, how).await
@@ -152,7 +152,7 @@ impl Router {
         for session in self.pool.active() {
             session.log_from(level).await;
         }
-        Ok(json::raw("{}".into()))
+        Ok(Json::new("{}"))
     }
 }
 

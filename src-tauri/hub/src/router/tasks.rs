@@ -12,7 +12,7 @@ use super::{Router, pass::text};
 use crate::{
     model::{
         ids::{ClientName, ServerId},
-        json::{self, RawObject},
+        json::{self, Json, RawObject},
         rpc::{Reply, RpcError, code},
     },
     protocol::tasks,
@@ -43,7 +43,7 @@ impl Tasks {
     /// # Errors
     /// Where another server has given this client a task of the same id: what is asked of the one must not reach the
     /// other.
-    pub(super) fn note(&self, server: &ServerId, back: &Back, result: &RawValue) -> Result<(), RpcError> {
+    pub(super) fn note(&self, server: &ServerId, back: &Back, result: &Json) -> Result<(), RpcError> {
         let Some(id) = tasks::begun(result) else { return Ok(()) };
         let mut all = self.lock();
         if all.len() >= MAX_TASKS {
@@ -107,7 +107,7 @@ impl Router {
                 }
             }
         }
-        Ok(json::raw(format!(r#"{{"tasks":[{}]}}"#, all.join(","))))
+        Ok(Json::new(format!(r#"{{"tasks":[{}]}}"#, all.join(","))))
     }
 
     async fn ask_about_tasks(&self, server: &ServerId, back: &Back, method: &str, params: &RawValue) -> Reply {

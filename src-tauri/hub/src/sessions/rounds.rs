@@ -109,7 +109,7 @@ impl Rounds {
         waiting.back.go_on(attempt.stream.clone(), progress_token(&params));
         for (key, ask) in std::mem::take(&mut waiting.open) {
             match answers.remove(&key) {
-                Some(answer) => drop(ask.answer.send(Ok(answer))),
+                Some(answer) => drop(ask.answer.send(Ok(answer.into()))),
                 None => waiting.open.push((key, ask)),
             }
         }
@@ -132,7 +132,7 @@ impl Rounds {
         let required =
             input::required(waiting.open.iter().map(|(key, ask)| (key.as_str(), &ask.request)), Some(&state));
         self.park(state, waiting)?;
-        Ok(required)
+        Ok(required.into())
     }
 
     fn park(&self, state: String, waiting: Waiting) -> Result<(), RpcError> {

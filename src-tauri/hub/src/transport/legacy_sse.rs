@@ -5,9 +5,8 @@ pub(super) mod opening;
 
 use std::{sync::Arc, time::Duration};
 
-use reqwest::{Client, header::ACCEPT};
+use http::{HeaderValue, Uri, header::ACCEPT};
 use tokio::{sync::oneshot::error::RecvError, task::AbortHandle, time::timeout};
-use url::Url;
 
 use super::{
     FromServer, LinkError, Reply, Request, ToUpstream,
@@ -15,6 +14,10 @@ use super::{
     pending::Pending,
     remote::{self, HttpTarget, Remote},
     sse::SseEvent,
+};
+use crate::{
+    http::{HttpClient, HttpError},
+    model::json::Json,
 };
 use opening::Opened;
 
@@ -48,7 +51,7 @@ pub struct SseLink {
 struct Shared {
     remote: Remote,
     /// Where messages are posted; of the same origin as the server's URL.
-    endpoint: Url,
+    endpoint: Uri,
     pending: Pending,
     upstream: ToUpstream,
 }
@@ -59,7 +62,7 @@ impl SseLink {
     /// # Errors
     /// Where the server cannot be reached, or does not say where to post.
     pub async fn connect(
-        http: Client,
+        http: HttpClient,
         target: &HttpTarget,
         patience: Duration,
         upstream: ToUpstream,
@@ -72,7 +75,7 @@ impl SseLink {
             }
             Err(_) => return Err(SseError::TimedOut { url: remote.url, patience }),
         };
-        let endpoint = opened.endpoint.clone();
+        let endpoint = remote::uri_of(&opened.endpoint).map_err(SseError::Refused)?;
         let shared = Arc::new(Shared { remote, endpoint, pending: Pending::default(), upstream });
         let listener = tokio::spawn(listen(shared.clone(), opened)).abort_handle();
         Ok(Self { shared, listener })
@@ -125,17 +128,18 @@ impl Shared {
         if let Some(how) = self.pending.ended() {
             return Err(LinkError::NotSent(how));
         }
-        let request = self.remote.post(self.endpoint.as_str(), body).header(ACCEPT, "application/json");
+        let mut request = self.remote.post(&self.endpoint, body);
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
         let response = self.remote.send(request).await?.map_err(|e| self.failed(&e))?;
         let status = response.status();
-        let text = self.remote.read_text(response).await;
         if status.is_success() {
-            if let Some(Message::Answer { id: answered, reply }) = message::parse(text?.as_bytes()) {
+            let body = self.remote.read(response).await?;
+            if let Some(Message::Answer { id: answered, reply }) = message::parse(&body) {
                 self.pending.answer(answered.or(id), reply);
             }
             return Ok(());
         }
-        let text = text.unwrap_or_default();
+        let text = self.remote.read_text(response).await;
         if remote::is_about_the_session(status, &text) {
             return Err(self.lost(remote::FORGOTTEN));
         }
@@ -144,11 +148,10 @@ impl Shared {
         Ok(())
     }
 
-    fn failed(&self, error: &reqwest::Error) -> LinkError {
-        if remote::is_unsent(error) {
-            self.lost(&self.remote.cannot_connect(error))
-        } else {
-            LinkError::Lost(self.remote.broke(error))
+    fn failed(&self, error: &HttpError) -> LinkError {
+        match error {
+            HttpError::NotSent(_) => self.lost(&self.remote.cannot_connect(error)),
+            HttpError::Broke(_) | HttpError::TooLong(_) => LinkError::Lost(self.remote.broke(error)),
         }
     }
 
@@ -164,7 +167,7 @@ impl Shared {
         if event.name != "message" {
             return;
         }
-        match message::parse(event.data.as_bytes()) {
+        match message::parse(&Json::new(event.data)) {
             Some(Message::Answer { id, reply }) => drop(self.pending.answer(id, reply)),
             Some(Message::Incoming(message)) => {
                 let _ = self.upstream.send(FromServer::Message { message, during: None }).await;

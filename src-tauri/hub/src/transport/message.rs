@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::Reply;
 use crate::model::{
-    json,
+    json::{self, Json},
     rpc::{RpcError, code},
 };
 
@@ -60,9 +60,9 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads one message; nothing where the text is not JSON-RPC.
-pub fn parse(text: &[u8]) -> Option<Message> {
-    let envelope: Envelope<'_> = serde_json::from_slice(text).ok()?;
+/// Reads one message; nothing where the text is not JSON-RPC. A result is not copied out of it.
+pub fn parse(message: &Json) -> Option<Message> {
+    let envelope: Envelope<'_> = serde_json::from_str(message.get()).ok()?;
     if envelope.jsonrpc.as_deref() != Some("2.0") {
         return None;
     }
@@ -77,7 +77,7 @@ pub fn parse(text: &[u8]) -> Option<Message> {
                 // Some servers write the other one too, as null.
                 (None, Some(error)) => Err(rpc_error(error)),
                 (Some(result), Some(error)) if result.get() == "null" => Err(rpc_error(error)),
-                (Some(result), _) => Ok(result.to_owned()),
+                (Some(result), _) => Ok(message.part(result.get())),
                 (None, None) => return None,
             };
             Some(Message::Answer { id: id.and_then(|id| id.get().parse().ok()), reply })
@@ -96,19 +96,19 @@ fn rpc_error(error: &RawValue) -> RpcError {
     }
 }
 
-/// A request as JSON text.
-pub fn request(id: u64, method: &str, params: Option<&RawValue>) -> Vec<u8> {
-    with_params(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{}"#, json::string(method)), params)
+/// A request as JSON text; `params` is JSON text.
+pub fn request(id: u64, method: &str, params: Option<&str>) -> Vec<u8> {
+    with_params(Some(id), method, params)
 }
 
-/// A notification as JSON text.
-pub fn notification(method: &str, params: Option<&RawValue>) -> Vec<u8> {
-    with_params(format!(r#"{{"jsonrpc":"2.0","method":{}"#, json::string(method)), params)
+/// A notification as JSON text; `params` is JSON text.
+pub fn notification(method: &str, params: Option<&str>) -> Vec<u8> {
+    with_params(None, method, params)
 }
 
 /// The notification that a request of Drawbridge's is cancelled.
 pub fn cancelled(id: u64, reason: &str) -> Vec<u8> {
-    let params = json::raw(format!(r#"{{"requestId":{id},"reason":{}}}"#, json::string(reason)));
+    let params = format!(r#"{{"requestId":{id},"reason":{}}}"#, json::string(reason));
     notification("notifications/cancelled", Some(&params))
 }
 
@@ -116,15 +116,23 @@ pub fn cancelled(id: u64, reason: &str) -> Vec<u8> {
 pub fn answer(id: &RawValue, reply: &Reply) -> Vec<u8> {
     let (member, value) = match reply {
         Ok(result) => ("result", result.clone()),
-        Err(error) => ("error", json::to_raw(error)),
+        Err(error) => ("error", json::to_raw(error).into()),
     };
     format!(r#"{{"jsonrpc":"2.0","id":{},"{member}":{}}}"#, id.get(), value.get()).into_bytes()
 }
 
-fn with_params(mut text: String, params: Option<&RawValue>) -> Vec<u8> {
+fn with_params(id: Option<u64>, method: &str, params: Option<&str>) -> Vec<u8> {
+    let mut text = String::with_capacity(method.len() + params.map_or(0, str::len) + 64);
+    text.push_str(r#"{"jsonrpc":"2.0""#);
+    if let Some(id) = id {
+        text.push_str(r#","id":"#);
+        text.push_str(&id.to_string());
+    }
+    text.push_str(r#","method":"#);
+    text.push_str(&json::string(method));
     if let Some(params) = params {
         text.push_str(r#","params":"#);
-        text.push_str(params.get());
+        text.push_str(params);
     }
     text.push('}');
     text.into_bytes()

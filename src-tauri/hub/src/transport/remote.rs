@@ -2,18 +2,21 @@
 
 use std::{collections::BTreeMap, sync::OnceLock, time::Duration};
 
-use futures_util::StreamExt;
-use reqwest::{
-    Client, Method, RequestBuilder, Response, StatusCode,
-    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+use base64::{Engine, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
+    header::{AUTHORIZATION, CONTENT_TYPE},
 };
+use url::Url;
 
 use super::{
     LinkError, MAX_MESSAGE,
     message::{self, Message},
 };
 use crate::{
-    model::rpc::RpcError,
+    http::{HttpClient, HttpError, Request, Response},
+    model::{json::Json, rpc::RpcError},
     oauth::{Bearer, BearerError},
 };
 
@@ -32,8 +35,10 @@ pub struct HttpTarget {
 
 /// A server at a URL, and the headers that each request to it has.
 pub(super) struct Remote {
-    http: Client,
+    http: HttpClient,
+    /// As the spec has it.
     pub(super) url: String,
+    pub(super) uri: Uri,
     headers: HeaderMap,
     bearer: Option<Bearer>,
     /// Why a person has to sign in, once it has said so.
@@ -42,9 +47,11 @@ pub(super) struct Remote {
 
 impl Remote {
     /// # Errors
-    /// In plain words, for a header that cannot be sent.
-    pub(super) fn new(http: Client, target: &HttpTarget) -> Result<Self, String> {
+    /// In plain words, for a URL or a header that cannot be sent.
+    pub(super) fn new(http: HttpClient, target: &HttpTarget) -> Result<Self, String> {
+        let mut url = Url::parse(&target.url).map_err(|e| format!("{} is not a URL: {e}", target.url))?;
         let mut headers = HeaderMap::new();
+        headers.extend(user_of(&mut url).map(|user| (AUTHORIZATION, user)));
         for (name, value) in &target.headers {
             let name = HeaderName::try_from(name).map_err(|_| format!("'{name}' cannot be the name of a header"))?;
             let mut value =
@@ -52,27 +59,34 @@ impl Remote {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
+        let uri = uri_of(&url)?;
         let (url, bearer) = (target.url.clone(), target.bearer.clone());
-        Ok(Self { http, url, headers, bearer, wants_sign_in: OnceLock::new() })
+        Ok(Self { http, url, uri, headers, bearer, wants_sign_in: OnceLock::new() })
     }
 
-    /// A request with the server's headers; `url` must be of its origin.
-    pub(super) fn request(&self, method: Method, url: &str) -> RequestBuilder {
-        self.http.request(method, url).headers(self.headers.clone())
+    /// A request with the server's headers; `uri` must be of its origin.
+    pub(super) fn request(&self, method: Method, uri: &Uri) -> Request {
+        let mut request = Request::new(Bytes::new());
+        *request.method_mut() = method;
+        request.uri_mut().clone_from(uri);
+        request.headers_mut().clone_from(&self.headers);
+        request
     }
 
     /// A message to be posted.
-    pub(super) fn post(&self, url: &str, body: Vec<u8>) -> RequestBuilder {
-        self.request(Method::POST, url).header(CONTENT_TYPE, "application/json").body(body)
+    pub(super) fn post(&self, uri: &Uri, body: Vec<u8>) -> Request {
+        let mut request = self.request(Method::POST, uri).map(|_| Bytes::from(body));
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request
     }
 
     /// Sends a request with what authorizes it.
     ///
     /// # Errors
     /// Where it was not carried out for want of that; inside, what HTTP itself says.
-    pub(super) async fn send(&self, request: RequestBuilder) -> Result<Result<Response, reqwest::Error>, LinkError> {
-        let Some(bearer) = &self.bearer else { return Ok(request.send().await) };
-        Box::pin(bearer.send(request)).await.map_err(|error| match error {
+    pub(super) async fn send(&self, request: Request) -> Result<Result<Response, HttpError>, LinkError> {
+        let Some(bearer) = &self.bearer else { return Ok(self.http.send(request).await) };
+        Box::pin(bearer.send(&self.http, request)).await.map_err(|error| match error {
             BearerError::Needed(why) => {
                 let _ = self.wants_sign_in.set(why.clone());
                 LinkError::NeedsSignIn(why)
@@ -88,7 +102,7 @@ impl Remote {
 
     /// What a status of failure means: the server's JSON-RPC error, or an error in words.
     pub(super) fn refused(&self, status: StatusCode, text: &str) -> Result<RpcError, LinkError> {
-        if let Some(Message::Answer { reply: Err(error), .. }) = message::parse(text.as_bytes()) {
+        if let Some(Message::Answer { reply: Err(error), .. }) = message::parse(&Json::new(text)) {
             return Ok(error);
         }
         let hint = match status {
@@ -106,26 +120,27 @@ impl Remote {
     }
 
     /// Reads a body to its end.
-    pub(super) async fn read_text(&self, response: Response) -> Result<String, LinkError> {
-        let mut body = Vec::new();
-        let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|e| LinkError::Lost(self.broke(&e)))?;
-            if body.len() + chunk.len() > MAX_MESSAGE {
-                return Err(LinkError::Protocol(self.too_long()));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        String::from_utf8(body)
+    pub(super) async fn read(&self, response: Response) -> Result<Json, LinkError> {
+        let body = response.bytes(MAX_MESSAGE).await.map_err(|error| match error {
+            HttpError::TooLong(_) => LinkError::Protocol(self.too_long()),
+            HttpError::NotSent(_) | HttpError::Broke(_) => LinkError::Lost(self.broke(&error)),
+        })?;
+        Json::from_utf8(body.into())
             .map_err(|_| LinkError::Protocol(format!("{} answered something that is not UTF-8", self.url)))
     }
 
-    pub(super) fn cannot_connect(&self, error: &reqwest::Error) -> String {
-        format!("cannot connect to {}: {}", self.url, cause(error))
+    /// Reads what is said with a status of failure, as far as it comes.
+    pub(super) async fn read_text(&self, response: Response) -> String {
+        let body = response.bytes(MAX_MESSAGE).await.unwrap_or_default();
+        String::from_utf8_lossy(&body).into_owned()
     }
 
-    pub(super) fn broke(&self, error: &reqwest::Error) -> String {
-        format!("the connection to {} broke: {}", self.url, cause(error))
+    pub(super) fn cannot_connect(&self, error: &HttpError) -> String {
+        format!("cannot connect to {}: {error}", self.url)
+    }
+
+    pub(super) fn broke(&self, error: &HttpError) -> String {
+        format!("the connection to {} broke: {error}", self.url)
     }
 
     pub(super) fn too_long(&self) -> String {
@@ -143,20 +158,28 @@ pub(super) fn shown(text: &str) -> String {
     text.chars().take(SHOWN).collect()
 }
 
-/// Whether an error says that nothing was sent.
-pub(super) fn is_unsent(error: &reqwest::Error) -> bool {
-    error.is_connect() || error.is_builder()
+/// A URL as a request has it.
+pub(super) fn uri_of(url: &Url) -> Result<Uri, String> {
+    Uri::try_from(url.as_str()).map_err(|e| format!("{url} cannot be asked for: {e}"))
+}
+
+/// Takes a user and password out of a URL: they are sent in a header.
+fn user_of(url: &mut Url) -> Option<HeaderValue> {
+    let password = url.password().unwrap_or_default();
+    if url.username().is_empty() && password.is_empty() {
+        return None;
+    }
+    let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let user = BASE64_STANDARD.encode(format!("{}:{}", decoded(url.username()), decoded(password)));
+    let mut value = HeaderValue::try_from(format!("Basic {user}")).ok()?;
+    value.set_sensitive(true);
+    let _ = url.set_password(None);
+    let _ = url.set_username("");
+    Some(value)
 }
 
 /// Whether a refusal means that the server does not know the session: 404 by the protocol; some servers
 /// answer 400 and say so.
 pub(super) fn is_about_the_session(status: StatusCode, text: &str) -> bool {
     status == StatusCode::NOT_FOUND || status == StatusCode::BAD_REQUEST && text.to_lowercase().contains("session")
-}
-
-/// The innermost reason, which says the most.
-fn cause(error: &reqwest::Error) -> String {
-    std::iter::successors(std::error::Error::source(error), |e| e.source())
-        .last()
-        .map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -1,6 +1,7 @@
 //! A server as a subprocess: one JSON-RPC message a line on its stdin and stdout.
 
 use std::{
+    string::FromUtf8Error,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -11,7 +12,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWriteExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout},
-    sync::mpsc,
+    sync::mpsc::{self, error::TrySendError},
     time::timeout,
 };
 
@@ -24,7 +25,7 @@ use super::{
 };
 use crate::{
     logs::Logs,
-    model::{ids::ServerId, log::Level},
+    model::{ids::ServerId, json::Json, log::Level},
 };
 
 /// Messages that may wait for a server that does not read.
@@ -89,8 +90,7 @@ impl StdioLink {
         let Request { id, method, params, headers: _ } = request;
         let answered = self.shared.pending.begin(id)?;
         let mut in_flight = InFlight { link: self, id, sent: false };
-        let sent = timeout(SEND, self.send(message::request(id, method, params))).await;
-        sent.unwrap_or_else(|_| Err(LinkError::NotSent("it does not read what it is sent".into())))?;
+        self.send(message::request(id, method, params)).await?;
         in_flight.sent = true;
         let answer = answered.await;
         in_flight.sent = false;
@@ -106,19 +106,33 @@ impl StdioLink {
 
     async fn send(&self, message: Vec<u8>) -> Result<(), LinkError> {
         let gone = || LinkError::NotSent(self.ended().unwrap_or_else(|| "it is being stopped".into()));
-        let outbox = self.outbox().clone().ok_or_else(gone)?;
-        outbox.send(message).await.map_err(|_| gone())
+        let (outbox, message) = {
+            let outbox = self.outbox();
+            let outbox = outbox.as_ref().ok_or_else(gone)?;
+            match outbox.try_send(message) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Full(message)) => (outbox.clone(), message),
+                Err(TrySendError::Closed(_)) => return Err(gone()),
+            }
+        };
+        match timeout(SEND, outbox.send(message)).await {
+            Ok(sent) => sent.map_err(|_| gone()),
+            Err(_) => Err(unread()),
+        }
     }
 
     /// Sends what has no answer. A server that does not read must not hold up what it says.
     pub fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        let full = || LinkError::NotSent("it does not read what it is sent".into());
-        self.outbox().as_ref().ok_or_else(full)?.try_send(message).map_err(|_| full())
+        self.outbox().as_ref().ok_or_else(unread)?.try_send(message).map_err(|_| unread())
     }
 
     fn outbox(&self) -> MutexGuard<'_, Option<mpsc::Sender<Vec<u8>>>> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn unread() -> LinkError {
+    LinkError::NotSent("it does not read what it is sent".into())
 }
 
 impl Shared {
@@ -174,7 +188,11 @@ async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Vec<u8>>, pro
 /// Appends a message as one line. JSON has line breaks only between its tokens, where a space does as well; one that
 /// stayed would let a client send lines of its own to the server, past every check.
 fn append_line(bytes: &mut Vec<u8>, message: &[u8]) {
-    bytes.extend(message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
+    let begin = bytes.len();
+    bytes.extend_from_slice(message);
+    if memchr::memchr2(b'\n', b'\r', message).is_some() {
+        bytes[begin..].iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    }
     bytes.push(b'\n');
 }
 
@@ -219,17 +237,17 @@ async fn read_messages(stdout: impl AsyncRead + Unpin, shared: &Shared, upstream
     let mut reader = BufReader::with_capacity(64 * 1024, stdout);
     let mut noise_in_a_row = 0;
     while let Ok(Some(line)) = next_line(&mut reader, MAX_MESSAGE).await {
-        let parsed = match &line {
+        let read = match line {
             Line::Whole(line) if line.is_empty() => continue,
-            Line::Whole(line) => message::parse(line),
-            Line::TooLong(_) => None,
+            Line::Whole(line) => read_line(line),
+            Line::TooLong(line) => Err(line),
         };
-        match (parsed, line) {
-            (Some(Message::Answer { id, reply }), _) => shared.answer(id, reply),
-            (Some(Message::Incoming(message)), _) => {
+        match read {
+            Ok(Message::Answer { id, reply }) => shared.answer(id, reply),
+            Ok(Message::Incoming(message)) => {
                 let _ = upstream.send(FromServer::Message { message, during: None }).await;
             }
-            (None, Line::Whole(line) | Line::TooLong(line)) => {
+            Err(line) => {
                 shared.drop_noise(&line);
                 noise_in_a_row += 1;
                 if noise_in_a_row > MAX_NOISE {
@@ -241,6 +259,13 @@ async fn read_messages(stdout: impl AsyncRead + Unpin, shared: &Shared, upstream
         noise_in_a_row = 0;
     }
     false
+}
+
+/// # Errors
+/// With the line, where it is no message.
+fn read_line(line: Vec<u8>) -> Result<Message, Vec<u8>> {
+    let line = Json::from_utf8(line).map_err(FromUtf8Error::into_bytes)?;
+    message::parse(&line).ok_or_else(|| line.get().as_bytes().to_vec())
 }
 
 async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {

@@ -12,10 +12,9 @@ use std::{
     time::Duration,
 };
 
-use futures_util::StreamExt;
-use reqwest::{
-    Client, Method, RequestBuilder, Response, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue},
+use http::{
+    HeaderName, HeaderValue, Method, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE},
 };
 use tokio::{
     task::AbortHandle,
@@ -28,7 +27,11 @@ use super::{
     remote::{self, HttpTarget, Remote},
     sse::Events,
 };
-use crate::{model::rpc::RpcError, protocol::ServerHello};
+use crate::{
+    http::{HttpClient, HttpError, Request as HttpRequest, Response},
+    model::{json::Json, rpc::RpcError},
+    protocol::ServerHello,
+};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -66,7 +69,7 @@ impl HttpLink {
     ///
     /// # Errors
     /// In plain words, for a header that cannot be sent.
-    pub fn new(http: Client, target: &HttpTarget, upstream: ToUpstream) -> Result<Arc<Self>, String> {
+    pub fn new(http: HttpClient, target: &HttpTarget, upstream: ToUpstream) -> Result<Arc<Self>, String> {
         Ok(Arc::new(Self {
             remote: Remote::new(http, target)?,
             session: OnceLock::new(),
@@ -115,7 +118,7 @@ impl HttpLink {
     pub async fn close(&self) {
         self.end("it was stopped");
         if self.session.get().is_some() {
-            let delete = self.with_session(self.remote.request(Method::DELETE, &self.remote.url));
+            let delete = self.with_session(self.remote.request(Method::DELETE, &self.remote.uri));
             let _ = timeout(Duration::from_secs(2), self.remote.send(delete)).await;
         }
     }
@@ -131,23 +134,23 @@ impl HttpLink {
         self.is_modern.get().copied().unwrap_or(false)
     }
 
-    fn with_session(&self, mut request: RequestBuilder) -> RequestBuilder {
-        if let Some(session) = self.session.get() {
-            request = request.header(SESSION, session);
-        }
-        if let Some(version) = self.version.get() {
-            request = request.header(VERSION, version);
-        }
+    fn with_session(&self, mut request: HttpRequest) -> HttpRequest {
+        let headers = request.headers_mut();
+        headers.extend(self.session.get().map(|session| (SESSION, session.clone())));
+        headers.extend(self.version.get().map(|version| (VERSION, version.clone())));
         request
     }
 
     /// Posts a message: the response, or the JSON-RPC error that came with a status of failure.
     async fn post(&self, body: Vec<u8>, headers: &[(String, String)]) -> Result<Result<Response, RpcError>, LinkError> {
-        let mut request = self
-            .with_session(self.remote.post(&self.remote.url, body))
-            .header(ACCEPT, "application/json, text/event-stream");
+        let mut request = self.with_session(self.remote.post(&self.remote.uri, body));
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         for (name, value) in headers {
-            request = request.header(name, value);
+            let unfit = || LinkError::NotSent(format!("the header '{name}' cannot be sent"));
+            let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
+                return Err(unfit());
+            };
+            request.headers_mut().append(name, value);
         }
         let response = self.remote.send(request).await?.map_err(|e| self.failed(&e))?;
         if !self.is_modern()
@@ -163,7 +166,7 @@ impl HttpLink {
         if status.is_success() {
             return Ok(Ok(response));
         }
-        let text = self.remote.read_text(response).await.unwrap_or_default();
+        let text = self.remote.read_text(response).await;
         if self.session.get().is_some() && remote::is_about_the_session(status, &text) {
             return Err(self.lost(remote::FORGOTTEN));
         }
@@ -177,11 +180,10 @@ impl HttpLink {
         LinkError::NotSent(why.to_owned())
     }
 
-    fn failed(&self, error: &reqwest::Error) -> LinkError {
-        if remote::is_unsent(error) {
-            self.lost(&self.remote.cannot_connect(error))
-        } else {
-            LinkError::Lost(self.remote.broke(error))
+    fn failed(&self, error: &HttpError) -> LinkError {
+        match error {
+            HttpError::NotSent(_) => self.lost(&self.remote.cannot_connect(error)),
+            HttpError::Broke(_) | HttpError::TooLong(_) => LinkError::Lost(self.remote.broke(error)),
         }
     }
 
@@ -189,11 +191,11 @@ impl HttpLink {
         if is_stream(&response) {
             return self.read_stream(response, id).await;
         }
-        let text = self.remote.read_text(response).await?;
-        match message::parse(text.as_bytes()) {
+        let body = self.remote.read(response).await?;
+        match message::parse(&body) {
             Some(Message::Answer { reply, .. }) => Ok(reply),
             Some(Message::Incoming(_)) | None => {
-                let (url, said) = (&self.remote.url, remote::shown(&text));
+                let (url, said) = (&self.remote.url, remote::shown(body.get()));
                 Err(LinkError::Protocol(format!("{url} answered something that is not JSON-RPC: {said}")))
             }
         }
@@ -222,15 +224,15 @@ impl HttpLink {
         }
     }
 
-    async fn read_until_answer(&self, response: Response, events: &mut Events, id: u64) -> Result<Read, LinkError> {
-        let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = match chunk {
-                Ok(chunk) => chunk,
+    async fn read_until_answer(&self, mut response: Response, events: &mut Events, id: u64) -> Result<Read, LinkError> {
+        loop {
+            let chunk = match response.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
                 Err(error) => return Ok(Read::Broken(self.failed(&error))),
             };
             for event in events.push(&chunk).map_err(|_| self.too_long())? {
-                match message::parse(event.data.as_bytes()) {
+                match message::parse(&Json::new(event.data)) {
                     Some(Message::Answer { id: answered, reply }) if answered == Some(id) || answered.is_none() => {
                         return Ok(Read::Answered(reply));
                     }
@@ -248,10 +250,17 @@ impl HttpLink {
     /// Goes on with a stream behind an event, after the pause that the server wants.
     async fn take_up(&self, last_id: &str, pause: Option<Duration>) -> Option<Response> {
         sleep(pause.unwrap_or(RETRY).min(MAX_RETRY)).await;
-        let request = self.with_session(self.remote.request(Method::GET, &self.remote.url));
-        let request = request.header(ACCEPT, "text/event-stream").header(LAST_EVENT, last_id);
-        let response = self.remote.send(request).await.ok()?.ok()?;
+        let response = self.remote.send(self.listening(Some(last_id))).await.ok()?.ok()?;
         (response.status() == StatusCode::OK && is_stream(&response)).then_some(response)
+    }
+
+    /// A request for a stream, from the beginning or behind an event.
+    fn listening(&self, last_id: Option<&str>) -> HttpRequest {
+        let mut request = self.with_session(self.remote.request(Method::GET, &self.remote.uri));
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers.extend(last_id.and_then(|id| Some((LAST_EVENT, HeaderValue::try_from(id).ok()?))));
+        request
     }
 
     fn too_long(&self) -> LinkError {

@@ -13,11 +13,11 @@ use tokio::time::timeout;
 
 use super::UpstreamError;
 use crate::{
-    model::json::{self, RawObject},
+    model::json::RawObject,
     protocol::{
         ClientHello, Era, LogLevel, ServerHello,
         headers::{self, Mirrored},
-        meta,
+        meta::{self, Told},
     },
     transport::{Link, LinkError, Reply, Request},
 };
@@ -93,31 +93,19 @@ impl Connection {
 
     /// Asks and waits, for as long as it takes. Dropping the future cancels the request.
     pub(super) async fn request(&self, asking: Asking<'_>) -> Result<Reply, LinkError> {
-        let Asking { id, method, params, .. } = asking;
-        if asking.wants_progress || self.era().is_modern() {
-            return Box::pin(self.request_in_its_words(asking)).await;
+        let Asking { id, method, params, client, log_level, .. } = asking;
+        let modern = self.era().is_modern();
+        if !modern && !asking.wants_progress {
+            return self.link.request(Request { id, method, params: params.map(RawValue::get), headers: &[] }).await;
         }
-        self.link.request(Request { id, method, params, headers: &[] }).await
-    }
-
-    async fn request_in_its_words(&self, asking: Asking<'_>) -> Result<Reply, LinkError> {
-        let Asking { id, method, params, .. } = asking;
-        let empty = json::raw("{}".into());
         let unreadable = |e: serde_json::Error| LinkError::NotSent(format!("the params of {method}: {e}"));
-        let mut object = RawObject::parse(params.unwrap_or(&empty)).map_err(unreadable)?;
-        if self.era().is_modern() {
-            meta::put(&mut object, asking.client, asking.log_level);
-        }
-        if asking.wants_progress {
-            meta::put_progress_token(&mut object, id);
-        }
-        let headers = if self.era().is_modern() && self.link.is_http() {
-            repeated(method, &object, asking.mirrored)
-        } else {
-            Vec::new()
+        let told = Told { modern, client, log_level, progress_token: asking.wants_progress.then_some(id) };
+        let text = meta::put(params, &told).map_err(unreadable)?;
+        let headers = match params.filter(|_| modern && self.link.is_http()) {
+            Some(params) => repeated(method, &RawObject::parse(params).map_err(unreadable)?, asking.mirrored),
+            None => Vec::new(),
         };
-        let params = object.to_raw();
-        self.link.request(Request { id, method, params: Some(&params), headers: &headers }).await
+        self.link.request(Request { id, method, params: Some(&text), headers: &headers }).await
     }
 
     pub async fn close(&self) {

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use serde_json::value::RawValue;
 use tokio::time::sleep;
 
 use super::{UpstreamError, connection::Ids};
@@ -159,10 +158,9 @@ async fn initialize_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure
 
 async fn discover(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
     const METHOD: &str = "server/discover";
-    let mut params = RawObject::default();
-    meta::put(&mut params, None, None);
-    let headers = headers::standard(METHOD, &params);
-    let reply = ask(link, ids, METHOD, &params.to_raw(), &headers).await?;
+    let params = meta::own_params();
+    let headers = headers::standard(METHOD, &RawObject::default());
+    let reply = ask(link, ids, METHOD, &params, &headers).await?;
     let result = reply.map_err(|error| Failure::Refused(error.message))?;
     let unknown =
         || Failure::Unreadable("its answer to server/discover names no revision that Drawbridge knows".into());
@@ -170,7 +168,7 @@ async fn discover(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
 }
 
 async fn initialize(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
-    let reply = ask(link, ids, "initialize", &handshake::initialize_params(), &[]).await?;
+    let reply = ask(link, ids, "initialize", handshake::initialize_params().get(), &[]).await?;
     let result = reply.map_err(|error| Failure::Refused(error.message))?;
     handshake::initialized(&result).map_err(Failure::Unreadable)
 }
@@ -179,7 +177,7 @@ async fn ask(
     link: &Link,
     ids: &Ids,
     method: &str,
-    params: &RawValue,
+    params: &str,
     headers: &[(String, String)],
 ) -> Result<Reply, LinkError> {
     link.request(Request { id: ids.next(), method, params: Some(params), headers }).await

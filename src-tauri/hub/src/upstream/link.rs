@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     events::Events,
+    http::HttpClient,
     logs::Logs,
     model::{
         ids::ServerId,
@@ -30,7 +31,6 @@ use crate::{
 
 /// Messages of a server that may wait; a server that floods is slowed down.
 const INBOX: usize = 256;
-const CONNECT: Duration = Duration::from_secs(10);
 
 /// Makes connections. Cheap to clone.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub struct Linker {
     secrets: Secrets,
     authorizer: Authorizer,
     guard: Guard,
-    http: reqwest::Client,
+    http: HttpClient,
     ids: Ids,
     known: Known,
 }
@@ -53,14 +53,16 @@ pub struct Linked {
 
 impl Linker {
     pub fn new(events: Events, logs: Logs, secrets: Secrets, authorizer: Authorizer, guard: Guard) -> Self {
-        crate::install_tls();
-        let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT)
-            .redirect(reqwest::redirect::Policy::none())
-            .tcp_nodelay(true)
-            .build()
-            .unwrap_or_default();
-        Self { events, logs, secrets, authorizer, guard, http, ids: Ids::default(), known: Known::default() }
+        Self {
+            events,
+            logs,
+            secrets,
+            authorizer,
+            guard,
+            http: HttpClient::new(),
+            ids: Ids::default(),
+            known: Known::default(),
+        }
     }
 
     pub fn events(&self) -> &Events {

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     model::{
         event::Event,
-        json::{self, RawObject},
+        json::{self, Json, RawObject},
         log::Level,
         rpc::{RpcError, code},
         spec::Registered,
@@ -235,7 +235,7 @@ impl ServerSession {
         if connection.era() == Era::Modern {
             self.wanted.add(uri);
             self.wanted.told(uri).await;
-            return Ok(Ok(json::raw("{}".into())));
+            return Ok(Ok(Json::new("{}")));
         }
         let reply = self.request(outgoing).await?;
         if reply.is_ok() {
@@ -252,7 +252,7 @@ impl ServerSession {
         self.wanted.remove(uri);
         match self.live() {
             Some(connection) if connection.era() == Era::Legacy => self.request(outgoing).await,
-            _ => Ok(Ok(json::raw("{}".into()))),
+            _ => Ok(Ok(Json::new("{}"))),
         }
     }
 
@@ -413,7 +413,7 @@ impl ServerSession {
     async fn answer(&self, request: InputRequest, during: Option<u64>) -> Reply {
         let InputRequest { method, params } = &request;
         if method == "ping" {
-            return Ok(json::raw("{}".into()));
+            return Ok(Json::new("{}"));
         }
         let nobody = |why: &str| RpcError::new(code::METHOD_NOT_FOUND, format!("nobody can answer '{method}': {why}"));
         let owner = self.in_flight.owner(during);
@@ -575,7 +575,7 @@ async fn ask_all(back: &Back, required: &InputRequired) -> Result<BTreeMap<Strin
                 let why = format!("the server asks for '{}', which the client does not offer", request.method);
                 return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
             }
-            Ok((key, back.ask(&request, ANSWER).await?))
+            Ok((key, back.ask(&request, ANSWER).await?.to_raw()))
         }
     };
     Ok(try_join_all(required.requests.iter().map(ask)).await?.into_iter().collect())

@@ -39,17 +39,17 @@ fn a_client_is_asked_only_for_what_it_offers() {
 
 #[test]
 fn a_server_of_an_unknown_revision_is_refused_in_words() {
-    let result = json::to_raw(&json!({"protocolVersion": "1999-01-01", "capabilities": {}}));
+    let result = Json::from(json::to_raw(&json!({"protocolVersion": "1999-01-01", "capabilities": {}})));
     assert!(initialized(&result).expect_err("refused").contains("1999-01-01"));
 }
 
 #[test]
 fn a_discovery_counts_where_it_names_the_modern_revision() {
     let result = |versions: &[&str]| {
-        json::to_raw(&json!({
+        Json::from(json::to_raw(&json!({
             "supportedVersions": versions, "capabilities": {"prompts": {}},
             "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "2"}},
-        }))
+        })))
     };
     let hello = discovered(&result(&["2025-11-25", revision::MODERN])).expect("a hello");
     assert_eq!((hello.era(), hello.server_info.name.as_str()), (Era::Modern, "s"));

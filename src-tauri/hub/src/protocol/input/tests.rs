@@ -8,7 +8,7 @@ fn what_is_required_is_read_as_it_was_written() {
         params: Some(json::raw(r#"{"message":"?","n":1.0}"#.into())),
     };
     let text = required([("a\"", &ask), ("b", &request)], Some("s"));
-    let read = InputRequired::read(&text).expect("required");
+    let read = InputRequired::read(&text.into()).expect("required");
     assert_eq!(read.requests[0].0, "a\"");
     assert_eq!(read.requests[0].1.params.as_ref().map(|p| p.get()), Some(r#"{"message":"?","n":1.0}"#));
     assert_eq!((read.requests[1].1.method.as_str(), read.requests[1].1.params.is_none()), ("roots/list", true));
@@ -18,7 +18,7 @@ fn what_is_required_is_read_as_it_was_written() {
 #[test]
 fn a_final_result_requires_nothing() {
     for text in [r#"{"content":[]}"#, r#"{"resultType":"complete"}"#, r#"{"content":["input_required"]}"#] {
-        assert!(InputRequired::read(&json::raw(text.into())).is_none(), "{text}");
+        assert!(InputRequired::read(&Json::new(text)).is_none(), "{text}");
     }
 }
 
@@ -27,7 +27,7 @@ fn another_try_has_the_answers_and_exactly_the_state_that_was_given() {
     let original = json::raw(r#"{"name":"t","requestState":"old"}"#.into());
     let answers = BTreeMap::from([("a".to_owned(), json::raw(r#"{"action":"accept"}"#.into()))]);
     let with = |text: &str| {
-        let required = InputRequired::read(&json::raw(text.into())).expect("required");
+        let required = InputRequired::read(&Json::new(text)).expect("required");
         let mut params = RawObject::parse(&original).expect("an object");
         required.retry(&mut params, &answers);
         params.to_raw().get().to_owned()

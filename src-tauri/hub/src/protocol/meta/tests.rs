@@ -18,10 +18,28 @@ fn what_a_request_says_of_itself_is_taken_out_and_the_rest_stays_as_it_was() {
 #[test]
 fn what_was_taken_out_and_put_in_again_is_the_same() {
     let (meta, rest) = take(Some(&params(WHOLE))).expect("taken");
-    let mut object = RawObject::parse(&rest).expect("an object");
-    put(&mut object, Some(&meta.hello), meta.log_level);
+    let told = Told { modern: true, client: Some(&meta.hello), log_level: meta.log_level, progress_token: Some(7) };
+    let text = put(Some(&rest), &told).expect("put");
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
-    assert_eq!(value(object.to_raw().get()), value(WHOLE));
+    assert_eq!(value(&text), value(WHOLE));
+}
+
+#[test]
+fn what_is_told_is_there_once_however_the_params_are_written() {
+    let told = Told { progress_token: Some(7), ..Told::default() };
+    for (params, expected) in [
+        ("{}", r#"{"_meta":{"progressToken":7}}"#),
+        ("{ }", r#"{"_meta":{"progressToken":7}}"#),
+        (r#"{"a":"} _meta" }"#, r#"{"a":"} _meta","_meta":{"progressToken":7}}"#),
+        (r#"{"_meta":{"x":1},"a":1.0}"#, r#"{"_meta":{"x":1,"progressToken":7},"a":1.0}"#),
+        (r#"{"_\u006deta":{"x":1}}"#, r#"{"_meta":{"x":1,"progressToken":7}}"#),
+        (r#"{"a":{"_meta":{"x":1}}}"#, r#"{"a":{"_meta":{"x":1}},"_meta":{"progressToken":7}}"#),
+        (r#"{"_meta":{"progressToken":"theirs"}}"#, r#"{"_meta":{"progressToken":7}}"#),
+    ] {
+        assert_eq!(put(Some(&self::params(params)), &told).expect("put"), expected, "{params}");
+    }
+    assert_eq!(put(None, &told).expect("put"), r#"{"_meta":{"progressToken":7}}"#);
+    assert_eq!(MODERN_TEXT, json::string(revision::MODERN));
 }
 
 #[test]
@@ -29,9 +47,7 @@ fn a_client_cannot_speak_for_another_revision_to_a_server() {
     let forged = params(
         r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/logLevel":"debug"}}"#,
     );
-    let mut object = RawObject::parse(&forged).expect("an object");
-    put(&mut object, None, None);
-    let text = object.to_raw().get().to_owned();
+    let text = put(Some(&forged), &Told { modern: true, ..Told::default() }).expect("put");
     assert!(text.contains(r#""2026-07-28""#) && !text.contains(r#""x""#) && !text.contains("logLevel"), "{text}");
 }
 

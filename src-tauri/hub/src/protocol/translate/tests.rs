@@ -23,7 +23,7 @@ fn a_modern_client_gets_what_each_result_must_have_and_the_rest_as_it_was() {
             r#"{"resultType":"complete","content":[{"text":"resultType"}]}"#,
         ),
     ] {
-        let translated = for_modern_client(method, Ok(raw(result))).expect("a result");
+        let translated = for_modern_client(method, Ok(Json::new(result))).expect("a result");
         assert_eq!(translated.get(), expected, "{method}");
     }
 }
@@ -38,8 +38,12 @@ fn a_legacy_client_gets_no_fields_of_the_other_era() {
             r#"{"contents":[]}"#,
         ),
         ("tools/call", r#"{"content":[]}"#, r#"{"content":[]}"#),
+        ("tools/call", r#"{"resultType":"complete"}"#, "{}"),
+        ("tools/call", r#"{"content":[],"resultType":"complete"}"#, r#"{"content":[]}"#),
+        ("tools/call", r#"{"resultType":"complete", "x":"resultType"}"#, r#"{"x":"resultType"}"#),
+        ("tools/call", r#"{"resultType":"task","taskId":"a"}"#, r#"{"resultType":"task","taskId":"a"}"#),
     ] {
-        assert_eq!(result_between(Era::Legacy, Era::Modern, method, raw(result)).get(), expected);
+        assert_eq!(result_between(Era::Legacy, Era::Modern, method, Json::new(result)).get(), expected);
     }
 }
 
@@ -47,10 +51,10 @@ fn a_legacy_client_gets_no_fields_of_the_other_era() {
 fn between_peers_of_one_era_nothing_is_touched() {
     let result = r#"{ "resultType" : "complete", "ttlMs" : 1 }"#;
     for era in [Era::Legacy, Era::Modern] {
-        assert_eq!(result_between(era, era, "tools/list", raw(result)).get(), result);
-        assert!(must_be_asked(era, era, &raw(r#"{"resultType":"input_required","requestState":"s"}"#)).is_none());
+        assert_eq!(result_between(era, era, "tools/list", Json::new(result)).get(), result);
+        assert!(must_be_asked(era, era, &Json::new(r#"{"resultType":"input_required","requestState":"s"}"#)).is_none());
     }
-    assert!(must_be_asked(Era::Legacy, Era::Modern, &raw(r#"{"resultType":"input_required"}"#)).is_some());
+    assert!(must_be_asked(Era::Legacy, Era::Modern, &Json::new(r#"{"resultType":"input_required"}"#)).is_some());
 }
 
 #[test]

@@ -1,16 +1,19 @@
 //! Opens the stream, and reads it until the server has said where to post.
 
-use reqwest::{
-    Method, Response, StatusCode,
+use http::{
+    HeaderValue, Method, StatusCode,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION},
 };
 use serde::Deserialize;
 use url::Url;
 
-use crate::transport::{
-    MAX_MESSAGE,
-    remote::{Remote, is_unsent, shown},
-    sse::{Events, SseEvent},
+use crate::{
+    http::{HttpError, Response},
+    transport::{
+        MAX_MESSAGE,
+        remote::{Remote, shown, uri_of},
+        sse::{Events, SseEvent},
+    },
 };
 
 /// What the server may send ahead of its `endpoint` event.
@@ -54,7 +57,7 @@ async fn get(remote: &Remote) -> Result<(Response, Url), String> {
     }
     let status = response.status();
     if !status.is_success() {
-        let text = remote.read_text(response).await.unwrap_or_default();
+        let text = remote.read_text(response).await;
         let why =
             remote.refused(status, &text).map_or_else(|e| e.to_string(), |e| format!("it refused: {}", e.message));
         return Err(format!("{why}. {OTHER_WAY}"));
@@ -69,10 +72,14 @@ async fn get(remote: &Remote) -> Result<(Response, Url), String> {
 const OTHER_WAY: &str = "If it speaks streamable HTTP, choose the transport 'http'";
 
 async fn send(remote: &Remote, url: &Url) -> Result<Response, String> {
-    let request = remote.request(Method::GET, url.as_str());
-    let request = request.header(ACCEPT, "text/event-stream").header(CACHE_CONTROL, "no-cache");
+    let mut request = remote.request(Method::GET, &uri_of(url)?);
+    request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    request.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     let sent = remote.send(request).await.map_err(|e| e.to_string())?;
-    sent.map_err(|error| if is_unsent(&error) { remote.cannot_connect(&error) } else { remote.broke(&error) })
+    sent.map_err(|error| match error {
+        HttpError::NotSent(_) => remote.cannot_connect(&error),
+        HttpError::Broke(_) | HttpError::TooLong(_) => remote.broke(&error),
+    })
 }
 
 fn redirect(response: &Response) -> Option<String> {

@@ -12,6 +12,8 @@ use super::{
     opening::{Opening, resolve},
     *,
 };
+use url::Url;
+
 use crate::transport::message::Incoming;
 
 const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
@@ -50,8 +52,7 @@ fn is_whole(request: &[u8]) -> bool {
 }
 
 async fn connect(url: &str, patience: Duration) -> (Result<SseLink, SseError>, mpsc::Receiver<FromServer>) {
-    crate::install_tls();
-    let http = Client::builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
+    let http = HttpClient::new();
     let headers = BTreeMap::from([("X-Key".to_owned(), "s3cret".to_owned())]);
     let (upstream, inbox) = mpsc::channel(8);
     (

@@ -1,12 +1,12 @@
 use odd_json::Choices;
 use proptest::prelude::*;
 
-use super::*;
+use super::{properties::read, *};
 
 #[test]
 fn a_result_is_kept_as_it_was_written() {
     let Some(Message::Answer { id, reply: Ok(result) }) =
-        parse(br#"{"jsonrpc":"2.0","id":7,"result":{"n":1.0,"x":1e400}}"#)
+        parse(&Json::new(r#"{"jsonrpc":"2.0","id":7,"result":{"n":1.0,"x":1e400}}"#))
     else {
         panic!("no answer")
     };
@@ -16,7 +16,7 @@ fn a_result_is_kept_as_it_was_written() {
 #[test]
 fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
     let Some(Message::Answer { reply: Err(error), .. }) =
-        parse(br#"{"jsonrpc":"2.0","id":7,"error":{"message":"m","data":{"a" : 1}}}"#)
+        parse(&Json::new(r#"{"jsonrpc":"2.0","id":7,"error":{"message":"m","data":{"a" : 1}}}"#))
     else {
         panic!("no error")
     };
@@ -27,7 +27,7 @@ fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
 #[test]
 fn an_answer_to_no_request_is_an_answer_without_id() {
     assert!(matches!(
-        parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#),
+        parse(&Json::new(r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#)),
         Some(Message::Answer { id: None, .. })
     ));
 }
@@ -43,28 +43,29 @@ fn what_is_not_json_rpc_is_nothing() {
         r#"{"jsonrpc":"2.0","id":1}"#,
         r#"{"jsonrpc":"1.0","method":"x"}"#,
     ] {
-        assert!(parse(text.as_bytes()).is_none(), "{text}");
+        assert!(parse(&Json::new(text)).is_none(), "{text}");
     }
 }
 
 #[test]
 fn what_is_written_can_be_read() {
     let params = json::raw(r#"{"a":1.50}"#.into());
-    let Some(Message::Incoming(Incoming::Request { id, method, params })) = parse(&request(3, "a\"b", Some(&params)))
+    let Some(Message::Incoming(Incoming::Request { id, method, params })) =
+        read(request(3, "a\"b", Some(params.get())))
     else {
         panic!("no request")
     };
     assert_eq!((id.get(), method.as_str(), params.expect("params").get()), ("3", "a\"b", r#"{"a":1.50}"#));
-    assert!(matches!(parse(&cancelled(3, "why")), Some(Message::Incoming(Incoming::Notification { .. }))));
+    assert!(matches!(read(cancelled(3, "why")), Some(Message::Incoming(Incoming::Notification { .. }))));
     assert!(matches!(
-        parse(&answer(&id, &Err(RpcError::new(1, "m")))),
+        read(answer(&id, &Err(RpcError::new(1, "m")))),
         Some(Message::Answer { id: Some(3), reply: Err(_) })
     ));
 }
 
 #[test]
 fn a_result_that_is_null_is_a_result() {
-    let reply = |text: &str| match parse(text.as_bytes()) {
+    let reply = |text: &str| match parse(&Json::new(text)) {
         Some(Message::Answer { reply, .. }) => reply.map(|result| result.get().to_owned()).map_err(|error| error.code),
         other => panic!("{text} is read as {other:?}"),
     };
@@ -75,8 +76,8 @@ fn a_result_that_is_null_is_a_result() {
 
 #[test]
 fn data_that_is_null_is_data() {
-    let text = br#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":null}}"#;
-    let Some(Message::Answer { reply: Err(error), .. }) = parse(text) else { panic!("no error") };
+    let text = Json::new(r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":null}}"#);
+    let Some(Message::Answer { reply: Err(error), .. }) = parse(&text) else { panic!("no error") };
     assert_eq!(error.data.expect("data").get(), "null");
 }
 

@@ -40,7 +40,7 @@ fn a_message_is_one_line_whatever_stands_between_its_tokens() {
     let smuggled = r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"delete_everything"}}"#;
     let params = crate::model::json::raw(format!("{{\"a\":\n{smuggled}\r\n}}"));
     let mut line = Vec::new();
-    append_line(&mut line, &message::request(1, "prompts/get", Some(&params)));
+    append_line(&mut line, &message::request(1, "prompts/get", Some(params.get())));
     assert_eq!(line.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count(), 1, "the break at its end");
 }
 
@@ -56,7 +56,7 @@ proptest! {
         let mut noise = 0;
         for (index, (seed, said)) in seeds.iter().enumerate() {
             let params = crate::model::json::raw(Choices::new(seed).value());
-            append_line(&mut bytes, &message::notification(&format!("m{index}"), Some(&params)));
+            append_line(&mut bytes, &message::notification(&format!("m{index}"), Some(params.get())));
             bytes.extend_from_slice(said.as_bytes());
             bytes.push(b'\n');
             // A line that holds nothing but its break, or a BOM, is passed over.

@@ -2,15 +2,19 @@
 
 use std::{sync::Weak, time::Duration};
 
-use reqwest::{Method, StatusCode, header::ACCEPT};
+use http::StatusCode;
 use tokio::time::sleep;
 
-use super::{HttpLink, LAST_EVENT, MAX_RETRY, RETRY, is_stream};
-use crate::transport::{
-    FromServer, MAX_MESSAGE,
-    message::{self, Message},
-    remote,
-    sse::Events,
+use super::{HttpLink, MAX_RETRY, RETRY, is_stream};
+use crate::{
+    http::Response,
+    model::json::Json,
+    transport::{
+        FromServer, MAX_MESSAGE,
+        message::{self, Message},
+        remote,
+        sse::Events,
+    },
 };
 
 /// Listens until the link is gone, or the server says that there is no such stream.
@@ -30,7 +34,7 @@ pub(super) async fn listen(link: Weak<HttpLink>) {
             let Ok(complete) = events.push(&chunk) else { return };
             for event in complete {
                 let Some(link) = link.upgrade() else { return };
-                if let Some(Message::Incoming(message)) = message::parse(event.data.as_bytes()) {
+                if let Some(Message::Incoming(message)) = message::parse(&Json::new(event.data)) {
                     let _ = link.upstream.send(FromServer::Message { message, during: None }).await;
                 }
                 pause = RETRY;
@@ -40,18 +44,13 @@ pub(super) async fn listen(link: Weak<HttpLink>) {
 }
 
 /// Asks for the stream, of which it may be known that the server has it: none where it is not to be asked for again.
-async fn open(link: &Weak<HttpLink>, last_id: Option<&str>, has_it: bool) -> Option<Result<reqwest::Response, ()>> {
+async fn open(link: &Weak<HttpLink>, last_id: Option<&str>, has_it: bool) -> Option<Result<Response, ()>> {
     let link = link.upgrade().filter(|link| link.ended().is_none())?;
-    let mut request = link.with_session(link.remote.request(Method::GET, &link.remote.url));
-    request = request.header(ACCEPT, "text/event-stream");
-    if let Some(last_id) = last_id {
-        request = request.header(LAST_EVENT, last_id);
-    }
-    match link.remote.send(request).await {
+    match link.remote.send(link.listening(last_id)).await {
         Ok(Ok(response)) if response.status() == StatusCode::OK => is_stream(&response).then_some(Ok(response)),
         Ok(Ok(response)) if response.status().is_client_error() => {
             let status = response.status();
-            let text = link.remote.read_text(response).await.unwrap_or_default();
+            let text = link.remote.read_text(response).await;
             // Told now, it costs no call: the next one begins a new session.
             if has_it && link.session.get().is_some() && remote::is_about_the_session(status, &text) {
                 link.lost(remote::FORGOTTEN);

@@ -1,0 +1,169 @@
+//! HTTP towards servers, without redirects. What goes in the clear and past no proxy, as to a server on this machine,
+//! goes straight over hyper; the rest over reqwest, which knows TLS, HTTP/2 and proxies, and costs three times as much
+//! a request.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::TryFutureExt;
+use http::{HeaderMap, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_util::{
+    client::{
+        legacy::{Client, connect::HttpConnector},
+        proxy::matcher::Matcher,
+    },
+    rt::{TokioExecutor, TokioTimer},
+};
+
+pub type Request = http::Request<Bytes>;
+
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long a connection is kept that nobody uses.
+const IDLE: Duration = Duration::from_secs(90);
+
+/// The connections to all servers. Cheap to clone.
+#[derive(Clone)]
+pub struct HttpClient {
+    plain: Client<HttpConnector, Full<Bytes>>,
+    full: reqwest::Client,
+    proxies: Arc<Matcher>,
+}
+
+/// Why there is no answer, or not all of it.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Nothing was sent.
+    #[error("{0}")]
+    NotSent(String),
+    /// It may have been sent.
+    #[error("{0}")]
+    Broke(String),
+    /// The answer is longer than so many bytes.
+    #[error("it is longer than {0} bytes")]
+    TooLong(usize),
+}
+
+/// An answer, of which the body is still to come.
+pub struct Response(Kind);
+
+enum Kind {
+    Plain(http::Response<Incoming>),
+    Full(reqwest::Response),
+}
+
+impl HttpClient {
+    /// One that uses the proxies that the environment names.
+    pub fn new() -> Self {
+        crate::install_tls();
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(CONNECT));
+        let plain = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .build(connector);
+        let full = reqwest::Client::builder()
+            .connect_timeout(CONNECT)
+            .redirect(reqwest::redirect::Policy::none())
+            .tcp_nodelay(true)
+            .build()
+            .unwrap_or_default();
+        Self { plain, full, proxies: Arc::new(Matcher::from_env()) }
+    }
+
+    /// Sends a request, at most once.
+    ///
+    /// # Errors
+    /// Where no answer begins.
+    pub async fn send(&self, request: Request) -> Result<Response, HttpError> {
+        let is_plain = request.uri().scheme_str() == Some("http") && self.proxies.intercept(request.uri()).is_none();
+        if is_plain {
+            let sent = self.plain.request(request.map(Full::new));
+            let failed = |e: hyper_util::client::legacy::Error| HttpError::new(e.is_connect(), &e);
+            return sent.map_ok(|response| Response(Kind::Plain(response))).map_err(failed).await;
+        }
+        let failed = |e: reqwest::Error| HttpError::new(e.is_connect() || e.is_builder(), &e);
+        let request = reqwest::Request::try_from(request).map_err(failed)?;
+        // Boxed: it is large, and seldom on the way to a server of this machine.
+        let sent = Box::pin(self.full.execute(request));
+        sent.map_ok(|response| Response(Kind::Full(response))).map_err(failed).await
+    }
+}
+
+impl Default for HttpClient {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HttpError {
+    /// With the innermost reason, which says the most.
+    fn new(is_unsent: bool, error: &(dyn std::error::Error + 'static)) -> Self {
+        let causes = std::iter::successors(Some(error), |error| error.source());
+        let why = causes.last().map(ToString::to_string).unwrap_or_default();
+        if is_unsent { Self::NotSent(why) } else { Self::Broke(why) }
+    }
+}
+
+impl Response {
+    pub fn status(&self) -> StatusCode {
+        match &self.0 {
+            Kind::Plain(response) => response.status(),
+            Kind::Full(response) => response.status(),
+        }
+    }
+
+    pub fn headers(&self) -> &HeaderMap {
+        match &self.0 {
+            Kind::Plain(response) => response.headers(),
+            Kind::Full(response) => response.headers(),
+        }
+    }
+
+    /// The next piece of the body; none at its end.
+    ///
+    /// # Errors
+    /// Where the connection breaks.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
+        match &mut self.0 {
+            Kind::Plain(response) => loop {
+                let Some(frame) = response.frame().await else { return Ok(None) };
+                let frame = frame.map_err(|e| HttpError::new(false, &e))?;
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            },
+            Kind::Full(response) => response.chunk().await.map_err(|e| HttpError::new(false, &e)),
+        }
+    }
+
+    /// The whole body, of at most so many bytes.
+    ///
+    /// # Errors
+    /// Where it is longer, or the connection breaks.
+    pub async fn bytes(mut self, max: usize) -> Result<Bytes, HttpError> {
+        let announced = self.headers().get(http::header::CONTENT_LENGTH);
+        let announced = announced.and_then(|length| length.to_str().ok()?.parse::<usize>().ok()).unwrap_or_default();
+        let first = self.chunk().await?.unwrap_or_default();
+        // Most answers come in one piece, which needs no copy.
+        if !first.is_empty() && first.len() == announced && announced <= max {
+            return Ok(first);
+        }
+        let mut whole = BytesMut::with_capacity(announced.min(max).max(first.len()));
+        let mut next = Some(first);
+        while let Some(chunk) = next {
+            if whole.len() + chunk.len() > max {
+                return Err(HttpError::TooLong(max));
+            }
+            whole.extend_from_slice(&chunk);
+            next = self.chunk().await?;
+        }
+        Ok(whole.freeze())
+    }
+}
+
+#[cfg(test)]
+mod tests;
