@@ -29,27 +29,14 @@ pub(crate) const CLIENT_HEADER: &str = "drawbridge-client";
 
 const LONGEST_NAME: usize = 64;
 
-/// Who a route is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
-    Anyone,
-    /// A client; its [`ClientName`] is with the request from then on.
-    Client,
-    Administrator,
-}
-
-/// Lets a request of a client through, with its name.
-pub(crate) async fn client(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
-    let name = match door.via {
-        Via::Tcp => client_by_token(&door, request.headers()),
-        Via::Local => client_by_name(&door, request.headers()).await,
-    };
-    match name {
-        Ok(name) => {
-            request.extensions_mut().insert(name);
-            next.run(request).await
-        }
-        Err(refusal) => refusal.into_response(),
+/// The client whose request it is.
+///
+/// # Errors
+/// 401 for one that is not known; over the local socket what is wrong with its name.
+pub(crate) async fn client(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
+    match door.via {
+        Via::Tcp => client_by_token(door, headers),
+        Via::Local => client_by_name(door, headers).await,
     }
 }
 

@@ -3,12 +3,14 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use axum::http::{
     HeaderMap, StatusCode,
     header::{self, HeaderName, HeaderValue},
 };
 
-use crate::{rescue::Refusal, server::LARGEST_BODY};
+use crate::{body, rescue::Refusal, server::LARGEST_BODY};
 
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; \
@@ -30,10 +32,7 @@ pub(crate) fn secure(headers: &mut HeaderMap) {
 pub(crate) fn check_length(headers: &HeaderMap) -> Result<(), Refusal> {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     match length {
-        Some(LARGEST_BODY..) => {
-            let message = format!("the body is longer than {} MiB", LARGEST_BODY >> 20);
-            Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message))
-        }
+        Some(LARGEST_BODY..) => Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, body::too_long())),
         Some(0..LARGEST_BODY) | None => Ok(()),
     }
 }
@@ -69,6 +68,6 @@ fn accepts(headers: &HeaderMap, ranges: [&str; 3]) -> bool {
 }
 
 /// The text of a header that may be given once.
-pub(crate) fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
-    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
+    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()))
 }

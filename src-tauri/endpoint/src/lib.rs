@@ -3,6 +3,7 @@
 //! that names axum.
 
 mod auth;
+mod body;
 pub mod bridge;
 pub mod client;
 #[cfg(feature = "fuzzing")]

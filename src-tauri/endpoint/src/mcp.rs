@@ -2,7 +2,6 @@
 
 pub(crate) mod events;
 pub(crate) mod exchange;
-pub(crate) mod in_flight;
 pub(crate) mod legacy_sse;
 pub(crate) mod listening;
 pub(crate) mod stateless;

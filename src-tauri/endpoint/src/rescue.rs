@@ -64,11 +64,7 @@ impl From<PathRejection> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> axum::response::Response {
-        let mut response = (self.status, Json(json!({ "error": self.error }))).into_response();
-        if self.status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
-        }
-        response
+        challenge(self.status, (self.status, Json(json!({ "error": self.error }))).into_response())
     }
 }
 
@@ -99,8 +95,16 @@ impl From<Fault<'_>> for RpcRefusal {
 
 impl IntoResponse for RpcRefusal {
     fn into_response(self) -> axum::response::Response {
-        (self.status, [(header::CONTENT_TYPE, "application/json")], self.body).into_response()
+        challenge(self.status, (self.status, [(header::CONTENT_TYPE, "application/json")], self.body).into_response())
     }
+}
+
+/// Says with a 401 what is needed.
+fn challenge(status: StatusCode, mut response: axum::response::Response) -> axum::response::Response {
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+    }
+    response
 }
 
 /// The reply of a handler that panicked.

@@ -15,14 +15,13 @@
 //! A request passes, in this order: a net for panics, [`origin::check`] (TCP only), the bounds of
 //! its body, the router, [`auth`], its handler; [`headers::secure`] has the last word. What fails is
 //! answered by [`rescue`]. What stands before the router ([`Front`]) is one function and no stack of
-//! layers: each layer boxes and copies each request.
+//! layers, and the handlers for clients ask [`auth`] themselves: each layer boxes and copies each request.
 
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     panic::AssertUnwindSafe,
     sync::Arc,
-    time::Duration,
 };
 
 use axum::{
@@ -41,12 +40,12 @@ use futures_util::FutureExt;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
-use tower_http::timeout::TimeoutBody;
 
 use crate::{
-    auth::{self, Who},
+    auth,
+    body::Paced,
     headers, listener, local,
-    mcp::{self, in_flight::InFlight, legacy_sse::Streams, listening::Listeners},
+    mcp::{self, legacy_sse::Streams, listening::Listeners},
     origin::{self, Hosts},
     rescue::{self, Refusal},
     rest::{events, health, login, ui, verbs},
@@ -54,9 +53,6 @@ use crate::{
 
 /// The largest body that is taken, in bytes.
 pub(crate) const LARGEST_BODY: usize = 64 * 1024 * 1024;
-
-/// From one piece of a request's body to the next.
-const BODY: Duration = Duration::from_secs(30);
 
 /// Where to listen.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +80,6 @@ pub struct ServeError {
 pub(crate) struct Door {
     pub(crate) hub: Arc<Hub>,
     pub(crate) via: Via,
-    pub(crate) in_flight: InFlight,
     pub(crate) listeners: Listeners,
     pub(crate) legacy: Streams,
     pub(crate) logins: login::Attempts,
@@ -97,6 +92,15 @@ pub(crate) struct Door {
 pub(crate) enum Via {
     Tcp,
     Local,
+}
+
+/// Who a route is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    Anyone,
+    /// A client: the handler asks which ([`auth::client`]).
+    Client,
+    Administrator,
 }
 
 /// A line of the route table.
@@ -134,8 +138,7 @@ fn router(door: &Arc<Door>) -> Router {
     let mut router = Router::new();
     for Route { path, who, methods } in routes() {
         let methods = match who {
-            Who::Anyone => methods,
-            Who::Client => methods.layer(from_fn_with_state(Arc::clone(door), auth::client)),
+            Who::Anyone | Who::Client => methods,
             Who::Administrator => methods.layer(from_fn_with_state(Arc::clone(door), auth::administrator)),
         };
         router = router.route(path, methods);
@@ -159,7 +162,7 @@ impl Front {
     /// Answers a request, whatever happens.
     pub(crate) async fn answer<B>(&self, request: Request<B>) -> Response
     where
-        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
     {
         let answered = match self.check(request.uri(), request.headers()) {
             Ok(()) => AssertUnwindSafe(self.route(request)).catch_unwind().await,
@@ -179,9 +182,9 @@ impl Front {
 
     async fn route<B>(&self, request: Request<B>) -> Response
     where
-        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
     {
-        let mut request = request.map(|body| Body::new(TimeoutBody::new(BODY, body)));
+        let mut request = request.map(|body| Body::new(Paced::new(body)));
         DefaultBodyLimit::max(LARGEST_BODY).apply(&mut request);
         match self.routes.clone().oneshot(request).await {
             Ok(response) => response,
@@ -282,7 +285,6 @@ impl Running {
         let door = Door {
             hub: Arc::clone(&self.hub),
             via,
-            in_flight: InFlight::default(),
             listeners: Listeners::default(),
             legacy: Streams::default(),
             logins: login::Attempts::default(),

@@ -1,6 +1,7 @@
 //! Client sessions: who is connected now, and the way back to them.
 
 mod back;
+mod in_flight;
 mod reach;
 mod rounds;
 mod subscription;
@@ -14,6 +15,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 pub use back::{Ask, Back};
+pub use in_flight::{Cut, Flight};
 pub use reach::Reach;
 pub use rounds::{Rounds, Try};
 pub use subscription::Subscription;
@@ -48,6 +50,7 @@ pub struct ClientSession {
     /// Cancelled when the session ends, and with it what it has in flight.
     pub ended: CancellationToken,
     log_level: Mutex<Option<LogLevel>>,
+    in_flight: in_flight::InFlight,
     outbox: back::Outbox,
     asked: back::Asked,
     number: u64,
@@ -131,7 +134,7 @@ impl ClientSessions {
         (session, true)
     }
 
-    pub fn get(&self, id: &SessionId) -> Option<Arc<ClientSession>> {
+    pub fn get(&self, id: &str) -> Option<Arc<ClientSession>> {
         self.lock().sessions.get(id).cloned()
     }
 
@@ -139,7 +142,7 @@ impl ClientSessions {
     pub fn close(&self, id: &SessionId) -> bool {
         let closed = self.lock().sessions.remove(id);
         if let Some(session) = &closed {
-            session.ended.cancel();
+            session.end();
             self.events.tell(Event::ClientsChanged);
         }
         closed.is_some()
@@ -150,7 +153,7 @@ impl ClientSessions {
         self.lock().sessions.retain(|_, session| {
             let stays = session.client != *client;
             if !stays {
-                session.ended.cancel();
+                session.end();
             }
             stays
         });
@@ -199,6 +202,7 @@ impl Open {
             subscription,
             ended: CancellationToken::new(),
             log_level: Mutex::default(),
+            in_flight: in_flight::InFlight::default(),
             outbox: back::Outbox::default(),
             asked: back::Asked::default(),
             number: self.opened,
@@ -213,7 +217,7 @@ impl Open {
         self.sessions.retain(|_, session| {
             let stays = session.hello.era == Era::Legacy || session.subscription.is_some() || !session.is_idle();
             if !stays {
-                session.ended.cancel();
+                session.end();
             }
             stays
         });
@@ -230,7 +234,7 @@ impl Open {
         }
         let oldest = self.of(client).min_by_key(|session| session.number).map(|session| session.id.clone());
         if let Some(session) = oldest.and_then(|id| self.sessions.remove(&id)) {
-            session.ended.cancel();
+            session.end();
         }
     }
 }

@@ -6,13 +6,12 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use drawbridge_hub::{
     model::rpc::{RpcError, code},
-    sessions::{Back, ClientSession},
+    sessions::{Back, ClientSession, Flight},
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use super::in_flight::Flight;
 use crate::{
     rescue::RpcRefusal,
     server::Door,
@@ -22,9 +21,7 @@ use crate::{
 /// A request of a client under way. Dropped, it is cancelled.
 pub(crate) struct Exchange {
     door: Arc<Door>,
-    session: Arc<ClientSession>,
     flight: Flight,
-    id: Box<str>,
     method: Box<str>,
     params: Option<Box<RawValue>>,
 }
@@ -34,33 +31,30 @@ impl Exchange {
     /// Where a request with this id is in flight already.
     pub(crate) fn begin(
         door: &Arc<Door>,
-        session: Arc<ClientSession>,
+        session: &Arc<ClientSession>,
         id: Id<'_>,
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<Self, RpcRefusal> {
-        let Some(flight) = door.in_flight.begin(&session.id, id.as_str()) else {
+        let Some(flight) = session.begin(id.as_str()) else {
             let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is in flight already");
             return Err(RpcRefusal::new(StatusCode::BAD_REQUEST, Some(id), &error));
         };
-        let (id, method) = (id.as_str().into(), method.into());
-        Ok(Self { door: Arc::clone(door), session, flight, id, method, params: params.map(ToOwned::to_owned) })
+        Ok(Self { door: Arc::clone(door), flight, method: method.into(), params: params.map(ToOwned::to_owned) })
     }
 
     /// The answer; what belongs to the request goes into `stream` before it, or, where there is none, into the
     /// session's outbox.
-    pub(crate) async fn answer(self, stream: Option<mpsc::Sender<Bytes>>) -> Bytes {
+    pub(crate) async fn answer(mut self, stream: Option<mpsc::Sender<Bytes>>) -> Bytes {
+        let session = Arc::clone(self.flight.session());
         let back = match stream {
-            Some(stream) => Back::during(Arc::clone(&self.session), stream),
-            None => Back::at_any_time(Arc::clone(&self.session)),
+            Some(stream) => Back::during(session, stream),
+            None => Back::at_any_time(session),
         };
-        let cancelled = |why: &str| Err(RpcError::new(code::INTERNAL_ERROR, why));
-        let reply = tokio::select! {
-            reply = self.door.hub.request(&back, &self.method, self.params.as_deref()) => reply,
-            () = self.flight.cancelled.cancelled() => cancelled("cancelled"),
-            () = self.session.ended.cancelled() => cancelled("the session has ended"),
-        };
-        wire::reply(&self.id, &reply)
+        let answer = self.door.hub.request(&back, &self.method, self.params.as_deref());
+        let reply = self.flight.run(answer).await;
+        let reply = reply.unwrap_or_else(|cut| Err(RpcError::new(code::INTERNAL_ERROR, cut.to_string())));
+        wire::reply(self.flight.id(), &reply)
     }
 }
 
@@ -74,7 +68,7 @@ pub(crate) fn notification(door: &Door, session: &ClientSession, method: &str, p
     if method == "notifications/cancelled"
         && let Some(Ok(cancelled)) = params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
     {
-        door.in_flight.cancel(&session.id, cancelled.request.get());
+        session.cancel(cancelled.request.get());
     }
     if method == "notifications/roots/list_changed" {
         let hub = Arc::clone(&door.hub);

@@ -9,9 +9,8 @@ use std::{
 };
 
 use axum::{
-    Extension,
-    extract::{RawQuery, State, rejection::BytesRejection},
-    http::{HeaderMap, StatusCode},
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, request::Parts},
     response::{IntoResponse, Response, sse::Event},
 };
 use bytes::Bytes;
@@ -36,6 +35,7 @@ use super::{
     streamable_http::{Reply, bad_error, check_json},
 };
 use crate::{
+    auth, body,
     rescue::Refusal,
     server::Door,
     wire::{self, Id, Message},
@@ -58,7 +58,8 @@ struct Outlet {
 }
 
 /// `GET /sse`: opens a stream, whose first event says where to speak.
-pub(crate) async fn open(State(door): State<Arc<Door>>, Extension(client): Extension<ClientName>) -> Response {
+pub(crate) async fn open(State(door): State<Arc<Door>>, headers: HeaderMap) -> Result<Response, Refusal> {
+    let client = auth::client(&door, &headers).await?;
     let id = random::token();
     let (queue, messages) = mpsc::channel(MAX_WAITING);
     let outlet = Outlet { client, queue, session: OnceLock::new(), closed: CancellationToken::new() };
@@ -70,32 +71,28 @@ pub(crate) async fn open(State(door): State<Arc<Door>>, Extension(client): Exten
         Some((events::message(&messages.recv().await?), (messages, open)))
     });
     let all = stream::iter([hello]).chain(messages);
-    events::response(all.take_until(closed.cancelled_owned()).take_until(stopping.cancelled_owned()))
+    Ok(events::response(all.take_until(closed.cancelled_owned()).take_until(stopping.cancelled_owned())))
 }
 
 /// `POST /messages/?session_id=…`: one message. What answers it comes over the stream.
-pub(crate) async fn post(
-    State(door): State<Arc<Door>>,
-    Extension(client): Extension<ClientName>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Reply {
-    let id = query.as_deref().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("session_id=")));
+pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Reply {
+    let (Parts { uri, headers, .. }, body) = request.into_parts();
+    let client = auth::client(&door, &headers).await?;
+    let id = uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("session_id=")));
     let id = id.ok_or_else(|| Refusal::bad_request("the query has no `session_id`: open `GET /sse` first"))?;
     let outlet = door.legacy.find(id, &client);
     let outlet = outlet.ok_or_else(|| {
         Refusal::new(StatusCode::NOT_FOUND, "there is no such session: open `GET /sse` again and keep it open")
     })?;
     check_json(&headers)?;
-    let body = body.map_err(Refusal::from)?;
+    let body = body::read(body).await?;
     match wire::parse(&body)? {
         Message::Request { id, method, params } if method == "initialize" => {
             initialize(&door, &outlet, id, params).await;
         }
         Message::Request { id, method, params } => match outlet.session.get() {
             Some(session) => {
-                let exchange = Exchange::begin(&door, Arc::clone(session), id, &method, params)?;
+                let exchange = Exchange::begin(&door, session, id, &method, params)?;
                 tokio::spawn(answer(outlet, exchange));
             }
             None => outlet.refuse(id, "send `initialize` first"),

@@ -9,21 +9,17 @@ use std::{
 };
 
 use axum::{
-    Extension,
-    extract::{Path, State},
-    http::{HeaderMap, HeaderName, StatusCode},
+    extract::State,
+    http::{HeaderMap, HeaderName, StatusCode, Uri},
 };
 use bytes::Bytes;
-use drawbridge_hub::{
-    model::ids::{ClientName, SessionId},
-    sessions::ClientSession,
-};
+use drawbridge_hub::{model::ids::SessionId, sessions::ClientSession};
 use futures_util::{Stream, StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     events, stateless,
-    streamable_http::{Reply, check_version, reach, session},
+    streamable_http::{Caller, Reply, check_version},
 };
 use crate::{
     headers::{accepts_events, text},
@@ -37,19 +33,15 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const MAX_KEPT: usize = 64;
 
 /// `GET /mcp`: listens to a session until it ends, the door closes or another stream takes over.
-pub(crate) async fn get(
-    State(door): State<Arc<Door>>,
-    Extension(client): Extension<ClientName>,
-    server: Option<Path<String>>,
-    headers: HeaderMap,
-) -> Reply {
+pub(crate) async fn get(State(door): State<Arc<Door>>, uri: Uri, headers: HeaderMap) -> Reply {
+    let caller = Caller::of(&door, &uri, &headers).await?;
     stateless::refuse_method(&headers)?;
     if !accepts_events(&headers) {
         let message = "the header `Accept` must allow text/event-stream";
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
     }
     check_version(&headers)?;
-    let session = session(&door, &client, &reach(&door, server)?, &headers, None)?;
+    let session = caller.session(&door, &headers, None)?;
     let last = text(&headers, &LAST_EVENT).and_then(|id| id.parse().ok());
     let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
     let messages = door.listeners.listen(session, last);

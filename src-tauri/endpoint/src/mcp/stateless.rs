@@ -10,7 +10,6 @@ use axum::{
 use drawbridge_hub::{
     Hub,
     model::{
-        ids::ClientName,
         json::RawObject,
         rpc::{RpcError, code},
     },
@@ -18,7 +17,7 @@ use drawbridge_hub::{
         Era, RequestMeta, headers as repeated,
         meta::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION},
     },
-    sessions::{ClientSession, Reach, Subscription, Try},
+    sessions::{ClientSession, Subscription, Try},
 };
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
@@ -27,7 +26,7 @@ use tokio::sync::mpsc;
 use super::{
     events,
     exchange::Conversation,
-    streamable_http::{MAX_WAITING, Reply, VERSION, stream as streamed},
+    streamable_http::{Caller, MAX_WAITING, Reply, VERSION, stream as streamed},
 };
 use crate::{
     headers::{is_events, text},
@@ -52,8 +51,7 @@ const NO_BUFFERING: (HeaderName, HeaderValue) =
 
 /// A request as it came.
 pub(super) struct Asked<'a> {
-    pub(super) client: ClientName,
-    pub(super) reach: Reach,
+    pub(super) caller: Caller,
     pub(super) id: Id<'a>,
     pub(super) method: &'a str,
     pub(super) params: Option<&'a RawValue>,
@@ -94,11 +92,12 @@ pub(super) async fn answer(door: &Arc<Door>, headers: &HeaderMap, asked: Asked<'
     match check(door, headers, &asked) {
         Ok((RequestMeta { hello, .. }, params)) if asked.method == "subscriptions/listen" => {
             let subscription = Subscription::read(id.to_raw(), &params).map_err(|error| refused(id, &error))?;
-            let session = door.hub.listen(asked.client, hello, asked.reach, subscription).await;
+            let Caller { client, reach } = asked.caller;
+            let session = door.hub.listen(client, hello, reach, subscription).await;
             Ok(listen(door, id, session.map_err(|error| refused(id, &error))?))
         }
         Ok((RequestMeta { hello, log_level }, params)) => {
-            let session = door.hub.stateless_session(&asked.client, &hello, &asked.reach).await;
+            let session = door.hub.stateless_session(&asked.caller.client, &hello, &asked.caller.reach).await;
             let (stream, messages) = mpsc::channel(MAX_WAITING);
             let attempt = Try { session, stream, log_level, method: asked.method.to_owned(), params };
             Ok(converse(Arc::clone(&door.hub), id, attempt, messages).await)
@@ -132,7 +131,7 @@ fn check_headers(door: &Door, headers: &HeaderMap, asked: &Asked<'_>, params: &R
     }
     if asked.method == "tools/call" {
         let name = params.string("name").unwrap_or_default();
-        for one in door.hub.mirrored(&asked.reach, &name) {
+        for one in door.hub.mirrored(&asked.caller.reach, &name) {
             let given = params.get("arguments").and_then(|arguments| repeated::value(arguments, &one));
             must_say(headers, &one.header, given.as_deref(), &format!("the argument '{}'", one.path.join(".")))?;
         }

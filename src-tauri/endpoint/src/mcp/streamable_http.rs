@@ -7,15 +7,14 @@
 use std::sync::Arc;
 
 use axum::{
-    Extension,
-    extract::{Path, State, rejection::BytesRejection},
-    http::{HeaderMap, HeaderName, StatusCode, header},
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, StatusCode, Uri, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use drawbridge_hub::{
     model::{
-        ids::{ClientName, ServerId, SessionId},
+        ids::{ClientName, ServerId},
         rpc::{RpcError, code},
     },
     protocol::{self, handshake},
@@ -31,6 +30,7 @@ use super::{
     stateless::{self, Asked},
 };
 use crate::{
+    auth, body,
     headers::{accepts_events, accepts_json, is_json, text},
     rescue::{Refusal, RpcRefusal},
     server::Door,
@@ -45,26 +45,67 @@ pub(super) const MAX_WAITING: usize = 64;
 
 pub(super) type Reply = Result<Response, RpcRefusal>;
 
+/// Who asks, and what of the hub the path names.
+pub(super) struct Caller {
+    pub(super) client: ClientName,
+    pub(super) reach: Reach,
+}
+
+impl Caller {
+    /// # Errors
+    /// Where the client is not known, or there is no such server.
+    pub(super) async fn of(door: &Door, uri: &Uri, headers: &HeaderMap) -> Result<Self, RpcRefusal> {
+        let client = auth::client(door, headers).await?;
+        let server = uri.path().strip_prefix("/mcp").map(|rest| rest.trim_matches('/')).unwrap_or_default();
+        if server.is_empty() {
+            return Ok(Self { client, reach: Reach::All });
+        }
+        let id = ServerId::new(server);
+        if door.hub.has_server(&id) {
+            return Ok(Self { client, reach: Reach::One(id) });
+        }
+        Err(Refusal::new(StatusCode::NOT_FOUND, format!("there is no server '{id}' that may run")).into())
+    }
+
+    /// The client's session that the request names. Another client's is as unknown as none.
+    ///
+    /// # Errors
+    /// 400 where none is named, 404 where there is no such session.
+    pub(super) fn session(
+        &self,
+        door: &Door,
+        headers: &HeaderMap,
+        id: Option<Id<'_>>,
+    ) -> Result<Arc<ClientSession>, RpcRefusal> {
+        let refusal =
+            |status, message: &str| RpcRefusal::new(status, id, &RpcError::new(code::INVALID_REQUEST, message));
+        let Some(name) = text(headers, &SESSION) else {
+            return Err(refusal(
+                StatusCode::BAD_REQUEST,
+                "the header `Mcp-Session-Id` is missing: send `initialize` first, then its answer's session id",
+            ));
+        };
+        let session = door.hub.sessions().get(&name);
+        let session = session.filter(|session| session.client == self.client && session.reach == self.reach);
+        session.ok_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such session: send `initialize` again"))
+    }
+}
+
 /// `POST /mcp`: one message.
-pub(crate) async fn post(
-    State(door): State<Arc<Door>>,
-    Extension(client): Extension<ClientName>,
-    server: Option<Path<String>>,
-    headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Reply {
-    let reach = reach(&door, server)?;
+pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Reply {
+    let (Parts { uri, headers, .. }, body) = request.into_parts();
+    let caller = Caller::of(&door, &uri, &headers).await?;
     check_json(&headers)?;
     if !accepts_json(&headers) {
         let message = "the header `Accept` must allow application/json";
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
     }
-    let body = body.map_err(Refusal::from)?;
+    let body = body::read(body).await?;
     let message = wire::parse(&body)?;
     if let Message::Request { id, method, params } = &message
         && stateless::is_meant(&headers, method, *params)
     {
-        let asked = Asked { client, reach, id: *id, method, params: *params };
+        let asked = Asked { caller, id: *id, method, params: *params };
         return Box::pin(stateless::answer(&door, &headers, asked)).await;
     }
     if stateless::is_named(&headers) {
@@ -73,23 +114,23 @@ pub(crate) async fn post(
     check_version(&headers)?;
     match message {
         Message::Request { id, method, params } if method == "initialize" => {
-            Box::pin(initialize(&door, client, reach, id, params)).await
+            Box::pin(initialize(&door, caller, id, params)).await
         }
         Message::Request { id, method, params } => {
-            let session = session(&door, &client, &reach, &headers, Some(id))?;
-            let exchange = Exchange::begin(&door, session, id, &method, params)?;
+            let session = caller.session(&door, &headers, Some(id))?;
+            let exchange = Exchange::begin(&door, &session, id, &method, params)?;
             if accepts_events(&headers) {
                 return Ok(converse(exchange).await);
             }
             Ok(json(exchange.answer(None).await))
         }
         Message::Notification { method, params } => {
-            let session = session(&door, &client, &reach, &headers, None)?;
+            let session = caller.session(&door, &headers, None)?;
             notification(&door, &session, &method, params);
             Ok(StatusCode::ACCEPTED.into_response())
         }
         Message::Response { id, reply } => {
-            let session = session(&door, &client, &reach, &headers, None)?;
+            let session = caller.session(&door, &headers, None)?;
             session.answered(id, wire::read_reply(reply).map_err(bad_error)?);
             Ok(StatusCode::ACCEPTED.into_response())
         }
@@ -97,29 +138,12 @@ pub(crate) async fn post(
 }
 
 /// `DELETE /mcp`: ends the session and what it has in flight.
-pub(crate) async fn delete(
-    State(door): State<Arc<Door>>,
-    Extension(client): Extension<ClientName>,
-    server: Option<Path<String>>,
-    headers: HeaderMap,
-) -> Reply {
+pub(crate) async fn delete(State(door): State<Arc<Door>>, uri: Uri, headers: HeaderMap) -> Reply {
+    let caller = Caller::of(&door, &uri, &headers).await?;
     stateless::refuse_method(&headers)?;
-    let session = session(&door, &client, &reach(&door, server)?, &headers, None)?;
+    let session = caller.session(&door, &headers, None)?;
     door.hub.sessions().close(&session.id);
     Ok(StatusCode::NO_CONTENT.into_response())
-}
-
-/// What the path names: all servers, or one.
-///
-/// # Errors
-/// Where there is no such server.
-pub(super) fn reach(door: &Door, server: Option<Path<String>>) -> Result<Reach, RpcRefusal> {
-    let Some(Path(server)) = server else { return Ok(Reach::All) };
-    let id = ServerId::new(server);
-    if door.hub.has_server(&id) {
-        return Ok(Reach::One(id));
-    }
-    Err(Refusal::new(StatusCode::NOT_FOUND, format!("there is no server '{id}' that may run")).into())
 }
 
 /// # Errors
@@ -148,27 +172,8 @@ pub(super) fn bad_error(error: serde_json::Error) -> RpcRefusal {
     Refusal::bad_request(format!("'error' must be a JSON-RPC error: {error}")).into()
 }
 
-/// The client's session that the request names. Another client's is as unknown as none.
-pub(super) fn session(
-    door: &Door,
-    client: &ClientName,
-    reach: &Reach,
-    headers: &HeaderMap,
-    id: Option<Id<'_>>,
-) -> Result<Arc<ClientSession>, RpcRefusal> {
-    let refusal = |status, message: &str| RpcRefusal::new(status, id, &RpcError::new(code::INVALID_REQUEST, message));
-    let Some(name) = text(headers, &SESSION) else {
-        return Err(refusal(
-            StatusCode::BAD_REQUEST,
-            "the header `Mcp-Session-Id` is missing: send `initialize` first, then its answer's session id",
-        ));
-    };
-    let session = door.hub.sessions().get(&SessionId::new(name));
-    let session = session.filter(|session| session.client == *client && session.reach == *reach);
-    session.ok_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such session: send `initialize` again"))
-}
-
-async fn initialize(door: &Door, client: ClientName, reach: Reach, id: Id<'_>, params: Option<&RawValue>) -> Reply {
+async fn initialize(door: &Door, caller: Caller, id: Id<'_>, params: Option<&RawValue>) -> Reply {
+    let Caller { client, reach } = caller;
     let hello = match handshake::client_hello(params) {
         Ok(hello) => hello,
         Err(error) => return Ok(json(wire::error(Some(id), &error))),

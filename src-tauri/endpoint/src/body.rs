@@ -1,0 +1,94 @@
+//! A request's body: how long its pieces may take, and how much of it is read.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum::{
+    BoxError,
+    body::{Body, HttpBody},
+    http::StatusCode,
+};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Frame, SizeHint};
+use tokio::time::{Sleep, sleep};
+
+use crate::{rescue::Refusal, server::LARGEST_BODY};
+
+/// From one piece of a body to the next.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A body whose pieces may not take for ever. What is there already costs no timer.
+pub(crate) struct Paced<B> {
+    body: B,
+    /// While a piece is waited for.
+    due: Option<Pin<Box<Sleep>>>,
+}
+
+impl<B> Paced<B> {
+    pub(crate) fn new(body: B) -> Self {
+        Self { body, due: None }
+    }
+}
+
+impl<B> HttpBody for Paced<B>
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            self.due = None;
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        let due = self.due.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        ready!(due.as_mut().poll(cx));
+        Poll::Ready(Some(Err(format!("nothing more of it came within {} s", PATIENCE.as_secs()).into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Reads a body to its end.
+///
+/// # Errors
+/// 413 where it is longer than [`LARGEST_BODY`], 400 where it does not come whole.
+pub(crate) async fn read(mut body: Body) -> Result<Bytes, Refusal> {
+    let announced = body.size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
+    let mut read = Bytes::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|e| Refusal::bad_request(format!("body: {e}")))?;
+        let Ok(piece) = frame.into_data() else { continue };
+        if read.len() + piece.len() > LARGEST_BODY {
+            return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, too_long()));
+        }
+        read = if read.is_empty() { piece } else { joined(read, &piece, announced) };
+    }
+    Ok(read)
+}
+
+/// What is said of a body that is longer than [`LARGEST_BODY`].
+pub(crate) fn too_long() -> String {
+    format!("the body is longer than {} MiB", LARGEST_BODY >> 20)
+}
+
+fn joined(read: Bytes, piece: &[u8], announced: usize) -> Bytes {
+    let mut whole = read.try_into_mut().unwrap_or_else(|read| BytesMut::from(&*read));
+    whole.reserve(piece.len().max(announced.saturating_sub(whole.len())));
+    whole.extend_from_slice(piece);
+    whole.freeze()
+}
+
+#[cfg(test)]
+mod tests;
