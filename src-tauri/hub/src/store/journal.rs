@@ -2,7 +2,8 @@
 //!
 //! It is a thread with a connection of its own. Decisions that arrive while a commit runs are
 //! gathered and committed together with the next one, so that many calls at once cost few commits
-//! and wake each thread once. What came of
+//! and wake each thread once. A single automatic decision is committed where it is made: that is a
+//! write to the page cache, and takes less than waking another thread and being woken. What came of
 //! calls is written behind them, with the next decisions or a moment later; calls whose outcome a
 //! crash takes along are closed as unknown by the next start. A batch with a person's decision is
 //! synced to the disk (`synchronous = FULL`): a power cut loses none of those. Of automatic decisions
@@ -28,6 +29,13 @@ use crate::model::{
     ids::CallId,
 };
 
+/// Rows that are committed where they are made.
+const AT_ONCE: usize = 4;
+/// How durably a commit is: with what a person decided it is synced to the disk.
+const FULL: &str = "FULL";
+const NORMAL: &str = "NORMAL";
+/// Commits from one checkpoint to the next: those sync the disk, and are the thread's.
+const CHECKPOINT: u32 = 500;
 /// How long outcomes wait for decisions to be written with.
 const BEHIND: Duration = Duration::from_millis(100);
 /// Outcomes kept for a database that cannot be written; the calls of later ones stay `running` until a restart.
@@ -46,6 +54,7 @@ pub struct Journal {
     entries: mpsc::Sender<Entry>,
     gathered: Arc<Mutex<Gathered>>,
     outcomes: Arc<Mutex<Outcomes>>,
+    writer: Arc<Mutex<Writer>>,
 }
 
 /// Whoever waits for a commit.
@@ -56,6 +65,8 @@ enum Entry {
     Decisions { rows: Vec<Arc<CallRow>>, written: Waiter },
     /// There are outcomes to be written behind.
     Ended,
+    /// The write-ahead log has grown.
+    Checkpoint,
 }
 
 /// Decisions that wait for the commit before theirs.
@@ -80,12 +91,14 @@ impl Journal {
     pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
         let (entries, inbox) = mpsc::channel();
         let outcomes = Arc::<Mutex<Outcomes>>::default();
-        let writer = Writer { file, pool, connection: None, outcomes: outcomes.clone() };
+        let writer = Writer { file, pool, connection: None, outcomes: outcomes.clone(), commits: 0 };
+        let writer = Arc::new(Mutex::new(writer));
+        let writes = writer.clone();
         // Without its thread every decision is refused.
-        if let Err(error) = thread::Builder::new().name("journal".into()).spawn(move || writer.write_all(&inbox)) {
+        if let Err(error) = thread::Builder::new().name("journal".into()).spawn(move || write_all(&writes, &inbox)) {
             tracing::error!("the journal cannot start: {error}");
         }
-        Self { entries, gathered: Arc::default(), outcomes }
+        Self { entries, gathered: Arc::default(), outcomes, writer }
     }
 
     /// Writes a call with its decision; returns once it is committed.
@@ -122,15 +135,33 @@ impl Journal {
                 }
                 (std::mem::take(&mut gathered.rows), std::mem::take(&mut gathered.waiters))
             };
-            let (written, answer) = oneshot::channel();
-            let result = match self.entries.send(Entry::Decisions { rows, written }) {
-                Ok(()) => answer.await.unwrap_or_else(|_| Err(gone())),
-                Err(_) => Err(gone()),
+            let result = match self.at_once(&rows) {
+                Some(()) => Ok(()),
+                None => self.by_the_thread(rows).await,
             };
             for waiter in waiters {
                 let _ = waiter.send(result.clone());
             }
         }
+    }
+
+    /// Commits a few automatic decisions here and now; nothing where it is for the thread to do.
+    fn at_once(&self, rows: &[Arc<CallRow>]) -> Option<()> {
+        let is_small = !rows.is_empty() && rows.len() + lock(&self.outcomes).waiting.len() <= AT_ONCE;
+        if !is_small || rows.iter().any(|row| row.call.decided_by == DecidedBy::Person) {
+            return None;
+        }
+        let is_due = self.writer.try_lock().ok()?.write_at_once(rows)?;
+        if is_due {
+            let _ = self.entries.send(Entry::Checkpoint);
+        }
+        Some(())
+    }
+
+    async fn by_the_thread(&self, rows: Vec<Arc<CallRow>>) -> Result<(), NotWritten> {
+        let (written, answer) = oneshot::channel();
+        self.entries.send(Entry::Decisions { rows, written }).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
     }
 
     /// Writes what came of a call, behind the call: nobody waits for it.
@@ -154,26 +185,46 @@ struct Writer {
     /// Its own, and how durably it commits now: that is no matter of the others.
     connection: Option<(Connection, &'static str)>,
     outcomes: Arc<Mutex<Outcomes>>,
+    /// Since the last checkpoint.
+    commits: u32,
+}
+
+fn write_all(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Entry>) {
+    loop {
+        // For ever where no outcome is waiting.
+        let patience = if lock(&lock(writer).outcomes).noticed { BEHIND } else { Duration::MAX };
+        match inbox.recv_timeout(patience) {
+            Ok(Entry::Decisions { rows, written }) => {
+                let result = lock(writer).write(&rows);
+                let _ = written.send(result);
+                checkpoint_where_due(writer);
+            }
+            Ok(Entry::Checkpoint) => checkpoint_where_due(writer),
+            Ok(Entry::Ended) => {}
+            Err(RecvTimeoutError::Timeout) => drop(lock(writer).write(&[])),
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let _ = lock(writer).write(&[]);
+}
+
+/// Copies the write-ahead log into the database, over a connection of its own: nobody waits for it.
+fn checkpoint_where_due(writer: &Mutex<Writer>) {
+    let file = {
+        let mut writer = lock(writer);
+        if writer.commits < CHECKPOINT {
+            return;
+        }
+        writer.commits = 0;
+        writer.file.clone()
+    };
+    let done = open(&file).and_then(|connection| connection.pragma_update(None, "wal_checkpoint", "PASSIVE"));
+    if let Err(why) = done {
+        tracing::warn!("the database's log cannot be checkpointed: {why}");
+    }
 }
 
 impl Writer {
-    fn write_all(mut self, inbox: &mpsc::Receiver<Entry>) {
-        loop {
-            match inbox.recv_timeout(self.patience()) {
-                Ok(Entry::Decisions { rows, written }) => drop(written.send(self.write(&rows))),
-                Ok(Entry::Ended) => {}
-                Err(RecvTimeoutError::Timeout) => drop(self.write(&[])),
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-        let _ = self.write(&[]);
-    }
-
-    /// How long to wait for an entry: for ever where no outcome is waiting.
-    fn patience(&self) -> Duration {
-        if lock(&self.outcomes).noticed { BEHIND } else { Duration::MAX }
-    }
-
     /// Writes decisions, and the outcomes that wait.
     fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), NotWritten> {
         let ended = {
@@ -189,12 +240,34 @@ impl Writer {
             tracing::error!("the database cannot write the calls: {why}");
             // Another connection may fare better.
             self.connection = None;
-            let mut outcomes = lock(&self.outcomes);
-            outcomes.noticed = false;
-            outcomes.waiting.splice(0..0, ended);
-            outcomes.waiting.truncate(MAX_LATE);
+            lock(&self.outcomes).noticed = false;
+            self.keep(ended);
             NotWritten(why.to_string())
         })
+    }
+
+    /// The same without waiting for anything; nothing where that cannot be. Whether a checkpoint is due then.
+    fn write_at_once(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
+        let (connection, _) = self.connection.as_ref().filter(|(_, mode)| *mode == NORMAL)?;
+        connection.busy_timeout(Duration::ZERO).ok()?;
+        let ended = std::mem::take(&mut lock(&self.outcomes).waiting);
+        let committed = self.commit(rows, &ended);
+        if let Some((connection, _)) = &self.connection {
+            let _ = connection.busy_timeout(BUSY);
+        }
+        if committed.is_err() {
+            // The thread tries again, and says what is wrong.
+            self.keep(ended);
+            return None;
+        }
+        Some(self.commits >= CHECKPOINT)
+    }
+
+    /// Keeps outcomes that were not written.
+    fn keep(&self, ended: Vec<Ended>) {
+        let mut outcomes = lock(&self.outcomes);
+        outcomes.waiting.splice(0..0, ended);
+        outcomes.waiting.truncate(MAX_LATE);
     }
 
     fn commit(&mut self, rows: &[Arc<CallRow>], ended: &[Ended]) -> Result<(), rusqlite::Error> {
@@ -206,7 +279,7 @@ impl Writer {
             none => none.insert((open(&self.file)?, "")),
         };
         let by_person = rows.iter().any(|row| row.call.decided_by == DecidedBy::Person);
-        let wanted = if by_person { "FULL" } else { "NORMAL" };
+        let wanted = if by_person { FULL } else { NORMAL };
         if *mode != wanted {
             connection.pragma_update(None, "synchronous", wanted)?;
             *mode = wanted;
@@ -214,7 +287,9 @@ impl Writer {
         let transaction = Transaction::begin(connection)?;
         call::insert(rows.iter().map(AsRef::as_ref), connection)?;
         call::update(ended, connection)?;
-        transaction.commit()
+        transaction.commit()?;
+        self.commits += 1;
+        Ok(())
     }
 }
 
@@ -245,6 +320,8 @@ fn open(file: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(BUSY)?;
+    // Whoever commits must not have to wait for one; see [`checkpoint_where_due`].
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(connection)
 }
 
@@ -255,3 +332,6 @@ fn gone() -> NotWritten {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! Where calls are written, who else writes meanwhile, and how large the log grows.
+
+use std::time::Instant;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    clock,
+    model::{
+        call::{Call, Decision},
+        ids::{ClientName, ServerId},
+    },
+    random,
+    store::{Store, table::call::CallFilter},
+};
+
+async fn store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().expect("make a folder");
+    let (store, _) = Store::open(&folder.path().join("drawbridge.db")).await.expect("open");
+    (folder, store)
+}
+
+fn row(decided_by: DecidedBy) -> Arc<CallRow> {
+    let call = Call {
+        id: CallId::new(random::id_in_order()),
+        at: clock::now(),
+        client: ClientName::new("c"),
+        server: ServerId::new("s"),
+        tool: "t".into(),
+        exposed_name: "s__t".into(),
+        decision: Decision::Allowed,
+        decided_by,
+        reason: String::new(),
+        outcome: Outcome::Running,
+        error: String::new(),
+        waited_ms: 0,
+        duration_ms: None,
+    };
+    Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into() })
+}
+
+async fn calls(store: &Store) -> Vec<Call> {
+    store.calls(&CallFilter { limit: 100_000, ..CallFilter::default() }).await.expect("read the calls")
+}
+
+#[tokio::test]
+async fn decisions_and_outcomes_are_written_whoever_decided_and_however_many_come_at_once() {
+    let (_folder, store) = store().await;
+    let journal = store.journal();
+    for round in 0..30_usize {
+        let by = if round % 10 == 7 { DecidedBy::Person } else { DecidedBy::Rule };
+        let rows: Vec<_> = (0..=round % 7).map(|_| row(by)).collect();
+        let decided = rows.iter().map(|row| journal.decided(row.clone()));
+        futures_util::future::try_join_all(decided).await.expect("decided");
+        let written = calls(&store).await;
+        assert!(rows.iter().all(|row| written.contains(&row.call)), "each is there when it is said to be");
+        for row in rows {
+            journal.ended(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
+        }
+    }
+    journal.flush().await;
+    assert!(calls(&store).await.iter().all(|call| call.outcome == Outcome::Ok));
+}
+
+#[tokio::test]
+async fn an_outcome_after_which_nothing_comes_is_written_soon() {
+    let (_folder, store) = store().await;
+    let journal = store.journal();
+    for _ in 0..3 {
+        let row = row(DecidedBy::Rule);
+        journal.decided(row.clone()).await.expect("decided");
+        journal.ended(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
+        let began = Instant::now();
+        while calls(&store).await.iter().any(|call| call.outcome == Outcome::Running) {
+            assert!(began.elapsed() < Duration::from_secs(20), "its outcome is not written");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_another_program_writes_a_decision_waits_and_is_not_lost() {
+    let (folder, store) = store().await;
+    let journal = store.journal();
+    journal.decided(row(DecidedBy::Rule)).await.expect("the first opens the connection");
+    let other = Connection::open(folder.path().join("drawbridge.db")).expect("open once more");
+    other.execute_batch("BEGIN IMMEDIATE").expect("take the lock");
+    let waiting = tokio::spawn({
+        let journal = journal.clone();
+        async move { journal.decided(row(DecidedBy::Rule)).await }
+    });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!waiting.is_finished(), "it must not be said to be written");
+    other.execute_batch("COMMIT").expect("give it back");
+    waiting.await.expect("it ends").expect("decided");
+    assert_eq!(calls(&store).await.len(), 2);
+}
+
+#[tokio::test]
+async fn the_log_of_the_database_does_not_grow_for_ever() {
+    let (folder, store) = store().await;
+    let journal = store.journal();
+    for _ in 0..8 * CHECKPOINT {
+        journal.decided(row(DecidedBy::Rule)).await.expect("decided");
+    }
+    let log = std::fs::metadata(folder.path().join("drawbridge.db-wal")).expect("the log").len();
+    // A commit of a row is a page or two of 4 KiB.
+    assert!(log < u64::from(4 * CHECKPOINT) * 2 * 4096, "it has {log} bytes");
+    assert_eq!(calls(&store).await.len(), 8 * CHECKPOINT as usize);
+}
