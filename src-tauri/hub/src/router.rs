@@ -14,6 +14,7 @@ use crate::{
     catalog::{Catalog, CatalogEntry, Lists},
     model::capability::Kind,
     policy::{Permitted, ToolCall},
+    protocol,
     registry::Registry,
     sessions::{Back, Reach},
     transport::Reply,
@@ -76,8 +77,11 @@ impl Router {
             .on_behalf_of(back, call.progress_token.as_deref())
             .repeating(mirrored);
         let reply = session.request(outgoing).await?;
-        let noted = reply.as_ref().map_or(Ok(()), |result| self.tasks.note(&server.id, back, result));
-        Ok(noted.and(reply))
+        let may_begin = protocol::tasks::may_begin(&back.session().hello, call.extra.as_deref());
+        match &reply {
+            Ok(result) if may_begin => Ok(self.tasks.note(&server.id, back, result).and(reply)),
+            Ok(_) | Err(_) => Ok(reply),
+        }
     }
 
     fn is_unchanged(&self, call: &ToolCall) -> bool {

@@ -1,5 +1,7 @@
 //! Calls that are answered with a task: experimental in 2025-11-25, an extension in the modern era.
 
+use serde_json::value::RawValue;
+
 use super::{handshake::ClientHello, meta::MISSING_CAPABILITY};
 use crate::model::{
     json::{self, Json, RawObject},
@@ -14,12 +16,25 @@ pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// # Errors
 /// `-32021` where it is of the modern era and did not name the extension.
 pub fn check(client: &ClientHello) -> Result<(), RpcError> {
-    if !client.era.is_modern() || client.capabilities.raw().get().contains(EXTENSION) {
+    if !client.era.is_modern() || names_extension(client) {
         return Ok(());
     }
     let data = serde_json::json!({ "requiredCapabilities": { "extensions": { EXTENSION: {} } } });
     let why = "the client did not name the extension for tasks in its capabilities";
     Err(RpcError { data: Some(json::to_raw(&data)), ..RpcError::new(MISSING_CAPABILITY, why) })
+}
+
+/// Whether a call may become a task: where it was asked to, or the client said that it takes them.
+pub fn may_begin(client: &ClientHello, extra: Option<&RawValue>) -> bool {
+    if client.era.is_modern() {
+        names_extension(client)
+    } else {
+        extra.is_some_and(|extra| json::mentions(extra, "task"))
+    }
+}
+
+fn names_extension(client: &ClientHello) -> bool {
+    client.capabilities.raw().get().contains(EXTENSION)
 }
 
 /// The id of the task that a call has become; none where the result is final.

@@ -17,6 +17,9 @@ pub const NO_RESOURCE: i64 = -32002;
 /// A person has to visit a URL first (2025-11-25 only).
 const URL_NEEDED: i64 = -32042;
 
+/// How most results of the modern era begin: then what follows needs no understanding.
+const COMPLETE: &str = r#"{"resultType":"complete","#;
+
 /// Whether results of this method say how long they may be kept.
 fn is_cacheable(method: &str) -> bool {
     matches!(method, "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" | "resources/read")
@@ -39,16 +42,13 @@ pub fn for_modern_client(method: &str, reply: Reply) -> Reply {
 
 /// A result as a client with sessions expects it, from a server of the modern era.
 fn for_legacy_client(method: &str, result: Json) -> Json {
-    // Most results say it in front, and nothing else of it: then what follows needs no understanding.
-    const IN_FRONT: &str = r#"{"resultType":"complete","#;
-    let rest = result.get().strip_prefix(IN_FRONT).unwrap_or(result.get());
-    let names = |key: &str| memchr::memmem::find(rest.as_bytes(), key.as_bytes()).is_some();
-    if names("resultType") || is_cacheable(method) && names("ttlMs") {
+    let is_plain = !is_cacheable(method) || !json::mentions(&result, "ttlMs");
+    let Some(rest) = result.get().strip_prefix(COMPLETE).filter(|_| is_plain) else {
+        if is_plain && !json::mentions(&result, "resultType") {
+            return result;
+        }
         return without_era(method, &result).unwrap_or(result);
-    }
-    if rest.len() == result.get().len() {
-        return result;
-    }
+    };
     let mut text = String::with_capacity(rest.len() + 1);
     text.push('{');
     text.push_str(rest);
@@ -145,7 +145,8 @@ pub fn result_between(client: Era, server: Era, method: &str, result: Json) -> J
 
 /// Whether a result asks for more, and the client cannot be answered with that.
 pub fn must_be_asked(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
-    (client == Era::Legacy && server == Era::Modern).then(|| InputRequired::read(result)).flatten()
+    let may_be = client == Era::Legacy && server == Era::Modern && !result.get().starts_with(COMPLETE);
+    may_be.then(|| InputRequired::read(result)).flatten()
 }
 
 #[cfg(test)]

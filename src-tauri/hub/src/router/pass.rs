@@ -98,10 +98,12 @@ impl Router {
         let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.subscribe(uri, outgoing).await;
         let reply = self.send_as(back, &resource, "resources/subscribe", request, how).await?;
         if self.subscriptions.add(&resource.server.id, uri, back.session()) {
-            let (router, back, uri) = (self.clone(), back.clone(), uri.to_owned());
+            let (router, back) = (self.clone(), Back::at_any_time(back.session().clone()));
             tokio::spawn(async move {
                 back.session().ended.cancelled().await;
-                let _ = router.unsubscribe(&back, &uri).await;
+                for uri in router.subscriptions.left_by(back.session()) {
+                    let _ = router.unsubscribe(&back, &uri).await;
+                }
             });
         }
         Ok(reply)

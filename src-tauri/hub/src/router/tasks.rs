@@ -20,14 +20,23 @@ use crate::{
     upstream::Outgoing,
 };
 
-/// Tasks that are remembered; then those of clients that are gone make room.
+/// Tasks that are remembered; then those of clients that are gone make room, and after them the oldest.
 const MAX_TASKS: usize = 10_000;
+/// So many at once, as finding them takes a while.
+const MADE_ROOM: usize = MAX_TASKS / 10;
 /// A result may be as long in coming as the task takes.
 const RESULT: Duration = Duration::from_secs(3_600);
 
 /// The tasks of all clients. Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Tasks(Arc<Mutex<HashMap<Key, Task>>>);
+pub(super) struct Tasks(Arc<Mutex<All>>);
+
+#[derive(Default)]
+struct All {
+    tasks: HashMap<Key, Task>,
+    /// Given out so far.
+    numbers: u64,
+}
 
 /// A client, and the server's own id of a task.
 type Key = (ClientName, String);
@@ -35,6 +44,23 @@ type Key = (ClientName, String);
 struct Task {
     server: ServerId,
     session: Weak<ClientSession>,
+    /// In the order in which they began.
+    number: u64,
+}
+
+impl All {
+    fn make_room(&mut self) {
+        if self.tasks.len() < MAX_TASKS {
+            return;
+        }
+        self.tasks.retain(|_, task| task.session.strong_count() > 0);
+        if self.tasks.len() >= MAX_TASKS {
+            let mut numbers: Vec<u64> = self.tasks.values().map(|task| task.number).collect();
+            let (_, least, _) = numbers.select_nth_unstable(MADE_ROOM);
+            let least = *least;
+            self.tasks.retain(|_, task| task.number >= least);
+        }
+    }
 }
 
 impl Tasks {
@@ -46,26 +72,26 @@ impl Tasks {
     pub(super) fn note(&self, server: &ServerId, back: &Back, result: &Json) -> Result<(), RpcError> {
         let Some(id) = tasks::begun(result) else { return Ok(()) };
         let mut all = self.lock();
-        if all.len() >= MAX_TASKS {
-            all.retain(|_, task| task.session.strong_count() > 0);
-        }
+        all.make_room();
         let key = (back.session().client.clone(), id);
-        if let Some(other) = all.get(&key).filter(|task| task.server != *server) {
+        if let Some(other) = all.tasks.get(&key).filter(|task| task.server != *server) {
             let why = format!("its task has the id of one of the server '{}'", other.server);
             return Err(RpcError::new(code::INTERNAL_ERROR, why));
         }
-        all.insert(key, Task { server: server.clone(), session: Arc::downgrade(back.session()) });
+        all.numbers += 1;
+        let task = Task { server: server.clone(), session: Arc::downgrade(back.session()), number: all.numbers };
+        all.tasks.insert(key, task);
         Ok(())
     }
 
     fn server_of(&self, client: &ClientName, id: &str) -> Option<ServerId> {
-        self.lock().get(&(client.clone(), id.to_owned())).map(|task| task.server.clone())
+        self.lock().tasks.get(&(client.clone(), id.to_owned())).map(|task| task.server.clone())
     }
 
     /// The servers that have tasks of a client, each with their ids.
     fn of(&self, client: &ClientName) -> HashMap<ServerId, Vec<String>> {
         let mut servers: HashMap<ServerId, Vec<String>> = HashMap::new();
-        for ((_, id), task) in self.lock().iter().filter(|((owner, _), _)| owner == client) {
+        for ((_, id), task) in self.lock().tasks.iter().filter(|((owner, _), _)| owner == client) {
             servers.entry(task.server.clone()).or_default().push(id.clone());
         }
         servers
@@ -74,11 +100,11 @@ impl Tasks {
     /// The sessions that began a task.
     pub(super) fn sessions(&self, server: &ServerId, id: &str) -> Vec<Arc<ClientSession>> {
         let all = self.lock();
-        let found = all.iter().filter(|((_, task), entry)| task == id && entry.server == *server);
+        let found = all.tasks.iter().filter(|((_, task), entry)| task == id && entry.server == *server);
         found.filter_map(|(_, task)| task.session.upgrade()).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Task>> {
+    fn lock(&self) -> MutexGuard<'_, All> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -120,3 +146,6 @@ impl Router {
         reply.map_err(|e| RpcError::new(code::INTERNAL_ERROR, format!("The server '{}': {e}", server.name())))?
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+//! Whose end is waited for, and what is left then.
+
+use super::*;
+use crate::{
+    events::Events,
+    model::{ids::ClientName, json},
+    protocol::handshake,
+    sessions::{ClientSessions, Reach},
+};
+
+fn open(sessions: &ClientSessions) -> Arc<ClientSession> {
+    let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
+    let hello = handshake::client_hello(Some(&params)).expect("a hello");
+    sessions.open(ClientName::new("c"), hello, Reach::All)
+}
+
+#[test]
+fn the_end_of_a_session_is_waited_for_once_however_often_it_subscribes() {
+    let (sessions, subscriptions, server) =
+        (ClientSessions::new(Events::new()), Subscriptions::default(), ServerId::new("s"));
+    let session = open(&sessions);
+    assert!(subscriptions.add(&server, "file:///a", &session), "the first");
+    for _ in 0..10 {
+        assert!(!subscriptions.add(&server, "file:///b", &session));
+        assert!(!subscriptions.remove(&server, "file:///b", &session), "nobody else is left");
+    }
+    assert_eq!(subscriptions.left_by(&session), ["file:///a"]);
+    assert!(subscriptions.add(&server, "file:///a", &open(&sessions)), "another session's");
+}

@@ -1,0 +1,59 @@
+//! How many tasks are remembered, and whose.
+
+use super::*;
+use crate::{
+    events::Events,
+    protocol::handshake,
+    sessions::{ClientSessions, Reach},
+};
+
+fn client(sessions: &ClientSessions, name: &str) -> Back {
+    let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
+    let hello = handshake::client_hello(Some(&params)).expect("a hello");
+    Back::at_any_time(sessions.open(ClientName::new(name), hello, Reach::All))
+}
+
+fn note(tasks: &Tasks, server: &str, back: &Back, id: usize) -> Result<(), RpcError> {
+    tasks.note(&ServerId::new(server), back, &Json::new(format!(r#"{{"task":{{"taskId":"{id}"}}}}"#)))
+}
+
+#[test]
+fn one_client_that_stays_makes_room_by_its_oldest() {
+    let sessions = ClientSessions::new(Events::new());
+    let (tasks, back) = (Tasks::default(), client(&sessions, "c"));
+    for id in 0..3 * MAX_TASKS {
+        note(&tasks, "s", &back, id).expect("noted");
+        assert!(tasks.lock().tasks.len() <= MAX_TASKS);
+    }
+    let name = ClientName::new("c");
+    assert_eq!(
+        tasks.server_of(&name, &(3 * MAX_TASKS - 1).to_string()),
+        Some(ServerId::new("s")),
+        "the latest is there"
+    );
+    assert_eq!(tasks.server_of(&name, "0"), None);
+}
+
+#[test]
+fn those_of_clients_that_are_gone_make_room_first() {
+    let sessions = ClientSessions::new(Events::new());
+    let (tasks, stays, leaves) = (Tasks::default(), client(&sessions, "stays"), client(&sessions, "leaves"));
+    note(&tasks, "s", &stays, 0).expect("noted");
+    for id in 1..MAX_TASKS {
+        note(&tasks, "s", &leaves, id).expect("noted");
+    }
+    sessions.close(&leaves.session().id);
+    drop(leaves);
+    note(&tasks, "s", &stays, MAX_TASKS).expect("noted");
+    assert_eq!(tasks.lock().tasks.len(), 2);
+    assert!(tasks.server_of(&ClientName::new("stays"), "0").is_some());
+}
+
+#[test]
+fn a_task_of_one_server_is_not_asked_of_another_that_gives_the_same_id() {
+    let sessions = ClientSessions::new(Events::new());
+    let (tasks, back) = (Tasks::default(), client(&sessions, "c"));
+    note(&tasks, "one", &back, 7).expect("noted");
+    assert!(note(&tasks, "other", &back, 7).is_err());
+    note(&tasks, "other", &client(&sessions, "d"), 7).expect("another client's");
+}
