@@ -154,16 +154,67 @@ fn a_session_of_another_client_is_unknown() {
     let hub = Hub::serve(&home);
     let url = Url::of(&hub.url);
     let (one, two) = (format!("Bearer {}", hub.token("one")), format!("Bearer {}", hub.token("two")));
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}});
-    let headers = [JSON, ACCEPT, ("Authorization", one.as_str())];
-    let request = Request { method: "POST", url: &url, headers: &headers, body: hello.to_string().as_bytes() }.send();
-    let session = request.expect("an answer").header("Mcp-Session-Id").expect("a session").to_owned();
+    let session = session_of(&url, &one, "2025-06-18");
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
     for (who, token, expected) in [("its owner", &one, 200), ("another client", &two, 404)] {
         let headers = [JSON, ACCEPT, ("Authorization", token.as_str()), ("Mcp-Session-Id", &session)];
         assert_eq!(status("POST", &url, &headers, list), expected, "the session in the hands of {who}");
     }
+}
+
+/// A session of that revision: its id.
+fn session_of(url: &Url, bearer: &str, revision: &str) -> String {
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}});
+    let headers = [JSON, ACCEPT, ("Authorization", bearer)];
+    let request = Request { method: "POST", url, headers: &headers, body: hello.to_string().as_bytes() }.send();
+    request.expect("an answer").header("Mcp-Session-Id").expect("a session").to_owned()
+}
+
+#[test]
+fn a_batch_is_answered_in_one_where_the_revision_has_batches_and_refused_elsewhere() {
+    const BATCH: &str = r#"[
+        {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"probe__echo","arguments":{"text":"two"}}},
+        {"jsonrpc":"2.0","method":"notifications/initialized"},
+        {"jsonrpc":"2.0","id":"3","method":"tools/call","params":{"name":"probe__echo","arguments":{"text":"three"}}},
+        {"jsonrpc":"2.0","id":2,"method":"ping"},
+        {"jsonrpc":"2.0","id":4,"Method":"ping"},
+        {"jsonrpc":"2.0","id":5,"method":"ping"}]"#;
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.policy("*", "allow");
+    let url = Url::of(&hub.url);
+    let bearer = format!("Bearer {}", hub.token("desk"));
+    let post = |revision: &str, body: &str| {
+        let session = session_of(&url, &bearer, revision);
+        let headers = [JSON, ACCEPT, ("Authorization", bearer.as_str()), ("Mcp-Session-Id", session.as_str())];
+        let answer = Request { method: "POST", url: &url, headers: &headers, body: body.as_bytes() }.send();
+        let answer = answer.expect("an answer");
+        (answer.status, answer.text().expect("a body"))
+    };
+
+    let (status, said) = post("2025-03-26", BATCH);
+    assert_eq!(status, 200, "{said}");
+    let answers: Vec<Value> = serde_json::from_str(&said).expect("an array");
+    let of = |id: Value| answers.iter().filter(|answer| answer["id"] == id).collect::<Vec<_>>();
+    assert_eq!(answers.len(), 5, "one for each request, and one for what is none: {said}");
+    let twos = of(json!(2));
+    assert!(twos.iter().any(|answer| answer["result"].to_string().contains("two")), "{said}");
+    assert!(twos.iter().any(|answer| answer["error"]["message"].to_string().contains("in flight")), "{said}");
+    assert!(of(json!("3"))[0]["result"].to_string().contains("three"), "{said}");
+    assert_eq!(of(json!(5))[0]["result"], json!({}));
+    assert_eq!(answers.iter().filter(|answer| answer["error"].is_object()).count(), 2, "{said}");
+
+    let notes = r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#;
+    assert_eq!(post("2025-03-26", notes), (202, String::new()));
+    for none in ["[]", "[1", "[[]]"] {
+        let (_, said) = post("2025-03-26", none);
+        assert!(said.contains("\"error\""), "{none}: {said}");
+    }
+    let (status, said) = post("2025-06-18", BATCH);
+    assert!(status == 400 && said.contains("batch"), "{status}: {said}");
+    assert_eq!(calls_heard(&home).len(), 2, "each call of the batch reached the server once");
 }
 
 #[test]

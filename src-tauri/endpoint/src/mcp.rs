@@ -1,5 +1,6 @@
 //! The Model Context Protocol towards clients.
 
+pub(crate) mod batch;
 pub(crate) mod events;
 pub(crate) mod exchange;
 pub(crate) mod legacy_sse;

@@ -78,6 +78,11 @@ impl RpcRefusal {
     pub(crate) fn new(status: StatusCode, id: Option<Id<'_>>, error: &RpcError) -> Self {
         Self { status, body: wire::error(id, error) }
     }
+
+    /// The JSON-RPC error alone.
+    pub(crate) fn into_body(self) -> Bytes {
+        self.body
+    }
 }
 
 impl From<Refusal> for RpcRefusal {

@@ -65,7 +65,7 @@ pub(crate) struct Fault<'a> {
 }
 
 impl Fault<'_> {
-    fn new(code: i64, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
         Self { id: None, error: RpcError::new(code, message) }
     }
 }
@@ -85,13 +85,17 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, Fault<'_>> {
     }
 }
 
+/// What is said to a batch where there are none.
+pub(crate) fn no_batch<'a>() -> Fault<'a> {
+    let why = "batches are of revision 2025-03-26, in its sessions: send one JSON-RPC message at a time";
+    Fault::new(code::INVALID_REQUEST, why)
+}
+
 /// What is wrong with what is no envelope.
 fn no_message<'a>(bytes: &[u8], error: &serde_json::Error) -> Fault<'a> {
     match serde_json::from_slice::<&RawValue>(bytes).map(RawValue::get) {
         Err(error) => Fault::new(code::PARSE_ERROR, format!("not JSON: {error}")),
-        Ok(text) if text.starts_with('[') => {
-            Fault::new(code::INVALID_REQUEST, "batches are not taken: send one JSON-RPC message at a time")
-        }
+        Ok(text) if text.starts_with('[') => no_batch(),
         Ok(text) if !text.starts_with('{') => Fault::new(code::INVALID_REQUEST, "a JSON-RPC message is a JSON object"),
         Ok(_) => Fault::new(code::INVALID_REQUEST, format!("not a JSON-RPC message: {error}")),
     }

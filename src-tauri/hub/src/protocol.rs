@@ -22,3 +22,8 @@ pub use revision::Era;
 pub fn is_known(revision: &str) -> bool {
     Era::of(revision).is_some()
 }
+
+/// Whether a client of that revision may send several messages at once: a later one took that back.
+pub fn has_batches(revision: &str) -> bool {
+    revision == "2025-03-26"
+}

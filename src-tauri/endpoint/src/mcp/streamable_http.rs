@@ -1,4 +1,4 @@
-//! Streamable HTTP towards clients (MCP 2025-03-26 and later): one message a POST, answered with one JSON body,
+//! Streamable HTTP towards clients (MCP 2025-03-26 and later): one message a POST (or a [`batch`]), answered with one JSON body,
 //! or, where messages that belong to the request come before its answer, with a stream of events.
 //! The stream of what belongs to no request is [`listening`](super::listening).
 //!
@@ -25,7 +25,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{
-    events,
+    batch, events,
     exchange::{Conversation, Exchange, notification},
     stateless::{self, Asked},
 };
@@ -91,7 +91,7 @@ impl Caller {
     }
 }
 
-/// `POST /mcp`: one message.
+/// `POST /mcp`: one message, or a batch.
 pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Reply {
     let (Parts { uri, headers, .. }, body) = request.into_parts();
     let caller = Caller::of(&door, &uri, &headers).await?;
@@ -101,6 +101,9 @@ pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Rep
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
     }
     let body = body::read(body).await?;
+    if batch::is_one(&body) {
+        return Box::pin(batch::take(&door, &caller, &headers, &body)).await;
+    }
     let message = wire::parse(&body)?;
     if let Message::Request { id, method, params } = &message
         && stateless::is_meant(&headers, method, *params)

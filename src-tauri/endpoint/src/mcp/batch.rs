@@ -1,0 +1,102 @@
+//! Batches, which MCP 2025-03-26 alone has: several messages in one array, and the answers to its requests in one.
+
+use std::sync::Arc;
+
+use axum::{
+    http::{HeaderMap, StatusCode},
+    response::IntoResponse,
+};
+use bytes::Bytes;
+use drawbridge_hub::{
+    model::rpc::{RpcError, code},
+    protocol,
+    sessions::ClientSession,
+};
+use futures_util::future::join_all;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+
+use super::{
+    exchange::{Conversation, Exchange, notification},
+    streamable_http::{Caller, MAX_WAITING, Reply, json, stream},
+};
+use crate::{
+    headers::accepts_events,
+    rescue::RpcRefusal,
+    server::Door,
+    wire::{self, Fault, Message},
+};
+
+/// Messages of one batch.
+const MAX: usize = 100;
+
+/// Whether a body is one.
+pub(super) fn is_one(body: &[u8]) -> bool {
+    body.trim_ascii_start().starts_with(b"[")
+}
+
+/// Takes a batch. Its requests run side by side; a message that is none has an error among the answers.
+///
+/// # Errors
+/// Where the session's revision has no batches, or it is none.
+pub(super) async fn take(door: &Arc<Door>, caller: &Caller, headers: &HeaderMap, body: &[u8]) -> Reply {
+    let session = caller.session(door, headers, None);
+    let Some(session) = session.ok().filter(|session| protocol::has_batches(&session.hello.protocol_version)) else {
+        return Err(wire::no_batch().into());
+    };
+    let mut batch = Batch::default();
+    for message in read(body)? {
+        batch.add(door, &session, message);
+    }
+    let Batch { exchanges, mut answers } = batch;
+    if exchanges.is_empty() && answers.is_empty() {
+        return Ok(StatusCode::ACCEPTED.into_response());
+    }
+    let (sender, messages) = mpsc::channel(MAX_WAITING);
+    let sender = accepts_events(headers).then_some(sender);
+    let answer = async move {
+        answers.extend(join_all(exchanges.into_iter().map(|exchange| exchange.answer(sender.clone()))).await);
+        Bytes::from([b"[", answers.join(&b","[..]).as_slice(), b"]"].concat())
+    };
+    Ok(if accepts_events(headers) { stream(Conversation::new(messages, answer)).await } else { json(answer.await) })
+}
+
+fn read(body: &[u8]) -> Result<Vec<&RawValue>, Fault<'_>> {
+    let messages: Vec<&RawValue> =
+        serde_json::from_slice(body).map_err(|e| Fault::new(code::PARSE_ERROR, format!("not JSON: {e}")))?;
+    if messages.is_empty() || messages.len() > MAX {
+        return Err(Fault::new(code::INVALID_REQUEST, format!("a batch has 1 to {MAX} messages")));
+    }
+    Ok(messages)
+}
+
+#[derive(Default)]
+struct Batch {
+    exchanges: Vec<Exchange>,
+    /// Those that are there already.
+    answers: Vec<Bytes>,
+}
+
+impl Batch {
+    fn add(&mut self, door: &Arc<Door>, session: &Arc<ClientSession>, message: &RawValue) {
+        match wire::parse(message.get().as_bytes()) {
+            Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                let error = RpcError::new(code::INVALID_REQUEST, "`initialize` is no part of a batch");
+                self.answers.push(wire::error(Some(id), &error));
+            }
+            Ok(Message::Request { id, method, params }) => match Exchange::begin(door, session, id, &method, params) {
+                Ok(exchange) => self.exchanges.push(exchange),
+                Err(refusal) => self.answers.push(refusal.into_body()),
+            },
+            Ok(Message::Notification { method, params }) => notification(door, session, &method, params),
+            Ok(Message::Response { id, reply }) => match wire::read_reply(reply) {
+                Ok(reply) => session.answered(id, reply),
+                Err(error) => {
+                    let why = format!("'error' must be a JSON-RPC error: {error}");
+                    self.answers.push(wire::error(None, &RpcError::new(code::INVALID_REQUEST, why)));
+                }
+            },
+            Err(fault) => self.answers.push(RpcRefusal::from(fault).into_body()),
+        }
+    }
+}
