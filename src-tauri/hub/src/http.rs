@@ -20,6 +20,8 @@ use hyper_util::{
 pub type Request = http::Request<Bytes>;
 
 const CONNECT: Duration = Duration::from_secs(10);
+/// A quiet connection is asked that often whether its other end is still there, as reqwest does it.
+const ALIVE: Duration = Duration::from_secs(15);
 /// How long a connection is kept that nobody uses.
 const IDLE: Duration = Duration::from_secs(90);
 
@@ -60,6 +62,8 @@ impl HttpClient {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(CONNECT));
+        connector.set_keepalive(Some(ALIVE));
+        connector.set_keepalive_interval(Some(ALIVE));
         let plain = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())

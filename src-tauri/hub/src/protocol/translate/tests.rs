@@ -40,7 +40,7 @@ fn a_legacy_client_gets_no_fields_of_the_other_era() {
         ("tools/call", r#"{"content":[]}"#, r#"{"content":[]}"#),
         ("tools/call", r#"{"resultType":"complete"}"#, "{}"),
         ("tools/call", r#"{"content":[],"resultType":"complete"}"#, r#"{"content":[]}"#),
-        ("tools/call", r#"{"resultType":"complete", "x":"resultType"}"#, r#"{"x":"resultType"}"#),
+        ("tools/call", r#"{"resultType":"complete", "x":"resultType"}"#, r#"{ "x":"resultType"}"#),
         ("tools/call", r#"{"resultType":"task","taskId":"a"}"#, r#"{"resultType":"task","taskId":"a"}"#),
     ] {
         assert_eq!(result_between(Era::Legacy, Era::Modern, method, Json::new(result)).get(), expected);
