@@ -9,6 +9,7 @@ mod inspector;
 mod lossless;
 mod oauth;
 mod processes;
+mod proxy;
 mod registry;
 mod remote;
 mod round_trip;

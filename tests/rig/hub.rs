@@ -28,7 +28,13 @@ impl<'a> Hub<'a> {
     /// Starts it on the home's data folder and waits until it listens.
     #[track_caller]
     pub fn serve(home: &'a Home) -> Self {
-        let mut process = Self::spawn(home);
+        Self::serve_in(home, &[])
+    }
+
+    /// The same with these in its environment.
+    #[track_caller]
+    pub fn serve_in(home: &'a Home, environment: &[(&str, &str)]) -> Self {
+        let mut process = Self::spawn_in(home, environment);
         let line = process.line();
         let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("not where it listens: {line}"));
         Self { home, url: url.to_owned(), process }
@@ -36,9 +42,13 @@ impl<'a> Hub<'a> {
 
     /// Starts it without waiting.
     pub fn spawn(home: &Home) -> Process {
+        Self::spawn_in(home, &[])
+    }
+
+    fn spawn_in(home: &Home, environment: &[(&str, &str)]) -> Process {
         let mut command = home.command(places::built("drawbridge"));
         command.args(["serve", "--port", "0", "--skip-config-gen", "--data-dir"]).arg(home.data_dir());
-        command.env("DRAWBRIDGE_ADMIN_TOKEN", ADMIN_TOKEN);
+        command.env("DRAWBRIDGE_ADMIN_TOKEN", ADMIN_TOKEN).envs(environment.iter().copied());
         Process::start(home, "serve", &mut command)
     }
 

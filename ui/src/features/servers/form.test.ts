@@ -54,6 +54,13 @@ describe("a server's form", () => {
     expect(draftOf({ ...formOf(old, "x"), kind: "local", command: "run" }, old).spec.transport).toBeNull();
   });
 
+  it("gives each client a session of its own where that is wanted, and keeps it so", () => {
+    expect(draftOf(filled()).spec.isolation).toBe("shared");
+    const { spec } = draftOf({ ...filled(), isolation: "per_client" });
+    expect(spec.isolation).toBe("per_client");
+    expect(formOf(spec, "x").isolation).toBe("per_client");
+  });
+
   it("says what is missing", () => {
     expect(faultsOf(emptyForm())).toEqual({ name: expect.any(String) as string, command: "Give the command that starts it." });
     expect(faultsOf({ ...emptyForm(), name: "x", kind: "remote", url: "example.org" }).url).toContain("https://");

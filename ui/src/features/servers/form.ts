@@ -1,6 +1,6 @@
 /** A server's spec as a form, and back. What is secret leaves the form apart from the spec. */
 
-import type { SecretValues, ServerSpec } from "../../ipc";
+import type { Isolation, SecretValues, ServerSpec } from "../../ipc";
 import { joinWords, splitWords } from "../../lib/words";
 
 export interface Row {
@@ -22,6 +22,8 @@ export interface ServerForm {
   url: string;
   transport: RemoteTransport;
   headers: Row[];
+  /** Who shares a session with the server. */
+  isolation: Isolation;
 }
 
 /** How to speak to a remote server: streamable HTTP, or HTTP+SSE as older ones do. */
@@ -45,7 +47,7 @@ export function newRow(part: Partial<Row> = {}): Row {
 }
 
 export function emptyForm(): ServerForm {
-  return { name: "", kind: "local", command: "", cwd: "", env: [], url: "", transport: "http", headers: [] };
+  return { name: "", kind: "local", command: "", cwd: "", env: [], url: "", transport: "http", headers: [], isolation: "shared" };
 }
 
 export function formOf(spec: ServerSpec, name: string, likelySecrets: string[] = []): ServerForm {
@@ -58,6 +60,7 @@ export function formOf(spec: ServerSpec, name: string, likelySecrets: string[] =
     url: spec.url ?? "",
     transport: spec.transport === "sse" ? "sse" : "http",
     headers: rowsOf(spec.headers, likelySecrets),
+    isolation: spec.isolation ?? "shared",
   };
 }
 
@@ -102,6 +105,7 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
       headers: plainOf(headers),
       transport: local ? localTransport(base) : remoteTransport(form, base),
       enabled: base.enabled ?? true,
+      isolation: form.isolation,
       timeouts: base.timeouts ?? TIMEOUTS,
     },
     secrets: { env: secretOf(env), headers: secretOf(headers) },

@@ -39,6 +39,9 @@ pub(crate) struct Add {
     /// The same, with its value in the keyring.
     #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "command")]
     secret_header: Vec<(String, String)>,
+    /// Each client has a session of its own with it, and a process.
+    #[arg(long)]
+    per_client: bool,
     /// Leave it waiting to be accepted.
     #[arg(long)]
     pending: bool,
@@ -78,7 +81,7 @@ impl Add {
             transport: self.transport.map(Transport::kind),
             enabled: true,
             timeouts: Timeouts::default(),
-            isolation: Isolation::default(),
+            isolation: if self.per_client { Isolation::PerClient } else { Isolation::Shared },
             other: BTreeMap::new(),
         };
         let secrets =

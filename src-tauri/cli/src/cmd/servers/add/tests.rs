@@ -1,7 +1,7 @@
 //! Command lines, and the verbs that they become.
 
 use clap::Parser;
-use drawbridge_hub::{api::servers::AddServer, model::spec::TransportKind};
+use drawbridge_hub::{api::servers::AddServer, model::spec::{Isolation, TransportKind}};
 
 use crate::{
     args::{Args, Command},
@@ -43,6 +43,12 @@ fn an_older_server_is_added_with_its_transport() {
     let add = parse("old --url http://localhost:3001/sse --transport sse").expect("parsed");
     assert_eq!(add.spec.transport, Some(TransportKind::Sse));
     assert_eq!(parse("new --url http://localhost:3001/mcp").expect("parsed").spec.transport, None);
+}
+
+#[test]
+fn each_client_has_a_session_of_its_own_where_that_is_said() {
+    assert_eq!(parse("x --per-client -- run").expect("parsed").spec.isolation, Isolation::PerClient);
+    assert_eq!(parse("x -- run --per-client").expect("parsed").spec.isolation, Isolation::Shared);
 }
 
 #[test]
