@@ -212,6 +212,10 @@ fn a_batch_is_answered_in_one_where_the_revision_has_batches_and_refused_elsewhe
         let (_, said) = post("2025-03-26", none);
         assert!(said.contains("\"error\""), "{none}: {said}");
     }
+    let many = format!("[{}]", vec!["0"; 101].join(","));
+    assert!(post("2025-03-26", &many).1.contains("1 to 100"));
+    let headers = [JSON, ACCEPT, ("Authorization", bearer.as_str()), ("Mcp-Session-Id", "gone")];
+    assert_eq!(self::status("POST", &url, &headers, BATCH), 404, "the client begins a session again");
     let (status, said) = post("2025-06-18", BATCH);
     assert!(status == 400 && said.contains("batch"), "{status}: {said}");
     assert_eq!(calls_heard(&home).len(), 2, "each call of the batch reached the server once");

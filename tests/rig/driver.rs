@@ -194,8 +194,9 @@ impl Driver {
     /// Saves a picture of the window below `test-output/`.
     #[track_caller]
     pub fn picture(&self, name: &str) {
-        let painted = "const done = arguments[arguments.length - 1]; setTimeout(done, 500); \
-            requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))";
+        // What was scrolled into view is painted a while later.
+        let painted = "const done = arguments[arguments.length - 1]; setTimeout(done, 1000); \
+            requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400)))";
         self.run_async(painted, &json!([]));
         let picture = self.get("/screenshot").unwrap_or_else(|e| panic!("take a picture: {e}"));
         let bytes = canary::from_base64(picture.as_str().expect("a picture in base64"));

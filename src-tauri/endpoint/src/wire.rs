@@ -87,7 +87,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, Fault<'_>> {
 
 /// What is said to a batch where there are none.
 pub(crate) fn no_batch<'a>() -> Fault<'a> {
-    let why = "only one revision has batches, and this is no session of it: send one JSON-RPC message at a time";
+    let why = "batches are not taken here: send one JSON-RPC message at a time";
     Fault::new(code::INVALID_REQUEST, why)
 }
 

@@ -64,6 +64,9 @@ impl HttpClient {
         connector.set_connect_timeout(Some(CONNECT));
         connector.set_keepalive(Some(ALIVE));
         connector.set_keepalive_interval(Some(ALIVE));
+        connector.set_keepalive_retries(Some(3));
+        #[cfg(target_os = "linux")]
+        connector.set_tcp_user_timeout(Some(2 * ALIVE));
         let plain = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())

@@ -1,6 +1,6 @@
 //! Batches, which MCP 2025-03-26 alone has: several messages in one array, and the answers to its requests in one.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use axum::{
     http::{HeaderMap, StatusCode},
@@ -13,12 +13,17 @@ use drawbridge_hub::{
     sessions::ClientSession,
 };
 use futures_util::future::join_all;
+use serde::{
+    Deserialize, Deserializer,
+    de::{SeqAccess, Visitor},
+};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{
     exchange::{Conversation, Exchange, notification},
-    streamable_http::{Caller, MAX_WAITING, Reply, json, stream},
+    stateless,
+    streamable_http::{Caller, MAX_WAITING, Reply, check_version, json, stream},
 };
 use crate::{
     headers::accepts_events,
@@ -40,10 +45,14 @@ pub(super) fn is_one(body: &[u8]) -> bool {
 /// # Errors
 /// Where the session's revision has no batches, or it is none.
 pub(super) async fn take(door: &Arc<Door>, caller: &Caller, headers: &HeaderMap, body: &[u8]) -> Reply {
-    let session = caller.session(door, headers, None);
-    let Some(session) = session.ok().filter(|session| protocol::has_batches(&session.hello.protocol_version)) else {
+    check_version(headers)?;
+    if stateless::is_named(headers) {
         return Err(wire::no_batch().into());
-    };
+    }
+    let session = caller.session(door, headers, None)?;
+    if !protocol::has_batches(&session.hello.protocol_version) {
+        return Err(wire::no_batch().into());
+    }
     let mut batch = Batch::default();
     for message in read(body)? {
         batch.add(door, &session, message);
@@ -62,12 +71,39 @@ pub(super) async fn take(door: &Arc<Door>, caller: &Caller, headers: &HeaderMap,
 }
 
 fn read(body: &[u8]) -> Result<Vec<&RawValue>, Fault<'_>> {
-    let messages: Vec<&RawValue> =
-        serde_json::from_slice(body).map_err(|e| Fault::new(code::PARSE_ERROR, format!("not JSON: {e}")))?;
-    if messages.is_empty() || messages.len() > MAX {
-        return Err(Fault::new(code::INVALID_REQUEST, format!("a batch has 1 to {MAX} messages")));
-    }
+    let Messages(messages) = serde_json::from_slice(body)
+        .map_err(|e| Fault::new(code::INVALID_REQUEST, format!("not a batch of 1 to {MAX} messages: {e}")))?;
     Ok(messages)
+}
+
+/// At least one, and not more than there may be: others are not even read.
+struct Messages<'a>(Vec<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bounded;
+
+        impl<'de> Visitor<'de> for Bounded {
+            type Value = Vec<&'de RawValue>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut messages = Vec::new();
+                while let Some(message) = seq.next_element()? {
+                    if messages.len() == MAX {
+                        return Err(serde::de::Error::custom("there are more"));
+                    }
+                    messages.push(message);
+                }
+                if messages.is_empty() { Err(serde::de::Error::custom("there is none")) } else { Ok(messages) }
+            }
+        }
+
+        deserializer.deserialize_seq(Bounded).map(Self)
+    }
 }
 
 #[derive(Default)]

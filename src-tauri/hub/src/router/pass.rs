@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::future::join_all;
 use serde_json::value::RawValue;
 
 use super::Router;
@@ -101,9 +102,8 @@ impl Router {
             let (router, back) = (self.clone(), Back::at_any_time(back.session().clone()));
             tokio::spawn(async move {
                 back.session().ended.cancelled().await;
-                for uri in router.subscriptions.left_by(back.session()) {
-                    let _ = router.unsubscribe(&back, &uri).await;
-                }
+                let left = router.subscriptions.left_by(back.session());
+                join_all(left.iter().map(|uri| router.unsubscribe(&back, uri))).await;
             });
         }
         Ok(reply)

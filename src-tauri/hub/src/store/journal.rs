@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 
 use super::table::call::{self, CallRow, Ended};
 use crate::model::{
-    call::{DecidedBy, Outcome},
+    call::{DecidedBy, Decision, Outcome},
     ids::CallId,
 };
 
@@ -73,7 +73,8 @@ enum Entry {
 #[derive(Default)]
 struct Gathered {
     rows: Vec<Arc<CallRow>>,
-    waiters: Vec<Waiter>,
+    /// With the id of the call where it is allowed.
+    waiters: Vec<(Option<CallId>, Waiter)>,
     /// A task carries what is gathered to the thread, one commit after the other.
     is_carried: bool,
 }
@@ -114,8 +115,9 @@ impl Journal {
         let (waiter, answer) = oneshot::channel();
         let is_carried = {
             let mut gathered = lock(&self.gathered);
+            let allowed = row.as_ref().filter(|row| row.call.decision == Decision::Allowed);
+            gathered.waiters.push((allowed.map(|row| row.call.id.clone()), waiter));
             gathered.rows.extend(row);
-            gathered.waiters.push(waiter);
             std::mem::replace(&mut gathered.is_carried, true)
         };
         if !is_carried {
@@ -126,11 +128,13 @@ impl Journal {
 
     /// Has what is gathered committed, until nothing is left.
     async fn carry(self) {
+        let mut carrying = Carrying { gathered: self.gathered.clone(), is_done: false };
         loop {
             let (rows, waiters) = {
                 let mut gathered = lock(&self.gathered);
                 if gathered.waiters.is_empty() {
                     gathered.is_carried = false;
+                    carrying.is_done = true;
                     return;
                 }
                 (std::mem::take(&mut gathered.rows), std::mem::take(&mut gathered.waiters))
@@ -139,8 +143,12 @@ impl Journal {
                 Some(()) => Ok(()),
                 None => self.by_the_thread(rows).await,
             };
-            for waiter in waiters {
-                let _ = waiter.send(result.clone());
+            for (allowed, waiter) in waiters {
+                let has_left = waiter.send(result.clone()).is_err();
+                // What came of it may have been written ahead of the call itself, and so to no row.
+                if let (true, Ok(()), Some(id)) = (has_left, &result, allowed) {
+                    self.ended(id, Outcome::Cancelled, "the client cancelled it or left".into(), None);
+                }
             }
         }
     }
@@ -179,6 +187,20 @@ impl Journal {
     }
 }
 
+/// What is gathered is carried. Dropped before it is done, whoever waits is told that the journal has ended.
+struct Carrying {
+    gathered: Arc<Mutex<Gathered>>,
+    is_done: bool,
+}
+
+impl Drop for Carrying {
+    fn drop(&mut self) {
+        if !self.is_done {
+            *lock(&self.gathered) = Gathered::default();
+        }
+    }
+}
+
 struct Writer {
     file: PathBuf,
     pool: SqlitePool,
@@ -208,7 +230,8 @@ fn write_all(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Entry>) {
     let _ = lock(writer).write(&[]);
 }
 
-/// Copies the write-ahead log into the database, over a connection of its own: nobody waits for it.
+/// Copies the write-ahead log into the database, over a connection of its own: nobody waits for it, but for the last
+/// bit. The log begins anew only where all of it was copied, and commits go on meanwhile.
 fn checkpoint_where_due(writer: &Mutex<Writer>) {
     let file = {
         let mut writer = lock(writer);
@@ -218,8 +241,12 @@ fn checkpoint_where_due(writer: &Mutex<Writer>) {
         writer.commits = 0;
         writer.file.clone()
     };
-    let done = open(&file).and_then(|connection| connection.pragma_update(None, "wal_checkpoint", "PASSIVE"));
-    if let Err(why) = done {
+    let copied = open(&file).and_then(|connection| {
+        connection.pragma_update(None, "wal_checkpoint", "PASSIVE")?;
+        let _nobody_commits = lock(writer);
+        connection.pragma_update(None, "wal_checkpoint", "PASSIVE")
+    });
+    if let Err(why) = copied {
         tracing::warn!("the database's log cannot be checkpointed: {why}");
     }
 }

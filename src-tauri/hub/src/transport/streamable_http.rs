@@ -249,6 +249,8 @@ impl HttpLink {
 
     /// Goes on with a stream behind an event, after the pause that the server wants.
     async fn take_up(&self, last_id: &str, pause: Option<Duration>) -> Option<Response> {
+        // One that cannot be said would begin another stream, without the answer.
+        HeaderValue::try_from(last_id).ok()?;
         sleep(pause.unwrap_or(RETRY).min(MAX_RETRY)).await;
         let response = self.remote.send(self.listening(Some(last_id))).await.ok()?.ok()?;
         (response.status() == StatusCode::OK && is_stream(&response)).then_some(response)

@@ -101,9 +101,11 @@ impl Connection {
         let unreadable = |e: serde_json::Error| LinkError::NotSent(format!("the params of {method}: {e}"));
         let told = Told { modern, client, log_level, progress_token: asking.wants_progress.then_some(id) };
         let text = meta::put(params, &told).map_err(unreadable)?;
-        let headers = match params.filter(|_| modern && self.link.is_http()) {
-            Some(params) => repeated(method, &RawObject::parse(params).map_err(unreadable)?, asking.mirrored),
-            None => Vec::new(),
+        let headers = if modern && self.link.is_http() {
+            let params = params.map(RawObject::parse).transpose().map_err(unreadable)?.unwrap_or_default();
+            repeated(method, &params, asking.mirrored)
+        } else {
+            Vec::new()
         };
         self.link.request(Request { id, method, params: Some(&text), headers: &headers }).await
     }

@@ -49,7 +49,7 @@ pub(super) async fn open(remote: &Remote) -> Result<Opened, String> {
 /// Gets the stream and the URL at which it was found. A redirect, as from `/sse` to `/sse/`, is followed
 /// once, and not to another origin: that would get the headers too.
 async fn get(remote: &Remote) -> Result<(Response, Url), String> {
-    let mut url = Url::parse(&remote.url).map_err(|e| format!("{} is not a URL: {e}", remote.url))?;
+    let mut url = Url::parse(&remote.uri.to_string()).map_err(|e| format!("{} is not a URL: {e}", remote.url))?;
     let mut response = send(remote, &url).await?;
     if let Some(place) = redirect(&response) {
         url = at_the_same_origin(&url, url.join(&place), "redirects to", &place)?;

@@ -1,7 +1,10 @@
 //! Command lines, and the verbs that they become.
 
 use clap::Parser;
-use drawbridge_hub::{api::servers::AddServer, model::spec::{Isolation, TransportKind}};
+use drawbridge_hub::{
+    api::servers::AddServer,
+    model::spec::{Isolation, TransportKind},
+};
 
 use crate::{
     args::{Args, Command},
