@@ -29,6 +29,8 @@ use crate::{
     upstream::{ListChanges, Noted, Pool},
 };
 
+/// A server is not read more often than that, however short it says that what was read may be kept.
+const LEAST_TTL: Duration = Duration::from_secs(10);
 /// After a failed sync a server is left alone for that long.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
 /// How long a list waits for servers that were never read. What comes later is in the next list.
@@ -135,9 +137,10 @@ impl Catalog {
         self.lock().get(id).cloned().unwrap_or_else(|| ServerCopy::unknown(id.clone()))
     }
 
-    /// Whether a server's copy is older than its time to live.
+    /// Whether a server's copy is older than its time to live: that of the settings, or less where the server says so.
     pub fn is_stale(&self, copy: &ServerCopy) -> bool {
-        let ttl = i64::try_from(self.settings.get().cache_ttl.as_millis()).unwrap_or(i64::MAX);
+        let ttl = time_to_live(self.settings.get().cache_ttl, copy.row.ttl_ms);
+        let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
         copy.row.last_synced_at.is_none_or(|at| {
             let age = clock::now().0.saturating_sub(at.0);
             // An age below zero is a clock that was set back: nothing is known of the copy's age.
@@ -260,7 +263,7 @@ impl Catalog {
         if session.server().identity != server.identity {
             return Err(SyncError::MayNotRun("its spec is being changed".into()));
         }
-        let (hello, offered) = sync::read(&session).await?;
+        let sync::Read { hello, offered, ttl_ms } = sync::read(&session).await?;
         let row = ServerRow {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
@@ -269,6 +272,7 @@ impl Catalog {
             server_version: Some(hello.server_info.version),
             protocol_version: Some(hello.protocol_version),
             instructions: hello.instructions,
+            ttl_ms,
             ..self.copy(id).row
         };
         let texts =
@@ -301,5 +305,27 @@ impl Catalog {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ServerId, ServerCopy>> {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long a copy counts as fresh: as long as the user wants, or less where the server says so.
+fn time_to_live(wanted: Duration, ttl_ms: Option<u32>) -> Duration {
+    ttl_ms.map_or(wanted, |ttl| Duration::from_millis(ttl.into()).clamp(LEAST_TTL.min(wanted), wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_shortens_the_time_to_live_but_not_to_nothing_and_never_lengthens_it() {
+        let (wanted, ms) = (Duration::from_secs(300), |ms| Duration::from_millis(ms));
+        for (said, expected) in
+            [(None, wanted), (Some(60_000), ms(60_000)), (Some(0), LEAST_TTL), (Some(u32::MAX), wanted)]
+        {
+            assert_eq!(time_to_live(wanted, said), expected, "{said:?}");
+        }
+        let short = Duration::from_secs(5);
+        assert_eq!(time_to_live(short, Some(0)), short, "the user's own is the least");
     }
 }

@@ -51,19 +51,39 @@ impl From<StoreError> for SyncError {
     }
 }
 
-pub(super) async fn read(session: &Arc<ServerSession>) -> Result<(ServerHello, Offered), SyncError> {
+/// What was read of a server.
+pub(super) struct Read {
+    pub(super) hello: ServerHello,
+    pub(super) offered: Offered,
+    /// How long it may be kept, in milliseconds: the shortest that any of its lists says.
+    pub(super) ttl_ms: Option<u32>,
+}
+
+/// A list, of all pages.
+pub struct Listed {
+    pub definitions: Vec<Arc<Definition>>,
+    ttl_ms: Option<u32>,
+}
+
+pub(super) async fn read(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
     let hello = session.hello().await?;
     let ask = |method: &'static str, params: Box<RawValue>| async move {
         session.request(Outgoing::new(method, Some(&params), PATIENCE)).await
     };
-    let mut offered = Offered::new();
+    let (mut offered, mut ttl_ms) = (Offered::new(), None);
     for kind in Kind::ALL.into_iter().filter(|kind| hello.capabilities.offers(*kind)) {
-        offered.insert(kind, all_of(kind, ask).await?);
+        let listed = all_of(kind, ask).await?;
+        ttl_ms = shorter(ttl_ms, listed.ttl_ms);
+        offered.insert(kind, listed.definitions);
     }
     if hello.era().is_modern() && session.server().spec.url.is_some() {
         leave_out_unusable(session, offered.entry(Kind::Tools).or_default());
     }
-    Ok((hello, offered))
+    Ok(Read { hello, offered, ttl_ms })
+}
+
+fn shorter(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    one.into_iter().chain(other).min()
 }
 
 /// A tool that wants its arguments in headers in a way that cannot be is none, over HTTP.
@@ -84,26 +104,27 @@ fn leave_out_unusable(session: &ServerSession, tools: &mut Vec<Arc<Definition>>)
 pub async fn all_of<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: Kind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
-) -> Result<Vec<Arc<Definition>>, SyncError> {
+) -> Result<Listed, SyncError> {
     time::timeout(MAX_TIME, all_pages(kind, ask)).await.unwrap_or(Err(SyncError::Endless))
 }
 
 async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: Kind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
-) -> Result<Vec<Arc<Definition>>, SyncError> {
-    let mut all: Vec<Arc<Definition>> = Vec::new();
+) -> Result<Listed, SyncError> {
+    let mut all = Listed { definitions: Vec::new(), ttl_ms: None };
     let (mut names, mut cursors) = (HashSet::new(), HashSet::new());
     let mut params = json::raw("{}".into());
-    while all.len() <= MAX_ENTRIES && cursors.len() < MAX_PAGES {
+    while all.definitions.len() <= MAX_ENTRIES && cursors.len() < MAX_PAGES {
         let result = match ask(kind.list_method(), params).await? {
             Ok(result) => result,
             Err(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
             Err(error) => return Err(SyncError::Refused(kind.list_method(), error.message)),
         };
-        let (page, next_cursor) = page(kind, &result)?;
+        let Page { definitions, next_cursor, ttl_ms } = page(kind, &result)?;
+        all.ttl_ms = shorter(all.ttl_ms, ttl_ms);
         // Of two of one name nobody could say which one is meant: the first stays.
-        all.extend(page.into_iter().filter(|read| names.insert(read.name.clone())).map(Arc::new));
+        all.definitions.extend(definitions.into_iter().filter(|read| names.insert(read.name.clone())).map(Arc::new));
         let Some(cursor) = next_cursor else { return Ok(all) };
         params = json::raw(format!(r#"{{"cursor":{}}}"#, json::string(&cursor)));
         if !cursors.insert(cursor) {
@@ -113,8 +134,14 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     Err(SyncError::Endless)
 }
 
-/// The definitions of a page, and the cursor of the next one. A definition that cannot be read is left out.
-fn page(kind: Kind, result: &Json) -> Result<(Vec<Definition>, Option<String>), SyncError> {
+struct Page {
+    definitions: Vec<Definition>,
+    next_cursor: Option<String>,
+    ttl_ms: Option<u32>,
+}
+
+/// Reads a page. A definition that cannot be read is left out.
+fn page(kind: Kind, result: &Json) -> Result<Page, SyncError> {
     let unreadable = |e: serde_json::Error| SyncError::Unreadable(kind.list_method(), e.to_string());
     let result = RawObject::parse(result).map_err(unreadable)?;
     let entries: Vec<&RawValue> = match result.get(kind.member()) {
@@ -125,7 +152,11 @@ fn page(kind: Kind, result: &Json) -> Result<(Vec<Definition>, Option<String>), 
         let read = Definition::read(kind, raw.get().to_owned());
         read.inspect_err(|e| tracing::warn!("an entry of {} is left out: {e}", kind.list_method())).ok()
     };
-    Ok((entries.iter().filter_map(read).collect(), result.string("nextCursor").filter(|cursor| !cursor.is_empty())))
+    Ok(Page {
+        definitions: entries.iter().filter_map(read).collect(),
+        next_cursor: result.string("nextCursor").filter(|cursor| !cursor.is_empty()),
+        ttl_ms: result.get("ttlMs").and_then(|ttl| ttl.get().parse().ok()),
+    })
 }
 
 /// Syncs the servers that said that their list changed. Many such notices are one sync.
@@ -154,3 +185,6 @@ pub(super) async fn refresh_active(catalog: Catalog) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

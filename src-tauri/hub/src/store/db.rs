@@ -19,6 +19,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "initial", include_str!("migrations/0001_initial.sql")),
     (2, "capabilities", include_str!("migrations/0002_capabilities.sql")),
     (3, "call_number", include_str!("migrations/0003_call_number.sql")),
+    (4, "ttl", include_str!("migrations/0004_ttl.sql")),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

@@ -163,7 +163,8 @@ impl ServerSession {
     /// Asks until the answer is final: what a server of the modern era needs is asked of a client with sessions.
     async fn converse(&self, connection: &Connection, outgoing: &Outgoing<'_>) -> Result<Reply, UpstreamError> {
         let Outgoing { method, params, back, .. } = *outgoing;
-        let client = back.map_or(Era::Legacy, Back::era);
+        // Drawbridge itself understands every server.
+        let client = back.map_or(connection.era(), Back::era);
         let mut current = match (client, connection.era()) {
             (Era::Modern, Era::Legacy) => without_retry(params),
             _ => None,

@@ -139,7 +139,7 @@ pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedVie
     let read = all_of(Kind::Tools, ask).await;
     connection.close().await;
     drained.abort();
-    let tools = read?;
+    let tools = read?.definitions;
     Ok(VerifiedView {
         server_name: Some(connection.hello.server_info.name.clone()),
         server_version: Some(connection.hello.server_info.version.clone()),

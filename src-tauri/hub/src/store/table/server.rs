@@ -25,6 +25,8 @@ pub struct ServerRow {
     pub server_version: Option<String>,
     pub protocol_version: Option<String>,
     pub instructions: Option<String>,
+    /// How long it says that the copy may be kept.
+    pub ttl_ms: Option<u32>,
 }
 
 impl ServerRow {
@@ -40,6 +42,7 @@ impl ServerRow {
             server_version: None,
             protocol_version: None,
             instructions: None,
+            ttl_ms: None,
         }
     }
 }
@@ -83,17 +86,18 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         server_version: row.try_get("server_version")?,
         protocol_version: row.try_get("protocol_version")?,
         instructions: row.try_get("instructions")?,
+        ttl_ms: row.try_get("ttl_ms")?,
     })
 }
 
 /// The statement that records a sync; used with the tools in one transaction.
 pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteConnection) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at, synced_identity = excluded.synced_identity,
            server_name = excluded.server_name, server_version = excluded.server_version,
-           protocol_version = excluded.protocol_version, instructions = excluded.instructions",
+           protocol_version = excluded.protocol_version, instructions = excluded.instructions, ttl_ms = excluded.ttl_ms",
     )
     .bind(row.id.as_str())
     .bind(word(&row.sync_status))
@@ -103,6 +107,7 @@ pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteC
     .bind(&row.server_version)
     .bind(&row.protocol_version)
     .bind(&row.instructions)
+    .bind(row.ttl_ms)
     .execute(connection)
     .await
     .map(drop)
