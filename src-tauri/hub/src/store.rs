@@ -17,7 +17,7 @@ use std::{path::Path, sync::Arc};
 
 use sqlx::SqlitePool;
 
-pub use journal::Journal;
+pub use journal::{CANCELLED, Journal};
 
 /// The store could not read or write.
 #[derive(Debug, thiserror::Error)]

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use super::{
     exchange::{Conversation, Exchange, notification},
     stateless,
-    streamable_http::{Caller, MAX_WAITING, Reply, check_version, json, stream},
+    streamable_http::{Caller, MAX_WAITING, Reply, bad_error, check_version, json, stream},
 };
 use crate::{
     headers::accepts_events,
@@ -127,10 +127,7 @@ impl Batch {
             Ok(Message::Notification { method, params }) => notification(door, session, &method, params),
             Ok(Message::Response { id, reply }) => match wire::read_reply(reply) {
                 Ok(reply) => session.answered(id, reply),
-                Err(error) => {
-                    let why = format!("'error' must be a JSON-RPC error: {error}");
-                    self.answers.push(wire::error(None, &RpcError::new(code::INVALID_REQUEST, why)));
-                }
+                Err(error) => self.answers.push(bad_error(error).into_body()),
             },
             Err(fault) => self.answers.push(RpcRefusal::from(fault).into_body()),
         }

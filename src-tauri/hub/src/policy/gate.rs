@@ -24,7 +24,7 @@ use crate::{
     },
     random,
     settings::Settings,
-    store::{Journal, table::call::CallRow},
+    store::{CANCELLED, Journal, table::call::CallRow},
 };
 
 /// The longest params that a person is asked about, in bytes.
@@ -276,7 +276,7 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        self.write(Outcome::Cancelled, "the client cancelled it or left".into());
+        self.write(Outcome::Cancelled, CANCELLED.into());
     }
 }
 

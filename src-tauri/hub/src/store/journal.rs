@@ -43,6 +43,9 @@ const MAX_LATE: usize = 10_000;
 /// How long a commit waits for another program that writes to the database.
 const BUSY: Duration = Duration::from_secs(5);
 
+/// What is written of a call that its client did not wait for.
+pub const CANCELLED: &str = "the client cancelled it or left";
+
 /// The journal took no entry: it cannot write, or has ended.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the decision could not be written: {0}")]
@@ -147,7 +150,7 @@ impl Journal {
                 let has_left = waiter.send(result.clone()).is_err();
                 // What came of it may have been written ahead of the call itself, and so to no row.
                 if let (true, Ok(()), Some(id)) = (has_left, &result, allowed) {
-                    self.ended(id, Outcome::Cancelled, "the client cancelled it or left".into(), None);
+                    self.ended(id, Outcome::Cancelled, CANCELLED.into(), None);
                 }
             }
         }

@@ -149,10 +149,8 @@ impl Shared {
     }
 
     fn failed(&self, error: &HttpError) -> LinkError {
-        match error {
-            HttpError::NotSent(_) => self.lost(&self.remote.cannot_connect(error)),
-            HttpError::Broke(_) | HttpError::TooLong(_) => LinkError::Lost(self.remote.broke(error)),
-        }
+        let why = self.remote.why(error);
+        if matches!(error, HttpError::NotSent(_)) { self.lost(&why) } else { LinkError::Lost(why) }
     }
 
     /// Ends the link with the message in hand not sent: the next request makes a new one.
@@ -185,7 +183,7 @@ impl Shared {
             let chunk = match opened.response.chunk().await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => return format!("{} ended its stream of events", self.remote.url),
-                Err(error) => return self.remote.broke(&error),
+                Err(error) => return self.remote.why(&error),
             };
             let Ok(events) = opened.events.push(&chunk) else { return self.remote.too_long() };
             for event in events {

@@ -122,8 +122,8 @@ impl Remote {
     /// Reads a body to its end.
     pub(super) async fn read(&self, response: Response) -> Result<Json, LinkError> {
         let body = response.bytes(MAX_MESSAGE).await.map_err(|error| match error {
-            HttpError::TooLong(_) => LinkError::Protocol(self.too_long()),
-            HttpError::NotSent(_) | HttpError::Broke(_) => LinkError::Lost(self.broke(&error)),
+            HttpError::TooLong(_) => LinkError::Protocol(self.why(&error)),
+            HttpError::NotSent(_) | HttpError::Broke(_) => LinkError::Lost(self.why(&error)),
         })?;
         Json::from_utf8(body.into())
             .map_err(|_| LinkError::Protocol(format!("{} answered something that is not UTF-8", self.url)))
@@ -135,12 +135,13 @@ impl Remote {
         String::from_utf8_lossy(&body).into_owned()
     }
 
-    pub(super) fn cannot_connect(&self, error: &HttpError) -> String {
-        format!("cannot connect to {}: {error}", self.url)
-    }
-
-    pub(super) fn broke(&self, error: &HttpError) -> String {
-        format!("the connection to {} broke: {error}", self.url)
+    /// What went wrong, in words.
+    pub(super) fn why(&self, error: &HttpError) -> String {
+        match error {
+            HttpError::NotSent(why) => format!("cannot connect to {}: {why}", self.url),
+            HttpError::Broke(why) => format!("the connection to {} broke: {why}", self.url),
+            HttpError::TooLong(_) => self.too_long(),
+        }
     }
 
     pub(super) fn too_long(&self) -> String {

@@ -181,10 +181,8 @@ impl HttpLink {
     }
 
     fn failed(&self, error: &HttpError) -> LinkError {
-        match error {
-            HttpError::NotSent(_) => self.lost(&self.remote.cannot_connect(error)),
-            HttpError::Broke(_) | HttpError::TooLong(_) => LinkError::Lost(self.remote.broke(error)),
-        }
+        let why = self.remote.why(error);
+        if matches!(error, HttpError::NotSent(_)) { self.lost(&why) } else { LinkError::Lost(why) }
     }
 
     async fn read_answer(&self, response: Response, id: u64) -> Result<Reply, LinkError> {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::{
-    http::{HttpError, Response},
+    http::Response,
     transport::{
         MAX_MESSAGE,
         remote::{Remote, shown, uri_of},
@@ -36,7 +36,7 @@ pub(super) struct Opened {
 pub(super) async fn open(remote: &Remote) -> Result<Opened, String> {
     let (mut response, url) = get(remote).await?;
     let mut opening = Opening::new();
-    while let Some(chunk) = response.chunk().await.map_err(|e| remote.broke(&e))? {
+    while let Some(chunk) = response.chunk().await.map_err(|e| remote.why(&e))? {
         opening.push(&chunk).map_err(|why| format!("{url} {why}"))?;
         if let Some(said) = opening.endpoint {
             let endpoint = resolve(&url, &said)?;
@@ -76,10 +76,7 @@ async fn send(remote: &Remote, url: &Url) -> Result<Response, String> {
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
     request.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     let sent = remote.send(request).await.map_err(|e| e.to_string())?;
-    sent.map_err(|error| match error {
-        HttpError::NotSent(_) => remote.cannot_connect(&error),
-        HttpError::Broke(_) | HttpError::TooLong(_) => remote.broke(&error),
-    })
+    sent.map_err(|error| remote.why(&error))
 }
 
 fn redirect(response: &Response) -> Option<String> {
