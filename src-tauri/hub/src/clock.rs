@@ -9,6 +9,11 @@ pub fn now() -> Timestamp {
     Timestamp(i64::try_from(since_1970().as_millis()).unwrap_or(i64::MAX))
 }
 
+/// The time that it will be after that pause.
+pub fn after(pause: Duration) -> Timestamp {
+    Timestamp(now().0.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)))
+}
+
 /// Now, in microseconds since 1970.
 pub fn micros() -> u64 {
     u64::try_from(since_1970().as_micros()).unwrap_or(u64::MAX)

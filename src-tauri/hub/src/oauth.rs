@@ -183,7 +183,7 @@ impl Authorizer {
 /// The URL of a server that a person can sign in to.
 fn possible(spec: &ServerSpec) -> Result<Url, String> {
     let url = spec.url.as_deref().ok_or("it is a local server: only remote ones are signed in to")?;
-    if spec.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+    if spec.all_headers().keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
         return Err("its spec has an Authorization header, which is used instead: remove that to sign in".into());
     }
     let mut url = Url::parse(url).map_err(|e| format!("its URL cannot be read: {e}"))?;

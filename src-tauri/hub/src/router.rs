@@ -4,7 +4,7 @@ mod pass;
 mod subscriptions;
 mod tasks;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 pub use pass::take_progress_token;
 use subscriptions::Subscriptions;
@@ -18,7 +18,7 @@ use crate::{
     registry::Registry,
     sessions::{Back, Reach},
     transport::Reply,
-    upstream::{Outgoing, Pool, UpstreamError},
+    upstream::{Outgoing, Patience, Pool, UpstreamError},
 };
 
 /// Finds tools and forwards calls to them. Cheap to clone.
@@ -71,7 +71,7 @@ impl Router {
         if session.server().identity != call.tool.server.identity || !self.is_unchanged(call) {
             return Err(ForwardError::Changed);
         }
-        let patience = Duration::from_millis(server.spec.timeouts.call_ms.into());
+        let patience = Patience::of(&server.spec.timeouts, Some(&call.tool.definition.name));
         let mirrored = call.tool.definition.mirrored.as_deref().unwrap_or_default();
         let outgoing = Outgoing::new("tools/call", Some(&call.params), patience)
             .on_behalf_of(back, call.progress_token.as_deref())

@@ -6,6 +6,7 @@ mod connection;
 mod error;
 mod following;
 mod handshake;
+mod history;
 mod in_flight;
 mod link;
 pub mod session;
@@ -23,12 +24,13 @@ use tokio::sync::{Notify, mpsc};
 
 pub use error::{SIGN_IN, UpstreamError};
 pub use handshake::Known;
+pub use history::History;
 pub use link::{Linked, Linker};
-pub use session::{Outgoing, ServerSession, Status};
+pub use session::{Outgoing, Patience, ServerSession, Status};
 
 use crate::model::{
     ids::{ClientName, ServerId},
-    spec::{Isolation, Registered},
+    spec::{Isolation, Lifecycle, Registered},
 };
 
 /// What has changed, for somebody who follows. However often the same is told, it is noted once.
@@ -70,6 +72,7 @@ impl<T: Ord> Noted<T> {
 #[derive(Clone)]
 pub struct Mailbox {
     pub list_changes: ListChanges,
+    pub(crate) history: History,
     announcements: mpsc::Sender<Announced>,
 }
 
@@ -85,7 +88,7 @@ impl Mailbox {
     /// The mailbox, and where its announcements arrive. A flood of them is thinned.
     pub fn new() -> (Self, mpsc::Receiver<Announced>) {
         let (announcements, arrived) = mpsc::channel(MAX_ANNOUNCED);
-        (Self { list_changes: ListChanges::default(), announcements }, arrived)
+        (Self { list_changes: ListChanges::default(), history: History::default(), announcements }, arrived)
     }
 
     fn announce(&self, server: &ServerId, method: &str, params: Box<RawValue>) {
@@ -105,14 +108,50 @@ pub struct Pool {
     sessions: Arc<Mutex<Sessions>>,
 }
 
-type Key = (ServerId, Option<ClientName>);
+/// Which session it is: the server's, a client's own where it is not shared, a call's own where the server is started
+/// for each call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    server: ServerId,
+    client: Option<ClientName>,
+    call: Option<u64>,
+}
 
 #[derive(Default)]
 struct Sessions {
-    /// By server and, for one that is not shared, by client.
     by_key: BTreeMap<Key, Arc<ServerSession>>,
+    /// How the last session of a call ended, for servers that are started for each.
+    ended: BTreeMap<ServerId, Status>,
+    calls: u64,
     /// The hub is ending: nothing is started any more.
     closed: bool,
+}
+
+/// A session for as long as it is needed. One of a call alone ends with it.
+pub struct Lease {
+    session: Arc<ServerSession>,
+    of_call: Option<(Pool, Key)>,
+}
+
+impl std::ops::Deref for Lease {
+    type Target = Arc<ServerSession>;
+
+    fn deref(&self) -> &Arc<ServerSession> {
+        &self.session
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some((pool, key)) = self.of_call.take() {
+            let mut sessions = pool.lock();
+            sessions.by_key.remove(&key);
+            sessions.ended.insert(key.server, self.session.status());
+            drop(sessions);
+            let session = self.session.clone();
+            tokio::spawn(async move { session.retire("its call is over").await });
+        }
+    }
 }
 
 impl Pool {
@@ -120,40 +159,48 @@ impl Pool {
         Self { linker, mailbox, sessions: Arc::default() }
     }
 
-    /// The session of a server, made where there is none: a client's own where the server is not shared. One that was
-    /// made from another spec is ended.
-    pub fn session(&self, server: &Arc<Registered>, client: Option<&ClientName>) -> Arc<ServerSession> {
-        let client = client.filter(|_| server.spec.isolation == Isolation::PerClient);
-        let key = (server.id.clone(), client.cloned());
+    /// The session of a server, made where there is none: a client's own where the server is not shared, a new one where
+    /// it is started for each call. One that was made from another spec is ended.
+    pub fn session(&self, server: &Arc<Registered>, client: Option<&ClientName>) -> Lease {
+        let client = client.filter(|_| server.spec.isolation == Isolation::PerClient).cloned();
         let mut sessions = self.lock();
+        let is_of_call = server.spec.lifecycle == Lifecycle::Transient;
+        sessions.calls += u64::from(is_of_call);
+        let key = Key { server: server.id.clone(), client, call: is_of_call.then_some(sessions.calls) };
         if let Some(session) = sessions.by_key.get(&key) {
-            let (now, made_from) = (&server.spec, &session.server().spec);
-            let is_same = now.timeouts == made_from.timeouts && now.isolation == made_from.isolation;
-            if session.server().identity == server.identity && is_same {
-                return session.clone();
+            if session.is_of(server) {
+                return Lease { session: session.clone(), of_call: None };
             }
             let old = session.clone();
             tokio::spawn(async move { old.retire("its spec changed").await });
         }
-        let session = ServerSession::new(server.clone(), self.linker.clone(), self.mailbox.clone(), sessions.closed);
-        sessions.by_key.insert(key, session.clone());
-        session
+        let (linker, mailbox) = (self.linker.clone(), self.mailbox.clone());
+        let session = ServerSession::new(server.clone(), key.client.clone(), linker, mailbox, sessions.closed);
+        sessions.by_key.insert(key.clone(), session.clone());
+        Lease { session, of_call: is_of_call.then(|| (self.clone(), key)) }
     }
 
-    /// How the session of a server stands, or that of a client with it; nothing where it has had none.
+    /// How the session of a server stands, or that of a client or a call with it; nothing where it has had none.
     pub fn status(&self, id: &ServerId) -> Option<Status> {
         let sessions = self.lock();
-        let mut all = sessions.by_key.iter().filter(|((of, _), _)| of == id).map(|(_, session)| session);
-        let first = all.next()?;
+        let mut all = sessions.by_key.iter().filter(|(key, _)| key.server == *id).map(|(_, session)| session);
+        let Some(first) = all.next() else { return sessions.ended.get(id).cloned() };
         let active = std::iter::once(first).chain(all).find(|session| session.is_active());
         Some(active.unwrap_or(first).status())
+    }
+
+    /// The latest steps of a server's sessions.
+    pub fn history(&self) -> &History {
+        &self.mailbox.history
     }
 
     /// Ends the sessions of a server that may not run any more, and forgets them.
     pub async fn remove(&self, id: &ServerId, why: &str) {
         let removed = {
             let mut sessions = self.lock();
-            let (removed, kept) = std::mem::take(&mut sessions.by_key).into_iter().partition(|((of, _), _)| of == id);
+            sessions.ended.remove(id);
+            let (removed, kept) =
+                std::mem::take(&mut sessions.by_key).into_iter().partition(|(key, _)| key.server == *id);
             sessions.by_key = kept;
             let removed: BTreeMap<Key, _> = removed;
             removed

@@ -246,6 +246,11 @@ export type DecidedBy = "person" | "rule" | "default" | "hub";
 export type Decision = "allowed" | "denied" | "timed_out" | "abandoned";
 
 /**
+ * What happens to tools that a server offers, or offers otherwise, after the person has accepted it.
+ */
+export type Definitions = "ask" | "trust";
+
+/**
  * The answer of a verb that has nothing to tell but that it was done.
  */
 export type Done = Record<symbol, never>;
@@ -268,7 +273,7 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * Something changed. A screen that missed events (`lagged`) reads everything anew.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 export type HealthStatus = "ok" | "degraded" | "down";
 
@@ -293,6 +298,11 @@ export type Isolation = "shared" | "per_client";
 export type KeyringStatus = "ready" | "locked" | "absent";
 
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
+
+/**
+ * How long a local server's process lives.
+ */
+export type Lifecycle = "singleton" | "transient";
 
 /**
  * `approvals.list`: what waits, oldest first.
@@ -461,6 +471,11 @@ suspended: boolean, server: ServerId | null,
  */
 tool: string | null, client: ClientName | null, };
 
+/**
+ * The program that runs a local server.
+ */
+export type Runtime = "uvx" | "npx" | "python" | "node" | "docker";
+
 export type ScreenLink = { 
 /**
  * `http://HOST:PORT/#login=CODE`
@@ -507,9 +522,43 @@ name?: string, command?: string | null, args?: Array<string>, env?: { [key in st
  */
 cwd?: string | null, url?: string | null, headers?: { [key in string]: string }, 
 /**
+ * Sent as `Authorization: Bearer …`; best a `${keyring:NAME}`.
+ */
+bearer_token?: string | null, 
+/**
  * Inferred from `command` or `url` where it is not given: for a URL it is `http`.
  */
-transport?: TransportKind | null, enabled?: boolean, isolation?: Isolation, timeouts?: Timeouts, };
+transport?: TransportKind | null, 
+/**
+ * Inferred from `command` where it is not given: what has to be installed, and whether a first start may be slow.
+ */
+runtime_hint?: Runtime | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
+/**
+ * Starts after the first one that failed, with growing pauses; then it is given up until the next call.
+ */
+retries?: number, visibility?: Visibility, definitions?: Definitions, 
+/**
+ * The tools that may be seen and called, by the server's own names; all where it is not given.
+ */
+allowed_tools?: Array<string> | null, 
+/**
+ * What stands before `__` in the names of its tools and prompts; its id where it is not given. Empty for their
+ * bare names: then of two servers with the same name the first in order of ids has it.
+ */
+prefix?: string | null, 
+/**
+ * Servers that are tried in this order with the same tool where this one cannot be reached.
+ */
+fallback?: Array<ServerId>, 
+/**
+ * How long the catalog's copy of it counts as fresh, in milliseconds; as the settings say where it is not given.
+ */
+cache_ttl_ms?: number | null, 
+/**
+ * How long results of its read-only, idempotent tools and its resources may be answered from memory, in
+ * milliseconds; 0 for not at all.
+ */
+cache_results_ms?: number, };
 
 /**
  * The state of a server session, or why there can be none.
@@ -536,6 +585,14 @@ reason: string,
  * What to do about it; empty where there is nothing to do.
  */
 remedy: string, 
+/**
+ * It failed, and is left alone until then.
+ */
+retry_at: Timestamp | null, 
+/**
+ * The latest steps of its sessions, the latest last.
+ */
+transitions: Array<Transition>, 
 /**
  * How it stands with signing in.
  */
@@ -701,13 +758,29 @@ export type Timeouts = {
  */
 initialize_ms: number, 
 /**
- * From sending a call to its answer.
+ * From sending a call to its answer, or to its next sign of progress.
  */
 call_ms: number, 
 /**
+ * From sending a call to its answer, whatever progress it shows.
+ */
+total_ms: number, 
+/**
+ * In the place of `call_ms` for single tools, by the server's own names.
+ */
+tools: { [key in string]: number }, 
+/**
  * Without a call, until the session is ended.
  */
-idle_ms: number, };
+idle_ms: number, 
+/**
+ * How often a server with sessions is asked whether it is there, while it has nothing to do; 0 for never.
+ */
+ping_ms: number, 
+/**
+ * For a local server to end by itself once it was asked to; then it is killed.
+ */
+stop_ms: number, };
 
 /**
  * A moment, in milliseconds since 1970-01-01 UTC.
@@ -738,6 +811,23 @@ policy: Effect,
  * The policy set for just this tool, for all clients.
  */
 own_policy: Effect | null, };
+
+/**
+ * A step that a server session took.
+ */
+export type Transition = { at: Timestamp, 
+/**
+ * Whose session it is, where it is not shared.
+ */
+client: ClientName | null, 
+/**
+ * What it became: `idle`, `initializing`, `active`, `error` or `closed`.
+ */
+state: ServerState, 
+/**
+ * Why, in plain words.
+ */
+reason: string, };
 
 /**
  * A listener.
@@ -789,6 +879,11 @@ duration_ms: number, };
  * `servers.verify`: connects a saved server apart from its session, lists its tools, and ends the connection.
  */
 export type VerifyServer = { id: ServerId, };
+
+/**
+ * What a client sees of a server's tools.
+ */
+export type Visibility = "visible" | "deferred";
 
 /** Every verb: its parameters and its answer. */
 export interface Verbs {

@@ -49,9 +49,7 @@ impl Verb for ListSecrets {
     async fn run(self, hub: &Hub) -> Result<Vec<SecretView>, ApiError> {
         let mut names: BTreeMap<String, Vec<ServerId>> = BTreeMap::new();
         for server in hub.registry.specs().servers.values() {
-            for name in
-                server.spec.env.values().chain(server.spec.headers.values()).flat_map(|text| secrets::names(text))
-            {
+            for name in server.spec.values().flat_map(|text| secrets::names(text)) {
                 names.entry(name).or_default().push(server.id.clone());
             }
         }

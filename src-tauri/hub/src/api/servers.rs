@@ -16,7 +16,7 @@ use crate::{
     model::{
         authorization::{Authorization, SignIn},
         ids::{ServerId, Timestamp},
-        server::{Acceptance, ServerState, SyncStatus},
+        server::{Acceptance, ServerState, SyncStatus, Transition},
         spec::ServerSpec,
     },
     registry,
@@ -59,6 +59,10 @@ pub struct ServerView {
     pub reason: String,
     /// What to do about it; empty where there is nothing to do.
     pub remedy: String,
+    /// It failed, and is left alone until then.
+    pub retry_at: Option<Timestamp>,
+    /// The latest steps of its sessions, the latest last.
+    pub transitions: Vec<Transition>,
     /// How it stands with signing in.
     pub authorization: Authorization,
     /// The latest attempt to sign in, where there is one.

@@ -8,6 +8,7 @@ use super::{
     call::Call,
     ids::{CallId, ServerId, SignInId},
     log::LogLine,
+    server::Transition,
 };
 
 /// Something changed. A screen that missed events (`lagged`) reads everything anew.
@@ -18,6 +19,11 @@ pub enum Event {
     /// A server's spec, state or catalog changed, or it was added or removed.
     ServerChanged {
         id: ServerId,
+    },
+    /// A session with a server took a step.
+    SessionChanged {
+        server: ServerId,
+        transition: Transition,
     },
     /// An attempt to sign in to a server began, went on or ended.
     AuthorizationChanged {

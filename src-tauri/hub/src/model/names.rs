@@ -5,6 +5,7 @@ use super::{digest, ids::ServerId};
 /// The longest name of a tool that all clients take.
 pub const MAX_TOOL_NAME: usize = 64;
 
+const MAX_PREFIX: usize = 32;
 const MAX_SERVER_ID: usize = 40;
 const HASH_LEN: usize = 8;
 
@@ -48,6 +49,16 @@ pub fn hashed_name(server: &ServerId, tool: &str) -> String {
     name.push('_');
     name.push_str(&hash[..HASH_LEN]);
     name
+}
+
+/// Whether it can stand before `__` in a tool's name; empty stands for bare names.
+pub fn is_prefix(prefix: &str) -> bool {
+    prefix.is_empty()
+        || (prefix.len() <= MAX_PREFIX
+            && prefix.chars().all(is_name_char)
+            && !prefix.contains("__")
+            && !prefix.starts_with('_')
+            && !prefix.ends_with('_'))
 }
 
 fn is_name_char(c: char) -> bool {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ids::{ClientName, Timestamp};
+
 /// Whether the user accepted what the server would start or connect to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -35,6 +37,19 @@ pub enum ServerState {
     NeedsSecret,
     /// It refused a request until a person signs in to it.
     NeedsSignIn,
+}
+
+/// A step that a server session took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Transition {
+    pub at: Timestamp,
+    /// Whose session it is, where it is not shared.
+    pub client: Option<ClientName>,
+    /// What it became: `idle`, `initializing`, `active`, `error` or `closed`.
+    pub state: ServerState,
+    /// Why, in plain words.
+    pub reason: String,
 }
 
 /// How the catalog's copy of a server stands.

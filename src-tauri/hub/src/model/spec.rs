@@ -1,10 +1,13 @@
 //! A server's spec: what its JSON file in the registry says.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use serde::{Deserialize, Serialize};
 
-use super::{digest, ids::ServerId};
+use super::{digest, ids::ServerId, names};
 
 /// A spec in the registry.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,10 +57,81 @@ pub enum Isolation {
     PerClient,
 }
 
-impl Isolation {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
+/// How long a local server's process lives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Lifecycle {
+    /// From the first call until nobody has used it for a while.
+    #[default]
+    Singleton,
+    /// For one call: each has a process of its own. For servers that keep nothing, or leak.
+    Transient,
+}
+
+/// What a client sees of a server's tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    /// Each of them.
+    #[default]
+    Visible,
+    /// None: they are found with `tool_search` and called with `tool_call`.
+    Deferred,
+}
+
+/// What happens to tools that a server offers, or offers otherwise, after the person has accepted it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Definitions {
+    /// They are neither listed nor callable until a person has accepted them.
+    #[default]
+    Ask,
+    /// They are taken as they come. For a server of one's own.
+    Trust,
+}
+
+/// The program that runs a local server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Runtime {
+    Uvx,
+    Npx,
+    Python,
+    Node,
+    Docker,
+}
+
+impl Runtime {
+    /// Whether its first start of a server may fetch the server from the network.
+    pub fn may_download(self) -> bool {
+        match self {
+            Self::Uvx | Self::Npx | Self::Docker => true,
+            Self::Python | Self::Node => false,
+        }
     }
+
+    /// The runtime that a command is, if it is one.
+    pub fn of_command(command: &str) -> Option<Self> {
+        let file = command.rsplit(['/', '\\']).next().unwrap_or(command).to_ascii_lowercase();
+        let name = [".exe", ".cmd", ".bat"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(&file);
+        match name {
+            "uvx" | "uv" | "pipx" => Some(Self::Uvx),
+            "npx" | "npm" | "pnpm" | "pnpx" | "bunx" | "yarn" => Some(Self::Npx),
+            "node" | "bun" | "deno" => Some(Self::Node),
+            "docker" | "podman" => Some(Self::Docker),
+            _ if name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') == "python" => Some(Self::Python),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a value is its type's default, and so not worth a line in a file.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// A server as described at rest. Exactly one of `command` and `url` is set.
@@ -83,15 +157,47 @@ pub struct ServerSpec {
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+    /// Sent as `Authorization: Bearer …`; best a `${keyring:NAME}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearer_token: Option<String>,
     /// Inferred from `command` or `url` where it is not given: for a URL it is `http`.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "type")]
     pub transport: Option<TransportKind>,
+    /// Inferred from `command` where it is not given: what has to be installed, and whether a first start may be slow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_hint: Option<Runtime>,
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub enabled: bool,
-    #[serde(default, skip_serializing_if = "Isolation::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub lifecycle: Lifecycle,
+    #[serde(default, skip_serializing_if = "is_default")]
     pub isolation: Isolation,
-    #[serde(default, skip_serializing_if = "Timeouts::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub timeouts: Timeouts,
+    /// Starts after the first one that failed, with growing pauses; then it is given up until the next call.
+    #[serde(default = "retries", skip_serializing_if = "is_retries")]
+    pub retries: u32,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub visibility: Visibility,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub definitions: Definitions,
+    /// The tools that may be seen and called, by the server's own names; all where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_tools: Option<Vec<String>>,
+    /// What stands before `__` in the names of its tools and prompts; its id where it is not given. Empty for their
+    /// bare names: then of two servers with the same name the first in order of ids has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// Servers that are tried in this order with the same tool where this one cannot be reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<ServerId>,
+    /// How long the catalog's copy of it counts as fresh, in milliseconds; as the settings say where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_ttl_ms: Option<u32>,
+    /// How long results of its read-only, idempotent tools and its resources may be answered from memory, in
+    /// milliseconds; 0 for not at all.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cache_results_ms: u32,
     /// Whatever else the file holds; kept as it is when Drawbridge writes the file.
     #[serde(flatten)]
     #[cfg_attr(test, ts(skip))]
@@ -121,6 +227,45 @@ pub enum SpecError {
     SecretInUrl,
     #[error("'{0}' refers to a secret, but is shown to every process of the system; use 'env'")]
     SecretInArguments(&'static str),
+    #[error("it has both 'bearer_token' and a header 'Authorization'; they are the same")]
+    TwoTokens,
+    #[error("'prefix' is '{0}', but is of at most 32 letters, digits, - and single _, or empty for bare names")]
+    BadPrefix(String),
+    #[error("'{0}' has to be at least {1}")]
+    TooSmall(&'static str, u32),
+    #[error("'fallback' names '{0}' twice")]
+    FallbackTwice(ServerId),
+}
+
+impl Default for ServerSpec {
+    /// Without a name, a command or a URL; the rest as where a file does not say.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            command: None,
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            cwd: None,
+            url: None,
+            headers: BTreeMap::new(),
+            bearer_token: None,
+            transport: None,
+            runtime_hint: None,
+            enabled: true,
+            lifecycle: Lifecycle::default(),
+            isolation: Isolation::default(),
+            timeouts: Timeouts::default(),
+            retries: RETRIES,
+            visibility: Visibility::default(),
+            definitions: Definitions::default(),
+            allowed_tools: None,
+            prefix: None,
+            fallback: Vec::new(),
+            cache_ttl_ms: None,
+            cache_results_ms: 0,
+            other: BTreeMap::new(),
+        }
+    }
 }
 
 impl ServerSpec {
@@ -129,6 +274,8 @@ impl ServerSpec {
     /// # Errors
     /// The first contradiction.
     pub fn check(&self) -> Result<(), SpecError> {
+        self.check_tools()?;
+        self.timeouts.check()?;
         match (&self.command, &self.url) {
             (None, None) => Err(SpecError::Neither),
             (Some(_), Some(_)) => Err(SpecError::Both),
@@ -146,8 +293,9 @@ impl ServerSpec {
             Some(TransportKind::Sse) => return Err(SpecError::RemoteWithCommand("sse")),
             Some(TransportKind::Stdio) | None => {}
         }
-        if !self.headers.is_empty() {
-            return Err(SpecError::Useless("headers", "local"));
+        let useless = [("headers", !self.headers.is_empty()), ("bearer_token", self.bearer_token.is_some())];
+        if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
+            return Err(SpecError::Useless(field, "local"));
         }
         let refers = |text: &String| text.contains("${keyring:");
         if refers(&command.to_owned()) || self.args.iter().any(refers) {
@@ -164,51 +312,133 @@ impl ServerSpec {
         if self.transport == Some(TransportKind::Stdio) {
             return Err(SpecError::StdioWithUrl);
         }
-        let useless = [("args", !self.args.is_empty()), ("env", !self.env.is_empty()), ("cwd", self.cwd.is_some())];
+        let useless = [
+            ("args", !self.args.is_empty()),
+            ("env", !self.env.is_empty()),
+            ("cwd", self.cwd.is_some()),
+            ("runtime_hint", self.runtime_hint.is_some()),
+            ("lifecycle", self.lifecycle == Lifecycle::Transient),
+        ];
         if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
             return Err(SpecError::Useless(field, "remote"));
+        }
+        if self.bearer_token.is_some() && self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+            return Err(SpecError::TwoTokens);
         }
         let parsed = url::Url::parse(url).map_err(|e| SpecError::BadUrl(format!("{url} ({e})")))?;
         let fits = matches!(parsed.scheme(), "http" | "https") && parsed.has_host();
         fits.then_some(()).ok_or_else(|| SpecError::BadUrl(url.to_owned()))
     }
 
+    fn check_tools(&self) -> Result<(), SpecError> {
+        if let Some(prefix) = self.prefix.as_ref().filter(|prefix| !names::is_prefix(prefix)) {
+            return Err(SpecError::BadPrefix(prefix.clone()));
+        }
+        let mut seen = BTreeSet::new();
+        let twice = self.fallback.iter().find(|id| !seen.insert(*id));
+        twice.map_or(Ok(()), |id| Err(SpecError::FallbackTwice(id.clone())))
+    }
+
+    /// The headers that are sent, with the token.
+    pub fn all_headers(&self) -> BTreeMap<String, String> {
+        let mut headers = self.headers.clone();
+        if let Some(token) = &self.bearer_token {
+            headers.insert("Authorization".into(), format!("Bearer {token}"));
+        }
+        headers
+    }
+
+    /// What may refer to secrets.
+    pub fn values(&self) -> impl Iterator<Item = &String> {
+        self.env.values().chain(self.headers.values()).chain(&self.bearer_token)
+    }
+
+    /// The program that runs it, where that is one of those that Drawbridge knows.
+    pub fn runtime(&self) -> Option<Runtime> {
+        self.runtime_hint.or_else(|| self.command.as_deref().and_then(Runtime::of_command))
+    }
+
+    /// Whether a client may see and call that tool.
+    pub fn allows(&self, tool: &str) -> bool {
+        self.allowed_tools.as_ref().is_none_or(|allowed| allowed.iter().any(|one| one == tool))
+    }
+
     /// The digest of what it would start or connect to. The user accepts this; a name or a time-out may change
     /// without asking again.
     pub fn identity(&self) -> String {
-        let parts = (&self.command, &self.args, &self.env, &self.cwd, &self.url, &self.headers);
+        let parts = (&self.command, &self.args, &self.env, &self.cwd, &self.url, self.all_headers());
         let mut text = serde_json::to_string(&parts).unwrap_or_default();
         // The way to a URL that is not inferred. (A way that is inferred adds nothing: what was accepted stays so.)
         if self.transport == Some(TransportKind::Sse) {
             text.push_str("sse");
+        }
+        // Neither may this be turned on by who can write the file alone.
+        if self.definitions == Definitions::Trust {
+            text.push_str("trust");
         }
         digest::sha256(text.as_bytes())
     }
 }
 
 /// Bounds in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
 pub struct Timeouts {
     /// From start to the answer to `initialize`.
     pub initialize_ms: u32,
-    /// From sending a call to its answer.
+    /// From sending a call to its answer, or to its next sign of progress.
     pub call_ms: u32,
+    /// From sending a call to its answer, whatever progress it shows.
+    pub total_ms: u32,
+    /// In the place of `call_ms` for single tools, by the server's own names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, u32>,
     /// Without a call, until the session is ended.
     pub idle_ms: u32,
+    /// How often a server with sessions is asked whether it is there, while it has nothing to do; 0 for never.
+    pub ping_ms: u32,
+    /// For a local server to end by itself once it was asked to; then it is killed.
+    pub stop_ms: u32,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { initialize_ms: 10_000, call_ms: 30_000, idle_ms: 1_800_000 }
+        Self {
+            initialize_ms: 10_000,
+            call_ms: 30_000,
+            total_ms: 600_000,
+            tools: BTreeMap::new(),
+            idle_ms: 1_800_000,
+            ping_ms: 60_000,
+            stop_ms: 10_000,
+        }
     }
 }
 
 impl Timeouts {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
+    fn check(&self) -> Result<(), SpecError> {
+        let bounds = [
+            ("timeouts.initialize_ms", self.initialize_ms),
+            ("timeouts.call_ms", self.call_ms),
+            ("timeouts.total_ms", self.total_ms),
+            ("timeouts.tools", self.tools.values().copied().min().unwrap_or(1)),
+        ];
+        let zero = bounds.iter().find(|(_, ms)| *ms == 0);
+        zero.map_or(Ok(()), |(name, _)| Err(SpecError::TooSmall(name, 1)))
     }
+}
+
+/// Starts after the first one that failed, where a spec does not say.
+const RETRIES: u32 = 3;
+
+fn retries() -> u32 {
+    RETRIES
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_retries(value: &u32) -> bool {
+    *value == RETRIES
 }
 
 fn yes() -> bool {

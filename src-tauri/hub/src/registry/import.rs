@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::model::spec::{Isolation, ServerSpec, Timeouts, TransportKind};
+use crate::model::spec::{ServerSpec, TransportKind};
 
 /// An entry that was read, or why it cannot be a server.
 #[derive(Debug, PartialEq)]
@@ -75,7 +75,7 @@ fn read_command_line(text: &str) -> Result<Read, String> {
     let last = args.iter().rev().find(|arg| !arg.starts_with(['-', '/', '.', '~'])).unwrap_or(&command);
     let name = last.rsplit('/').next().unwrap_or(last).split('@').next().unwrap_or(last);
     let name = name.trim_start_matches("mcp-").trim_start_matches("server-").to_owned();
-    let spec = ServerSpec { command: Some(command), args, ..empty() };
+    let spec = ServerSpec { command: Some(command), args, ..ServerSpec::default() };
     Ok(Read { name, spec: Ok(spec), likely_secrets: Vec::new() })
 }
 
@@ -128,7 +128,7 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
         headers: entry.headers,
         transport,
         enabled: !entry.disabled,
-        ..empty()
+        ..ServerSpec::default()
     };
     spec.check().map_err(|e| e.to_string())?;
     Ok(spec)
@@ -145,23 +145,6 @@ fn likely_secrets(spec: &ServerSpec) -> Vec<String> {
     let literal = |value: &str| !value.is_empty() && !value.contains("${");
     let members = spec.env.iter().chain(&spec.headers);
     members.filter(|(name, value)| says_so(name) && literal(value)).map(|(name, _)| name.clone()).collect()
-}
-
-fn empty() -> ServerSpec {
-    ServerSpec {
-        name: String::new(),
-        command: None,
-        args: Vec::new(),
-        env: BTreeMap::new(),
-        cwd: None,
-        url: None,
-        headers: BTreeMap::new(),
-        transport: None,
-        enabled: true,
-        isolation: Isolation::default(),
-        timeouts: Timeouts::default(),
-        other: BTreeMap::new(),
-    }
 }
 
 #[cfg(test)]

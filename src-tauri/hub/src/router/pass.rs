@@ -1,6 +1,6 @@
 //! Requests that are no calls: passed to the server that they are about, as they are.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ use crate::{
     },
     protocol::{LogLevel, translate::NO_RESOURCE},
     sessions::Back,
-    upstream::{Outgoing, ServerSession, UpstreamError},
+    upstream::{Outgoing, Patience, ServerSession, UpstreamError},
 };
 
 impl Router {
@@ -65,7 +65,7 @@ impl Router {
         let token = take_progress_token(&mut request);
         let server = self.registry.runnable(&entry.server.id);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
-        let patience = Duration::from_millis(server.spec.timeouts.call_ms.into());
+        let patience = Patience::of(&server.spec.timeouts, None);
         let params = request.to_raw();
         let outgoing = Outgoing::new(method, Some(&params), patience).on_behalf_of(back, token.as_deref());
         let session = self.pool.session(&server, Some(&back.session().client));

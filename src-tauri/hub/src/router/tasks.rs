@@ -17,7 +17,7 @@ use crate::{
     },
     protocol::tasks,
     sessions::{Back, ClientSession},
-    upstream::Outgoing,
+    upstream::{Outgoing, Patience},
 };
 
 /// Tasks that are remembered; then those of clients that are gone make room, and after them the oldest.
@@ -139,8 +139,8 @@ impl Router {
     async fn ask_about_tasks(&self, server: &ServerId, back: &Back, method: &str, params: &RawValue) -> Reply {
         let server = self.registry.runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
-        let call = Duration::from_millis(server.spec.timeouts.call_ms.into());
-        let patience = if method == "tasks/result" { RESULT } else { call };
+        let call = Patience::of(&server.spec.timeouts, None);
+        let patience = if method == "tasks/result" { RESULT.into() } else { call };
         let session = self.pool.session(&server, Some(&back.session().client));
         let reply = session.request(Outgoing::new(method, Some(params), patience).on_behalf_of(back, None)).await;
         reply.map_err(|e| RpcError::new(code::INTERNAL_ERROR, format!("The server '{}': {e}", server.name())))?

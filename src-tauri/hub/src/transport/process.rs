@@ -29,8 +29,6 @@ use guard::Guard;
 
 /// After its stdin was closed a server may end by itself for that long; then it is asked to (SIGTERM).
 const AFTER_EOF: Duration = Duration::from_secs(1);
-/// How long a graceful stop takes at most; then the whole tree is killed.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// What to start. Values are resolved: no references to secrets are left.
 pub struct Launch {
@@ -38,6 +36,8 @@ pub struct Launch {
     pub args: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
+    /// How long a graceful stop may take; then the whole tree is killed.
+    pub grace: Duration,
 }
 
 /// Why a process cannot be started.
@@ -85,7 +85,7 @@ impl Process {
         guard.watch(pid);
         let (exited, exit) = watch::channel(None);
         let (stop, stopped) = mpsc::channel(1);
-        tokio::spawn(own(child, pid, stopped, exited, guard.clone()));
+        tokio::spawn(own(child, pid, launch.grace, stopped, exited, guard.clone()));
         Ok((Self { pid, exit, stop }, pipes))
     }
 
@@ -134,6 +134,7 @@ fn home() -> Option<PathBuf> {
 async fn own(
     mut child: Box<dyn ChildWrapper>,
     pid: u32,
+    grace: Duration,
     mut stop: mpsc::Receiver<()>,
     exited: watch::Sender<Option<String>>,
     guard: Guard,
@@ -141,7 +142,7 @@ async fn own(
     let how = tokio::select! {
         status = platform::leader(child.as_mut()).wait() => platform::how_it_ended(status),
         _ = stop.recv() => {
-            end_gracefully(&mut child, pid).await;
+            end_gracefully(&mut child, pid, grace).await;
             "it was stopped".to_owned()
         }
     };
@@ -152,12 +153,12 @@ async fn own(
     let _ = exited.send(Some(how));
 }
 
-async fn end_gracefully(child: &mut Box<dyn ChildWrapper>, pid: u32) {
-    if timeout(AFTER_EOF, child.wait()).await.is_ok() {
+async fn end_gracefully(child: &mut Box<dyn ChildWrapper>, pid: u32, grace: Duration) {
+    if timeout(AFTER_EOF.min(grace), child.wait()).await.is_ok() {
         return;
     }
     platform::ask_to_end(pid);
-    if timeout(GRACE.saturating_sub(AFTER_EOF), child.wait()).await.is_ok() {
+    if timeout(grace.saturating_sub(AFTER_EOF), child.wait()).await.is_ok() {
         return;
     }
     platform::kill_tree(pid, child.as_mut());

@@ -91,6 +91,18 @@ impl Connection {
         }
     }
 
+    /// Asks for a sign of life: an error is one, too.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub(super) async fn ping(&self, patience: Duration) -> Result<(), UpstreamError> {
+        let asking = Asking::own(self.ids.next(), "ping", None);
+        match timeout(patience, self.request(asking)).await {
+            Ok(reply) => Ok(reply.map(drop)?),
+            Err(_) => Err(UpstreamError::no_answer(patience)),
+        }
+    }
+
     /// Asks and waits, for as long as it takes. Dropping the future cancels the request.
     pub(super) async fn request(&self, asking: Asking<'_>) -> Result<Reply, LinkError> {
         let Asking { id, method, params, client, log_level, .. } = asking;

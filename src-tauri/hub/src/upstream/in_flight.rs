@@ -15,11 +15,8 @@ use std::{
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
+use super::{UpstreamError, session::Patience};
 use crate::{model::json::RawObject, sessions::Back};
-
-/// A server that shows progress may take that many times as long as one that does not, but not less than this.
-const MAX_FACTOR: u32 = 20;
-const MIN_TOTAL: Duration = Duration::from_secs(600);
 
 /// What is in flight, by the ids of the requests.
 #[derive(Default)]
@@ -131,15 +128,24 @@ pub(super) struct Flight<'a> {
 
 impl Flight<'_> {
     /// Returns once the request has taken too long: without progress, or in all.
-    pub(super) async fn expired(&self, patience: Duration) {
-        let end = self.began + (patience * MAX_FACTOR).max(MIN_TOTAL);
+    pub(super) async fn expired(&self, patience: Patience) {
+        let end = self.began + patience.total;
         loop {
-            let due = self.pulse.due(patience).min(end);
+            let due = self.pulse.due(patience.quiet).min(end);
             if due <= Instant::now() {
                 return;
             }
             sleep_until(due).await;
         }
+    }
+
+    /// Why it has expired.
+    pub(super) fn too_slow(&self, patience: Patience) -> UpstreamError {
+        if self.began.elapsed() < patience.total {
+            return UpstreamError::no_answer(patience.quiet);
+        }
+        let total = patience.total.as_secs_f32();
+        UpstreamError::TimedOut(format!("it went on for {total} s without an answer, the most that its spec lets it"))
     }
 }
 

@@ -142,7 +142,7 @@ impl Linker {
     ) -> Result<Link, UpstreamError> {
         let unreachable = |why: String| UpstreamError::Unreachable(why);
         if let Some(url) = &spec.url {
-            let (headers, used) = self.secrets.resolve(&spec.headers).await?;
+            let (headers, used) = self.secrets.resolve(&spec.all_headers()).await?;
             self.mask(&used);
             let target = HttpTarget { url: url.clone(), headers, bearer: self.authorizer.bearer(id, spec) };
             if way == Way::LegacySse {
@@ -159,6 +159,7 @@ impl Linker {
             args: spec.args.clone(),
             env,
             cwd: spec.cwd.as_ref().map(PathBuf::from),
+            grace: Duration::from_millis(spec.timeouts.stop_ms.into()),
         };
         let link = StdioLink::start(id.clone(), &launch, &self.guard, self.logs.clone(), noise, to_upstream).await;
         link.map(Link::Stdio).map_err(|e| unreachable(e.to_string()))

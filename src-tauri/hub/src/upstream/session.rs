@@ -1,7 +1,11 @@
-//! The session of one server: the driver of its state machine.
+//! The session of one server, and the requests to it. Its `life` drives the state machine, `hearing` takes what the
+//! server says by itself, `rounds` what it needs before it can answer.
+
+mod hearing;
+mod life;
+mod rounds;
 
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering},
@@ -9,36 +13,27 @@ use std::{
     time::Duration,
 };
 
-use futures_util::future::try_join_all;
 use serde_json::value::RawValue;
-use tokio::{sync::mpsc, task::JoinSet, time::Instant};
+use tokio::{task::JoinSet, time::Instant};
 
 use super::{
     Mailbox, UpstreamError,
     connection::{Asking, Connection},
-    following::{self, Wanted},
+    following::Wanted,
     in_flight::InFlight,
-    link::{Linked, Linker},
-    state::{Effect, Event as StateEvent, State},
+    link::Linker,
+    state::{Event as StateEvent, State},
     visits::Visits,
 };
 use crate::{
     model::{
-        event::Event,
-        json::{self, Json, RawObject},
-        log::Level,
-        rpc::{RpcError, code},
-        spec::Registered,
+        ids::ClientName,
+        json::{self, Json},
+        spec::{Registered, Timeouts},
     },
-    protocol::{
-        Era, LogLevel, ServerHello,
-        headers::Mirrored,
-        input::{InputRequest, InputRequired, Retry},
-        meta, translate,
-    },
-    random,
+    protocol::{Era, LogLevel, ServerHello, headers::Mirrored, translate},
     sessions::Back,
-    transport::{FromServer, Reply, message::Incoming},
+    transport::Reply,
 };
 
 /// How long a client may take to answer what a server asks: a person may have to.
@@ -47,19 +42,42 @@ const ANSWER: Duration = Duration::from_secs(300);
 const MAX_ROUNDS: u32 = 16;
 const SHORT: Duration = Duration::from_secs(5);
 
+/// How long an answer may take: without a sign of life, and in all.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    pub quiet: Duration,
+    pub total: Duration,
+}
+
+impl Patience {
+    /// That of a call, of this tool where it is one.
+    pub fn of(timeouts: &Timeouts, tool: Option<&str>) -> Self {
+        let quiet = tool.and_then(|tool| timeouts.tools.get(tool)).copied().unwrap_or(timeouts.call_ms);
+        let ms = |ms: u32| Duration::from_millis(ms.into());
+        Self { quiet: ms(quiet), total: ms(timeouts.total_ms.max(quiet)) }
+    }
+}
+
+impl From<Duration> for Patience {
+    /// Progress extends it up to ten times.
+    fn from(quiet: Duration) -> Self {
+        Self { quiet, total: quiet * 10 }
+    }
+}
+
 /// A request to a server.
 pub struct Outgoing<'a> {
     method: &'a str,
     params: Option<&'a RawValue>,
-    patience: Duration,
+    patience: Patience,
     back: Option<&'a Back>,
     progress_token: Option<&'a RawValue>,
     mirrored: &'a [Mirrored],
 }
 
 impl<'a> Outgoing<'a> {
-    pub fn new(method: &'a str, params: Option<&'a RawValue>, patience: Duration) -> Self {
-        Self { method, params, patience, back: None, progress_token: None, mirrored: &[] }
+    pub fn new(method: &'a str, params: Option<&'a RawValue>, patience: impl Into<Patience>) -> Self {
+        Self { method, params, patience: patience.into(), back: None, progress_token: None, mirrored: &[] }
     }
 
     /// For a client: over `back` goes what the server sends meanwhile, progress with the client's token.
@@ -78,6 +96,8 @@ impl<'a> Outgoing<'a> {
 /// One server's session. It outlives its connections.
 pub struct ServerSession {
     server: Arc<Registered>,
+    /// Whose own it is, where it is not shared.
+    client: Option<ClientName>,
     linker: Linker,
     mailbox: Mailbox,
     inner: Mutex<Inner>,
@@ -99,6 +119,10 @@ struct Inner {
     tasks: JoinSet<()>,
     failure: Option<UpstreamError>,
     reason: String,
+    /// When it crashed in the last minute.
+    crashes: Vec<Instant>,
+    /// It is left alone until then.
+    paused_until: Option<Instant>,
     in_use: u32,
     last_used: Instant,
 }
@@ -109,6 +133,8 @@ pub struct Status {
     pub state: State,
     pub reason: String,
     pub failure: Option<UpstreamError>,
+    /// It is left alone for that long, whoever needs it.
+    pub left_alone: Option<Duration>,
     pub pid: Option<u32>,
     pub noise_lines: u32,
     pub starts: u32,
@@ -116,7 +142,13 @@ pub struct Status {
 
 impl ServerSession {
     /// A session that is `retired` from the start never starts its server.
-    pub(super) fn new(server: Arc<Registered>, linker: Linker, mailbox: Mailbox, retired: bool) -> Arc<Self> {
+    pub(super) fn new(
+        server: Arc<Registered>,
+        client: Option<ClientName>,
+        linker: Linker,
+        mailbox: Mailbox,
+        retired: bool,
+    ) -> Arc<Self> {
         let inner = Inner {
             state: State::Idle,
             retired,
@@ -124,11 +156,14 @@ impl ServerSession {
             tasks: JoinSet::new(),
             failure: None,
             reason: String::new(),
+            crashes: Vec::new(),
+            paused_until: None,
             in_use: 0,
             last_used: Instant::now(),
         };
         Arc::new(Self {
             server,
+            client,
             linker,
             mailbox,
             inner: Mutex::new(inner),
@@ -143,6 +178,16 @@ impl ServerSession {
 
     pub fn server(&self) -> &Registered {
         &self.server
+    }
+
+    /// Whether it was made from this spec, but for what a session does not depend on.
+    pub(super) fn is_of(&self, server: &Registered) -> bool {
+        let (now, made_from) = (&server.spec, &self.server.spec);
+        self.server.identity == server.identity
+            && now.timeouts == made_from.timeouts
+            && now.retries == made_from.retries
+            && now.isolation == made_from.isolation
+            && now.lifecycle == made_from.lifecycle
     }
 
     /// Sends a request, starting the server where it does not run. It is never sent twice, unless the server itself
@@ -166,7 +211,7 @@ impl ServerSession {
         // Drawbridge itself understands every server.
         let client = back.map_or(connection.era(), Back::era);
         let mut current = match (client, connection.era()) {
-            (Era::Modern, Era::Legacy) => without_retry(params),
+            (Era::Modern, Era::Legacy) => rounds::without_retry(params),
             _ => None,
         };
         for _ in 0..MAX_ROUNDS {
@@ -178,11 +223,11 @@ impl ServerSession {
             let (Some(back), Some(required)) = (back, required) else {
                 return Ok(Ok(translate::result_between(client, connection.era(), method, result)));
             };
-            let answers = match Box::pin(ask_all(back, &required)).await {
+            let answers = match Box::pin(rounds::ask_all(back, &required)).await {
                 Ok(answers) => answers,
                 Err(error) => return Ok(Err(error)),
             };
-            current = retry(params, &required, &answers);
+            current = rounds::retry(params, &required, &answers);
         }
         Err(UpstreamError::Protocol("it asks for more input without end".into()))
     }
@@ -208,7 +253,7 @@ impl ServerSession {
         tokio::select! {
             biased;
             reply = connection.request(asking) => Ok(reply?),
-            () = flight.expired(patience) => Err(UpstreamError::no_answer(patience)),
+            () = flight.expired(patience) => Err(flight.too_slow(patience)),
         }
     }
 
@@ -278,6 +323,7 @@ impl ServerSession {
             state: inner.state,
             reason: inner.reason.clone(),
             failure: inner.failure.clone(),
+            left_alone: inner.paused_until.map(|until| until.saturating_duration_since(Instant::now())),
             pid: inner.connection.as_ref().and_then(|connection| connection.link().pid()),
             noise_lines: self.noise.load(Ordering::Relaxed),
             starts: self.starts.load(Ordering::Relaxed),
@@ -299,198 +345,6 @@ impl ServerSession {
         }
     }
 
-    /// The live connection, made where there is none.
-    async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
-        if let Some(connection) = self.live() {
-            return Ok(connection);
-        }
-        // In a task of its own: a caller that leaves must not leave a start half done.
-        let me = self.clone();
-        let started = tokio::spawn(async move { me.start().await });
-        started.await.unwrap_or_else(|e| Err(UpstreamError::Unreachable(format!("its start failed: {e}"))))
-    }
-
-    fn live(&self) -> Option<Arc<Connection>> {
-        self.inner().connection.clone().filter(|connection| connection.link().ended().is_none())
-    }
-
-    async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
-        let _starting = self.starting.lock().await;
-        if let Some(connection) = self.live() {
-            return Ok(connection);
-        }
-        if self.inner().retired {
-            return Err(stopped());
-        }
-        // Its end may not have been told yet.
-        self.step(StateEvent::Ended, "its connection ended".into(), None);
-        let mut effect = self.step(StateEvent::Wanted, "starting".into(), None);
-        let mut failure = stopped();
-        while let Some(Effect::Start) = effect {
-            self.starts.fetch_add(1, Ordering::Relaxed);
-            match self.linker.link(&self.server, self.noise.clone()).await {
-                Ok(linked) => return self.ready(linked).await,
-                Err(error) => failure = error,
-            }
-            tracing::warn!("server {}: {failure}", self.server.id);
-            let failed = StateEvent::Failed { for_good: !failure.is_transient() };
-            effect = self.step(failed, failure.to_string(), Some(failure.clone()));
-            if let Some(Effect::RetryAfter(pause)) = effect {
-                tokio::time::sleep(pause.mul_f64(rand::random_range(0.5..1.5))).await;
-                effect = self.step(StateEvent::RetryDue, "starting again".into(), Some(failure.clone()));
-            }
-        }
-        Err(failure)
-    }
-
-    async fn ready(self: &Arc<Self>, linked: Linked) -> Result<Arc<Connection>, UpstreamError> {
-        let Linked { connection, inbox } = linked;
-        let accepted = {
-            let mut inner = self.inner();
-            let (next, _) = inner.state.on(StateEvent::Ready);
-            let accepted = next == State::Active && !inner.retired;
-            if accepted {
-                inner.state = next;
-                inner.reason = String::new();
-                inner.failure = None;
-                inner.last_used = Instant::now();
-                inner.connection = Some(connection.clone());
-                // Those of the last connection end with it.
-                inner.tasks = JoinSet::new();
-                inner.tasks.spawn(self.clone().listen(connection.clone(), inbox));
-                let (wanted, ids) = (self.wanted.clone(), self.linker.ids().clone());
-                inner.tasks.spawn(following::follow(wanted, connection.clone(), ids));
-            }
-            accepted
-        };
-        if !accepted {
-            connection.close().await;
-            return Err(stopped());
-        }
-        self.tell();
-        tracing::info!("server {}: active", self.server.id);
-        tokio::spawn(self.clone().end_when_idle(connection.clone()));
-        Ok(connection)
-    }
-
-    /// Takes a step of the machine and tells the screens.
-    fn step(&self, event: StateEvent, reason: String, failure: Option<UpstreamError>) -> Option<Effect> {
-        let mut inner = self.inner();
-        let (next, effect) = inner.state.on(event);
-        if next != inner.state {
-            inner.state = next;
-            inner.reason = reason;
-            inner.failure = failure;
-            drop(inner);
-            self.tell();
-        }
-        effect
-    }
-
-    fn tell(&self) {
-        self.linker.events().tell(Event::ServerChanged { id: self.server.id.clone() });
-    }
-
-    async fn listen(self: Arc<Self>, connection: Arc<Connection>, mut inbox: mpsc::Receiver<FromServer>) {
-        while let Some(told) = inbox.recv().await {
-            match told {
-                FromServer::Message { message: Incoming::Request { id, method, params }, during } => {
-                    // In a task of its own: a person may have to answer it, and what follows must not wait.
-                    let (me, connection) = (self.clone(), connection.clone());
-                    tokio::spawn(async move {
-                        let reply = me.answer(InputRequest { method, params }, during).await;
-                        let _ = connection.link().answer(&id, &reply).await;
-                    });
-                }
-                FromServer::Message { message: Incoming::Notification { method, params }, during } => {
-                    self.notified(&method, params.as_deref(), during);
-                }
-                FromServer::Ended(how) => return self.ended(&connection, how),
-            }
-        }
-    }
-
-    /// Answers a request of the server's: by the client whose request is in flight.
-    async fn answer(&self, request: InputRequest, during: Option<u64>) -> Reply {
-        let InputRequest { method, params } = &request;
-        if method == "ping" {
-            return Ok(Json::new("{}"));
-        }
-        let nobody = |why: &str| RpcError::new(code::METHOD_NOT_FOUND, format!("nobody can answer '{method}': {why}"));
-        let owner = self.in_flight.owner(during);
-        let owner = owner.ok_or_else(|| nobody("there is not one client with a request in flight"))?;
-        if !owner.back.session().hello.capabilities.can_answer(method, params.as_deref()) {
-            return Err(nobody("the client does not offer it"));
-        }
-        self.visits.note(&request, owner.back.session());
-        let _asked = owner.asked();
-        owner.back.ask(&request, ANSWER).await
-    }
-
-    fn notified(&self, method: &str, params: Option<&RawValue>, during: Option<u64>) {
-        match (method, params) {
-            (
-                "notifications/tools/list_changed"
-                | "notifications/prompts/list_changed"
-                | "notifications/resources/list_changed",
-                _,
-            ) => self.mailbox.list_changes.tell(self.server.id.clone()),
-            ("notifications/progress", Some(params)) => self.in_flight.progress(params),
-            (
-                "notifications/resources/updated" | "notifications/tasks/status" | "notifications/tasks",
-                Some(params),
-            ) => {
-                self.mailbox.announce(&self.server.id, method, meta::without_subscription(params));
-            }
-            ("notifications/subscriptions/acknowledged", Some(params)) => self.wanted.acknowledge(params),
-            ("notifications/message", params) => {
-                let text = params.map_or("", RawValue::get);
-                self.linker.logs().server(&self.server.id, Level::Info, "message", text);
-                if let Some(owner) = self.in_flight.owner(during) {
-                    owner.back.log(params);
-                }
-            }
-            ("notifications/elicitation/complete", Some(params)) => {
-                if let Some(session) = self.visits.done(params) {
-                    Back::at_any_time(session).notify(method, Some(params));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn ended(&self, connection: &Arc<Connection>, how: String) {
-        let is_ours = {
-            let mut inner = self.inner();
-            let is_ours = inner.is(connection);
-            if is_ours {
-                // Its tasks, of which this one may be called, end with the next connection.
-                inner.connection = None;
-            }
-            is_ours
-        };
-        if is_ours {
-            tracing::warn!("server {}: {how}", self.server.id);
-            let failure = UpstreamError::Lost(how.clone());
-            self.step(StateEvent::Ended, how, Some(failure));
-        }
-    }
-
-    async fn end_when_idle(self: Arc<Self>, connection: Arc<Connection>) {
-        let patience = Duration::from_millis(self.server.spec.timeouts.idle_ms.into());
-        loop {
-            let due = match self.inner().idle(&connection, patience, !self.wanted.is_empty()) {
-                Idle::Gone => return,
-                Idle::Until(due) => due,
-                Idle::Now => break,
-            };
-            tokio::time::sleep_until(due).await;
-        }
-        tracing::info!("server {}: ended, as it was idle", self.server.id);
-        self.tell();
-        connection.close().await;
-    }
-
     fn in_use(self: &Arc<Self>) -> InUse {
         self.inner().in_use += 1;
         InUse(self.clone())
@@ -499,91 +353,6 @@ impl ServerSession {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// How long a connection may still be idle.
-enum Idle {
-    Until(Instant),
-    /// It was, long enough: it is out of the session, and to be closed.
-    Now,
-    /// It is not the session's any more.
-    Gone,
-}
-
-impl Inner {
-    fn is(&self, connection: &Arc<Connection>) -> bool {
-        self.connection.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, connection))
-    }
-
-    fn take_connection(&mut self) -> Option<Arc<Connection>> {
-        self.tasks.abort_all();
-        self.connection.take()
-    }
-
-    fn idle(&mut self, connection: &Arc<Connection>, patience: Duration, is_wanted: bool) -> Idle {
-        // Asked again at least that much later, so that no patience, however short, spins.
-        const PAUSE: Duration = Duration::from_millis(50);
-        if connection.link().ended().is_some() || !self.is(connection) {
-            return Idle::Gone;
-        }
-        let now = Instant::now();
-        if is_wanted {
-            self.last_used = now;
-        }
-        let due = self.last_used + patience;
-        if self.in_use > 0 || due > now {
-            return Idle::Until(due.max(now + PAUSE));
-        }
-        let (next, effect) = self.state.on(StateEvent::IdleTimeout);
-        self.state = next;
-        self.reason = "ended, as nobody used it".into();
-        if effect == Some(Effect::Stop) {
-            self.take_connection();
-        }
-        Idle::Now
-    }
-}
-
-/// The params without what a client of the modern era sends along with another try; none where there is nothing of it.
-fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> {
-    let params = params?;
-    if !json::mentions(params, "inputResponses") && !json::mentions(params, "requestState") {
-        return None;
-    }
-    let mut object = RawObject::parse(params).ok()?;
-    Retry::take(&mut object).ok()?;
-    Some(object.to_raw())
-}
-
-/// The params with the client's answers.
-fn retry(
-    params: Option<&RawValue>,
-    required: &InputRequired,
-    answers: &BTreeMap<String, Box<RawValue>>,
-) -> Option<Box<RawValue>> {
-    let mut object = RawObject::parse(params?).ok()?;
-    required.retry(&mut object, answers);
-    Some(object.to_raw())
-}
-
-/// Asks a client for all that a server needs.
-async fn ask_all(back: &Back, required: &InputRequired) -> Result<BTreeMap<String, Box<RawValue>>, RpcError> {
-    let ask = |(key, request): &(String, InputRequest)| {
-        let request = translate::for_legacy_asked(request, &random::id());
-        let key = key.clone();
-        async move {
-            if !back.session().hello.capabilities.can_answer(&request.method, request.params.as_deref()) {
-                let why = format!("the server asks for '{}', which the client does not offer", request.method);
-                return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
-            }
-            Ok((key, back.ask(&request, ANSWER).await?.to_raw()))
-        }
-    };
-    Ok(try_join_all(required.requests.iter().map(ask)).await?.into_iter().collect())
-}
-
-fn stopped() -> UpstreamError {
-    UpstreamError::Unreachable("it was stopped".into())
 }
 
 /// A request is in flight: the session is not idle.

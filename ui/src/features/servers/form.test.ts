@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ServerSpec } from "../../ipc";
 import { draftOf, emptyForm, faultsOf, formOf, newRow } from "./form";
 
 function filled() {
@@ -34,8 +35,8 @@ describe("a server's form", () => {
   });
 
   it("keeps what a spec holds beyond the form", () => {
-    const base = { name: "x", command: "run", timeouts: { initialize_ms: 1, call_ms: 2, idle_ms: 3 }, lifecycle: "singleton", enabled: false };
-    expect(draftOf(formOf(base, "x"), base).spec).toMatchObject({ lifecycle: "singleton", enabled: false, timeouts: base.timeouts });
+    const base: ServerSpec = { name: "x", command: "run", retries: 1, lifecycle: "transient", enabled: false };
+    expect(draftOf(formOf(base, "x"), base).spec).toMatchObject({ lifecycle: "transient", enabled: false, retries: 1 });
   });
 
   it("drops what belongs to the other kind", () => {

@@ -37,7 +37,6 @@ export interface Draft {
 export type Faults = Partial<Record<"name" | "command" | "url" | "env" | "headers", string>>;
 
 const REFERENCE = /\$\{keyring:([^}]+)\}/;
-const TIMEOUTS = { initialize_ms: 10_000, call_ms: 30_000, idle_ms: 1_800_000 };
 
 let rows = 0;
 
@@ -106,7 +105,6 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
       transport: local ? localTransport(base) : remoteTransport(form, base),
       enabled: base.enabled ?? true,
       isolation: form.isolation,
-      timeouts: base.timeouts ?? TIMEOUTS,
     },
     secrets: { env: secretOf(env), headers: secretOf(headers) },
   };

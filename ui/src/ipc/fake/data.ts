@@ -13,7 +13,7 @@ export const NO_HINTS: Annotations = { read_only: null, destructive: null, idemp
 export function spec(part: Partial<ServerSpec>): ServerSpec {
   return {
     name: "", command: null, args: [], env: {}, cwd: null, url: null, headers: {}, transport: null, enabled: true,
-    timeouts: { initialize_ms: 10_000, call_ms: 30_000, idle_ms: 1_800_000 }, ...part,
+    ...part,
   };
 }
 
@@ -33,7 +33,7 @@ export function tool(server: string, name: string, description: string, part: Pa
 export function server(id: string, part: Partial<ServerView>): ServerView {
   return {
     id, name: id, spec: spec({ name: id, command: "npx" }), file: `/home/ada/.local/share/drawbridge/servers/${id}.json`,
-    acceptance: "accepted", identity: `1d-${id}`, state: "idle", reason: "", remedy: "", authorization: { kind: "none" }, signing_in: null, pid: null, sync_status: "SYNCED", last_synced_at: Date.now() - 2 * MINUTE,
+    acceptance: "accepted", identity: `1d-${id}`, state: "idle", reason: "", remedy: "", retry_at: null, transitions: [], authorization: { kind: "none" }, signing_in: null, pid: null, sync_status: "SYNCED", last_synced_at: Date.now() - 2 * MINUTE,
     stale: false, server_name: null, server_version: null, protocol_version: null, instructions: null, tools: [], noise_lines: 0, starts: 0,
     ...part,
   };

@@ -79,10 +79,8 @@ impl Add {
             url: self.url,
             headers: self.header.into_iter().collect(),
             transport: self.transport.map(Transport::kind),
-            enabled: true,
-            timeouts: Timeouts::default(),
             isolation: if self.per_client { Isolation::PerClient } else { Isolation::Shared },
-            other: BTreeMap::new(),
+            ..ServerSpec::default()
         };
         let secrets =
             SecretValues { env: self.secret.into_iter().collect(), headers: self.secret_header.into_iter().collect() };

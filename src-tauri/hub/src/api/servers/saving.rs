@@ -84,12 +84,12 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     let server = hub.registry.get(id)?;
     hub.registry.remove(id)?;
     hub.pool.remove(id, "it was removed").await;
+    hub.pool.history().forget(id);
     hub.catalog.forget(id).await?;
     hub.rules.remove_server(id).await?;
     forget_tokens(hub, id, &server.spec).await?;
     let own = format!("{id}.");
-    let values = server.spec.env.values().chain(server.spec.headers.values());
-    for name in values.flat_map(|text| secrets::names(text)).filter(|name| name.starts_with(&own)) {
+    for name in server.spec.values().flat_map(|text| secrets::names(text)).filter(|name| name.starts_with(&own)) {
         hub.secrets.remove(&name).await?;
     }
     Ok(())

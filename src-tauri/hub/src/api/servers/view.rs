@@ -3,6 +3,7 @@
 use super::{BrokenSpec, ReadSpec, ServerView};
 use crate::{
     api::tools,
+    clock,
     hub::Hub,
     model::{
         server::{Acceptance, ServerState},
@@ -26,6 +27,8 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         state,
         reason,
         remedy,
+        retry_at: status.as_ref().and_then(|status| status.left_alone).map(clock::after),
+        transitions: hub.pool.history().of(&server.id),
         authorization: hub.authorizer.standing(&server.spec),
         signing_in: hub.authorizer.attempt(&server.id),
         pid: status.as_ref().and_then(|status| status.pid),
@@ -72,7 +75,7 @@ fn of_session(status: Status) -> (ServerState, String, String) {
         (State::Idle, _) => ServerState::Idle,
         (State::Initializing { .. }, _) => ServerState::Initializing,
         (State::Active, _) => ServerState::Active,
-        (State::Error { .. }, _) => ServerState::Error,
+        (State::Error { .. } | State::Open, _) => ServerState::Error,
         // Given up after its last retry: for a person that is an error too.
         (State::Closed, Some(_)) => ServerState::Error,
         (State::Closed, None) => ServerState::Closed,

@@ -17,6 +17,13 @@ fn contradictions_are_errors_that_say_so() {
         (r#"{"command":"a","headers":{"x":"y"}}"#, SpecError::Useless("headers", "local")),
         (r#"{"url":"file:///etc"}"#, SpecError::BadUrl("file:///etc".into())),
         (r#"{"command":"a","args":["${keyring:x}"]}"#, SpecError::SecretInArguments("args")),
+        (r#"{"command":"a","bearer_token":"t"}"#, SpecError::Useless("bearer_token", "local")),
+        (r#"{"url":"http://b","lifecycle":"transient"}"#, SpecError::Useless("lifecycle", "remote")),
+        (r#"{"url":"http://b","headers":{"authorization":"x"},"bearer_token":"t"}"#, SpecError::TwoTokens),
+        (r#"{"command":"a","prefix":"a__b"}"#, SpecError::BadPrefix("a__b".into())),
+        (r#"{"command":"a","timeouts":{"call_ms":0}}"#, SpecError::TooSmall("timeouts.call_ms", 1)),
+        (r#"{"command":"a","timeouts":{"tools":{"x":0}}}"#, SpecError::TooSmall("timeouts.tools", 1)),
+        (r#"{"command":"a","fallback":["b","b"]}"#, SpecError::FallbackTwice(ServerId::new("b"))),
     ] {
         assert_eq!(spec(text).check(), Err(error), "{text}");
     }
@@ -49,4 +56,34 @@ fn the_older_way_to_a_url_is_another_identity() {
 fn what_a_spec_holds_beyond_its_fields_is_kept() {
     let text = r#"{"command":"x","disabledTools":["y"]}"#;
     assert_eq!(serde_json::to_string(&spec(text)).expect("json"), text);
+}
+
+#[test]
+fn a_bearer_token_is_a_header_and_part_of_the_identity() {
+    let with = spec(r#"{"url":"http://a","bearer_token":"${keyring:t}"}"#);
+    assert_eq!(with.all_headers()["Authorization"], "Bearer ${keyring:t}");
+    let as_header = spec(r#"{"url":"http://a","headers":{"Authorization":"Bearer ${keyring:t}"}}"#);
+    assert_eq!(with.identity(), as_header.identity(), "they are the same");
+    assert_ne!(with.identity(), spec(r#"{"url":"http://a"}"#).identity());
+}
+
+#[test]
+fn trusting_a_server_s_changes_needs_the_user_too() {
+    let asks = spec(r#"{"command":"x"}"#);
+    assert_ne!(asks.identity(), spec(r#"{"command":"x","definitions":"trust"}"#).identity());
+}
+
+#[test]
+fn the_runtime_is_told_by_the_command() {
+    for (command, runtime) in [
+        ("npx", Some(Runtime::Npx)),
+        ("/usr/bin/uvx", Some(Runtime::Uvx)),
+        (r"C:\nodejs\npx.cmd", Some(Runtime::Npx)),
+        ("python3.12", Some(Runtime::Python)),
+        ("docker", Some(Runtime::Docker)),
+        ("my-server", None),
+    ] {
+        assert_eq!(Runtime::of_command(command), runtime, "{command}");
+    }
+    assert_eq!(spec(r#"{"command":"my-server","runtime_hint":"npx"}"#).runtime(), Some(Runtime::Npx));
 }

@@ -1,0 +1,37 @@
+//! The latest steps of each server's sessions, kept while the hub runs.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::model::{ids::ServerId, server::Transition};
+
+/// Steps that are kept of a server; then the oldest is forgotten.
+const MAX: usize = 50;
+
+/// The steps by server, the latest last. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct History(Arc<Mutex<BTreeMap<ServerId, VecDeque<Transition>>>>);
+
+impl History {
+    pub(super) fn note(&self, id: &ServerId, transition: Transition) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps = all.entry(id.clone()).or_default();
+        if steps.len() == MAX {
+            steps.pop_front();
+        }
+        steps.push_back(transition);
+    }
+
+    /// The steps of a server, the latest last.
+    pub fn of(&self, id: &ServerId) -> Vec<Transition> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(id).map(|steps| steps.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Forgets a server that was removed.
+    pub fn forget(&self, id: &ServerId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+}

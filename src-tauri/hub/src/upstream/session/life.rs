@@ -1,0 +1,335 @@
+//! The driver of the state machine: starts, pauses, ends and counts.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{Connection, Inner, ServerSession};
+use crate::{
+    clock,
+    model::{
+        event::Event,
+        log::Level,
+        server::{ServerState, Transition},
+    },
+    protocol::Era,
+    upstream::{
+        UpstreamError, following,
+        link::Linked,
+        state::{CRASH_WINDOW, Effect, Event as StateEvent, State},
+    },
+};
+
+/// How long a server may take to answer a ping. One that misses two is given up.
+const PING: Duration = Duration::from_secs(10);
+
+impl ServerSession {
+    /// The live connection, made where there is none.
+    pub(super) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+        if let Some(connection) = self.live() {
+            return Ok(connection);
+        }
+        // In a task of its own: a caller that leaves must not leave a start half done.
+        let me = self.clone();
+        let started = tokio::spawn(async move { me.start().await });
+        started.await.unwrap_or_else(|e| Err(UpstreamError::Unreachable(format!("its start failed: {e}"))))
+    }
+
+    pub(super) fn live(&self) -> Option<Arc<Connection>> {
+        self.inner().connection.clone().filter(|connection| connection.link().ended().is_none())
+    }
+
+    async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+        let _starting = self.starting.lock().await;
+        if let Some(connection) = self.live() {
+            return Ok(connection);
+        }
+        // Its end may not have been told yet.
+        self.crashed("its connection ended".into());
+        self.wait_out_pause().await?;
+        if self.inner().retired {
+            return Err(stopped());
+        }
+        let mut effect = self.step(StateEvent::Wanted, "somebody needs it: starting".into(), None);
+        let mut failure = stopped();
+        while let Some(Effect::Start) = effect {
+            self.starts.fetch_add(1, Ordering::Relaxed);
+            match self.linker.link(&self.server, self.noise.clone()).await {
+                Ok(linked) => return self.ready(linked).await,
+                Err(error) => failure = error,
+            }
+            tracing::warn!("server {}: {failure}", self.server.id);
+            effect = self.failed(&failure);
+            let state = self.inner().state;
+            if let (Some(Effect::Pause(pause)), State::Error { .. }) = (effect, state) {
+                sleep(jittered(pause)).await;
+                effect = self.step(StateEvent::PauseOver, "starting again".into(), Some(failure.clone()));
+            }
+        }
+        Err(failure)
+    }
+
+    /// After a crash there is a pause, which whoever needs the server waits out; not that of the open breaker.
+    async fn wait_out_pause(&self) -> Result<(), UpstreamError> {
+        let (state, until) = {
+            let inner = self.inner();
+            (inner.state, inner.paused_until)
+        };
+        match (state, until) {
+            (State::Open, until) => Err(self.left_alone(until)),
+            (State::Error { .. }, Some(until)) => {
+                sleep_until(until).await;
+                self.pause_over(until);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn left_alone(&self, until: Option<Instant>) -> UpstreamError {
+        let seconds = until.map_or(0, |until| until.saturating_duration_since(Instant::now()).as_secs() + 1);
+        let reason = self.inner().reason.clone();
+        UpstreamError::Unreachable(format!("{reason}; it may be started again in {seconds} s"))
+    }
+
+    async fn ready(self: &Arc<Self>, linked: Linked) -> Result<Arc<Connection>, UpstreamError> {
+        let Linked { connection, inbox } = linked;
+        let accepted = {
+            let mut inner = self.inner();
+            let (next, _) = inner.state.on(StateEvent::Ready);
+            let accepted = next == State::Active && !inner.retired;
+            if accepted {
+                inner.state = next;
+                inner.reason = String::new();
+                inner.failure = None;
+                inner.last_used = Instant::now();
+                inner.connection = Some(connection.clone());
+                // Those of the last connection end with it.
+                inner.tasks = JoinSet::new();
+                inner.tasks.spawn(self.clone().listen(connection.clone(), inbox));
+                let (wanted, ids) = (self.wanted.clone(), self.linker.ids().clone());
+                inner.tasks.spawn(following::follow(wanted, connection.clone(), ids));
+            }
+            accepted
+        };
+        if !accepted {
+            connection.close().await;
+            return Err(stopped());
+        }
+        self.tell(State::Active, "it answered initialize".into());
+        tokio::spawn(self.clone().end_when_idle(connection.clone()));
+        tokio::spawn(self.clone().end_when_dead(connection.clone()));
+        Ok(connection)
+    }
+
+    /// A start failed.
+    fn failed(self: &Arc<Self>, failure: &UpstreamError) -> Option<Effect> {
+        // A program that ends while it is being started has crashed; a URL that does not answer has not.
+        let is_crash = self.server.spec.command.is_some() && matches!(failure, UpstreamError::Lost(_));
+        let crashes = self.inner().count_crash(is_crash);
+        let event =
+            StateEvent::Failed { for_good: !failure.is_transient(), retries: self.server.spec.retries, crashes };
+        let effect = self.step(event, failure.to_string(), Some(failure.clone()));
+        if self.inner().state == State::Open {
+            self.pause(effect, crashes);
+        }
+        effect
+    }
+
+    /// The connection ended by itself.
+    fn crashed(self: &Arc<Self>, how: String) {
+        let crashes = {
+            let mut inner = self.inner();
+            if inner.state != State::Active {
+                return;
+            }
+            // Its tasks, of which the caller may be one, end with the next connection.
+            inner.connection = None;
+            inner.count_crash(true)
+        };
+        tracing::warn!("server {}: {how}", self.server.id);
+        let effect = self.step(StateEvent::Ended { crashes }, how.clone(), Some(UpstreamError::Lost(how)));
+        self.pause(effect, crashes);
+    }
+
+    pub(super) fn ended(self: &Arc<Self>, connection: &Arc<Connection>, how: String) {
+        if self.inner().is(connection) {
+            self.crashed(how);
+        }
+    }
+
+    /// Lets the server alone for a while.
+    fn pause(self: &Arc<Self>, effect: Option<Effect>, crashes: u32) {
+        let Some(Effect::Pause(pause)) = effect else { return };
+        let until = Instant::now() + jittered(pause);
+        {
+            let mut inner = self.inner();
+            inner.paused_until = Some(until);
+            if inner.state == State::Open {
+                inner.reason = format!("it crashed {crashes} times within a minute, at last so: {}", inner.reason);
+            }
+        }
+        self.tell_screens();
+        let me = Arc::downgrade(self);
+        tokio::spawn(async move {
+            sleep_until(until).await;
+            if let Some(me) = me.upgrade() {
+                me.pause_over(until);
+            }
+        });
+    }
+
+    /// The pause that was to last until then is over, whoever notices first.
+    fn pause_over(&self, until: Instant) {
+        let is_ours = self.inner().paused_until.take_if(|of| *of == until).is_some();
+        if is_ours {
+            let failure = self.inner().failure.clone();
+            self.step(StateEvent::PauseOver, "the next call starts it again".into(), failure);
+        }
+    }
+
+    /// Takes a step of the machine and tells the screens.
+    pub(super) fn step(&self, event: StateEvent, reason: String, failure: Option<UpstreamError>) -> Option<Effect> {
+        let mut inner = self.inner();
+        let (next, effect) = inner.state.on(event);
+        if next != inner.state {
+            inner.state = next;
+            inner.reason.clone_from(&reason);
+            inner.failure = failure;
+            drop(inner);
+            self.tell(next, reason);
+        }
+        effect
+    }
+
+    fn tell(&self, state: State, reason: String) {
+        let transition = Transition { at: clock::now(), client: self.client.clone(), state: state.into(), reason };
+        let id = &self.server.id;
+        let word = serde_json::to_value(transition.state).unwrap_or_default();
+        let line = format!("{}: {}", word.as_str().unwrap_or_default(), transition.reason);
+        self.linker.logs().server(id, Level::Info, "session", &line);
+        self.mailbox.history.note(id, transition.clone());
+        self.linker.events().tell(Event::SessionChanged { server: id.clone(), transition });
+        self.tell_screens();
+    }
+
+    fn tell_screens(&self) {
+        self.linker.events().tell(Event::ServerChanged { id: self.server.id.clone() });
+    }
+
+    async fn end_when_idle(self: Arc<Self>, connection: Arc<Connection>) {
+        let patience = Duration::from_millis(self.server.spec.timeouts.idle_ms.into());
+        loop {
+            let due = match self.inner().idle(&connection, patience, !self.wanted.is_empty()) {
+                Idle::Gone => return,
+                Idle::Until(due) => due,
+                Idle::Now => break,
+            };
+            sleep_until(due).await;
+        }
+        self.tell(State::Idle, "ended, as nobody used it".into());
+        connection.close().await;
+    }
+
+    /// Asks a server with sessions now and then whether it is still there, while it has nothing else to do.
+    async fn end_when_dead(self: Arc<Self>, connection: Arc<Connection>) {
+        let period = Duration::from_millis(self.server.spec.timeouts.ping_ms.into());
+        if period.is_zero() || connection.era() == Era::Modern {
+            return;
+        }
+        let mut missed = 0;
+        while missed < 2 {
+            sleep(jittered(period)).await;
+            if !self.inner().is(&connection) {
+                return;
+            }
+            if self.inner().in_use > 0 {
+                continue;
+            }
+            // Any answer is a sign of life, also that it knows no ping.
+            missed = if connection.ping(PING).await.is_ok() { 0 } else { missed + 1 };
+        }
+        let how = "it did not answer two pings in a row";
+        connection.close().await;
+        self.ended(&connection, how.into());
+    }
+}
+
+impl From<State> for ServerState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Idle => Self::Idle,
+            State::Initializing { .. } => Self::Initializing,
+            State::Active => Self::Active,
+            State::Error { .. } | State::Open => Self::Error,
+            State::Closed => Self::Closed,
+        }
+    }
+}
+
+/// How long a connection may still be idle.
+enum Idle {
+    Until(Instant),
+    /// It was, long enough: it is out of the session, and to be closed.
+    Now,
+    /// It is not the session's any more.
+    Gone,
+}
+
+impl Inner {
+    fn is(&self, connection: &Arc<Connection>) -> bool {
+        self.connection.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, connection))
+    }
+
+    pub(super) fn take_connection(&mut self) -> Option<Arc<Connection>> {
+        self.tasks.abort_all();
+        self.connection.take()
+    }
+
+    /// The crashes of the last minute, with this one where it is one.
+    fn count_crash(&mut self, is_crash: bool) -> u32 {
+        let now = Instant::now();
+        self.crashes.retain(|at| now.duration_since(*at) < CRASH_WINDOW);
+        if is_crash {
+            self.crashes.push(now);
+        }
+        u32::try_from(self.crashes.len()).unwrap_or(u32::MAX)
+    }
+
+    fn idle(&mut self, connection: &Arc<Connection>, patience: Duration, is_wanted: bool) -> Idle {
+        // Asked again at least that much later, so that no patience, however short, spins.
+        const PAUSE: Duration = Duration::from_millis(50);
+        if connection.link().ended().is_some() || !self.is(connection) {
+            return Idle::Gone;
+        }
+        let now = Instant::now();
+        if is_wanted {
+            self.last_used = now;
+        }
+        let due = self.last_used + patience;
+        if self.in_use > 0 || due > now {
+            return Idle::Until(due.max(now + PAUSE));
+        }
+        let (next, effect) = self.state.on(StateEvent::IdleTimeout);
+        self.state = next;
+        self.reason = "ended, as nobody used it".into();
+        if effect == Some(Effect::Stop) {
+            self.take_connection();
+        }
+        Idle::Now
+    }
+}
+
+fn jittered(pause: Duration) -> Duration {
+    pause.mul_f64(rand::random_range(0.5..1.5))
+}
+
+pub(super) fn stopped() -> UpstreamError {
+    UpstreamError::Unreachable("it was stopped".into())
+}

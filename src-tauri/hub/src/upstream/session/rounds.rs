@@ -1,0 +1,58 @@
+//! What a server of the modern era needs before it can answer, asked of a client with sessions.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::try_join_all;
+use serde_json::value::RawValue;
+
+use super::ANSWER;
+use crate::{
+    model::{json, json::RawObject, rpc::RpcError},
+    protocol::{
+        input::{InputRequest, InputRequired, Retry},
+        meta, translate,
+    },
+    random,
+    sessions::Back,
+};
+
+/// The params without what a client of the modern era sends along with another try; none where there is nothing of it.
+pub(super) fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> {
+    let params = params?;
+    if !json::mentions(params, "inputResponses") && !json::mentions(params, "requestState") {
+        return None;
+    }
+    let mut object = RawObject::parse(params).ok()?;
+    Retry::take(&mut object).ok()?;
+    Some(object.to_raw())
+}
+
+/// The params with the client's answers.
+pub(super) fn retry(
+    params: Option<&RawValue>,
+    required: &InputRequired,
+    answers: &BTreeMap<String, Box<RawValue>>,
+) -> Option<Box<RawValue>> {
+    let mut object = RawObject::parse(params?).ok()?;
+    required.retry(&mut object, answers);
+    Some(object.to_raw())
+}
+
+/// Asks a client for all that a server needs.
+pub(super) async fn ask_all(
+    back: &Back,
+    required: &InputRequired,
+) -> Result<BTreeMap<String, Box<RawValue>>, RpcError> {
+    let ask = |(key, request): &(String, InputRequest)| {
+        let request = translate::for_legacy_asked(request, &random::id());
+        let key = key.clone();
+        async move {
+            if !back.session().hello.capabilities.can_answer(&request.method, request.params.as_deref()) {
+                let why = format!("the server asks for '{}', which the client does not offer", request.method);
+                return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
+            }
+            Ok((key, back.ask(&request, ANSWER).await?.to_raw()))
+        }
+    };
+    Ok(try_join_all(required.requests.iter().map(ask)).await?.into_iter().collect())
+}
