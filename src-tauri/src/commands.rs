@@ -7,6 +7,7 @@ pub(crate) mod clients;
 pub(crate) mod health;
 pub(crate) mod logs;
 pub(crate) mod policy;
+pub(crate) mod profiles;
 pub(crate) mod screens;
 pub(crate) mod secrets;
 pub(crate) mod servers;

@@ -37,6 +37,10 @@ commands! {
     policy::policy_set,
     policy::policy_remove,
     policy::policy_set_default,
+    profiles::profiles_list,
+    profiles::profiles_put,
+    profiles::profiles_remove,
+    profiles::profiles_assign,
     screens::screens_open,
     secrets::secrets_list,
     secrets::secrets_set,
@@ -53,6 +57,9 @@ commands! {
     servers::servers_sync,
     servers::servers_restart,
     servers::servers_read_specs,
+    servers::servers_measure,
+    servers::servers_tool_history,
+    servers::servers_accept_tools,
     servers::servers_authorize,
     servers::servers_await_sign_in,
     servers::servers_cancel_sign_in,
@@ -60,6 +67,7 @@ commands! {
     settings::settings_show,
     settings::settings_change,
     tools::tools_list,
+    tools::tools_export,
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod error;
 pub mod health;
 pub mod logs;
 pub mod policy;
+pub mod profiles;
 pub mod screens;
 pub mod secrets;
 pub mod servers;
@@ -84,6 +85,10 @@ verbs! {
     policy::SetPolicy,
     policy::RemovePolicy,
     policy::SetDefaultPolicy,
+    profiles::ListProfiles,
+    profiles::PutProfile,
+    profiles::RemoveProfile,
+    profiles::AssignProfile,
     screens::OpenScreen,
     secrets::ListSecrets,
     secrets::SetSecret,
@@ -100,6 +105,9 @@ verbs! {
     servers::SyncServer,
     servers::RestartServer,
     servers::ReadSpecs,
+    servers::MeasureServers,
+    servers::ShowToolHistory,
+    servers::AcceptTools,
     servers::AuthorizeServer,
     servers::AwaitSignIn,
     servers::CancelSignIn,
@@ -107,6 +115,7 @@ verbs! {
     settings::ShowSettings,
     settings::ChangeSettings,
     tools::ListTools,
+    tools::ExportTools,
 }
 
 fn parse<V: Verb>(params: &[u8]) -> Result<V, ApiError> {

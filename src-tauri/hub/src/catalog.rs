@@ -1,8 +1,13 @@
 //! The catalog: what all servers offer as one immutable snapshot, and the copy of each server's part
 //! in the store, from which the snapshot is made. Readers never wait.
 
+mod acceptance;
+pub mod deferred;
 mod definition;
 mod merge;
+mod profiles;
+mod schema;
+mod search;
 mod sync;
 
 use std::{
@@ -15,17 +20,30 @@ use arc_swap::ArcSwap;
 use tokio::{task::JoinSet, time::Instant};
 
 pub use definition::Definition;
-pub use merge::{CatalogEntry, Lists, Offered, Snapshot};
+pub use merge::{CatalogEntry, LeftOut, Lists, Offered, Snapshot};
+pub use profiles::{ProfileError, Profiles};
 pub use sync::{SyncError, all_of};
+
+use acceptance::Accepted;
 
 use crate::{
     clock,
     events::Events,
-    model::{capability::Kind, event::Event, ids::ServerId, server::SyncStatus},
+    model::{
+        capability::Kind,
+        event::Event,
+        ids::{ClientName, ServerId},
+        server::SyncStatus,
+        spec::{Definitions, Registered},
+        tool::Standing,
+    },
     registry::Registry,
-    sessions::Reach,
+    sessions::{ClientSession, Reach},
     settings::Settings,
-    store::{Store, StoreError, table::server::ServerRow},
+    store::{
+        Store, StoreError,
+        table::{definition::Seen, server::ServerRow},
+    },
     upstream::{ListChanges, Noted, Pool},
 };
 
@@ -33,6 +51,8 @@ use crate::{
 const LEAST_TTL: Duration = Duration::from_secs(10);
 /// After a failed sync a server is left alone for that long.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
+/// What a server adds so soon after its first sync was there when it was accepted.
+const SETTLING: Duration = Duration::from_secs(60);
 /// How long a list waits for servers that were never read. What comes later is in the next list.
 const FIRST_READ: Duration = Duration::from_secs(15);
 
@@ -47,6 +67,7 @@ pub struct Catalog {
     store: Store,
     settings: Settings,
     events: Events,
+    profiles: Profiles,
     snapshot: Arc<ArcSwap<Snapshot>>,
     changed: KindChanges,
     copies: Arc<Mutex<BTreeMap<ServerId, ServerCopy>>>,
@@ -59,6 +80,11 @@ pub struct Catalog {
 pub struct ServerCopy {
     pub row: ServerRow,
     pub offered: Offered,
+    accepted: Accepted,
+    /// What of it is accepted: what clients may see.
+    shown: Offered,
+    /// Until then what it adds counts as accepted with it.
+    settling_until: Option<Instant>,
     /// The identity of the server that it was read from; for another one it is worth nothing.
     identity: String,
     /// Grows with each sync, failed or not.
@@ -71,6 +97,9 @@ impl ServerCopy {
         Self {
             row: ServerRow::unknown(id),
             offered: Offered::new(),
+            accepted: Accepted::default(),
+            shown: Offered::new(),
+            settling_until: None,
             identity: String::new(),
             attempts: 0,
             failed_at: None,
@@ -79,6 +108,36 @@ impl ServerCopy {
 
     pub fn tools(&self) -> &[Arc<Definition>] {
         self.offered.get(&Kind::Tools).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a tool's definition was accepted.
+    pub fn standing(&self, tool: &Definition) -> Standing {
+        self.accepted.standing(tool)
+    }
+
+    /// Sorts out what clients may see.
+    fn sort_out(&mut self) {
+        self.shown.clone_from(&self.offered);
+        if let Some(tools) = self.shown.get_mut(&Kind::Tools) {
+            tools.retain(|tool| self.accepted.holds(tool));
+        }
+    }
+
+    /// The copy after a sync.
+    fn take(&self, server: &Registered, row: ServerRow, offered: Offered) -> Self {
+        let mut read = Self { row, offered, identity: server.identity.clone(), failed_at: None, ..self.clone() };
+        let is_first = self.row.last_synced_at.is_none() || self.identity != server.identity;
+        if is_first {
+            read.settling_until = Some(Instant::now() + SETTLING);
+        }
+        let is_settling = read.settling_until.is_some_and(|until| Instant::now() < until);
+        if is_settling || server.spec.definitions == Definitions::Trust {
+            for tool in read.offered.get(&Kind::Tools).into_iter().flatten() {
+                read.accepted.insert(&tool.name, &tool.digest);
+            }
+        }
+        read.sort_out();
+        read
     }
 }
 
@@ -93,19 +152,15 @@ impl Catalog {
         store: Store,
         settings: Settings,
         events: Events,
+        profiles: Profiles,
     ) -> Result<Self, StoreError> {
         let mut copies = BTreeMap::new();
         for row in store.servers().await? {
-            let stored = store.capabilities(&row.id).await?;
-            let read = |kind, texts: Vec<String>| {
-                texts.into_iter().filter_map(|text| Definition::read(kind, text).ok()).map(Arc::new).collect()
-            };
-            let offered = stored.into_iter().map(|(kind, texts)| (kind, read(kind, texts))).collect();
-            let identity = row.synced_identity.clone().unwrap_or_default();
-            if let Some(version) = &row.protocol_version {
-                pool.linker().known().remember(&identity, version);
+            let copy = load(&store, row).await?;
+            if let Some(version) = &copy.row.protocol_version {
+                pool.linker().known().remember(&copy.identity, version);
             }
-            copies.insert(row.id.clone(), ServerCopy { row, offered, identity, attempts: 0, failed_at: None });
+            copies.insert(copy.row.id.clone(), copy);
         }
         let catalog = Self {
             registry,
@@ -113,6 +168,7 @@ impl Catalog {
             store,
             settings,
             events,
+            profiles,
             snapshot: Arc::default(),
             changed: KindChanges::default(),
             copies: Arc::new(Mutex::new(copies)),
@@ -127,6 +183,20 @@ impl Catalog {
         self.snapshot.load_full()
     }
 
+    /// What a client sees now.
+    pub fn of(&self, session: &ClientSession) -> Arc<Lists> {
+        self.of_client(&session.client, &session.reach)
+    }
+
+    /// The same, of a client without a session.
+    pub fn of_client(&self, client: &ClientName, reach: &Reach) -> Arc<Lists> {
+        self.snapshot.load().of(reach, self.profiles.of(client).as_ref())
+    }
+
+    pub fn profiles(&self) -> &Profiles {
+        &self.profiles
+    }
+
     /// The kinds whose lists have changed at the door.
     pub fn changed(&self) -> &KindChanges {
         &self.changed
@@ -137,9 +207,11 @@ impl Catalog {
         self.lock().get(id).cloned().unwrap_or_else(|| ServerCopy::unknown(id.clone()))
     }
 
-    /// Whether a server's copy is older than its time to live: that of the settings, or less where the server says so.
-    pub fn is_stale(&self, copy: &ServerCopy) -> bool {
-        let ttl = time_to_live(self.settings.get().cache_ttl, copy.row.ttl_ms);
+    /// Whether a server's copy is older than its time to live: that of its spec or the settings, or less where the
+    /// server says so.
+    pub fn is_stale(&self, server: &Registered, copy: &ServerCopy) -> bool {
+        let own = server.spec.cache_ttl_ms.map(|ms| Duration::from_millis(ms.into()));
+        let ttl = time_to_live(own.unwrap_or_else(|| self.settings.get().cache_ttl), copy.row.ttl_ms);
         let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
         copy.row.last_synced_at.is_none_or(|at| {
             let age = clock::now().0.saturating_sub(at.0);
@@ -156,13 +228,18 @@ impl Catalog {
         let servers = specs.servers.values().filter(|server| self.registry.may_run(server));
         let offered = servers.filter_map(|server| {
             let copy = copies.get(&server.id).filter(|copy| copy.identity == server.identity)?;
-            Some((server.clone(), &copy.offered))
+            Some((server.clone(), &copy.shown))
         });
-        let new = Snapshot::merge(&offered.collect::<Vec<_>>());
+        let mut offered: Vec<_> = offered.collect();
+        // Whoever was here first keeps a contested name.
+        offered.sort_by_cached_key(|(server, _)| self.registry.accepted_since(&server.id));
+        let new = Snapshot::merge(&offered);
         let old = self.snapshot.swap(Arc::new(new));
         let new = self.snapshot.load();
-        for kind in Kind::ALL.into_iter().filter(|kind| old.all().listed(*kind).get() != new.all().listed(*kind).get())
-        {
+        for left_out in new.all().left_out().iter().filter(|one| !old.all().left_out().contains(one)) {
+            tracing::warn!("server {}: '{}' is not listed: {}", left_out.server, left_out.name, left_out.why);
+        }
+        for kind in Kind::ALL.into_iter().filter(|kind| !old.all().same(new.all(), *kind)) {
             self.changed.tell(kind);
         }
     }
@@ -199,22 +276,33 @@ impl Catalog {
 
     /// Before an answer from the catalog: a server never read before is waited for, a stale copy is refreshed behind.
     pub async fn freshen(&self) {
-        let specs = self.registry.specs();
         let mut first_reads = Vec::new();
-        for server in specs.servers.values().filter(|server| self.registry.may_run(server)) {
-            let copy = self.copy(&server.id);
-            let unread = copy.row.last_synced_at.is_none() || copy.identity != server.identity;
-            let failed_lately = copy.failed_at.is_some_and(|at| at.elapsed() < AFTER_FAILURE);
-            if failed_lately || !(unread || self.is_stale(&copy)) {
-                continue;
-            }
-            let (catalog, id) = (self.clone(), server.id.clone());
-            let sync = tokio::spawn(async move { catalog.sync_since(&id, copy.attempts).await });
+        for Due { id, attempts, unread } in self.due() {
+            let catalog = self.clone();
+            let sync = tokio::spawn(async move { catalog.sync_since(&id, attempts).await });
             if unread {
                 first_reads.push(sync);
             }
         }
+        if first_reads.is_empty() {
+            return;
+        }
         let _ = tokio::time::timeout(FIRST_READ, futures_util::future::join_all(first_reads)).await;
+    }
+
+    /// The servers whose copies are missing or old.
+    fn due(&self) -> Vec<Due> {
+        let copies = self.lock();
+        let specs = self.registry.specs();
+        let due = |server: &Arc<Registered>| {
+            let copy = copies.get(&server.id);
+            let unread = copy.is_none_or(|copy| copy.row.last_synced_at.is_none() || copy.identity != server.identity);
+            let failed_lately = copy.and_then(|copy| copy.failed_at).is_some_and(|at| at.elapsed() < AFTER_FAILURE);
+            let is_due = !failed_lately && (unread || copy.is_some_and(|copy| self.is_stale(server, copy)));
+            let attempts = copy.map_or(0, |copy| copy.attempts);
+            (is_due && self.registry.may_run(server)).then(|| Due { id: server.id.clone(), attempts, unread })
+        };
+        specs.servers.values().filter_map(due).collect()
     }
 
     /// Reads a server's tools into its copy.
@@ -234,17 +322,12 @@ impl Catalog {
         if copy.attempts != attempts {
             return if copy.failed_at.is_none() { Ok(()) } else { Err(SyncError::FailedJustNow) };
         }
-        self.change(id, |copy| copy.row.sync_status = SyncStatus::Syncing);
+        self.note(id, |copy| copy.row.sync_status = SyncStatus::Syncing);
         let synced = self.read(id).await;
         self.change(id, |copy| {
             copy.attempts += 1;
             match &synced {
-                Ok(read) => {
-                    copy.row = read.row.clone();
-                    copy.offered.clone_from(&read.offered);
-                    copy.identity.clone_from(&read.identity);
-                    copy.failed_at = None;
-                }
+                Ok(read) => *copy = ServerCopy { attempts: copy.attempts, ..read.clone() },
                 Err(_) => {
                     copy.row.sync_status = SyncStatus::Failed;
                     copy.failed_at = Some(Instant::now());
@@ -275,13 +358,47 @@ impl Catalog {
             ttl_ms,
             ..self.copy(id).row
         };
+        let before = self.copy(id);
+        let read = before.take(&server, row, offered);
+        self.keep(&read).await?;
+        tell_read(&before, &read);
+        Ok(read)
+    }
+
+    /// Writes what was read to the store.
+    async fn keep(&self, read: &ServerCopy) -> Result<(), StoreError> {
         let texts =
             |definitions: &'_ Vec<Arc<Definition>>| definitions.iter().map(|one| one.raw.get().to_owned()).collect();
-        let stored = offered.iter().map(|(kind, definitions)| (*kind, texts(definitions))).collect();
-        self.store.put_synced(&row, &stored).await?;
-        let read = ServerCopy { row, offered, identity: server.identity.clone(), attempts: 0, failed_at: None };
-        tracing::info!("server {id}: {} tools read", read.tools().len());
-        Ok(read)
+        let stored = read.offered.iter().map(|(kind, definitions)| (*kind, texts(definitions))).collect();
+        let seen = |tool: &Arc<Definition>| Seen {
+            name: tool.name.clone(),
+            digest: tool.digest.clone(),
+            definition: tool.raw.get().to_owned(),
+            accepted: read.accepted.holds(tool),
+        };
+        self.store.put_synced(&read.row, &stored, &read.tools().iter().map(seen).collect::<Vec<_>>()).await
+    }
+
+    /// A person accepts definitions of a server's tools, by their names and digests.
+    ///
+    /// # Errors
+    /// Where the server does not offer one of them any more, or it cannot be recorded; then none is accepted.
+    pub async fn accept_tools(&self, id: &ServerId, tools: &[(String, String)]) -> Result<(), AcceptError> {
+        let one = self.one_sync(id);
+        let _one_at_a_time = one.lock().await;
+        let copy = self.copy(id);
+        let offers = |(name, digest): &(String, String)| {
+            copy.tools().iter().any(|tool| tool.name == *name && tool.digest == *digest)
+        };
+        if let Some((name, _)) = tools.iter().find(|tool| !offers(tool)) {
+            return Err(AcceptError::Gone(name.clone()));
+        }
+        self.store.accept_definitions(id, tools).await?;
+        self.change(id, |copy| {
+            tools.iter().for_each(|(name, digest)| copy.accepted.insert(name, digest));
+            copy.sort_out();
+        });
+        Ok(())
     }
 
     fn one_sync(&self, id: &ServerId) -> Arc<tokio::sync::Mutex<()>> {
@@ -289,8 +406,13 @@ impl Catalog {
     }
 
     fn change(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
-        change(self.lock().entry(id.clone()).or_insert_with(|| ServerCopy::unknown(id.clone())));
+        self.note(id, change);
         self.rebuild();
+    }
+
+    /// The same for what no client sees.
+    fn note(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
+        change(self.lock().entry(id.clone()).or_insert_with(|| ServerCopy::unknown(id.clone())));
         self.events.tell(Event::ServerChanged { id: id.clone() });
     }
 
@@ -308,24 +430,58 @@ impl Catalog {
     }
 }
 
+/// A server whose copy is missing or old.
+struct Due {
+    id: ServerId,
+    attempts: u64,
+    /// Nothing is known of it as it is now.
+    unread: bool,
+}
+
+/// Why a tool's definition was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptError {
+    #[error("the server does not offer '{0}' as it was shown any more; look at it again")]
+    Gone(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The copy of a server as it was kept.
+async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
+    let read = |kind, texts: Vec<String>| {
+        texts.into_iter().filter_map(|text| Definition::read(kind, text).ok()).map(Arc::new).collect()
+    };
+    let stored = store.capabilities(&row.id).await?;
+    let offered: Offered = stored.into_iter().map(|(kind, texts)| (kind, read(kind, texts))).collect();
+    let versions = store.definitions(&row.id).await?;
+    let mut accepted = Accepted::default();
+    versions.iter().filter(|one| one.accepted_at.is_some()).for_each(|one| accepted.insert(&one.name, &one.digest));
+    if versions.is_empty() {
+        // Kept by a version of Drawbridge that asked about servers only.
+        offered.get(&Kind::Tools).into_iter().flatten().for_each(|tool| accepted.insert(&tool.name, &tool.digest));
+    }
+    let identity = row.synced_identity.clone().unwrap_or_default();
+    let id = row.id.clone();
+    let mut copy = ServerCopy { row, offered, accepted, identity, ..ServerCopy::unknown(id) };
+    copy.sort_out();
+    Ok(copy)
+}
+
+fn tell_read(before: &ServerCopy, read: &ServerCopy) {
+    let id = &read.row.id;
+    tracing::info!("server {id}: {} tools read", read.tools().len());
+    let known = |tool: &Definition| before.tools().iter().any(|one| one.digest == tool.digest);
+    for tool in read.tools().iter().filter(|tool| !read.accepted.holds(tool) && !known(tool)) {
+        let what = if read.standing(tool) == Standing::New { "is new" } else { "has changed" };
+        tracing::warn!("server {id}: the tool '{}' {what}: it waits until a person has accepted it", tool.name);
+    }
+}
+
 /// How long a copy counts as fresh: as long as the user wants, or less where the server says so.
 fn time_to_live(wanted: Duration, ttl_ms: Option<u32>) -> Duration {
     ttl_ms.map_or(wanted, |ttl| Duration::from_millis(ttl.into()).clamp(LEAST_TTL.min(wanted), wanted))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_shortens_the_time_to_live_but_not_to_nothing_and_never_lengthens_it() {
-        let (wanted, ms) = (Duration::from_secs(300), |ms| Duration::from_millis(ms));
-        for (said, expected) in
-            [(None, wanted), (Some(60_000), ms(60_000)), (Some(0), LEAST_TTL), (Some(u32::MAX), wanted)]
-        {
-            assert_eq!(time_to_live(wanted, said), expected, "{said:?}");
-        }
-        let short = Duration::from_secs(5);
-        assert_eq!(time_to_live(short, Some(0)), short, "the user's own is the least");
-    }
-}
+mod tests;

@@ -18,7 +18,7 @@ use url::Url;
 use crate::{
     access::Access,
     api::{ApiError, health::TransportHealth},
-    catalog::{Catalog, KindChanges},
+    catalog::{Catalog, KindChanges, Profiles},
     data_dir::DataDir,
     events::Events,
     logs::Logs,
@@ -131,8 +131,9 @@ impl Hub {
             Authorizer::load(secrets.clone(), store.clone(), settings.clone(), events.clone(), logs.clone()).await?;
         let linker = Linker::new(events.clone(), logs.clone(), secrets.clone(), authorizer.clone(), guard.clone());
         let pool = Pool::new(linker, mailbox.clone());
-        let catalog =
-            Catalog::load(registry.clone(), pool.clone(), store.clone(), settings.clone(), events.clone()).await?;
+        let profiles = Profiles::load(store.clone(), events.clone()).await?;
+        let (specs, kept) = (registry.clone(), store.clone());
+        let catalog = Catalog::load(specs, pool.clone(), kept, settings.clone(), events.clone(), profiles).await?;
         let mut tasks = catalog.follow(mailbox.list_changes);
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
@@ -273,10 +274,9 @@ impl Hub {
     }
 
     /// The arguments of a tool that a client must repeat in headers.
-    pub fn mirrored(&self, reach: &Reach, tool: &str) -> Vec<Mirrored> {
-        let snapshot = self.catalog.snapshot();
-        let tool = snapshot.of(reach).find(Kind::Tools, tool);
-        tool.and_then(|tool| tool.definition.mirrored.clone().ok()).unwrap_or_default()
+    pub fn mirrored(&self, client: &ClientName, reach: &Reach, tool: &str) -> Vec<Mirrored> {
+        let lists = self.catalog.of_client(client, reach);
+        lists.find(Kind::Tools, tool).and_then(|tool| tool.definition.mirrored.clone().ok()).unwrap_or_default()
     }
 
     /// Answers a client's request. What belongs to it goes over `back` before its answer. Dropping the future
@@ -293,7 +293,7 @@ impl Hub {
             _ => match Kind::ALL.into_iter().find(|kind| kind.list_method() == method) {
                 Some(kind) => {
                     Box::pin(self.catalog.freshen()).await;
-                    Ok(self.catalog.snapshot().of(&back.session().reach).listed(kind).clone())
+                    Ok(self.catalog.of(back.session()).listed(kind).clone())
                 }
                 None => Box::pin(self.router.pass(back, method, params)).await,
             },
@@ -347,6 +347,13 @@ impl Hub {
     pub async fn roots_changed(&self) {
         for session in self.pool.active() {
             session.notify("notifications/roots/list_changed", None).await;
+        }
+    }
+
+    /// What a client sees has changed by its profile: its sessions hear of it.
+    pub(crate) fn lists_changed_for(&self, client: &ClientName) {
+        for session in self.sessions.all().into_iter().filter(|session| session.client == *client) {
+            tell_session(&session, &Kind::ALL.into());
         }
     }
 
@@ -416,14 +423,19 @@ async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
         let Some(hub) = hub.upgrade() else { return };
         let kinds = changed.take();
         for session in hub.sessions.all() {
-            let wanted = |kind: &&Kind| session.subscription.as_ref().is_none_or(|wanted| wanted.lists.contains(*kind));
-            let methods: BTreeSet<_> = kinds.iter().filter(wanted).map(|kind| kind.list_changed()).collect();
-            let back = Back::at_any_time(session.clone());
-            methods.iter().for_each(|method| back.notify(method, None));
+            tell_session(&session, &kinds);
         }
         drop(hub);
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
+}
+
+/// Tells a client which of the lists that it listens to have changed.
+fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<Kind>) {
+    let wanted = |kind: &&Kind| session.subscription.as_ref().is_none_or(|wanted| wanted.lists.contains(*kind));
+    let methods: BTreeSet<_> = kinds.iter().filter(wanted).map(|kind| kind.list_changed()).collect();
+    let back = Back::at_any_time(session.clone());
+    methods.iter().for_each(|method| back.notify(method, None));
 }
 
 /// Passes on what servers say by themselves.

@@ -11,6 +11,7 @@ pub mod json;
 pub mod log;
 pub mod names;
 pub mod policy;
+pub mod profile;
 pub mod rpc;
 pub mod secret;
 pub mod server;

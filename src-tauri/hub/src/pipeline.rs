@@ -1,15 +1,17 @@
 //! The way of a call, top to bottom: parse, find, decide and record, forward, answer.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use serde_json::{json, value::RawValue};
 
 use crate::{
+    catalog::{CatalogEntry, deferred},
     model::{
         call::Outcome,
         capability::Kind,
         json::{self, Json, RawObject},
         rpc::{Reply, RpcError, code},
+        spec::Registered,
     },
     policy::{Gate, Permitted, ToolCall},
     router::{ForwardError, Router, take_progress_token},
@@ -33,31 +35,72 @@ impl Pipeline {
     ///
     /// # Errors
     /// What the protocol answers with an error: an unknown tool, bad params, the server's own errors. A denial,
-    /// or a server that failed, is a result with `isError`, which a model can read.
+    /// arguments that do not fit, or a server that failed, is a result with `isError`, which a model can read.
     pub async fn call(&self, back: &Back, params: Option<&RawValue>) -> Reply {
         let mut request = parse(params)?;
-        let tool = self
-            .router
-            .find(&back.session().reach, Kind::Tools, &request.name)
-            .await
-            .ok_or_else(|| unknown_tool(&request.name))?;
-        request.params.set("name", json::raw(json::string(&tool.definition.name)));
-        let call = ToolCall {
-            client: back.session().client.clone(),
-            session: back.session().id.clone(),
-            tool,
-            params: request.params.to_raw(),
-            extra: request.params.without(&["name", "arguments"]),
-            arguments: request.arguments,
-            progress_token: request.progress_token,
+        let mut tool = match self.find(back, &mut request).await? {
+            Found::Tool(tool) => tool,
+            Found::Answer(answer) => return Ok(answer),
         };
-        let permitted = match self.gate.admit(call).await {
-            Ok(permitted) => permitted,
-            Err(refusal) => return Ok(failure(&refusal.to_string())),
-        };
-        let forwarded = self.router.forward(&permitted, back).await;
-        answer(permitted, forwarded)
+        let mut tried = Vec::new();
+        loop {
+            if let Err(why) = tool.definition.check_arguments(&request.arguments) {
+                let name = &tool.exposed_name;
+                return Ok(failure(&format!(
+                    "Nothing was sent: the arguments do not fit the schema of '{name}': {why}"
+                )));
+            }
+            let permitted = match self.gate.admit(request.call(tool.clone(), back)).await {
+                Ok(permitted) => permitted,
+                Err(refusal) => return Ok(failure(&refusal.to_string())),
+            };
+            match self.router.forward(&permitted, back).await {
+                Err(ForwardError::Upstream(error)) if error.was_not_sent() => {
+                    let next = self.router.fallback(back.session(), &tool, &tried);
+                    tried.push((tool.server.clone(), error.to_string()));
+                    let Some(next) = next else { return Ok(unreachable(permitted, &error, &tried)) };
+                    permitted.ended(Outcome::Unreachable, format!("{error}; '{}' is tried instead", next.server.id));
+                    tool = next;
+                }
+                forwarded => return answer(permitted, forwarded),
+            }
+        }
     }
+
+    /// Finds the tool that a request names, or that `tool_call` names in it; answers `tool_search`.
+    async fn find(&self, back: &Back, request: &mut Request<'_>) -> Result<Found, RpcError> {
+        let found = self.router.find(back.session(), Kind::Tools, &request.name).await;
+        if let Some(tool) = found {
+            return Ok(Found::Tool(tool));
+        }
+        let unknown = |name: &str| RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"));
+        let lists = self.router.deferring(back.session()).ok_or_else(|| unknown(&request.name))?;
+        let wrong = |name: &str, why: String| Ok(Found::Answer(failure(&format!("{name}: {why}"))));
+        match request.name.as_str() {
+            name @ deferred::TOOL_SEARCH => match deferred::search(&lists, &request.arguments) {
+                Ok(answer) => Ok(Found::Answer(answer)),
+                Err(why) => wrong(name, why),
+            },
+            name @ deferred::TOOL_CALL => match deferred::called(&request.arguments) {
+                Ok((name, arguments)) => {
+                    let tool = lists.find(Kind::Tools, &name).cloned().ok_or_else(|| unknown(&name))?;
+                    refuse_other_than_object(&arguments)?;
+                    request.params.set("arguments", arguments.clone());
+                    request.arguments = arguments;
+                    Ok(Found::Tool(tool))
+                }
+                Err(why) => wrong(name, why),
+            },
+            name => Err(unknown(name)),
+        }
+    }
+}
+
+/// What a request asks for.
+enum Found {
+    Tool(Arc<CatalogEntry>),
+    /// One of Drawbridge's own tools has answered.
+    Answer(Json),
 }
 
 /// A `tools/call` as the client sent it.
@@ -68,6 +111,22 @@ struct Request<'a> {
     params: RawObject<'a>,
 }
 
+impl Request<'_> {
+    /// The call of a tool, with the server's own name of it.
+    fn call(&mut self, tool: Arc<CatalogEntry>, back: &Back) -> ToolCall {
+        self.params.set("name", json::raw(json::string(&tool.definition.name)));
+        ToolCall {
+            client: back.session().client.clone(),
+            session: back.session().id.clone(),
+            tool,
+            params: self.params.to_raw(),
+            extra: self.params.without(&["name", "arguments"]),
+            arguments: self.arguments.clone(),
+            progress_token: self.progress_token.clone(),
+        }
+    }
+}
+
 fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
     let invalid = |why: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {why}"));
     let params = params.ok_or_else(|| invalid("it has no params".into()))?;
@@ -76,7 +135,7 @@ fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
         .map_err(|key| invalid(format!("params has a member '{key}' that looks like another").into()))?;
     let name = params.string("name").ok_or_else(|| invalid("params.name must be a string".into()))?;
     let arguments = params.get("arguments").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
-    RawObject::parse(&arguments).map_err(|e| invalid(format!("params.arguments: {e}").into()))?;
+    refuse_other_than_object(&arguments)?;
     let progress_token = take_progress_token(&mut params);
     Ok(Request { name, arguments, progress_token, params })
 }
@@ -94,8 +153,17 @@ fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn unknown_tool(name: &str) -> RpcError {
-    RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"))
+fn refuse_other_than_object(arguments: &RawValue) -> Result<(), RpcError> {
+    let refused = |e| RpcError::new(code::INVALID_PARAMS, format!("tools/call: params.arguments: {e}"));
+    RawObject::parse(arguments).map(drop).map_err(refused)
+}
+
+/// No server could be reached; nothing was sent.
+fn unreachable(permitted: Permitted, error: &UpstreamError, tried: &[(Arc<Registered>, String)]) -> Json {
+    permitted.ended(Outcome::Unreachable, error.to_string());
+    let each: Vec<_> = tried.iter().map(|(server, why)| format!("'{}': {why}", server.name())).collect();
+    let servers = if tried.len() == 1 { "the server" } else { "any of the servers" };
+    failure(&format!("The call did not reach {servers} {}. {}", each.join("; "), error.remedy()))
 }
 
 fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply {

@@ -19,10 +19,11 @@ pub use spec_file::BrokenFile;
 pub use watch::Watch;
 
 use crate::{
+    clock,
     events::Events,
     model::{
         event::Event,
-        ids::ServerId,
+        ids::{ServerId, Timestamp},
         names,
         server::Acceptance,
         spec::{Registered, ServerSpec, SpecError},
@@ -58,6 +59,13 @@ pub enum RegistryError {
     Store(#[from] StoreError),
 }
 
+/// What the user accepted of a server.
+struct Accepted {
+    identity: String,
+    /// When it was first accepted, whatever it was then.
+    since: Timestamp,
+}
+
 /// The registry. Cheap to clone.
 #[derive(Clone)]
 pub struct Registry {
@@ -65,8 +73,7 @@ pub struct Registry {
     store: Store,
     events: Events,
     specs: Arc<ArcSwap<Specs>>,
-    /// The identity of each server that the user accepted.
-    accepted: Arc<Mutex<BTreeMap<ServerId, String>>>,
+    accepted: Arc<Mutex<BTreeMap<ServerId, Accepted>>>,
     reloading: Arc<Mutex<()>>,
     /// Told of the servers that differ, whoever changed them.
     changes: mpsc::UnboundedSender<Vec<ServerId>>,
@@ -85,7 +92,11 @@ impl Registry {
     ) -> Result<Self, RegistryError> {
         spec_file::make_folder(&folder)?;
         let accepted = store.servers().await?;
-        let accepted = accepted.into_iter().filter_map(|row| Some((row.id, row.accepted_identity?))).collect();
+        let accepted = accepted.into_iter().filter_map(|row| {
+            let since = row.accepted_at.unwrap_or(Timestamp(0));
+            Some((row.id, Accepted { identity: row.accepted_identity?, since }))
+        });
+        let accepted = accepted.collect();
         let registry = Self {
             folder: Arc::new(folder),
             store,
@@ -123,9 +134,15 @@ impl Registry {
     pub fn acceptance(&self, server: &Registered) -> Acceptance {
         match self.accepted.lock().unwrap_or_else(PoisonError::into_inner).get(&server.id) {
             None => Acceptance::Pending,
-            Some(identity) if *identity == server.identity => Acceptance::Accepted,
+            Some(accepted) if accepted.identity == server.identity => Acceptance::Accepted,
             Some(_) => Acceptance::Changed,
         }
+    }
+
+    /// When a server was first accepted; of those that never were, the latest of all times.
+    pub fn accepted_since(&self, id: &ServerId) -> Timestamp {
+        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        accepted.get(id).map_or(Timestamp(i64::MAX), |accepted| accepted.since)
     }
 
     /// Whether it may be started: enabled, and accepted as it stands.
@@ -174,7 +191,8 @@ impl Registry {
     pub async fn accept(&self, server: &Registered) -> Result<(), RegistryError> {
         self.store.accept_server(&server.id, &server.identity).await?;
         let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        accepted.insert(server.id.clone(), server.identity.clone());
+        let since = accepted.get(&server.id).map_or_else(clock::now, |before| before.since);
+        accepted.insert(server.id.clone(), Accepted { identity: server.identity.clone(), since });
         drop(accepted);
         self.tell(&server.id);
         Ok(())

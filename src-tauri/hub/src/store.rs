@@ -6,6 +6,8 @@
 //! | `setting` | what the user set |
 //! | `client` | clients, tokens as HMACs |
 //! | `server`, `capability` | what was accepted of a server, and the catalog's copy of it |
+//! | `definition` | the versions of each tool's definition, and when they were accepted |
+//! | `profile`, `client_profile` | which servers and tools a client sees |
 //! | `policy` | rules |
 //! | `call` | every call, its decision and outcome; written by the [`journal`] |
 

@@ -10,6 +10,7 @@ mod noise;
 mod pending;
 pub mod process;
 mod remote;
+mod served;
 mod sse;
 mod stdio;
 mod streamable_http;
@@ -22,6 +23,7 @@ use tokio::sync::mpsc;
 pub use legacy_sse::{SseError, SseLink};
 use message::Incoming;
 pub use remote::HttpTarget;
+pub use served::{Served, ServedError};
 pub use stdio::StdioLink;
 pub use streamable_http::HttpLink;
 
@@ -56,6 +58,8 @@ pub enum Link {
     Stdio(StdioLink),
     Http(Arc<HttpLink>),
     Sse(SseLink),
+    /// A program of ours that serves a URL, and the connection to that.
+    Served(Box<(Served, Link)>),
 }
 
 impl Link {
@@ -71,6 +75,7 @@ impl Link {
             Self::Stdio(link) => link.request(request).await,
             Self::Http(link) => Box::pin(link.request(request)).await,
             Self::Sse(link) => Box::pin(link.request(request)).await,
+            Self::Served(both) => Box::pin(both.1.request(request)).await,
         }
     }
 
@@ -89,19 +94,26 @@ impl Link {
             Self::Stdio(link) => link.tell(message),
             Self::Http(link) => link.tell(message).await,
             Self::Sse(link) => link.tell(message).await,
+            Self::Served(both) => Box::pin(both.1.tell(message)).await,
         }
     }
 
     /// The handshake is done. A server with sessions is told which revision was agreed on, and listened to.
     pub fn begin(&self, hello: &ServerHello) {
-        if let Self::Http(link) = self {
-            link.begin(hello);
+        match self {
+            Self::Http(link) => link.begin(hello),
+            Self::Served(both) => both.1.begin(hello),
+            Self::Stdio(_) | Self::Sse(_) => {}
         }
     }
 
     /// Whether requests have headers.
     pub fn is_http(&self) -> bool {
-        matches!(self, Self::Http(_))
+        match self {
+            Self::Http(_) => true,
+            Self::Served(both) => both.1.is_http(),
+            Self::Stdio(_) | Self::Sse(_) => false,
+        }
     }
 
     /// Why the connection ended; nothing while it lives.
@@ -110,6 +122,7 @@ impl Link {
             Self::Stdio(link) => link.ended(),
             Self::Http(link) => link.ended(),
             Self::Sse(link) => link.ended(),
+            Self::Served(both) => both.0.ended().or_else(|| both.1.ended()),
         }
     }
 
@@ -117,6 +130,7 @@ impl Link {
         match self {
             Self::Stdio(link) => Some(link.pid()),
             Self::Http(_) | Self::Sse(_) => None,
+            Self::Served(both) => Some(both.0.pid()),
         }
     }
 
@@ -126,6 +140,10 @@ impl Link {
             Self::Stdio(link) => link.close().await,
             Self::Http(link) => link.close().await,
             Self::Sse(link) => link.close().await,
+            Self::Served(both) => {
+                Box::pin(both.1.close()).await;
+                both.0.stop().await;
+            }
         }
     }
 }

@@ -213,6 +213,13 @@ impl Pool {
         self.lock().by_key.values().filter(|session| session.is_active()).cloned().collect()
     }
 
+    /// The processes of local servers that run now.
+    pub fn processes(&self) -> Vec<(ServerId, u32)> {
+        let sessions = self.lock();
+        let pid = |(key, session): (&Key, &Arc<ServerSession>)| Some((key.server.clone(), session.status().pid?));
+        sessions.by_key.iter().filter_map(pid).collect()
+    }
+
     /// Connects a server apart from its session, for a look.
     pub fn linker(&self) -> &Linker {
         &self.linker

@@ -1,8 +1,9 @@
 //! Commands on servers: the registry and what is known of each server.
 
 use drawbridge_hub::api::servers::{
-    AcceptServer, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn, EnableServer, ListServers, ReadSpecs,
-    RemoveServer, RestartServer, ShowServer, SignOutServer, SyncServer, TryServer, UpdateServer, VerifyServer,
+    AcceptServer, AcceptTools, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn, EnableServer, ListServers,
+    MeasureServers, ReadSpecs, RemoveServer, RestartServer, ShowServer, ShowToolHistory, SignOutServer, SyncServer,
+    TryServer, UpdateServer, VerifyServer,
 };
 use tauri::State;
 
@@ -89,5 +90,20 @@ pub(crate) async fn servers_cancel_sign_in(door: State<'_, Door>, request: Cance
 
 #[tauri::command]
 pub(crate) async fn servers_sign_out(door: State<'_, Door>, request: SignOutServer) -> Answer<SignOutServer> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_measure(door: State<'_, Door>, request: MeasureServers) -> Answer<MeasureServers> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_tool_history(door: State<'_, Door>, request: ShowToolHistory) -> Answer<ShowToolHistory> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_accept_tools(door: State<'_, Door>, request: AcceptTools) -> Answer<AcceptTools> {
     door.run(request).await
 }

@@ -1,6 +1,6 @@
 //! The command on tools: the catalog as clients see it.
 
-use drawbridge_hub::api::tools::ListTools;
+use drawbridge_hub::api::tools::{ExportTools, ListTools};
 use tauri::State;
 
 use super::Answer;
@@ -8,5 +8,10 @@ use crate::door::Door;
 
 #[tauri::command]
 pub(crate) async fn tools_list(door: State<'_, Door>, request: ListTools) -> Answer<ListTools> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn tools_export(door: State<'_, Door>, request: ExportTools) -> Answer<ExportTools> {
     door.run(request).await
 }

@@ -10,6 +10,11 @@ export type AcceptServer = { id: ServerId,
 identity: string, };
 
 /**
+ * `servers.accept_tools`: the user accepts new or changed definitions of a server's tools, as they were shown.
+ */
+export type AcceptTools = { id: ServerId, tools: Array<ShownTool>, };
+
+/**
  * Whether the user accepted what the server would start or connect to.
  */
 export type Acceptance = "accepted" | "pending" | "changed";
@@ -86,6 +91,15 @@ timeout_ms: number,
  * What was left of it when this view was made, in milliseconds.
  */
 left_ms: number, };
+
+/**
+ * `profiles.assign`: gives a client a profile, or takes it away. It holds at once, also for sessions that are open.
+ */
+export type AssignProfile = { client: ClientName, 
+/**
+ * None for none: then it sees all.
+ */
+profile: string | null, };
 
 /**
  * How a server stands with OAuth.
@@ -223,7 +237,11 @@ sessions: number,
 /**
  * What the client called itself at `initialize`, such as `claude-code 2.1.329`.
  */
-software: string | null, };
+software: string | null, 
+/**
+ * The profile that says what it sees; none for all.
+ */
+profile: string | null, };
 
 /**
  * `approvals.decide`: decides a request that waits. The first decision wins; a later one
@@ -244,6 +262,28 @@ export type DecidedBy = "person" | "rule" | "default" | "hub";
  * Whether a call may cross.
  */
 export type Decision = "allowed" | "denied" | "timed_out" | "abandoned";
+
+/**
+ * A version of a tool's definition.
+ */
+export type DefinitionVersion = { 
+/**
+ * SHA-256 of the definition as the server sent it, hex.
+ */
+digest: string, first_seen_at: Timestamp, 
+/**
+ * Null where no person has accepted it.
+ */
+accepted_at: Timestamp | null, 
+/**
+ * Whether the server offers this one now.
+ */
+offered: boolean, definition: unknown, 
+/**
+ * What differs from the version accepted last before it, or from the one before it where none was; empty for the
+ * first version.
+ */
+changes: Array<FieldChange>, };
 
 /**
  * What happens to tools that a server offers, or offers otherwise, after the person has accepted it.
@@ -273,7 +313,55 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * Something changed. A screen that missed events (`lagged`) reads everything anew.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+
+/**
+ * `tools.export`: the tools of all servers as function tools, as the OpenAI API takes them.
+ */
+export type ExportTools = { 
+/**
+ * For a client: what its profile has; all where it is not given.
+ */
+client: ClientName | null, };
+
+/**
+ * A field that differs between two versions.
+ */
+export type FieldChange = { 
+/**
+ * A JSON pointer, such as `/inputSchema/properties/path/description`.
+ */
+field: string, 
+/**
+ * Null where the field is new.
+ */
+before: unknown, 
+/**
+ * Null where the field is gone.
+ */
+after: unknown, };
+
+/**
+ * What a function tool calls.
+ */
+export type Function = { 
+/**
+ * The name at the door.
+ */
+name: string, description: string, 
+/**
+ * The JSON Schema of its arguments, without `$schema`.
+ */
+parameters: unknown, };
+
+/**
+ * A function tool.
+ */
+export type FunctionTool = { 
+/**
+ * `function`.
+ */
+type: string, function: Function, };
 
 export type HealthStatus = "ok" | "degraded" | "down";
 
@@ -350,6 +438,11 @@ limit: number | null, };
 export type ListPolicy = Record<symbol, never>;
 
 /**
+ * `profiles.list`: all profiles, by name.
+ */
+export type ListProfiles = Record<symbol, never>;
+
+/**
  * `secrets.list`: the names that specs refer to.
  */
 export type ListSecrets = Record<symbol, never>;
@@ -386,6 +479,11 @@ area: string,
 text: string, };
 
 /**
+ * `servers.measure`: what each local server that runs uses. Best asked again every second or two.
+ */
+export type MeasureServers = Record<symbol, never>;
+
+/**
  * `screens.open`: a link that opens the web UI in a browser, good for one use within a minute.
  */
 export type OpenScreen = Record<symbol, never>;
@@ -399,6 +497,41 @@ export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "unreacha
  * The rules, and what happens where none matches. Deny beats allow beats ask.
  */
 export type PolicyView = { default: Effect, rules: Array<RuleView>, };
+
+/**
+ * What a client with this profile sees, and nothing else.
+ */
+export type Profile = { name: string, 
+/**
+ * By server its tools, by the server's own names; null for all of them, also later ones.
+ */
+servers: { [key in ServerId]: Array<string> | null }, };
+
+/**
+ * A profile, and what it costs.
+ */
+export type ProfileView = { 
+/**
+ * The clients that have it.
+ */
+clients: Array<ClientName>, 
+/**
+ * How many tools such a client is shown now.
+ */
+tools: number, 
+/**
+ * About how many tokens a model spends on their list.
+ */
+tokens: number, name: string, 
+/**
+ * By server its tools, by the server's own names; null for all of them, also later ones.
+ */
+servers: { [key in ServerId]: Array<string> | null }, };
+
+/**
+ * `profiles.put`: writes a profile, new or in place of the one of its name. It holds at once.
+ */
+export type PutProfile = { profile: Profile, };
 
 /**
  * A spec that was read from a text, or why that entry cannot be one.
@@ -429,6 +562,11 @@ export type RemovePolicy = { server: ServerId | null,
  * The server's own name of the tool; only together with `server`.
  */
 tool: string | null, client: ClientName | null, };
+
+/**
+ * `profiles.remove`: removes a profile; clients that had it see all again.
+ */
+export type RemoveProfile = { name: string, };
 
 /**
  * `secrets.remove`: removes a value from the keyring.
@@ -507,7 +645,8 @@ servers: Array<ServerId>, };
 export type ServerId = string;
 
 /**
- * A server as described at rest. Exactly one of `command` and `url` is set.
+ * A server as described at rest. `command` is set for a local one, `url` for a remote one; both, with a transport, for
+ * a program of ours that serves that URL on this machine.
  *
  * Values of `env` and `headers` may hold `${keyring:NAME}`, resolved when the server is
  * started, and never written anywhere.
@@ -566,6 +705,19 @@ cache_results_ms?: number, };
 export type ServerState = "idle" | "initializing" | "active" | "error" | "closed" | "disabled" | "needs_approval" | "needs_secret" | "needs_sign_in";
 
 /**
+ * What the processes of a local server that runs use now, with all that they started.
+ */
+export type ServerUsage = { id: ServerId, processes: number, 
+/**
+ * Resident memory, in KiB; what processes share counts for each.
+ */
+memory_kib: number, 
+/**
+ * Of one core, in percent, since the last look of anybody; 0 at the first.
+ */
+cpu_percent: number, };
+
+/**
  * What is known of a server.
  */
 export type ServerView = { id: ServerId, name: string, spec: ServerSpec, 
@@ -617,6 +769,14 @@ server_name: string | null, server_version: string | null, protocol_version: str
  * What the server tells a model about itself, at `initialize`.
  */
 instructions: string | null, tools: Array<ToolView>, 
+/**
+ * About how many tokens a model spends on its tools, as far as clients are shown them.
+ */
+tokens: number, 
+/**
+ * Tools whose definitions are new or changed, and wait for a person.
+ */
+waiting_tools: number, 
 /**
  * Lines on its stdout that were not JSON-RPC, since the hub started.
  */
@@ -710,6 +870,24 @@ export type ShowServer = { id: ServerId, };
 export type ShowSettings = Record<symbol, never>;
 
 /**
+ * `servers.tool_history`: the versions of a tool's definition, the newest first.
+ */
+export type ShowToolHistory = { id: ServerId, 
+/**
+ * The server's own name of the tool.
+ */
+tool: string, };
+
+/**
+ * A definition of a tool, as it was shown.
+ */
+export type ShownTool = { 
+/**
+ * The server's own name of the tool.
+ */
+name: string, digest: string, };
+
+/**
  * An attempt to sign in to a server. There is at most one of a server.
  */
 export type SignIn = { id: SignInId, 
@@ -732,6 +910,11 @@ export type SignInState = { "kind": "waiting_for_browser" } | { "kind": "exchang
  * `servers.sign_out`: forgets the tokens of a server, and ends its session.
  */
 export type SignOutServer = { id: ServerId, };
+
+/**
+ * Whether a person has accepted a tool's definition.
+ */
+export type Standing = "accepted" | "new" | "changed";
 
 export type StorageHealth = { 
 /**
@@ -796,9 +979,22 @@ export type ToolView = { server: ServerId,
  */
 name: string, 
 /**
- * The name at the door: `server__tool`, at most 64 of `[A-Za-z0-9_-]`.
+ * The name at the door: `server__tool`, at most 64 of `[A-Za-z0-9_-]`; that which it would have where it is not
+ * at the door.
  */
-exposed_name: string, title: string | null, description: string, input_schema: unknown, annotations: Annotations, 
+exposed_name: string, 
+/**
+ * Why no client sees it and none can call it; empty where they can.
+ */
+hidden: string, 
+/**
+ * Whether a person has accepted its definition.
+ */
+standing: Standing, 
+/**
+ * About how many tokens a model spends on its definition in a list.
+ */
+tokens: number, title: string | null, description: string, input_schema: unknown, annotations: Annotations, 
 /**
  * SHA-256 of the definition as the server sent it, hex.
  */
@@ -901,27 +1097,35 @@ export interface Verbs {
   "policy.remove": { params: RemovePolicy; answer: Done };
   "policy.set": { params: SetPolicy; answer: Done };
   "policy.set_default": { params: SetDefaultPolicy; answer: Done };
+  "profiles.assign": { params: AssignProfile; answer: Done };
+  "profiles.list": { params: ListProfiles; answer: Array<ProfileView> };
+  "profiles.put": { params: PutProfile; answer: Done };
+  "profiles.remove": { params: RemoveProfile; answer: Done };
   "screens.open": { params: OpenScreen; answer: ScreenLink };
   "secrets.list": { params: ListSecrets; answer: Array<SecretView> };
   "secrets.remove": { params: RemoveSecret; answer: Done };
   "secrets.set": { params: SetSecret; answer: Done };
   "servers.accept": { params: AcceptServer; answer: ServerView };
+  "servers.accept_tools": { params: AcceptTools; answer: ServerView };
   "servers.add": { params: AddServer; answer: ServerView };
   "servers.authorize": { params: AuthorizeServer; answer: SignIn };
   "servers.await_sign_in": { params: AwaitSignIn; answer: SignIn };
   "servers.cancel_sign_in": { params: CancelSignIn; answer: Done };
   "servers.enable": { params: EnableServer; answer: ServerView };
   "servers.list": { params: ListServers; answer: ServersView };
+  "servers.measure": { params: MeasureServers; answer: Array<ServerUsage> };
   "servers.read_specs": { params: ReadSpecs; answer: Array<ReadSpec> };
   "servers.remove": { params: RemoveServer; answer: Done };
   "servers.restart": { params: RestartServer; answer: ServerView };
   "servers.show": { params: ShowServer; answer: ServerView };
   "servers.sign_out": { params: SignOutServer; answer: ServerView };
   "servers.sync": { params: SyncServer; answer: ServerView };
+  "servers.tool_history": { params: ShowToolHistory; answer: Array<DefinitionVersion> };
   "servers.try": { params: TryServer; answer: VerifiedView };
   "servers.update": { params: UpdateServer; answer: ServerView };
   "servers.verify": { params: VerifyServer; answer: VerifiedView };
   "settings.change": { params: ChangeSettings; answer: SettingsView };
   "settings.show": { params: ShowSettings; answer: SettingsView };
+  "tools.export": { params: ExportTools; answer: Array<FunctionTool> };
   "tools.list": { params: ListTools; answer: Array<ToolView> };
 }

@@ -131,7 +131,7 @@ fn check_headers(door: &Door, headers: &HeaderMap, asked: &Asked<'_>, params: &R
     }
     if asked.method == "tools/call" {
         let name = params.string("name").unwrap_or_default();
-        for one in door.hub.mirrored(&asked.caller.reach, &name) {
+        for one in door.hub.mirrored(&asked.caller.client, &asked.caller.reach, &name) {
             let given = params.get("arguments").and_then(|arguments| repeated::value(arguments, &one));
             must_say(headers, &one.header, given.as_deref(), &format!("the argument '{}'", one.path.join(".")))?;
         }

@@ -27,6 +27,8 @@ pub struct ClientView {
     pub sessions: u32,
     /// What the client called itself at `initialize`, such as `claude-code 2.1.329`.
     pub software: Option<String>,
+    /// The profile that says what it sees; none for all.
+    pub profile: Option<String>,
 }
 
 /// The token of a new client: shown once, kept nowhere.
@@ -82,6 +84,7 @@ impl Verb for ListClients {
                 revoked_at: row.revoked_at,
                 sessions: u32::try_from(hub.sessions.count_of(&row.name)).unwrap_or(u32::MAX),
                 software: row.software,
+                profile: hub.catalog.profiles().of(&row.name).map(|profile| profile.name.clone()),
                 name: row.name,
             })
             .collect())
@@ -110,6 +113,7 @@ impl Verb for RevokeClient {
         hub.access.revoke(&self.name).await?;
         hub.sessions.close_all_of(&self.name);
         hub.rules.remove_client(&self.name).await?;
+        hub.catalog.profiles().assign(&self.name, None).await?;
         Ok(Done {})
     }
 }

@@ -3,8 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    access::AccessError, catalog::SyncError, data_dir::DataDirError, oauth::OauthError, policy::DecideError,
-    policy::GrantError, registry::RegistryError, secrets::SecretError, store::StoreError, upstream::UpstreamError,
+    access::AccessError,
+    catalog::{AcceptError, ProfileError, SyncError},
+    data_dir::DataDirError,
+    oauth::OauthError,
+    policy::DecideError,
+    policy::GrantError,
+    registry::RegistryError,
+    secrets::SecretError,
+    store::StoreError,
+    upstream::UpstreamError,
 };
 
 /// What kind of failure it is. A face may branch on this, never on the message.
@@ -142,6 +150,25 @@ impl From<OauthError> for ApiError {
             OauthError::NotPossible(why) => Self::conflict(format!("it cannot be signed in to: {why}")),
             OauthError::Secret(error) => error.into(),
             OauthError::Failed(_) => Self::unavailable(error.to_string()),
+        }
+    }
+}
+
+impl From<AcceptError> for ApiError {
+    fn from(error: AcceptError) -> Self {
+        match error {
+            AcceptError::Gone(_) => Self::conflict(error.to_string()),
+            AcceptError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ProfileError> for ApiError {
+    fn from(error: ProfileError) -> Self {
+        match error {
+            ProfileError::BadName => Self::invalid(error.to_string()),
+            ProfileError::Unknown(_) => Self::not_found(error.to_string()),
+            ProfileError::Store(error) => error.into(),
         }
     }
 }

@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 mod authorize;
+mod definitions;
 mod saving;
+mod usage;
 mod view;
 
 pub use authorize::{AuthorizeServer, AwaitSignIn, CancelSignIn, SignOutServer};
+pub use definitions::{AcceptTools, DefinitionVersion, FieldChange, ShowToolHistory, ShownTool};
+pub use usage::{MeasureServers, ServerUsage};
 
 use super::{ApiError, Done, Verb, tools::ToolView};
 use crate::{
@@ -80,6 +84,10 @@ pub struct ServerView {
     /// What the server tells a model about itself, at `initialize`.
     pub instructions: Option<String>,
     pub tools: Vec<ToolView>,
+    /// About how many tokens a model spends on its tools, as far as clients are shown them.
+    pub tokens: u32,
+    /// Tools whose definitions are new or changed, and wait for a person.
+    pub waiting_tools: u32,
     /// Lines on its stdout that were not JSON-RPC, since the hub started.
     pub noise_lines: u32,
     /// Starts since the hub started.

@@ -1,8 +1,12 @@
 //! The definition of a tool, prompt, resource or template: as the server sent it, and what Drawbridge reads from it.
 
+use std::sync::{Arc, OnceLock};
+
+use jsonschema::Validator;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::schema;
 use crate::{
     model::{capability::Kind, digest, json::RawObject, tool::Annotations},
     protocol::headers::{self, Mirrored},
@@ -26,6 +30,8 @@ pub struct Definition {
     pub annotations: Annotations,
     /// The arguments that are repeated in headers, where the server wants that; or why it cannot be done.
     pub mirrored: Result<Vec<Mirrored>, String>,
+    /// Made when the tool is first called.
+    validator: OnceLock<Option<Arc<Validator>>>,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +63,9 @@ impl Definition {
             return Err(format!("it has no '{}'", kind.key()));
         }
         let mirrored = headers::mirrored(&read.input_schema);
+        schema::check(&read.input_schema).map_err(|why| format!("'{name}': {why}"))?;
         Ok(Self {
+            validator: OnceLock::new(),
             mirrored,
             raw,
             digest,
@@ -67,5 +75,20 @@ impl Definition {
             input_schema: read.input_schema,
             annotations: read.annotations.unwrap_or_default(),
         })
+    }
+
+    /// Whether a tool's arguments fit its schema.
+    ///
+    /// # Errors
+    /// With the path and the rule of the first faults.
+    pub fn check_arguments(&self, arguments: &RawValue) -> Result<(), String> {
+        let compile = || schema::compile(&self.name, &self.input_schema).map(Arc::new);
+        let validator = self.validator.get_or_init(compile);
+        validator.as_ref().map_or(Ok(()), |validator| schema::check_arguments(validator, arguments))
+    }
+
+    /// About how many tokens a model spends on it: a quarter of its characters.
+    pub fn tokens(&self) -> u32 {
+        u32::try_from(self.raw.get().len().div_ceil(4)).unwrap_or(u32::MAX)
     }
 }

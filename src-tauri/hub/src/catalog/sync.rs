@@ -178,7 +178,7 @@ pub(super) async fn refresh_active(catalog: Catalog) {
         time::sleep((ttl / 3).mul_f64(rand::random_range(0.9..1.1))).await;
         for server in catalog.registry.specs().servers.values().filter(|server| catalog.registry.may_run(server)) {
             let active = catalog.pool.status(&server.id).is_some_and(|status| status.state == State::Active);
-            if active && catalog.is_stale(&catalog.copy(&server.id)) {
+            if active && catalog.is_stale(server, &catalog.copy(&server.id)) {
                 let (catalog, id) = (catalog.clone(), server.id.clone());
                 tokio::spawn(async move { catalog.sync(&id).await });
             }

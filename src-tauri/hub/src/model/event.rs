@@ -46,6 +46,8 @@ pub enum Event {
     /// A client was added, revoked, came or went.
     ClientsChanged,
     PolicyChanged,
+    /// A profile changed, or who has which.
+    ProfilesChanged,
     SettingsChanged,
     LogAdded {
         line: LogLine,

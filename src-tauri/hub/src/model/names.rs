@@ -5,6 +5,21 @@ use super::{digest, ids::ServerId};
 /// The longest name of a tool that all clients take.
 pub const MAX_TOOL_NAME: usize = 64;
 
+/// Finds tools that are not listed.
+pub const TOOL_SEARCH: &str = "tool_search";
+/// Calls one that was found.
+pub const TOOL_CALL: &str = "tool_call";
+/// The names of Drawbridge's own tools.
+const BUILT_IN: [&str; 7] = [
+    TOOL_SEARCH,
+    TOOL_CALL,
+    "store_memory",
+    "retrieve_memory",
+    "list_categories",
+    "convert_document_from_content",
+    "sync_docling_models",
+];
+
 const MAX_PREFIX: usize = 32;
 const MAX_SERVER_ID: usize = 40;
 const HASH_LEN: usize = 8;
@@ -33,22 +48,32 @@ pub fn is_server_id(id: &str) -> bool {
     server_id(id).is_some_and(|made| made.as_str() == id)
 }
 
-/// `server__tool`; cut, with a hash at its end, where it is too long or has other characters than
-/// `[A-Za-z0-9_-]`.
-pub fn exposed_name(server: &ServerId, tool: &str) -> String {
-    let plain = format!("{server}__{tool}");
+/// `prefix__tool`; cut, with a hash at its end, where it is too long or has other characters than `[A-Za-z0-9_-]`.
+pub fn exposed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
+    let plain = format!("{prefix}__{tool}");
     let fits = plain.len() <= MAX_TOOL_NAME && !tool.is_empty() && tool.chars().all(is_name_char);
-    if fits { plain } else { hashed_name(server, tool) }
+    if fits { plain } else { hashed_name(prefix, server, tool) }
 }
 
-/// The name with a hash, for a tool whose plain name cannot be had.
-pub fn hashed_name(server: &ServerId, tool: &str) -> String {
+/// The name with a hash of server and tool, for a tool whose plain name cannot be had.
+pub fn hashed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
     let hash = digest::sha256_of(&[server.as_str().as_bytes(), tool.as_bytes()]);
-    let mut name: String = format!("{server}__{tool}").chars().map(|c| if is_name_char(c) { c } else { '_' }).collect();
+    let mut name: String = format!("{prefix}__{tool}").chars().map(|c| if is_name_char(c) { c } else { '_' }).collect();
     name.truncate(MAX_TOOL_NAME - HASH_LEN - 1);
     name.push('_');
     name.push_str(&hash[..HASH_LEN]);
     name
+}
+
+/// Whether a tool's own name can stand at the door as it is.
+pub fn is_plain(tool: &str) -> bool {
+    (1..=MAX_TOOL_NAME).contains(&tool.len()) && tool.chars().all(is_name_char)
+}
+
+/// Whether a bare name is one of Drawbridge's own tools, or looks like one.
+pub fn is_reserved(name: &str) -> bool {
+    let folded: String = name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
+    BUILT_IN.iter().any(|own| own.replace('_', "") == folded)
 }
 
 /// Whether it can stand before `__` in a tool's name; empty stands for bare names.

@@ -105,6 +105,18 @@ pub enum Runtime {
     Docker,
 }
 
+impl std::fmt::Display for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Uvx => "uvx",
+            Self::Npx => "npx",
+            Self::Python => "python",
+            Self::Node => "node",
+            Self::Docker => "docker",
+        })
+    }
+}
+
 impl Runtime {
     /// Whether its first start of a server may fetch the server from the network.
     pub fn may_download(self) -> bool {
@@ -134,7 +146,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A server as described at rest. Exactly one of `command` and `url` is set.
+/// A server as described at rest. `command` is set for a local one, `url` for a remote one; both, with a transport, for
+/// a program of ours that serves that URL on this machine.
 ///
 /// Values of `env` and `headers` may hold `${keyring:NAME}`, resolved when the server is
 /// started, and never written anywhere.
@@ -209,8 +222,13 @@ pub struct ServerSpec {
 pub enum SpecError {
     #[error("it has neither 'command' (for a local server) nor 'url' (for a remote one)")]
     Neither,
-    #[error("it has both 'command' and 'url'; a server is either local or remote")]
+    #[error(
+        "it has both 'command' and 'url'; a server is either local or remote. For a program that serves the URL \
+        itself, say how with 'transport': http or sse"
+    )]
     Both,
+    #[error("'url' of a server with a 'command' is on this machine, as in http://127.0.0.1:3001/sse, not {0}")]
+    ServedElsewhere(String),
     #[error("'command' is empty")]
     EmptyCommand,
     #[error("transport 'stdio' needs 'command', but it has 'url'")]
@@ -278,10 +296,34 @@ impl ServerSpec {
         self.timeouts.check()?;
         match (&self.command, &self.url) {
             (None, None) => Err(SpecError::Neither),
-            (Some(_), Some(_)) => Err(SpecError::Both),
+            (Some(command), Some(url)) => self.check_served(command, url),
             (Some(command), None) => self.check_local(command),
             (None, Some(url)) => self.check_remote(url),
         }
+    }
+
+    fn check_served(&self, command: &str, url: &str) -> Result<(), SpecError> {
+        if !matches!(self.transport, Some(TransportKind::Http | TransportKind::Sse)) {
+            return Err(SpecError::Both);
+        }
+        let local = Self { url: None, transport: None, headers: BTreeMap::new(), bearer_token: None, ..self.clone() };
+        local.check_local(command)?;
+        let remote = Self {
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            cwd: None,
+            runtime_hint: None,
+            lifecycle: Lifecycle::default(),
+            ..self.clone()
+        };
+        remote.check_remote(url)?;
+        let is_here = match url::Url::parse(url).ok().as_ref().and_then(url::Url::host) {
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            Some(url::Host::Domain(name)) => name == "localhost",
+            None => false,
+        };
+        is_here.then_some(()).ok_or_else(|| SpecError::ServedElsewhere(url.to_owned()))
     }
 
     fn check_local(&self, command: &str) -> Result<(), SpecError> {

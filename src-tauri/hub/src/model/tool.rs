@@ -16,3 +16,15 @@ pub struct Annotations {
     #[serde(default, alias = "openWorldHint")]
     pub open_world: Option<bool>,
 }
+
+/// Whether a person has accepted a tool's definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    Accepted,
+    /// The server offers it since it was accepted itself; it waits.
+    New,
+    /// It differs from what was accepted; it waits.
+    Changed,
+}

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
 
-use super::Router;
+use super::{Router, results};
 use crate::{
     catalog::CatalogEntry,
     model::{
         capability::Kind,
         json::{self, Json, RawObject},
         rpc::{Reply, RpcError, code},
+        spec::Lifecycle,
     },
     protocol::{LogLevel, translate::NO_RESOURCE},
     sessions::Back,
@@ -36,7 +37,7 @@ impl Router {
             }
             "resources/read" => {
                 let resource = self.resource(back, &request).await?;
-                self.send(back, &resource, method, request).await
+                self.read(back, &resource, request).await
             }
             "resources/subscribe" => self.subscribe(back, &text(&request, "uri")?).await,
             "resources/unsubscribe" => self.unsubscribe(back, &text(&request, "uri")?).await,
@@ -47,6 +48,19 @@ impl Router {
             }
             _ => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("there is no method '{method}' here"))),
         }
+    }
+
+    /// Reads a resource, or answers what was read of it a moment ago.
+    async fn read(&self, back: &Back, resource: &CatalogEntry, request: RawObject<'_>) -> Reply {
+        let key = results::Key::of_resource(&back.session().client, resource, &request.to_raw());
+        if let Some(kept) = key.as_ref().and_then(|key| self.results.get(key)) {
+            return Ok(kept);
+        }
+        let result = self.send(back, resource, "resources/read", request).await?;
+        if let Some(key) = key {
+            self.results.put(key, &result);
+        }
+        Ok(result)
     }
 
     async fn send(&self, back: &Back, entry: &CatalogEntry, method: &str, request: RawObject<'_>) -> Reply {
@@ -76,12 +90,12 @@ impl Router {
     async fn prompt(&self, back: &Back, request: &RawObject<'_>) -> Result<Arc<CatalogEntry>, RpcError> {
         let name = text(request, "name")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown prompt: {name}"));
-        self.find(&back.session().reach, Kind::Prompts, &name).await.ok_or_else(unknown)
+        self.find(back.session(), Kind::Prompts, &name).await.ok_or_else(unknown)
     }
 
     async fn resource(&self, back: &Back, request: &RawObject<'_>) -> Result<Arc<CatalogEntry>, RpcError> {
         let uri = text(request, "uri")?;
-        let found = self.search(&back.session().reach, |lists| lists.find_resource(&uri).cloned()).await;
+        let found = self.search(back.session(), |lists| lists.find_resource(&uri).cloned()).await;
         found.ok_or_else(|| RpcError {
             data: Some(json::raw(format!(r#"{{"uri":{}}}"#, json::string(&uri)))),
             ..RpcError::new(NO_RESOURCE, format!("Resource not found: {uri}"))
@@ -96,6 +110,10 @@ impl Router {
         let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
         let request = RawObject::parse(&request).unwrap_or_default();
         let resource = self.resource(back, &request).await?;
+        if resource.server.spec.lifecycle == Lifecycle::Transient {
+            let why = format!("The server '{}' is started for each call and ends with it", resource.server.name());
+            return Err(RpcError::new(code::METHOD_NOT_FOUND, format!("{why}: it cannot tell of changes")));
+        }
         let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.subscribe(uri, outgoing).await;
         let reply = self.send_as(back, &resource, "resources/subscribe", request, how).await?;
         if self.subscriptions.add(&resource.server.id, uri, back.session()) {
@@ -141,7 +159,7 @@ impl Router {
 
     /// A completion names the template itself, or a resource.
     async fn template(&self, back: &Back, uri: &str) -> Result<Arc<CatalogEntry>, RpcError> {
-        let found = self.search(&back.session().reach, |lists| {
+        let found = self.search(back.session(), |lists| {
             lists.find(Kind::Templates, uri).or_else(|| lists.find_resource(uri)).cloned()
         });
         found.await.ok_or_else(|| RpcError::new(code::INVALID_PARAMS, format!("Unknown resource: {uri}")))

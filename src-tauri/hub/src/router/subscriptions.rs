@@ -76,7 +76,10 @@ impl Router {
         let Announced { server, method, params } = announced;
         let Ok(object) = RawObject::parse(params) else { return };
         let sessions = match (method.as_str(), object.string("uri"), object.string("taskId")) {
-            ("notifications/resources/updated", Some(uri), _) => self.subscriptions.of(server, &uri),
+            ("notifications/resources/updated", Some(uri), _) => {
+                self.results.forget_of(server);
+                self.subscriptions.of(server, &uri)
+            }
             (_, _, Some(task)) => self.tasks.sessions(server, &task),
             _ => Vec::new(),
         };

@@ -20,6 +20,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "capabilities", include_str!("migrations/0002_capabilities.sql")),
     (3, "call_number", include_str!("migrations/0003_call_number.sql")),
     (4, "ttl", include_str!("migrations/0004_ttl.sql")),
+    (5, "definitions", include_str!("migrations/0005_definitions.sql")),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

@@ -3,7 +3,9 @@
 pub mod call;
 pub mod capability;
 pub mod client;
+pub mod definition;
 pub mod policy;
+pub mod profile;
 pub mod server;
 pub mod setting;
 

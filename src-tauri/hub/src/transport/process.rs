@@ -8,6 +8,7 @@ pub mod guard;
 mod login_path;
 #[cfg(unix)]
 mod unix;
+pub mod usage;
 #[cfg(windows)]
 mod windows;
 
@@ -98,6 +99,11 @@ impl Process {
         let mut exit = self.exit.clone();
         let ended = exit.wait_for(Option::is_some).await;
         ended.ok().and_then(|how| how.clone()).unwrap_or_else(|| "it ended".into())
+    }
+
+    /// How it ended, where it has.
+    pub fn ended(&self) -> Option<String> {
+        self.exit.borrow().clone()
     }
 
     /// Ends the process and its tree; returns once nothing of it is left. Its stdin must be closed first.

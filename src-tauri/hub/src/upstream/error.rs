@@ -48,6 +48,17 @@ impl UpstreamError {
         }
     }
 
+    /// The same of a start that failed: what waited for it was not sent.
+    #[must_use]
+    pub(super) fn before_sending(self) -> Self {
+        match self {
+            Self::Lost(why) | Self::TimedOut(why) | Self::Protocol(why) => {
+                Self::Unreachable(format!("it could not be started: {why}"))
+            }
+            Self::Unreachable(_) | Self::Refused(_) | Self::Secret(_) | Self::NeedsSignIn(_) => self,
+        }
+    }
+
     /// There was none in time.
     pub(super) fn no_answer(patience: Duration) -> Self {
         Self::TimedOut(format!("it did not answer within {} s", patience.as_secs_f32()))
@@ -58,6 +69,14 @@ impl UpstreamError {
         match self {
             Self::Unreachable(_) | Self::Lost(_) => true,
             Self::Refused(_) | Self::TimedOut(_) | Self::Secret(_) | Self::NeedsSignIn(_) | Self::Protocol(_) => false,
+        }
+    }
+
+    /// Whether it is certain that the server got nothing.
+    pub fn was_not_sent(&self) -> bool {
+        match self {
+            Self::Unreachable(_) | Self::Secret(_) | Self::NeedsSignIn(_) => true,
+            Self::Lost(_) | Self::Refused(_) | Self::TimedOut(_) | Self::Protocol(_) => false,
         }
     }
 

@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep, timeout},
+};
 
 use super::{
     UpstreamError,
@@ -24,13 +27,18 @@ use crate::{
     oauth::Authorizer,
     secrets::{Secret, Secrets},
     transport::{
-        FromServer, HttpLink, HttpTarget, Link, SseError, SseLink, StdioLink, ToUpstream,
-        process::{Launch, guard::Guard},
+        FromServer, HttpLink, HttpTarget, Link, Served, ServedError, SseError, SseLink, StdioLink, ToUpstream,
+        process::{Launch, guard::Guard, usage::Meter},
     },
 };
 
 /// Messages of a server that may wait; a server that floods is slowed down.
 const INBOX: usize = 256;
+/// How long a program may prepare a server, as long as it works.
+const LONGEST_START: Duration = Duration::from_secs(300);
+/// How often it is looked at meanwhile, and the CPU time in between that counts as work.
+const LOOK: Duration = Duration::from_secs(1);
+const LEAST_WORK_MS: u64 = 20;
 
 /// Makes connections. Cheap to clone.
 #[derive(Clone)]
@@ -43,7 +51,11 @@ pub struct Linker {
     http: HttpClient,
     ids: Ids,
     known: Known,
+    meter: Meter,
 }
+
+/// What is told while a server is being started, in words.
+pub(super) type Progress<'a> = &'a (dyn Fn(String) + Send + Sync);
 
 /// A connection on which the handshake is done.
 pub struct Linked {
@@ -62,6 +74,7 @@ impl Linker {
             http: HttpClient::new(),
             ids: Ids::default(),
             known: Known::default(),
+            meter: Meter::default(),
         }
     }
 
@@ -82,18 +95,28 @@ impl Linker {
         &self.known
     }
 
+    /// Measures what servers use of the machine.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
     /// Connects and shakes hands, within the spec's time, in the way that the server knows. `noise` counts stdout
-    /// lines that are no JSON-RPC.
+    /// lines that are no JSON-RPC. A start that takes long, and may, is told over `progress`.
     ///
     /// # Errors
     /// Where a secret is missing, the server cannot be reached, or does not speak the protocol. Nothing
     /// of it is left running then.
-    pub async fn link(&self, server: &Registered, noise: Arc<AtomicU32>) -> Result<Linked, UpstreamError> {
+    pub async fn link(
+        &self,
+        server: &Registered,
+        noise: Arc<AtomicU32>,
+        progress: Progress<'_>,
+    ) -> Result<Linked, UpstreamError> {
         let mut way = self.known.way(server);
         let mut tried = Vec::new();
         loop {
             tried.push(way);
-            let (linked, next) = self.try_way(server, noise.clone(), way).await;
+            let (linked, next) = self.try_way(server, noise.clone(), way, progress).await;
             match (linked, next.filter(|next| !tried.contains(next))) {
                 (Ok(linked), _) => {
                     self.known.note(server, way, &linked.connection.hello);
@@ -111,6 +134,7 @@ impl Linker {
         server: &Registered,
         noise: Arc<AtomicU32>,
         way: Way,
+        progress: Progress<'_>,
     ) -> (Result<Linked, UpstreamError>, Option<Way>) {
         let (to_upstream, inbox) = mpsc::channel(INBOX);
         let link = match self.open(&server.id, &server.spec, noise, to_upstream, way).await {
@@ -118,7 +142,7 @@ impl Linker {
             Err(error) => return (Err(error), None),
         };
         let patience = Duration::from_millis(server.spec.timeouts.initialize_ms.into());
-        let shaken = timeout(patience, handshake::shake(&link, &self.ids, way)).await;
+        let shaken = self.in_time(server, &link, patience, progress, handshake::shake(&link, &self.ids, way)).await;
         match shaken.unwrap_or(Err(handshake::Failure::TooSlow(patience))) {
             Ok(hello) => {
                 let connection = Arc::new(Connection::new(link, hello, self.ids.clone()));
@@ -132,6 +156,37 @@ impl Linker {
         }
     }
 
+    /// What is waited for, or nothing where it takes too long. Where the server's program may have to be fetched first
+    /// (`npx` and the like) the time begins anew as long as it works.
+    async fn in_time<T>(
+        &self,
+        server: &Registered,
+        link: &Link,
+        patience: Duration,
+        progress: Progress<'_>,
+        awaited: impl Future<Output = T>,
+    ) -> Option<T> {
+        let runtime = server.spec.runtime().filter(|runtime| runtime.may_download());
+        let (Some(runtime), Some(pid)) = (runtime, link.pid()) else { return timeout(patience, awaited).await.ok() };
+        let mut awaited = std::pin::pin!(awaited);
+        let (began, mut worked_at, mut worked) = (Instant::now(), Instant::now(), 0_u64);
+        while worked_at.elapsed() < patience && began.elapsed() < LONGEST_START.max(patience) {
+            tokio::select! {
+                done = &mut awaited => return Some(done),
+                () = sleep(LOOK.min(patience)) => {}
+            }
+            let used = self.meter.measure(vec![pid]).await.get(&pid).map_or(0, |used| used.cpu_ms);
+            if used.abs_diff(worked) >= LEAST_WORK_MS {
+                (worked, worked_at) = (used, Instant::now());
+            }
+            if began.elapsed() > 2 * LOOK {
+                let seconds = began.elapsed().as_secs();
+                progress(format!("{runtime} prepares it, {seconds} s so far: a first start may have to fetch it"));
+            }
+        }
+        None
+    }
+
     async fn open(
         &self,
         id: &ServerId,
@@ -140,29 +195,57 @@ impl Linker {
         to_upstream: ToUpstream,
         way: Way,
     ) -> Result<Link, UpstreamError> {
-        let unreachable = |why: String| UpstreamError::Unreachable(why);
-        if let Some(url) = &spec.url {
-            let (headers, used) = self.secrets.resolve(&spec.all_headers()).await?;
-            self.mask(&used);
-            let target = HttpTarget { url: url.clone(), headers, bearer: self.authorizer.bearer(id, spec) };
-            if way == Way::LegacySse {
+        match (&spec.command, &spec.url) {
+            (Some(_), Some(url)) => {
+                let launch = self.launch(spec).await?;
                 let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
-                let link = SseLink::connect(self.http.clone(), &target, patience, to_upstream).await;
-                return link.map(Link::Sse).map_err(|e| no_stream(&e).map_text(|text| self.logs.masked(text)));
+                let served = Served::start(id, &launch, url, patience, &self.guard, &self.logs).await?;
+                match self.open_url(id, spec, url, to_upstream.clone(), way).await {
+                    Ok(link) => Ok(served.with(link, to_upstream)),
+                    Err(error) => {
+                        served.stop().await;
+                        Err(error)
+                    }
+                }
             }
-            return HttpLink::new(self.http.clone(), &target, to_upstream).map(Link::Http).map_err(unreachable);
+            (None, Some(url)) => self.open_url(id, spec, url, to_upstream, way).await,
+            (_, None) => {
+                let launch = self.launch(spec).await?;
+                let link = StdioLink::start(id.clone(), &launch, &self.guard, self.logs.clone(), noise, to_upstream);
+                link.await.map(Link::Stdio).map_err(|e| UpstreamError::Unreachable(e.to_string()))
+            }
         }
+    }
+
+    async fn open_url(
+        &self,
+        id: &ServerId,
+        spec: &ServerSpec,
+        url: &str,
+        to_upstream: ToUpstream,
+        way: Way,
+    ) -> Result<Link, UpstreamError> {
+        let (headers, used) = self.secrets.resolve(&spec.all_headers()).await?;
+        self.mask(&used);
+        let target = HttpTarget { url: url.to_owned(), headers, bearer: self.authorizer.bearer(id, spec) };
+        if way == Way::LegacySse {
+            let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
+            let link = SseLink::connect(self.http.clone(), &target, patience, to_upstream).await;
+            return link.map(Link::Sse).map_err(|e| no_stream(&e).map_text(|text| self.logs.masked(text)));
+        }
+        HttpLink::new(self.http.clone(), &target, to_upstream).map(Link::Http).map_err(UpstreamError::Unreachable)
+    }
+
+    async fn launch(&self, spec: &ServerSpec) -> Result<Launch, UpstreamError> {
         let (env, used) = self.secrets.resolve(&spec.env).await?;
         self.mask(&used);
-        let launch = Launch {
+        Ok(Launch {
             command: spec.command.clone().unwrap_or_default(),
             args: spec.args.clone(),
             env,
             cwd: spec.cwd.as_ref().map(PathBuf::from),
             grace: Duration::from_millis(spec.timeouts.stop_ms.into()),
-        };
-        let link = StdioLink::start(id.clone(), &launch, &self.guard, self.logs.clone(), noise, to_upstream).await;
-        link.map(Link::Stdio).map_err(|e| unreachable(e.to_string()))
+        })
     }
 
     fn mask(&self, secrets: &[Secret]) {
@@ -175,5 +258,15 @@ fn no_stream(error: &SseError) -> UpstreamError {
         SseError::TimedOut { .. } => UpstreamError::TimedOut(error.to_string()),
         SseError::NeedsSignIn(why) => UpstreamError::NeedsSignIn(why.clone()),
         SseError::Refused(why) => UpstreamError::Unreachable(why.clone()),
+    }
+}
+
+impl From<ServedError> for UpstreamError {
+    fn from(error: ServedError) -> Self {
+        match error {
+            ServedError::Spawn(error) => Self::Unreachable(error.to_string()),
+            ServedError::Ended(_) => Self::Lost(error.to_string()),
+            ServedError::Silent { .. } => Self::TimedOut(error.to_string()),
+        }
     }
 }

@@ -197,7 +197,7 @@ impl ServerSession {
     /// Where the server cannot be started, went away, or did not answer in time.
     pub async fn request(self: &Arc<Self>, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
         let _used = self.in_use();
-        let connection = self.connection().await?;
+        let connection = self.connection_for(&outgoing).await.map_err(UpstreamError::before_sending)?;
         if let Some(level) = outgoing.back.and_then(Back::log_level) {
             Box::pin(self.set_level(&connection, level)).await;
         }

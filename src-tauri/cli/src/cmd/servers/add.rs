@@ -1,11 +1,9 @@
 //! `drawbridge servers add`: a spec from the command line.
 
-use std::collections::BTreeMap;
-
 use clap::ValueEnum;
 use drawbridge_hub::{
     api::servers::{AddServer, SecretValues},
-    model::spec::{Isolation, ServerSpec, Timeouts, TransportKind},
+    model::spec::{Isolation, ServerSpec, TransportKind},
 };
 
 #[cfg(test)]

@@ -129,7 +129,7 @@ pub(super) async fn try_spec(hub: &Hub, mut spec: ServerSpec, secrets: SecretVal
 /// Connects apart from the session, lists the tools, and ends the connection.
 pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
-    let Linked { connection, mut inbox } = hub.pool.linker().link(server, Arc::new(AtomicU32::new(0))).await?;
+    let Linked { connection, mut inbox } = hub.pool.linker().link(server, Arc::new(AtomicU32::new(0)), &|_| {}).await?;
     // What it says by itself is of no interest here, but must not keep it waiting.
     let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
     let ask = |method: &'static str, params: Box<RawValue>| {

@@ -2,12 +2,13 @@
 
 use super::{BrokenSpec, ReadSpec, ServerView};
 use crate::{
-    api::tools,
+    api::tools::{self, ToolView},
     clock,
     hub::Hub,
     model::{
         server::{Acceptance, ServerState},
-        spec::Registered,
+        spec::{Registered, Visibility},
+        tool::Standing,
     },
     registry::{BrokenFile, Read},
     upstream::{self, Status, UpstreamError, state::State},
@@ -17,6 +18,7 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
     let copy = hub.catalog.copy(&server.id);
     let status = hub.pool.status(&server.id);
     let (state, reason, remedy) = state(hub, server);
+    let tools = tools::of_server(hub, server, &copy);
     ServerView {
         id: server.id.clone(),
         name: server.name().to_owned(),
@@ -34,15 +36,22 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         pid: status.as_ref().and_then(|status| status.pid),
         sync_status: copy.row.sync_status,
         last_synced_at: copy.row.last_synced_at,
-        stale: copy.row.last_synced_at.is_some() && hub.catalog.is_stale(&copy),
+        stale: copy.row.last_synced_at.is_some() && hub.catalog.is_stale(server, &copy),
         server_name: copy.row.server_name.clone(),
         server_version: copy.row.server_version.clone(),
         protocol_version: copy.row.protocol_version.clone(),
         instructions: copy.row.instructions.clone(),
-        tools: copy.tools().iter().map(|tool| tools::view(hub, server, tool)).collect(),
+        tokens: if server.spec.visibility == Visibility::Deferred { 0 } else { tokens(&tools) },
+        waiting_tools: u32::try_from(tools.iter().filter(|tool| tool.standing != Standing::Accepted).count())
+            .unwrap_or(u32::MAX),
+        tools,
         noise_lines: status.as_ref().map_or(0, |status| status.noise_lines),
         starts: status.as_ref().map_or(0, |status| status.starts),
     }
+}
+
+fn tokens(tools: &[ToolView]) -> u32 {
+    tools.iter().filter(|tool| tool.hidden.is_empty()).map(|tool| tool.tokens).sum()
 }
 
 /// The state, the reason for it, and what to do about it.
@@ -80,7 +89,10 @@ fn of_session(status: Status) -> (ServerState, String, String) {
         (State::Closed, Some(_)) => ServerState::Error,
         (State::Closed, None) => ServerState::Closed,
     };
-    let remedy = status.failure.map(|failure| failure.remedy()).unwrap_or_default();
+    let remedy = match status.state {
+        State::Open => "See its log for why it crashes. Restart it to try at once.".into(),
+        _ => status.failure.map(|failure| failure.remedy()).unwrap_or_default(),
+    };
     (state, status.reason, remedy)
 }
 

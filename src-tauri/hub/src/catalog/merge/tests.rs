@@ -4,8 +4,18 @@ use super::*;
 use crate::model::ids::ServerId;
 
 fn server(id: &str) -> Arc<Registered> {
-    let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
+    server_with(id, "{}")
+}
+
+fn server_with(id: &str, more: &str) -> Arc<Registered> {
+    let mut spec: serde_json::Value = serde_json::from_str(more).expect("json");
+    spec["command"] = "x".into();
+    let spec = serde_json::from_value(spec).expect("a spec");
     Arc::new(Registered::new(ServerId::new(id), spec, PathBuf::new()))
+}
+
+fn names(lists: &Lists) -> Vec<&str> {
+    lists.entries(Kind::Tools).iter().map(|tool| tool.exposed_name.as_str()).collect()
 }
 
 fn tools(tools: &[Arc<Definition>]) -> Offered {
@@ -78,8 +88,131 @@ fn a_uri_is_found_by_the_template_that_it_fits() {
 fn a_server_alone_has_its_own_names() {
     let tools = [tool(r#"{"name":"a.b","x":1.0}"#)];
     let snapshot = Snapshot::merge(&[(server("one"), &self::tools(&tools)), (server("two"), &self::tools(&tools))]);
-    let alone = snapshot.of(&Reach::One(ServerId::new("two")));
+    let alone = snapshot.of(&Reach::One(ServerId::new("two")), None);
     assert_eq!(alone.listed(Kind::Tools).get(), r#"{"tools":[{"name":"a.b","x":1.0}]}"#);
     assert_eq!(alone.find(Kind::Tools, "a.b").expect("found").server.id.as_str(), "two");
-    assert!(snapshot.of(&Reach::One(ServerId::new("three"))).entries(Kind::Tools).is_empty());
+    assert!(snapshot.of(&Reach::One(ServerId::new("three")), None).entries(Kind::Tools).is_empty());
+}
+
+#[test]
+fn a_server_has_the_prefix_that_its_spec_gives_it() {
+    let tools = tools(&[tool(r#"{"name":"read"}"#)]);
+    let (files, bare) = (server_with("fs", r#"{"prefix":"files"}"#), server_with("b", r#"{"prefix":""}"#));
+    let snapshot = Snapshot::merge(&[(files, &tools), (bare, &tools)]);
+    assert_eq!(names(snapshot.all()), ["read", "files__read"]);
+}
+
+#[test]
+fn of_two_servers_with_one_bare_name_the_first_has_it_and_the_other_says_why_not() {
+    let tools = tools(&[tool(r#"{"name":"read"}"#)]);
+    let (old, new) = (server_with("z", r#"{"prefix":""}"#), server_with("a", r#"{"prefix":""}"#));
+    let snapshot = Snapshot::merge(&[(old, &tools), (new, &tools)]);
+    assert_eq!(snapshot.all().find(Kind::Tools, "read").expect("found").server.id.as_str(), "z");
+    let left_out = snapshot.all().left_out();
+    assert_eq!((left_out[0].server.as_str(), left_out.len()), ("a", 1));
+    assert!(left_out[0].why.contains("'z' has that name"), "{}", left_out[0].why);
+}
+
+#[test]
+fn a_bare_name_of_ours_or_like_ours_is_refused() {
+    let tools = tools(&[tool(r#"{"name":"tool_search"}"#), tool(r#"{"name":"Tool-Call"}"#), tool(r#"{"name":"x.y"}"#)]);
+    let snapshot = Snapshot::merge(&[(server_with("s", r#"{"prefix":""}"#), &tools)]);
+    assert_eq!(names(snapshot.all()).len(), 1, "only the third, under a name that all clients take");
+    assert_eq!(snapshot.all().left_out().len(), 2);
+}
+
+#[test]
+fn only_allowed_tools_are_there() {
+    let tools = tools(&[tool(r#"{"name":"read"}"#), tool(r#"{"name":"delete"}"#)]);
+    let fs = server_with("fs", r#"{"allowed_tools":["read"]}"#);
+    let snapshot = Snapshot::merge(&[(fs.clone(), &tools)]);
+    assert_eq!(names(snapshot.all()), ["fs__read"]);
+    assert_eq!(names(snapshot.alone(&fs.id).expect("there")), ["read"]);
+}
+
+#[test]
+fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
+    let read = tools(&[tool(r#"{"name":"read","description":"Reads a file"}"#)]);
+    let (deferred, visible) = (server_with("d", r#"{"visibility":"deferred"}"#), server("v"));
+    let snapshot = Snapshot::merge(&[(deferred.clone(), &read), (visible, &read)]);
+    let listed: serde_json::Value = serde_json::from_str(snapshot.all().listed(Kind::Tools).get()).expect("json");
+    let listed: Vec<_> = listed["tools"].as_array().expect("tools").iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(listed, ["tool_search", "tool_call", "v__read"]);
+    assert!(snapshot.all().find(Kind::Tools, "d__read").is_some());
+    let query = json::raw(r#"{"query":"read files"}"#.into());
+    let found = deferred::search(snapshot.all(), &query).expect("found");
+    assert!(found.get().contains(r#""name":"d__read""#) && !found.get().contains("v__read"), "{}", found.get());
+    assert!(deferred::search(snapshot.all(), &json::raw("{}".into())).expect_err("no query").contains("query"));
+    let alone = snapshot.alone(&deferred.id).expect("there");
+    assert!(alone.listed(Kind::Tools).get().contains(r#""name":"read""#), "who asks for it alone sees it");
+}
+
+#[test]
+fn a_profile_shows_its_servers_and_tools_and_no_others() {
+    let both = tools(&[tool(r#"{"name":"read"}"#), tool(r#"{"name":"write"}"#)]);
+    let snapshot = Snapshot::merge(&[(server("a"), &both), (server("b"), &both), (server("c"), &both)]);
+    let servers = serde_json::from_str(r#"{"a":null,"b":["read"]}"#).expect("servers");
+    let profile = Arc::new(Profile { name: "work".into(), servers });
+    let lists = snapshot.of(&Reach::All, Some(&profile));
+    assert_eq!(names(&lists), ["a__read", "a__write", "b__read"]);
+    assert!(lists.find(Kind::Tools, "c__read").is_none() && lists.find(Kind::Tools, "b__write").is_none());
+    assert!(snapshot.of(&Reach::One(ServerId::new("c")), Some(&profile)).entries(Kind::Tools).is_empty());
+    let less = Arc::new(Profile { name: "work".into(), servers: Default::default() });
+    assert!(snapshot.of(&Reach::All, Some(&less)).entries(Kind::Tools).is_empty(), "a changed profile holds at once");
+}
+
+mod one_to_one {
+    //! I10: exposed name ↔ (server, tool) one to one, at most 64 of `[A-Za-z0-9_-]`, never reserved.
+
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::names;
+
+    fn tool_name() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[a-z_]{1,8}",
+            "[ab._/]{1,4}",
+            "[a-z]{60,90}",
+            Just("tool_search".to_owned()),
+            Just("TOOL-CALL".to_owned()),
+            Just("store_memory".to_owned()),
+            "\\PC{1,12}",
+        ]
+    }
+
+    fn prefix() -> impl Strategy<Value = Option<String>> {
+        prop_oneof![Just(None), Just(Some(String::new())), Just(Some("a".to_owned())), Just(Some("same".to_owned()))]
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_at_the_door_leads_to_one_tool(
+            servers in prop::collection::btree_map("[a-c]{1,2}", (prefix(), prop::collection::btree_set(tool_name(), 0..6)), 1..5)
+        ) {
+            let offered: Vec<_> = servers.into_iter().map(|(id, (prefix, names))| {
+                let server = server_with(&id, &serde_json::json!({ "prefix": prefix }).to_string());
+                let tools = names.iter().map(|name| tool(&serde_json::json!({ "name": name }).to_string()));
+                (server, Offered::from([(Kind::Tools, tools.collect())]))
+            }).collect();
+            let servers: Vec<_> = offered.iter().map(|(server, offered)| (server.clone(), offered)).collect();
+            let snapshot = Snapshot::merge(&servers);
+            let entries = snapshot.all().entries(Kind::Tools);
+            let mut seen = (BTreeSet::new(), BTreeSet::new());
+            for entry in entries {
+                let name = &entry.exposed_name;
+                prop_assert!(names::is_plain(name) && !names::is_reserved(name), "{}", name);
+                prop_assert!(seen.0.insert(name.clone()));
+                prop_assert!(seen.1.insert((entry.server.id.clone(), entry.definition.name.clone())));
+                let found = snapshot.all().find(Kind::Tools, name).expect("found");
+                prop_assert!(Arc::ptr_eq(found, entry));
+            }
+            let all: usize = offered.iter().map(|(_, offered)| offered[&Kind::Tools].len()).sum();
+            prop_assert_eq!(entries.len() + snapshot.all().left_out().len(), all, "none is lost in silence");
+            let again = Snapshot::merge(&servers);
+            prop_assert_eq!(names(snapshot.all()), names(again.all()), "the same servers get the same names");
+        }
+    }
 }

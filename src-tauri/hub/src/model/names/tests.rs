@@ -18,7 +18,7 @@ fn a_path_is_no_id() {
 
 #[test]
 fn a_plain_name_is_server_and_tool() {
-    assert_eq!(exposed_name(&ServerId::new("fs"), "read"), "fs__read");
+    assert_eq!(exposed_name("fs", &ServerId::new("fs"), "read"), "fs__read");
 }
 
 #[test]
@@ -26,14 +26,34 @@ fn a_long_or_strange_name_is_cut_and_hashed_and_stays_distinct() {
     let server = ServerId::new("fs");
     let long = "t".repeat(100);
     let names = [
-        exposed_name(&server, &long),
-        exposed_name(&server, &(long.clone() + "2")),
-        exposed_name(&server, "a.b"),
-        exposed_name(&server, "a/b"),
-        exposed_name(&server, ""),
+        exposed_name("fs", &server, &long),
+        exposed_name("fs", &server, &(long.clone() + "2")),
+        exposed_name("fs", &server, "a.b"),
+        exposed_name("fs", &server, "a/b"),
+        exposed_name("fs", &server, ""),
     ];
     for (index, name) in names.iter().enumerate() {
         assert!(name.len() <= MAX_TOOL_NAME && name.chars().all(is_name_char), "{name}");
         assert!(!names[..index].contains(name), "{name} twice");
+    }
+}
+
+#[test]
+fn the_names_of_built_in_tools_and_what_looks_like_them_are_reserved() {
+    for name in ["tool_search", "Tool-Search", "toolsearch", "TOOL_CALL", "store_memory", "list-categories"] {
+        assert!(is_reserved(name), "{name}");
+    }
+    for name in ["search", "tool_searches", "fs__tool_search", "memory"] {
+        assert!(!is_reserved(name), "{name}");
+    }
+}
+
+#[test]
+fn a_prefix_splits_a_name_in_one_way_only() {
+    for prefix in ["", "fs", "my-files_2"] {
+        assert!(is_prefix(prefix), "{prefix}");
+    }
+    for prefix in ["a__b", "_a", "a_", "a b", "ä", &"x".repeat(33)] {
+        assert!(!is_prefix(prefix), "{prefix}");
     }
 }

@@ -9,6 +9,7 @@ fn contradictions_are_errors_that_say_so() {
     for (text, error) in [
         ("{}", SpecError::Neither),
         (r#"{"command":"a","url":"http://b"}"#, SpecError::Both),
+        (r#"{"command":"a","url":"http://b","type":"sse"}"#, SpecError::ServedElsewhere("http://b".into())),
         (r#"{"command":"a","transport":"http"}"#, SpecError::RemoteWithCommand("http")),
         (r#"{"command":"a","type":"sse"}"#, SpecError::RemoteWithCommand("sse")),
         (r#"{"transport":"sse"}"#, SpecError::Neither),
@@ -30,6 +31,7 @@ fn contradictions_are_errors_that_say_so() {
     assert_eq!(spec(r#"{"command":"npx","args":["-y","x"],"env":{"A":"1"}}"#).check(), Ok(()));
     assert_eq!(spec(r#"{"url":"https://example.com/mcp","type":"streamable-http"}"#).check(), Ok(()));
     assert_eq!(spec(r#"{"url":"https://example.com/sse","type":"sse"}"#).check(), Ok(()));
+    assert_eq!(spec(r#"{"command":"a","url":"http://127.0.0.1:3001/sse","type":"sse"}"#).check(), Ok(()));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::Row;
 
 use super::{
+    definition::{Seen, write_seen},
     from_word,
     server::{ServerRow, write_synced},
     word,
@@ -34,8 +35,8 @@ impl Store {
         read.await.doing("cannot read what a server offers")
     }
 
-    /// Records a sync: the server, and what it offers in place of what it offered before.
-    pub async fn put_synced(&self, server: &ServerRow, offered: &Definitions) -> Result<(), StoreError> {
+    /// Records a sync: the server, what it offers in place of what it offered before, and the versions of its tools.
+    pub async fn put_synced(&self, server: &ServerRow, offered: &Definitions, seen: &[Seen]) -> Result<(), StoreError> {
         let write = async {
             let mut tx = self.pool.begin().await?;
             write_synced(server, &mut tx).await?;
@@ -51,6 +52,7 @@ impl Store {
                         .await?;
                 }
             }
+            write_seen(&server.id, seen, &mut tx).await?;
             tx.commit().await
         };
         write.await.doing("cannot write what a server offers")

@@ -4,6 +4,7 @@ use sqlx::{Row, sqlite::SqliteRow};
 
 use super::{from_word, word};
 use crate::{
+    clock,
     model::{
         ids::{ServerId, Timestamp},
         server::SyncStatus,
@@ -17,6 +18,8 @@ pub struct ServerRow {
     pub id: ServerId,
     /// The identity (digest of what would be started) that the user accepted.
     pub accepted_identity: Option<String>,
+    /// When it was first accepted.
+    pub accepted_at: Option<Timestamp>,
     pub sync_status: SyncStatus,
     pub last_synced_at: Option<Timestamp>,
     /// The identity that the copy was read from.
@@ -35,6 +38,7 @@ impl ServerRow {
         Self {
             id,
             accepted_identity: None,
+            accepted_at: None,
             sync_status: SyncStatus::NeverSynced,
             last_synced_at: None,
             synced_identity: None,
@@ -55,13 +59,18 @@ impl Store {
 
     /// Records what the user accepted of a server.
     pub async fn accept_server(&self, id: &ServerId, identity: &str) -> Result<(), StoreError> {
-        sqlx::query("INSERT INTO server (id, accepted_identity) VALUES (?, ?) ON CONFLICT DO UPDATE SET accepted_identity = excluded.accepted_identity")
-            .bind(id.as_str())
-            .bind(identity)
-            .execute(&self.pool)
-            .await
-            .map(drop)
-            .doing("cannot write what was accepted")
+        sqlx::query(
+            "INSERT INTO server (id, accepted_identity, accepted_at) VALUES (?, ?, ?)
+             ON CONFLICT DO UPDATE SET accepted_identity = excluded.accepted_identity,
+               accepted_at = coalesce(server.accepted_at, excluded.accepted_at)",
+        )
+        .bind(id.as_str())
+        .bind(identity)
+        .bind(clock::now().0)
+        .execute(&self.pool)
+        .await
+        .map(drop)
+        .doing("cannot write what was accepted")
     }
 
     /// Forgets a server and the catalog's copy of it.
@@ -79,6 +88,7 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
     Ok(ServerRow {
         id: ServerId::new(row.try_get::<String, _>("id")?),
         accepted_identity: row.try_get("accepted_identity")?,
+        accepted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(Timestamp),
         sync_status: from_word(row.try_get("sync_status")?)?,
         last_synced_at: row.try_get::<Option<i64>, _>("last_synced_at")?.map(Timestamp),
         synced_identity: row.try_get("synced_identity")?,

@@ -5,16 +5,18 @@ use std::{
     time::Duration,
 };
 
+use serde_json::value::RawValue;
 use tokio::{
     task::JoinSet,
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
-use super::{Connection, Inner, ServerSession};
+use super::{Connection, Inner, Outgoing, ServerSession};
 use crate::{
     clock,
     model::{
         event::Event,
+        json,
         log::Level,
         server::{ServerState, Transition},
     },
@@ -28,6 +30,8 @@ use crate::{
 
 /// How long a server may take to answer a ping. One that misses two is given up.
 const PING: Duration = Duration::from_secs(10);
+/// How often a client that waits for a start hears of it.
+const TELL_CLIENT: Duration = Duration::from_secs(5);
 
 impl ServerSession {
     /// The live connection, made where there is none.
@@ -39,6 +43,24 @@ impl ServerSession {
         let me = self.clone();
         let started = tokio::spawn(async move { me.start().await });
         started.await.unwrap_or_else(|e| Err(UpstreamError::Unreachable(format!("its start failed: {e}"))))
+    }
+
+    /// The same for a client's request: one that wants to hear of progress hears that the server is being started.
+    pub(super) async fn connection_for(
+        self: &Arc<Self>,
+        outgoing: &Outgoing<'_>,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let (Some(back), Some(token), None) = (outgoing.back, outgoing.progress_token, self.live()) else {
+            return self.connection().await;
+        };
+        let mut connection = std::pin::pin!(self.connection());
+        for beat in 1_u32.. {
+            match timeout(TELL_CLIENT, &mut connection).await {
+                Ok(connected) => return connected,
+                Err(_) => back.notify("notifications/progress", Some(&waiting(token, beat, &self.inner().reason))),
+            }
+        }
+        connection.await
     }
 
     pub(super) fn live(&self) -> Option<Arc<Connection>> {
@@ -60,7 +82,8 @@ impl ServerSession {
         let mut failure = stopped();
         while let Some(Effect::Start) = effect {
             self.starts.fetch_add(1, Ordering::Relaxed);
-            match self.linker.link(&self.server, self.noise.clone()).await {
+            let progress = |words| self.starting(words);
+            match self.linker.link(&self.server, self.noise.clone(), &progress).await {
                 Ok(linked) => return self.ready(linked).await,
                 Err(error) => failure = error,
             }
@@ -73,6 +96,12 @@ impl ServerSession {
             }
         }
         Err(failure)
+    }
+
+    /// Says how a start goes on that takes long.
+    fn starting(&self, words: String) {
+        self.inner().reason = words;
+        self.tell_screens();
     }
 
     /// After a crash there is a pause, which whoever needs the server waits out; not that of the open breaker.
@@ -324,6 +353,13 @@ impl Inner {
         }
         Idle::Now
     }
+}
+
+/// Progress of a request that was not sent yet. It grows, but is next to nothing: the server's own begins after it.
+fn waiting(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
+    let progress = f64::from(beat) * 1e-6;
+    let token = token.get();
+    json::raw(format!(r#"{{"progressToken":{token},"progress":{progress},"message":{}}}"#, json::string(why)))
 }
 
 fn jittered(pause: Duration) -> Duration {

@@ -1,0 +1,118 @@
+//! Profiles: which servers and tools a client sees.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApiError, Done, Verb};
+use crate::{
+    hub::Hub,
+    model::{capability::Kind, ids::ClientName, profile::Profile},
+    sessions::Reach,
+};
+
+/// A profile, and what it costs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ProfileView {
+    #[serde(flatten)]
+    pub profile: Profile,
+    /// The clients that have it.
+    pub clients: Vec<ClientName>,
+    /// How many tools such a client is shown now.
+    pub tools: u32,
+    /// About how many tokens a model spends on their list.
+    pub tokens: u32,
+}
+
+/// `profiles.list`: all profiles, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ListProfiles {}
+
+/// `profiles.put`: writes a profile, new or in place of the one of its name. It holds at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PutProfile {
+    pub profile: Profile,
+}
+
+/// `profiles.remove`: removes a profile; clients that had it see all again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RemoveProfile {
+    pub name: String,
+}
+
+/// `profiles.assign`: gives a client a profile, or takes it away. It holds at once, also for sessions that are open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AssignProfile {
+    pub client: ClientName,
+    /// None for none: then it sees all.
+    #[serde(default)]
+    pub profile: Option<String>,
+}
+
+impl Verb for ListProfiles {
+    const NAME: &'static str = "profiles.list";
+    type Answer = Vec<ProfileView>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<ProfileView>, ApiError> {
+        let profiles = hub.catalog.profiles();
+        let clients = hub.access.clients();
+        let snapshot = hub.catalog.snapshot();
+        let view = |profile: std::sync::Arc<Profile>| {
+            let has = |client: &ClientName| profiles.of(client).is_some_and(|its| its.name == profile.name);
+            let lists = snapshot.of(&Reach::All, Some(&profile));
+            let visible = || lists.entries(Kind::Tools).iter().filter(|tool| !lists.defers(tool));
+            ProfileView {
+                clients: clients.iter().map(|row| row.name.clone()).filter(has).collect(),
+                tools: u32::try_from(visible().count()).unwrap_or(u32::MAX),
+                tokens: visible().map(|tool| tool.definition.tokens()).sum(),
+                profile: (*profile).clone(),
+            }
+        };
+        Ok(profiles.all().into_iter().map(view).collect())
+    }
+}
+
+impl Verb for PutProfile {
+    const NAME: &'static str = "profiles.put";
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        let name = self.profile.name.clone();
+        hub.catalog.profiles().put(self.profile).await?;
+        let clients = hub.access.clients().into_iter().map(|row| row.name);
+        let has = |client: &ClientName| hub.catalog.profiles().of(client).is_some_and(|its| its.name == name);
+        clients.filter(has).for_each(|client| hub.lists_changed_for(&client));
+        Ok(Done {})
+    }
+}
+
+impl Verb for RemoveProfile {
+    const NAME: &'static str = "profiles.remove";
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        let clients: Vec<_> = hub.access.clients().into_iter().map(|row| row.name).collect();
+        let has = |client: &&ClientName| hub.catalog.profiles().of(client).is_some_and(|its| its.name == self.name);
+        let had: Vec<_> = clients.iter().filter(has).collect();
+        hub.catalog.profiles().remove(&self.name).await?;
+        had.into_iter().for_each(|client| hub.lists_changed_for(client));
+        Ok(Done {})
+    }
+}
+
+impl Verb for AssignProfile {
+    const NAME: &'static str = "profiles.assign";
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        if hub.access.clients().iter().all(|row| row.name != self.client) {
+            return Err(ApiError::not_found(format!("there is no client '{}'", self.client)));
+        }
+        hub.catalog.profiles().assign(&self.client, self.profile.as_deref()).await?;
+        hub.lists_changed_for(&self.client);
+        Ok(Done {})
+    }
+}

@@ -1,0 +1,160 @@
+//! The definitions of a server's tools: their versions, what differs, and what waits for a person.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    api::{ApiError, Verb, servers::ServerView},
+    hub::Hub,
+    model::ids::{ServerId, Timestamp},
+};
+
+/// A version of a tool's definition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct DefinitionVersion {
+    /// SHA-256 of the definition as the server sent it, hex.
+    pub digest: String,
+    pub first_seen_at: Timestamp,
+    /// Null where no person has accepted it.
+    pub accepted_at: Option<Timestamp>,
+    /// Whether the server offers this one now.
+    pub offered: bool,
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub definition: Value,
+    /// What differs from the version accepted last before it, or from the one before it where none was; empty for the
+    /// first version.
+    pub changes: Vec<FieldChange>,
+}
+
+/// A field that differs between two versions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FieldChange {
+    /// A JSON pointer, such as `/inputSchema/properties/path/description`.
+    pub field: String,
+    /// Null where the field is new.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub before: Option<Value>,
+    /// Null where the field is gone.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub after: Option<Value>,
+}
+
+/// `servers.tool_history`: the versions of a tool's definition, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShowToolHistory {
+    pub id: ServerId,
+    /// The server's own name of the tool.
+    pub tool: String,
+}
+
+/// A definition of a tool, as it was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShownTool {
+    /// The server's own name of the tool.
+    pub name: String,
+    pub digest: String,
+}
+
+/// `servers.accept_tools`: the user accepts new or changed definitions of a server's tools, as they were shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AcceptTools {
+    pub id: ServerId,
+    pub tools: Vec<ShownTool>,
+}
+
+impl Verb for ShowToolHistory {
+    const NAME: &'static str = "servers.tool_history";
+    type Answer = Vec<DefinitionVersion>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<DefinitionVersion>, ApiError> {
+        hub.registry.get(&self.id)?;
+        let copy = hub.catalog.copy(&self.id);
+        let offered = copy.tools().iter().find(|tool| tool.name == self.tool).map(|tool| tool.digest.clone());
+        let rows = hub.store.definitions(&self.id).await?;
+        let rows: Vec<_> = rows.into_iter().filter(|row| row.name == self.tool).collect();
+        if rows.is_empty() {
+            return Err(ApiError::not_found(format!("'{}' has never offered a tool '{}'", self.id, self.tool)));
+        }
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let version = |(at, row): (usize, &crate::store::table::definition::DefinitionRow)| {
+            let older = rows.get(at + 1..).unwrap_or_default();
+            let base = older.iter().find(|row| row.accepted_at.is_some()).or_else(|| older.first());
+            let definition = read(&row.definition);
+            DefinitionVersion {
+                digest: row.digest.clone(),
+                first_seen_at: row.first_seen_at,
+                accepted_at: row.accepted_at,
+                offered: offered.as_ref() == Some(&row.digest),
+                changes: base.map(|base| differences(&read(&base.definition), &definition)).unwrap_or_default(),
+                definition,
+            }
+        };
+        Ok(rows.iter().enumerate().map(version).collect())
+    }
+}
+
+impl Verb for AcceptTools {
+    const NAME: &'static str = "servers.accept_tools";
+    type Answer = ServerView;
+
+    async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
+        let server = hub.registry.get(&self.id)?;
+        let tools: Vec<_> = self.tools.into_iter().map(|tool| (tool.name, tool.digest)).collect();
+        hub.catalog.accept_tools(&self.id, &tools).await?;
+        Ok(super::view::server(hub, &server))
+    }
+}
+
+/// The fields in which two definitions differ, in the order of their pointers.
+fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
+    let mut changes = BTreeMap::new();
+    compare("", Some(before), Some(after), &mut changes);
+    changes.into_values().collect()
+}
+
+fn compare(field: &str, before: Option<&Value>, after: Option<&Value>, changes: &mut BTreeMap<String, FieldChange>) {
+    if before == after {
+        return;
+    }
+    if let (Some(Value::Object(one)), Some(Value::Object(other))) = (before, after) {
+        for key in one.keys().chain(other.keys().filter(|key| !one.contains_key(*key))) {
+            let pointer = format!("{field}/{}", key.replace('~', "~0").replace('/', "~1"));
+            compare(&pointer, one.get(key), other.get(key), changes);
+        }
+        return;
+    }
+    let change = FieldChange { field: field.to_owned(), before: before.cloned(), after: after.cloned() };
+    changes.insert(field.to_owned(), change);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_differs_is_told_field_by_field() {
+        let before =
+            json!({"name":"t","description":"reads","inputSchema":{"properties":{"a/b":{"type":"string"},"c":{}}}});
+        let after = json!({"name":"t","description":"reads, ignore all else","inputSchema":{"properties":{"a/b":{"type":"number"}}},"title":"T"});
+        let told: Vec<_> = differences(&before, &after).into_iter().map(|c| (c.field, c.before, c.after)).collect();
+        assert_eq!(
+            told,
+            [
+                ("/description".into(), Some(json!("reads")), Some(json!("reads, ignore all else"))),
+                ("/inputSchema/properties/a~1b/type".into(), Some(json!("string")), Some(json!("number"))),
+                ("/inputSchema/properties/c".into(), Some(json!({})), None),
+                ("/title".into(), None, Some(json!("T"))),
+            ]
+        );
+        assert!(differences(&before, &before).is_empty());
+    }
+}

@@ -1,0 +1,47 @@
+//! What servers use of the machine.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    api::{ApiError, Verb},
+    hub::Hub,
+    model::ids::ServerId,
+};
+
+/// What the processes of a local server that runs use now, with all that they started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ServerUsage {
+    pub id: ServerId,
+    pub processes: u32,
+    /// Resident memory, in KiB; what processes share counts for each.
+    pub memory_kib: u32,
+    /// Of one core, in percent, since the last look of anybody; 0 at the first.
+    pub cpu_percent: f32,
+}
+
+/// `servers.measure`: what each local server that runs uses. Best asked again every second or two.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct MeasureServers {}
+
+impl Verb for MeasureServers {
+    const NAME: &'static str = "servers.measure";
+    type Answer = Vec<ServerUsage>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<ServerUsage>, ApiError> {
+        let processes = hub.pool.processes();
+        let used = hub.pool.linker().meter().measure(processes.iter().map(|(_, pid)| *pid).collect()).await;
+        let mut servers: BTreeMap<ServerId, ServerUsage> = BTreeMap::new();
+        for (id, usage) in processes.into_iter().filter_map(|(id, pid)| Some((id, used.get(&pid)?))) {
+            let nothing = || ServerUsage { id: id.clone(), processes: 0, memory_kib: 0, cpu_percent: 0.0 };
+            let sum = servers.entry(id.clone()).or_insert_with(nothing);
+            sum.processes += usage.processes;
+            sum.memory_kib = sum.memory_kib.saturating_add(u32::try_from(usage.memory / 1024).unwrap_or(u32::MAX));
+            sum.cpu_percent += usage.cpu_percent;
+        }
+        Ok(servers.into_values().collect())
+    }
+}

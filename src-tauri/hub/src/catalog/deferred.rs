@@ -1,0 +1,102 @@
+//! `tool_search` and `tool_call`: how a client finds and calls the tools of deferred servers, which it is not shown.
+
+use serde::Deserialize;
+use serde_json::{json, value::RawValue};
+
+use super::{CatalogEntry, Lists};
+use crate::model::{
+    capability::Kind,
+    json::{self, Json, RawObject},
+    names,
+};
+
+pub use names::{TOOL_CALL, TOOL_SEARCH};
+
+const MAX_FOUND: usize = 50;
+const FOUND: usize = 10;
+
+#[derive(Deserialize)]
+struct Query {
+    query: String,
+    #[serde(default)]
+    server: Option<String>,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+/// The definitions of both, as a client is shown them.
+pub(super) fn definitions() -> [String; 2] {
+    let search = json!({
+        "name": TOOL_SEARCH,
+        "title": "Search for tools",
+        "description": "Finds tools that are not listed here, by what they do. Returns their names and definitions, \
+            the best first; call one with tool_call.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "query": { "type": "string", "description": "Some words for what the tool should do" },
+                "server": { "type": "string", "description": "The id of a server to search in; all where it is not given" },
+                "limit": { "type": "integer", "minimum": 1, "maximum": MAX_FOUND, "description": "How many to return; 10 where it is not given" },
+            },
+            "required": ["query"],
+        },
+        "annotations": { "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false },
+    });
+    let call = json!({
+        "name": TOOL_CALL,
+        "title": "Call a tool that was found",
+        "description": "Calls a tool that tool_search has found, with arguments that fit its inputSchema.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "name": { "type": "string", "description": "The tool's name, as tool_search gave it" },
+                "arguments": { "type": "object", "description": "The tool's arguments" },
+            },
+            "required": ["name"],
+        },
+    });
+    [search.to_string(), call.to_string()]
+}
+
+/// Answers `tool_search`.
+///
+/// # Errors
+/// In plain words, where the arguments do not fit.
+pub fn search(lists: &Lists, arguments: &RawValue) -> Result<Json, String> {
+    let query: Query = serde_json::from_str(arguments.get()).map_err(|e| e.to_string())?;
+    let limit = query.limit.unwrap_or(FOUND).clamp(1, MAX_FOUND);
+    let of_server = |tool: &CatalogEntry| query.server.as_ref().is_none_or(|id| tool.server.id.as_str() == id);
+    let found = lists.index().search(&query.query, of_server);
+    let shown: Vec<_> = found.iter().take(limit).filter_map(|tool| shown(tool)).collect();
+    let result = format!(r#"{{"tools":[{}],"found":{}}}"#, shown.join(","), found.len());
+    let text = json::string(&result);
+    Ok(Json::new(format!(r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{result}}}"#)))
+}
+
+/// The definition with the name to call it by, without what is of no use to a model.
+fn shown(tool: &CatalogEntry) -> Option<String> {
+    let mut definition = RawObject::parse(&tool.definition.raw).ok()?;
+    definition.set("name", json::raw(json::string(&tool.exposed_name)));
+    definition.remove("_meta");
+    definition.remove("icons");
+    definition.set("server", json::raw(json::string(tool.server.id.as_str())));
+    Some(definition.to_raw().get().to_owned())
+}
+
+/// What `tool_call` asks for: the name of the tool, and its arguments byte for byte.
+///
+/// # Errors
+/// In plain words, where the arguments do not fit.
+pub fn called(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
+    let object = RawObject::parse(arguments).map_err(|e| e.to_string())?;
+    if let Some(other) = object.keys().find(|key| !matches!(*key, "name" | "arguments")) {
+        return Err(format!("'{other}' is neither 'name' nor 'arguments'"));
+    }
+    let name = object.string("name").ok_or("'name' must be a string: the name of a tool that tool_search found")?;
+    Ok((name, object.get("arguments").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned)))
+}
+
+/// Whether a client with these lists has the two tools.
+pub fn offered(lists: &Lists) -> bool {
+    lists.entries(Kind::Tools).iter().any(|tool| lists.defers(tool))
+}

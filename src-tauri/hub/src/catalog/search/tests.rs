@@ -1,0 +1,81 @@
+use std::{path::PathBuf, time::Instant};
+
+use serde_json::json;
+
+use super::*;
+use crate::{
+    catalog::Definition,
+    model::{capability::Kind, ids::ServerId, spec::Registered},
+};
+
+fn tool(server: &str, name: &str, description: &str, parameter: &str) -> Arc<CatalogEntry> {
+    let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
+    let definition = json!({ "name": name, "description": description,
+        "inputSchema": { "type": "object", "properties": { parameter: { "type": "string" } } } });
+    Arc::new(CatalogEntry {
+        exposed_name: format!("{server}__{name}"),
+        server: Arc::new(Registered::new(ServerId::new(server), spec, PathBuf::new())),
+        definition: Arc::new(Definition::read(Kind::Tools, definition.to_string()).expect("a definition")),
+    })
+}
+
+fn desk() -> Index {
+    Index::new(vec![
+        tool("fs", "read_text_file", "Reads a file as text.", "path"),
+        tool("fs", "write_file", "Makes a file, or overwrites one.", "path"),
+        tool("git", "gitCommit", "Records the staged changes.", "message"),
+        tool("git", "git_log", "Shows the history of commits.", "branch"),
+        tool("web", "fetch", "Gets a page of the web as text.", "url"),
+        tool("mail", "send_message", "Sends a mail.", "recipients"),
+    ])
+}
+
+fn names(found: Vec<&Arc<CatalogEntry>>) -> Vec<&str> {
+    found.into_iter().map(|tool| tool.definition.name.as_str()).collect()
+}
+
+#[test]
+fn the_tool_that_is_called_so_comes_first() {
+    for (query, first) in [
+        ("read text file", "read_text_file"),
+        ("commit", "gitCommit"),
+        ("commits history", "git_log"),
+        ("fetch a web page", "fetch"),
+        ("url", "fetch"),
+        ("recipient", "send_message"),
+        ("GIT COMMIT", "gitCommit"),
+        ("overwrit", "write_file"),
+    ] {
+        assert_eq!(names(desk().search(query, |_| true)).first(), Some(&first), "{query}");
+    }
+}
+
+#[test]
+fn a_server_can_be_asked_alone_and_nothing_is_found_for_what_is_nowhere() {
+    let of_git = |tool: &CatalogEntry| tool.server.id.as_str() == "git";
+    assert!(desk().search("file text", of_git).is_empty());
+    assert_eq!(names(desk().search("", of_git)), ["gitCommit", "git_log"]);
+    assert!(desk().search("quantum", |_| true).is_empty());
+}
+
+#[test]
+fn words_are_taken_apart_as_they_are_written() {
+    assert_eq!(
+        words("readTextFile read_text-files HTTP2Server"),
+        ["read", "text", "file", "read", "text", "file", "http2", "server"]
+    );
+    assert_eq!(words("queries class status"), ["query", "class", "status"]);
+    assert!(words(" -_. ").is_empty());
+}
+
+/// A bound far above what is measured in the benchmark: it fails where the cost is of another order.
+#[test]
+fn five_thousand_tools_are_no_burden() {
+    let tools =
+        (0..5_000).map(|n| tool("many", &format!("tool_{n}"), "Does one of a great many things with files.", "path"));
+    let index = Index::new(tools.collect());
+    let began = Instant::now();
+    let found = index.search("do things with tool 4711", |_| true);
+    assert_eq!(found[0].definition.name, "tool_4711");
+    assert!(began.elapsed().as_millis() < 500, "{:?}", began.elapsed());
+}

@@ -1,0 +1,106 @@
+//! `definition`: the definitions of each server's tools as they were seen, and when they were accepted.
+
+use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
+
+use crate::{
+    clock,
+    model::ids::{ServerId, Timestamp},
+    store::{Store, StoreError, While},
+};
+
+/// Versions of a tool that are kept; then the oldest is forgotten.
+const MAX_VERSIONS: u32 = 20;
+
+/// A definition that a server has offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefinitionRow {
+    pub name: String,
+    pub digest: String,
+    /// As the server sent it.
+    pub definition: String,
+    pub first_seen_at: Timestamp,
+    /// None where it waits for a person.
+    pub accepted_at: Option<Timestamp>,
+}
+
+/// A definition that a server offers now.
+pub struct Seen {
+    pub name: String,
+    pub digest: String,
+    pub definition: String,
+    pub accepted: bool,
+}
+
+impl Store {
+    /// All versions of a server's tools, by name, the newest first.
+    pub async fn definitions(&self, server: &ServerId) -> Result<Vec<DefinitionRow>, StoreError> {
+        let rows =
+            sqlx::query("SELECT * FROM definition WHERE server = ? ORDER BY name, first_seen_at DESC, rowid DESC")
+                .bind(server.as_str())
+                .fetch_all(&self.pool)
+                .await;
+        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the definitions of a server's tools")
+    }
+
+    /// Records that a person accepts these definitions, by name and digest.
+    pub async fn accept_definitions(&self, server: &ServerId, tools: &[(String, String)]) -> Result<(), StoreError> {
+        let write = async {
+            let mut tx = self.pool.begin().await?;
+            for (name, digest) in tools {
+                sqlx::query("UPDATE definition SET accepted_at = ? WHERE server = ? AND name = ? AND digest = ?")
+                    .bind(clock::now().0)
+                    .bind(server.as_str())
+                    .bind(name)
+                    .bind(digest)
+                    .execute(&mut *tx)
+                    .await?;
+            }
+            tx.commit().await
+        };
+        write.await.doing("cannot write which tools were accepted")
+    }
+}
+
+/// Records what a server offers now; used with the rest of a sync in one transaction.
+pub(super) async fn write_seen(
+    server: &ServerId,
+    seen: &[Seen],
+    connection: &mut SqliteConnection,
+) -> Result<(), sqlx::Error> {
+    let now = clock::now().0;
+    for one in seen {
+        sqlx::query(
+            "INSERT INTO definition (server, name, digest, definition, first_seen_at, accepted_at) VALUES (?, ?, ?, ?, ?, ?)
+             ON CONFLICT DO UPDATE SET accepted_at = coalesce(definition.accepted_at, excluded.accepted_at)",
+        )
+        .bind(server.as_str())
+        .bind(&one.name)
+        .bind(&one.digest)
+        .bind(&one.definition)
+        .bind(now)
+        .bind(one.accepted.then_some(now))
+        .execute(&mut *connection)
+        .await?;
+    }
+    // A server may change its mind without end.
+    sqlx::query(
+        "DELETE FROM definition WHERE server = ?1 AND rowid IN (SELECT row FROM (
+           SELECT rowid AS row, row_number() OVER (PARTITION BY name ORDER BY first_seen_at DESC, rowid DESC) AS nth
+           FROM definition WHERE server = ?1) WHERE nth > ?2)",
+    )
+    .bind(server.as_str())
+    .bind(MAX_VERSIONS)
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+fn read(row: &SqliteRow) -> Result<DefinitionRow, sqlx::Error> {
+    Ok(DefinitionRow {
+        name: row.try_get("name")?,
+        digest: row.try_get("digest")?,
+        definition: row.try_get("definition")?,
+        first_seen_at: Timestamp(row.try_get("first_seen_at")?),
+        accepted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(Timestamp),
+    })
+}

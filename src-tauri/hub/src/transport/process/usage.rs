@@ -1,0 +1,96 @@
+//! What a server's process tree uses of the machine.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System};
+
+/// What a process and all that it started use.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Usage {
+    pub processes: u32,
+    /// Resident, in bytes; what they share counts for each.
+    pub memory: u64,
+    /// Of one core, since the last look; 0 at the first.
+    pub cpu_percent: f32,
+    /// Of all its life, in milliseconds.
+    pub cpu_ms: u64,
+}
+
+/// Measures process trees. Cheap to clone; what one looks at counts as the last look of all.
+#[derive(Clone, Default)]
+pub struct Meter(Arc<Mutex<Option<System>>>);
+
+impl Meter {
+    /// What each of these processes uses with its tree, by process id. One that is gone is left out.
+    pub async fn measure(&self, pids: Vec<u32>) -> BTreeMap<u32, Usage> {
+        let meter = self.clone();
+        tokio::task::spawn_blocking(move || meter.look(&pids)).await.unwrap_or_default()
+    }
+
+    fn look(&self, pids: &[u32]) -> BTreeMap<u32, Usage> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Where the system does not tell, nothing is known.
+        let Some(mut system) = last.take().or_else(|| System::new().ok()) else { return BTreeMap::new() };
+        let what = ProcessRefreshKind::nothing().with_memory().with_cpu().without_tasks();
+        system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
+        let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
+        for (pid, process) in system.processes() {
+            if let Some(parent) = process.parent() {
+                children.entry(parent).or_default().push(*pid);
+            }
+        }
+        let of = |pid: &u32| {
+            let root = Pid::from_u32(*pid);
+            system.process(root)?;
+            Some((*pid, tree(root, &children).filter_map(|pid| system.process(pid)).fold(Usage::default(), add)))
+        };
+        let used = pids.iter().filter_map(of).collect();
+        *last = Some(system);
+        used
+    }
+}
+
+/// A process and all below it.
+fn tree(root: Pid, children: &BTreeMap<Pid, Vec<Pid>>) -> impl Iterator<Item = Pid> {
+    let mut waiting = vec![root];
+    std::iter::from_fn(move || {
+        let next = waiting.pop()?;
+        waiting.extend(children.get(&next).into_iter().flatten());
+        Some(next)
+    })
+}
+
+fn add(sum: Usage, process: &Process) -> Usage {
+    Usage {
+        processes: sum.processes + 1,
+        memory: sum.memory + process.memory(),
+        cpu_percent: sum.cpu_percent + process.cpu_usage(),
+        cpu_ms: sum.cpu_ms + process.accumulated_cpu_time(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_tree_is_measured_as_a_whole_and_one_that_is_gone_is_left_out() {
+        let mut shell = Command::new("sh");
+        let mut child = shell.args(["-c", "sleep 60 & echo started; wait"]).stdout(Stdio::piped()).spawn().expect("sh");
+        let mut line = String::new();
+        let mut stdout = std::io::BufReader::new(child.stdout.take().expect("stdout"));
+        std::io::BufRead::read_line(&mut stdout, &mut line).expect("it says that it has started");
+        let meter = Meter::default();
+        let used = meter.measure(vec![child.id()]).await[&child.id()];
+        assert_eq!(used.processes, 2, "the shell and what it started");
+        assert!((100_000..1_000_000_000).contains(&used.memory), "{} bytes", used.memory);
+        Command::new("pkill").args(["-P", &child.id().to_string()]).status().expect("pkill");
+        child.wait().expect("it ends");
+        assert!(meter.measure(vec![child.id()]).await.is_empty());
+    }
+}

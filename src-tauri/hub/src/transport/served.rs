@@ -1,0 +1,130 @@
+//! A server as a subprocess that serves its own URL on this machine: the program is started and ended with the
+//! connection, which goes to the URL.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, BufReader},
+    net::TcpStream,
+    process::ChildStdin,
+    time::{Instant, sleep},
+};
+use url::Url;
+
+use super::{
+    FromServer, Link, ToUpstream,
+    noise::{Line, next_line},
+    process::{Launch, Pipes, Process, SpawnError, guard::Guard},
+};
+use crate::{
+    logs::Logs,
+    model::{ids::ServerId, log::Level},
+};
+
+const MAX_LINE: usize = 64 * 1024;
+/// Between two tries to reach a program that is still starting.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A running program whose URL can be reached.
+pub struct Served {
+    process: Arc<Process>,
+    /// Some programs end with their stdin.
+    stdin: Mutex<Option<ChildStdin>>,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum ServedError {
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    #[error("its program ended while it was being started: {0}")]
+    Ended(String),
+    #[error("its program did not listen at {url} within {} s", .patience.as_secs_f32())]
+    Silent { url: String, patience: Duration },
+}
+
+impl Served {
+    /// Starts the program, and waits until something listens at the URL.
+    ///
+    /// # Errors
+    /// Where it cannot be started, ends, or does not listen in time. Nothing of it is left running then.
+    pub async fn start(
+        server: &ServerId,
+        launch: &Launch,
+        url: &str,
+        patience: Duration,
+        guard: &Guard,
+        logs: &Logs,
+    ) -> Result<Self, ServedError> {
+        let (process, Pipes { stdin, stdout, stderr }) = Process::spawn(launch, guard).await?;
+        tokio::spawn(drain(stdout, "stdout", server.clone(), logs.clone()));
+        tokio::spawn(drain(stderr, "stderr", server.clone(), logs.clone()));
+        let served = Self { process: Arc::new(process), stdin: Mutex::new(Some(stdin)) };
+        let listens = tokio::select! {
+            how = served.process.exited() => Err(ServedError::Ended(how)),
+            listens = wait_for(url, patience) => {
+                listens.then_some(()).ok_or_else(|| ServedError::Silent { url: url.to_owned(), patience })
+            }
+        };
+        match listens {
+            Ok(()) => Ok(served),
+            Err(error) => {
+                served.stop().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Joins the program with the connection to it: when it ends, that is told.
+    pub fn with(self, link: Link, upstream: ToUpstream) -> Link {
+        let process = self.process.clone();
+        tokio::spawn(async move {
+            let how = process.exited().await;
+            let _ = upstream.send(FromServer::Ended(how)).await;
+        });
+        Link::Served(Box::new((self, link)))
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    pub(super) fn ended(&self) -> Option<String> {
+        self.process.ended()
+    }
+
+    /// Ends the program and its tree.
+    pub async fn stop(&self) {
+        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.process.stop().await;
+    }
+}
+
+/// Whether something listens there in time.
+async fn wait_for(url: &str, patience: Duration) -> bool {
+    let url = Url::parse(url).ok();
+    let address =
+        url.as_ref().and_then(|url| Some((url.host_str()?.trim_matches(['[', ']']), url.port_or_known_default()?)));
+    let Some(address) = address else { return false };
+    let end = Instant::now() + patience;
+    while Instant::now() < end {
+        if TcpStream::connect(address).await.is_ok() {
+            return true;
+        }
+        sleep(PAUSE).await;
+    }
+    false
+}
+
+async fn drain(from: impl AsyncRead + Unpin, area: &'static str, server: ServerId, logs: Logs) {
+    let mut reader = BufReader::new(from);
+    while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) = next_line(&mut reader, MAX_LINE).await {
+        let text = String::from_utf8_lossy(&line);
+        if !text.trim().is_empty() {
+            logs.server(&server, Level::Info, area, &text);
+        }
+    }
+}
