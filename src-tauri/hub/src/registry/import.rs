@@ -147,7 +147,8 @@ fn likely_secrets(spec: &ServerSpec) -> Vec<String> {
     members.filter(|(name, value)| says_so(name) && literal(value)).map(|(name, _)| name.clone()).collect()
 }
 
-fn empty() -> ServerSpec {
+/// A spec that says nothing yet.
+pub(super) fn empty() -> ServerSpec {
     ServerSpec {
         name: String::new(),
         command: None,
