@@ -5,10 +5,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 mod authorize;
+mod manifests;
 mod saving;
 mod view;
 
 pub use authorize::{AuthorizeServer, AwaitSignIn, CancelSignIn, SignOutServer};
+pub use manifests::{
+    CheckRuntimes, FillManifest, FilledManifest, ListPresets, ManifestChoice, ManifestSource, ManifestView, PresetView,
+    ReadManifest,
+};
 
 use super::{ApiError, Done, Verb, tools::ToolView};
 use crate::{
