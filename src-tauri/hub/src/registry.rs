@@ -2,6 +2,8 @@
 //! does not matter: what it would start is started only once the user has accepted it.
 
 mod import;
+pub mod manifest;
+pub mod presets;
 mod spec_file;
 mod watch;
 

@@ -1,9 +1,9 @@
 //! Commands on servers: the registry and what is known of each server.
 
 use drawbridge_hub::api::servers::{
-    AcceptServer, AcceptTools, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn, EnableServer, ListServers,
-    MeasureServers, ReadSpecs, RemoveServer, RestartServer, ShowServer, ShowToolHistory, SignOutServer, SyncServer,
-    TryServer, UpdateServer, VerifyServer,
+    AcceptServer, AcceptTools, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn, CheckRuntimes, EnableServer,
+    FillManifest, ListPresets, ListServers, MeasureServers, ReadManifest, ReadSpecs, RemoveServer, RestartServer,
+    ShowServer, ShowToolHistory, SignOutServer, SyncServer, TryServer, UpdateServer, VerifyServer,
 };
 use tauri::State;
 
@@ -67,6 +67,26 @@ pub(crate) async fn servers_restart(door: State<'_, Door>, request: RestartServe
 
 #[tauri::command]
 pub(crate) async fn servers_read_specs(door: State<'_, Door>, request: ReadSpecs) -> Answer<ReadSpecs> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_read_manifest(door: State<'_, Door>, request: ReadManifest) -> Answer<ReadManifest> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_fill_manifest(door: State<'_, Door>, request: FillManifest) -> Answer<FillManifest> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_presets(door: State<'_, Door>, request: ListPresets) -> Answer<ListPresets> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_check_runtimes(door: State<'_, Door>, request: CheckRuntimes) -> Answer<CheckRuntimes> {
     door.run(request).await
 }
 

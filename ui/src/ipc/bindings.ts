@@ -201,6 +201,11 @@ cache_ttl_s: number | null,
 oauth_client_metadata_url: string | null, };
 
 /**
+ * `servers.check_runtimes`: looks for the programs with which packages are started.
+ */
+export type CheckRuntimes = Record<symbol, never>;
+
+/**
  * The token of a new client: shown once, kept nowhere.
  */
 export type ClientAdded = { name: ClientName, token: string, 
@@ -342,6 +347,34 @@ before: unknown,
 after: unknown, };
 
 /**
+ * `servers.fill_manifest`: makes the spec of one of a manifest's choices. Saves nothing; what is missing or does not
+ * fit is an error that names it.
+ */
+export type FillManifest = { source: ManifestSource, 
+/**
+ * Which of its choices, counted from 0.
+ */
+choice: number, 
+/**
+ * The name of the server, where it is not that of the manifest.
+ */
+name: string | null, 
+/**
+ * By the inputs' names, those of secrets as well. Where an input takes several, one a line. An empty one is left
+ * out; for one that is not here the default is taken.
+ */
+values: { [key in string]: string }, 
+/**
+ * The same for those that go to the keyring although the manifest does not say so.
+ */
+secrets: { [key in string]: string }, };
+
+/**
+ * The spec that a manifest's choice and a person's values make, as `servers.add` takes it.
+ */
+export type FilledManifest = { spec: ServerSpec, secrets: SecretValues, };
+
+/**
  * What a function tool calls.
  */
 export type Function = { 
@@ -377,6 +410,16 @@ service: string, version: string, builtin_tools: BuiltinTools, registry: Registr
  * Client sessions open now.
  */
 sessions: number, servers: ServersHealth, };
+
+/**
+ * What the text of a value is.
+ */
+export type InputFormat = "text" | "number" | "boolean" | "path";
+
+/**
+ * Where the value of an input goes.
+ */
+export type InputKind = "env" | "header" | "argument" | "url";
 
 /**
  * Who shares a session with a server.
@@ -438,6 +481,11 @@ limit: number | null, };
 export type ListPolicy = Record<symbol, never>;
 
 /**
+ * `servers.presets`: well-known servers, and whether what each needs is here.
+ */
+export type ListPresets = Record<symbol, never>;
+
+/**
  * `profiles.list`: all profiles, by name.
  */
 export type ListProfiles = Record<symbol, never>;
@@ -479,6 +527,86 @@ area: string,
 text: string, };
 
 /**
+ * A package or a remote of a manifest.
+ */
+export type ManifestChoice = { 
+/**
+ * In a few words: `npx @scope/server@1.2.3`, or a URL.
+ */
+label: string, 
+/**
+ * The whole command line or the URL, with `<name>` where the value of an input goes.
+ */
+preview: string, 
+/**
+ * The program with which it is started, where it is one that Drawbridge looks for.
+ */
+runtime: Runtime | null, inputs: Array<ManifestInput>, 
+/**
+ * Why it cannot be used, in plain words; empty where it can.
+ */
+problem: string, };
+
+/**
+ * A value that a person gives, or leaves out.
+ */
+export type ManifestInput = { 
+/**
+ * Of no other input of the same choice.
+ */
+name: string, kind: InputKind, 
+/**
+ * What it is for, in the words of the manifest; may be empty.
+ */
+description: string, 
+/**
+ * Without it the server is not added. One with a `default` need not be given all the same.
+ */
+required: boolean, 
+/**
+ * Its value goes to the keyring, and nowhere else.
+ */
+secret: boolean, 
+/**
+ * Several values may be given, one a line.
+ */
+repeated: boolean, 
+/**
+ * Used where nothing is given.
+ */
+default: string | null, 
+/**
+ * Where there are some, the value is one of them.
+ */
+choices: Array<string>, 
+/**
+ * An example, to be shown in an empty field; may be empty.
+ */
+placeholder: string, format: InputFormat, };
+
+/**
+ * Where a manifest is.
+ */
+export type ManifestSource = { "preset": string } | { "text": string } | { "path": string };
+
+/**
+ * A server as its author describes it.
+ */
+export type ManifestView = { 
+/**
+ * As the manifest has it: `io.github.owner/server`.
+ */
+name: string, 
+/**
+ * What the server is called where the person calls it nothing else.
+ */
+title: string, description: string, version: string, 
+/**
+ * The ways to have it; at least one, but perhaps none that can be used.
+ */
+choices: Array<ManifestChoice>, };
+
+/**
  * `servers.measure`: what each local server that runs uses. Best asked again every second or two.
  */
 export type MeasureServers = Record<symbol, never>;
@@ -497,6 +625,19 @@ export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "unreacha
  * The rules, and what happens where none matches. Deny beats allow beats ask.
  */
 export type PolicyView = { default: Effect, rules: Array<RuleView>, };
+
+/**
+ * A well-known server.
+ */
+export type PresetView = { id: string, title: string, 
+/**
+ * What it does, in one sentence.
+ */
+description: string, choice: ManifestChoice, 
+/**
+ * How its runtime is found here; nothing where it needs none.
+ */
+runtime: RuntimeFound | null, };
 
 /**
  * What a client with this profile sees, and nothing else.
@@ -532,6 +673,11 @@ servers: { [key in ServerId]: Array<string> | null }, };
  * `profiles.put`: writes a profile, new or in place of the one of its name. It holds at once.
  */
 export type PutProfile = { profile: Profile, };
+
+/**
+ * `servers.read_manifest`: reads a manifest. Saves nothing, starts nothing.
+ */
+export type ReadManifest = { source: ManifestSource, };
 
 /**
  * A spec that was read from a text, or why that entry cannot be one.
@@ -609,10 +755,24 @@ suspended: boolean, server: ServerId | null,
  */
 tool: string | null, client: ClientName | null, };
 
+export type Runtime = "npx" | "uvx" | "docker" | "node" | "python" | "dnx";
+
 /**
- * The program that runs a local server.
+ * How a runtime is found where servers are started.
  */
-export type Runtime = "uvx" | "npx" | "python" | "node" | "docker";
+export type RuntimeFound = { runtime: Runtime, 
+/**
+ * The path of its program, where there is one.
+ */
+path: string | null, version: string | null, 
+/**
+ * Why it cannot be used, in plain words; empty where it can.
+ */
+problem: string, 
+/**
+ * What to do about it; empty where there is nothing to do.
+ */
+remedy: string, };
 
 export type ScreenLink = { 
 /**
@@ -1111,9 +1271,13 @@ export interface Verbs {
   "servers.authorize": { params: AuthorizeServer; answer: SignIn };
   "servers.await_sign_in": { params: AwaitSignIn; answer: SignIn };
   "servers.cancel_sign_in": { params: CancelSignIn; answer: Done };
+  "servers.check_runtimes": { params: CheckRuntimes; answer: Array<RuntimeFound> };
   "servers.enable": { params: EnableServer; answer: ServerView };
+  "servers.fill_manifest": { params: FillManifest; answer: FilledManifest };
   "servers.list": { params: ListServers; answer: ServersView };
   "servers.measure": { params: MeasureServers; answer: Array<ServerUsage> };
+  "servers.presets": { params: ListPresets; answer: Array<PresetView> };
+  "servers.read_manifest": { params: ReadManifest; answer: ManifestView };
   "servers.read_specs": { params: ReadSpecs; answer: Array<ReadSpec> };
   "servers.remove": { params: RemoveServer; answer: Done };
   "servers.restart": { params: RestartServer; answer: ServerView };

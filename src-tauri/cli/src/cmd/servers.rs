@@ -2,13 +2,16 @@
 
 mod add;
 mod authorize;
+mod manifests;
 mod view;
+
+use std::path::PathBuf;
 
 use clap::Subcommand;
 use drawbridge_hub::{
     api::servers::{
-        AcceptServer, EnableServer, ListServers, RemoveServer, RestartServer, ServerView, ShowServer, SignOutServer,
-        SyncServer, VerifyServer,
+        AcceptServer, CheckRuntimes, EnableServer, ListPresets, ListServers, ReadManifest, RemoveServer, RestartServer,
+        ServerView, ShowServer, SignOutServer, SyncServer, VerifyServer,
     },
     model::ids::ServerId,
 };
@@ -21,8 +24,14 @@ pub(crate) enum Servers {
     List,
     /// One server with its tools.
     Show { id: String },
-    /// Add a server: a command to start, or a URL.
+    /// Add a server: a command to start, a URL, a preset or a manifest.
     Add(Box<add::Add>),
+    /// Well-known servers, for `add --preset`, and whether what they need is here.
+    Presets,
+    /// What a server.json or plugin.json, or a folder that has one, offers to `add --manifest`.
+    Manifest { path: PathBuf },
+    /// The programs with which packages are started, and whether they are here.
+    Runtimes,
     /// Remove a server, its secrets and its policies.
     Remove { id: String },
     /// Turn a server on.
@@ -48,7 +57,13 @@ impl Servers {
         match self {
             Self::List => context.show(ListServers {}, view::list).await,
             Self::Show { id } => context.show(ShowServer { id: ServerId::new(id) }, view::one).await,
-            Self::Add(add) => context.show((*add).into_verb(), |server| done("added", server)).await,
+            Self::Add(add) => add.run(context).await,
+            Self::Presets => context.show(ListPresets {}, |presets| manifests::presets(presets)).await,
+            Self::Manifest { path } => {
+                let source = add::manifest::source(path)?;
+                context.show(ReadManifest { source }, manifests::manifest).await
+            }
+            Self::Runtimes => context.show(CheckRuntimes {}, |found| manifests::runtimes(found)).await,
             Self::Remove { id } => {
                 let lines = format!("removed {}", shown(&id));
                 context.show(RemoveServer { id: ServerId::new(id) }, |_| lines).await

@@ -6,12 +6,17 @@ use serde::{Deserialize, Serialize};
 
 mod authorize;
 mod definitions;
+mod manifests;
 mod saving;
 mod usage;
 mod view;
 
 pub use authorize::{AuthorizeServer, AwaitSignIn, CancelSignIn, SignOutServer};
 pub use definitions::{AcceptTools, DefinitionVersion, FieldChange, ShowToolHistory, ShownTool};
+pub use manifests::{
+    CheckRuntimes, FillManifest, FilledManifest, ListPresets, ManifestChoice, ManifestSource, ManifestView, PresetView,
+    ReadManifest,
+};
 pub use usage::{MeasureServers, ServerUsage};
 
 use super::{ApiError, Done, Verb, tools::ToolView};

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{digest, ids::ServerId, names};
+use super::{digest, ids::ServerId, names, runtime::Runtime};
 
 /// A spec in the registry.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,54 +91,6 @@ pub enum Definitions {
     Ask,
     /// They are taken as they come. For a server of one's own.
     Trust,
-}
-
-/// The program that runs a local server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(rename_all = "snake_case")]
-pub enum Runtime {
-    Uvx,
-    Npx,
-    Python,
-    Node,
-    Docker,
-}
-
-impl std::fmt::Display for Runtime {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Uvx => "uvx",
-            Self::Npx => "npx",
-            Self::Python => "python",
-            Self::Node => "node",
-            Self::Docker => "docker",
-        })
-    }
-}
-
-impl Runtime {
-    /// Whether its first start of a server may fetch the server from the network.
-    pub fn may_download(self) -> bool {
-        match self {
-            Self::Uvx | Self::Npx | Self::Docker => true,
-            Self::Python | Self::Node => false,
-        }
-    }
-
-    /// The runtime that a command is, if it is one.
-    pub fn of_command(command: &str) -> Option<Self> {
-        let file = command.rsplit(['/', '\\']).next().unwrap_or(command).to_ascii_lowercase();
-        let name = [".exe", ".cmd", ".bat"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(&file);
-        match name {
-            "uvx" | "uv" | "pipx" => Some(Self::Uvx),
-            "npx" | "npm" | "pnpm" | "pnpx" | "bunx" | "yarn" => Some(Self::Npx),
-            "node" | "bun" | "deno" => Some(Self::Node),
-            "docker" | "podman" => Some(Self::Docker),
-            _ if name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') == "python" => Some(Self::Python),
-            _ => None,
-        }
-    }
 }
 
 /// Whether a value is its type's default, and so not worth a line in a file.

@@ -6,6 +6,7 @@
 mod environment;
 pub mod guard;
 mod login_path;
+pub mod runtime;
 #[cfg(unix)]
 mod unix;
 pub mod usage;

@@ -181,7 +181,10 @@ impl Linker {
             }
             if began.elapsed() > 2 * LOOK {
                 let seconds = began.elapsed().as_secs();
-                progress(format!("{runtime} prepares it, {seconds} s so far: a first start may have to fetch it"));
+                progress(format!(
+                    "{} prepares it, {seconds} s so far: a first start may have to fetch it",
+                    runtime.command()
+                ));
             }
         }
         None

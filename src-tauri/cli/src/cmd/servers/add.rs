@@ -1,4 +1,4 @@
-//! `drawbridge servers add`: a spec from the command line.
+//! `drawbridge servers add`: a spec from the command line, a preset or a manifest.
 
 use clap::ValueEnum;
 use drawbridge_hub::{
@@ -6,37 +6,45 @@ use drawbridge_hub::{
     model::spec::{Isolation, ServerSpec, TransportKind},
 };
 
+use crate::{connection::Context, exit::Failure};
+
+pub(super) mod manifest;
 #[cfg(test)]
 mod tests;
 
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("where").required(true).args(["command", "url"]))]
+#[command(group = clap::ArgGroup::new("where").required(true).args(["command", "url", "preset", "manifest"]))]
 #[command(override_usage = "drawbridge servers add NAME [OPTIONS] -- COMMAND [ARGS]...
-       drawbridge servers add NAME [OPTIONS] --url URL")]
+       drawbridge servers add NAME [OPTIONS] --url URL
+       drawbridge servers add [NAME] [OPTIONS] --preset ID
+       drawbridge servers add [NAME] [OPTIONS] --manifest PATH")]
 pub(crate) struct Add {
-    /// The server's name, from which its id is made.
-    name: String,
+    /// The server's name, from which its id is made [default: that of the preset or manifest].
+    #[arg(required_unless_present_any = ["preset", "manifest"])]
+    name: Option<String>,
     /// An environment variable of the command.
-    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "url")]
+    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["url", "preset", "manifest"])]
     env: Vec<(String, String)>,
-    /// The same, with its value in the keyring.
+    /// The same, or what a preset or manifest asks for, with its value in the keyring.
     #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "url")]
     secret: Vec<(String, String)>,
     /// The folder in which the command is started.
-    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "preset", "manifest"])]
     cwd: Option<String>,
     /// The URL of a remote server.
     #[arg(long)]
     url: Option<String>,
     /// How to speak to a remote server.
-    #[arg(long, value_enum, conflicts_with = "command")]
+    #[arg(long, value_enum, conflicts_with_all = ["command", "preset", "manifest"])]
     transport: Option<Transport>,
     /// A header for each request to a remote server.
-    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "command")]
+    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["command", "preset", "manifest"])]
     header: Vec<(String, String)>,
     /// The same, with its value in the keyring.
-    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "command")]
+    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["command", "preset", "manifest"])]
     secret_header: Vec<(String, String)>,
+    #[command(flatten)]
+    from: manifest::FromManifest,
     /// Each client has a session of its own with it, and a process.
     #[arg(long)]
     per_client: bool,
@@ -66,10 +74,17 @@ impl Transport {
 }
 
 impl Add {
-    pub(super) fn into_verb(self) -> AddServer {
+    pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self.source()? {
+            Some(source) => self.add_from(source, context).await,
+            None => context.show(self.into_verb(), |server| super::done("added", server)).await,
+        }
+    }
+
+    fn into_verb(self) -> AddServer {
         let mut words = self.command.into_iter();
         let spec = ServerSpec {
-            name: self.name,
+            name: self.name.unwrap_or_default(),
             command: words.next(),
             args: words.collect(),
             env: self.env.into_iter().collect(),

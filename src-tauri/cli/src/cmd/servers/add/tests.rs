@@ -55,6 +55,13 @@ fn each_client_has_a_session_of_its_own_where_that_is_said() {
 }
 
 #[test]
+fn a_preset_or_a_manifest_brings_its_own_name() {
+    for line in ["--preset git", "mine --preset git --set a=b --secret c=d --pending", "--manifest /p --package 2"] {
+        assert!(parse(line).is_ok(), "{line}");
+    }
+}
+
+#[test]
 fn wrong_usage_is_refused() {
     for line in [
         "x",
@@ -65,6 +72,14 @@ fn wrong_usage_is_refused() {
         "x --env =1 -- npx",
         "x --transport sse -- npx",
         "x npx",
+        "--url https://a",
+        "--preset git --set repository",
+        "--preset git --manifest a.json",
+        "--preset git -- npx",
+        "--preset git --env A=1",
+        "--preset git --package 1",
+        "--manifest a.json --package 0",
+        "x --set A=1 -- npx",
     ] {
         assert!(parse(line).is_err(), "{line}");
     }

@@ -1,0 +1,134 @@
+//! A server from a preset or a manifest: what it asks is in `--set` and `--secret`.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use drawbridge_hub::{
+    api::servers::{
+        AddServer, FillManifest, FilledManifest, ManifestChoice, ManifestSource, ManifestView, ReadManifest, ServerView,
+    },
+    model::{
+        manifest::{InputFormat, ManifestInput},
+        spec::Isolation,
+    },
+};
+
+use super::Add;
+use crate::{
+    connection::{Connection, Context},
+    exit::{Failure, say},
+    output,
+    text::shown,
+};
+
+/// Which server, and the answers to what it asks.
+#[derive(clap::Args)]
+pub(super) struct FromManifest {
+    /// A well-known server; `servers presets` lists them.
+    #[arg(long, value_name = "ID")]
+    pub(super) preset: Option<String>,
+    /// A server.json or plugin.json, or a folder that has one.
+    #[arg(long, value_name = "PATH")]
+    pub(super) manifest: Option<PathBuf>,
+    /// Which of the manifest's packages and remotes, counted from 1 [default: the first that can be used].
+    #[arg(long, value_name = "N", requires = "manifest", conflicts_with = "preset", value_parser = clap::value_parser!(u32).range(1..))]
+    package: Option<u32>,
+    /// The value of something that the preset or manifest asks for; several times where it takes several.
+    #[arg(long, value_name = "K=V", value_parser = super::pair, conflicts_with_all = ["command", "url"])]
+    set: Vec<(String, String)>,
+}
+
+impl Add {
+    /// Where the manifest is, if the server comes from one.
+    pub(super) fn source(&self) -> Result<Option<ManifestSource>, Failure> {
+        let from = &self.from;
+        Ok(match (&from.preset, &from.manifest) {
+            (Some(id), _) => Some(ManifestSource::Preset(id.clone())),
+            (None, Some(path)) => Some(source(path.clone())?),
+            (None, None) => None,
+        })
+    }
+
+    pub(super) async fn add_from(self, source: ManifestSource, context: &Context) -> Result<(), Failure> {
+        let connection = Connection::open(context).await?;
+        let added = self.read_and_add(source, &connection).await;
+        connection.close().await;
+        output::answer(context.json, &added?, |server| crate::cmd::servers::done("added", server))
+    }
+
+    async fn read_and_add(self, source: ManifestSource, connection: &Connection) -> Result<ServerView, Failure> {
+        let view = connection.run(ReadManifest { source: source.clone() }).await?;
+        let choice = self.from.package.map_or_else(|| first_usable(&view), |number| number - 1);
+        let (mut values, secrets) = (joined(self.from.set), joined(self.secret));
+        if let Some(chosen) = usize::try_from(choice).ok().and_then(|at| view.choices.get(at)) {
+            tell_missing(chosen, &values, &secrets)?;
+            make_absolute(chosen, &mut values)?;
+        }
+        let fill = FillManifest { source, choice, name: self.name, values, secrets };
+        let FilledManifest { mut spec, secrets } = connection.run(fill).await?;
+        if self.per_client {
+            spec.isolation = Isolation::PerClient;
+        }
+        Ok(connection.run(AddServer { spec, secrets, pending: self.pending }).await?)
+    }
+}
+
+/// The manifest at a path as the hub finds it, wherever that was started.
+pub(in crate::cmd::servers) fn source(path: PathBuf) -> Result<ManifestSource, Failure> {
+    Ok(ManifestSource::Path(std::path::absolute(path)?))
+}
+
+fn first_usable(view: &ManifestView) -> u32 {
+    let first = view.choices.iter().position(|choice| choice.problem.is_empty());
+    first.and_then(|at| u32::try_from(at).ok()).unwrap_or(0)
+}
+
+/// What is given several times is several lines.
+fn joined(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::<String, String>::new();
+    for (name, value) in pairs {
+        values.entry(name).and_modify(|lines| *lines = format!("{lines}\n{value}")).or_insert(value);
+    }
+    values
+}
+
+/// Paths are meant from where the command was given, not from where the server will be started.
+fn make_absolute(choice: &ManifestChoice, values: &mut BTreeMap<String, String>) -> Result<(), Failure> {
+    for input in choice.inputs.iter().filter(|input| input.format == InputFormat::Path) {
+        let Some(value) = values.get_mut(&input.name).filter(|value| !value.is_empty()) else { continue };
+        let paths = value.lines().map(|path| Ok(std::path::absolute(path)?.display().to_string()));
+        *value = paths.collect::<Result<Vec<_>, Failure>>()?.join("\n");
+    }
+    Ok(())
+}
+
+/// Says on stderr what else is to be given, a line each.
+fn tell_missing(
+    choice: &ManifestChoice,
+    values: &BTreeMap<String, String>,
+    secrets: &BTreeMap<String, String>,
+) -> Result<(), Failure> {
+    let given = |input: &&ManifestInput| values.contains_key(&input.name) || secrets.contains_key(&input.name);
+    let missing: Vec<_> = choice.inputs.iter().filter(|input| input.required && input.default.is_none()).collect();
+    let missing: Vec<_> = missing.into_iter().filter(|input| !given(input)).collect();
+    if missing.is_empty() || !choice.problem.is_empty() {
+        return Ok(());
+    }
+    for input in &missing {
+        let option = if input.secret { "--secret" } else { "--set" };
+        let what = if input.description.is_empty() { "" } else { ": " };
+        say(&format!("missing {option} '{}=…'{what}{}", input.name, input.description));
+    }
+    Err(Failure::new(format!("nothing was added: {} needs more", shown(&choice.label))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_twice_is_two_lines() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let values = joined(vec![pair("folder", "/a"), pair("x", "1"), pair("folder", "/b")]);
+        assert_eq!((values["folder"].as_str(), values["x"].as_str()), ("/a\n/b", "1"));
+    }
+}

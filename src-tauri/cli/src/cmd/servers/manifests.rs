@@ -1,0 +1,137 @@
+//! Presets, manifests and runtimes for a person's eyes.
+
+use std::fmt::Write;
+
+use drawbridge_hub::{
+    api::servers::{ManifestView, PresetView},
+    model::{manifest::ManifestInput, runtime::RuntimeFound},
+};
+
+use crate::text::{Table, shown, word};
+
+pub(super) fn presets(presets: &[PresetView]) -> String {
+    let mut table = Table::new(["ID", "NEEDS", "WHAT IT DOES", "ASKS FOR"]);
+    for preset in presets {
+        let needs = preset.choice.runtime.map(word).unwrap_or_default();
+        let ready = preset.runtime.as_ref().is_none_or(|found| found.problem.is_empty());
+        let needs = if ready { needs } else { format!("{needs} (missing)") };
+        let inputs: Vec<_> = preset.choice.inputs.iter().map(asked).collect();
+        table.row([&preset.id, &needs, &preset.description, &inputs.join(", ")]);
+    }
+    let mut lines = table.lines_or("no presets");
+    let mut told = Vec::new();
+    for found in presets.iter().filter_map(|preset| preset.runtime.as_ref()) {
+        if !found.problem.is_empty() && !told.contains(&found.runtime) {
+            told.push(found.runtime);
+            let _ = write!(lines, "\n{}. {}", shown(&found.problem), shown(&found.remedy));
+        }
+    }
+    lines
+}
+
+pub(super) fn runtimes(found: &[RuntimeFound]) -> String {
+    let mut table = Table::new(["RUNTIME", "VERSION", "PATH", "PROBLEM"]);
+    for found in found {
+        let problem = [found.problem.as_str(), &found.remedy].join(". ");
+        let problem = if found.problem.is_empty() { "" } else { &problem };
+        let version = found.version.as_deref().unwrap_or_default();
+        table.row([&word(found.runtime), version, found.path.as_deref().unwrap_or_default(), problem]);
+    }
+    table.lines_or("no runtimes")
+}
+
+/// What `--package` counts, and what each asks.
+pub(super) fn manifest(view: &ManifestView) -> String {
+    let mut lines = format!("{} {}", shown(&view.name), shown(&view.version));
+    if !view.description.is_empty() {
+        let _ = write!(lines, "\n{}", shown(&view.description));
+    }
+    for (at, choice) in view.choices.iter().enumerate() {
+        let start = if choice.preview.is_empty() { &choice.label } else { &choice.preview };
+        let _ = write!(lines, "\n\n{}  {}", at + 1, shown(start));
+        if !choice.problem.is_empty() {
+            let _ = write!(lines, "\n   cannot be used: {}", shown(&choice.problem));
+        }
+        for input in &choice.inputs {
+            let option = if input.secret { "--secret" } else { "--set" };
+            let _ = write!(lines, "\n   {option} {}  {}", shown(&asked(input)), shown(&described(input)));
+        }
+    }
+    lines
+}
+
+/// An input by its name; in brackets where it can be left out.
+fn asked(input: &ManifestInput) -> String {
+    if input.required && input.default.is_none() { input.name.clone() } else { format!("[{}]", input.name) }
+}
+
+fn described(input: &ManifestInput) -> String {
+    let mut text = input.description.clone();
+    if !input.choices.is_empty() {
+        let _ = write!(text, " (one of {})", input.choices.join(", "));
+    }
+    if let Some(default) = &input.default {
+        let _ = write!(text, " [default: {default}]");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_hub::api::servers::ManifestChoice;
+    use drawbridge_hub::model::{
+        manifest::{InputFormat, InputKind},
+        runtime::Runtime,
+    };
+
+    use super::*;
+
+    fn preset() -> PresetView {
+        let input = ManifestInput {
+            name: "mode".into(),
+            kind: InputKind::Env,
+            description: "How it works".into(),
+            required: true,
+            secret: false,
+            repeated: false,
+            default: Some("fast".into()),
+            choices: vec!["fast".into(), "slow".into()],
+            placeholder: String::new(),
+            format: InputFormat::Text,
+        };
+        let choice = ManifestChoice {
+            label: "uvx x".into(),
+            preview: "uvx x".into(),
+            runtime: Some(Runtime::Uvx),
+            inputs: vec![input],
+            problem: String::new(),
+        };
+        let found = RuntimeFound {
+            runtime: Runtime::Uvx,
+            path: None,
+            version: None,
+            problem: "'uvx' was not found".into(),
+            remedy: "Install uv.".into(),
+        };
+        let (id, title, description) = ("x".into(), "X".into(), "Does x.".into());
+        PresetView { id, title, description, choice, runtime: Some(found) }
+    }
+
+    #[test]
+    fn a_missing_runtime_is_said_once_with_what_to_do() {
+        let lines = presets(&[preset(), preset()]);
+        assert!(lines.contains("x   uvx (missing)  Does x.       [mode]"), "{lines}");
+        assert_eq!(lines.matches("'uvx' was not found. Install uv.").count(), 1, "{lines}");
+    }
+
+    #[test]
+    fn a_manifest_shows_what_each_of_its_packages_asks() {
+        let choices = vec![preset().choice];
+        let (name, title, description) = ("a/x".into(), "X".into(), "Does x.".into());
+        let lines = manifest(&ManifestView { name, title, description, version: "1".into(), choices });
+        assert_eq!(
+            lines,
+            "a/x 1\nDoes x.\n\n1  uvx x\n   --set [mode]  How it works (one of fast, slow) [default: fast]"
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! An input as manifests declare it: an environment variable, a header, an argument, or a variable within one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+
+use crate::model::manifest::InputFormat;
+
+/// In the words of server.json, those of before September 2025 (`is_required`), and those of plugin.json (`required`).
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Declared {
+    /// Of an argument: `named` or `positional`.
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) name: String,
+    /// What a positional argument is called; not a part of the command line.
+    #[serde(alias = "value_hint")]
+    pub(super) value_hint: String,
+    pub(super) description: String,
+    #[serde(alias = "is_required", alias = "required")]
+    pub(super) is_required: bool,
+    #[serde(alias = "is_secret", alias = "secret")]
+    pub(super) is_secret: bool,
+    #[serde(alias = "is_repeated")]
+    pub(super) is_repeated: bool,
+    /// Where it is set, nobody is asked but for the `{variables}` in it.
+    #[serde(deserialize_with = "text")]
+    pub(super) value: Option<String>,
+    #[serde(deserialize_with = "text")]
+    pub(super) default: Option<String>,
+    #[serde(deserialize_with = "texts")]
+    pub(super) choices: Vec<String>,
+    pub(super) placeholder: String,
+    pub(super) format: String,
+    pub(super) variables: BTreeMap<String, Self>,
+}
+
+impl Declared {
+    pub(super) fn is_named(&self) -> bool {
+        self.kind == "named" || (self.kind.is_empty() && !self.name.is_empty())
+    }
+
+    pub(super) fn format(&self) -> InputFormat {
+        match self.format.as_str() {
+            "number" => InputFormat::Number,
+            "boolean" => InputFormat::Boolean,
+            "filepath" => InputFormat::Path,
+            _ => InputFormat::Text,
+        }
+    }
+
+    /// A positional argument, or the flag of a named one, that says nothing but this.
+    pub(super) fn says(&self, word: &str) -> bool {
+        if self.is_named() { self.name == word } else { self.value.as_deref() == Some(word) }
+    }
+}
+
+/// A text, also where its author left out the quotes: `8080`, `true`.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    plain(Value::deserialize(deserializer)?)
+}
+
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let values: Vec<Value> = Vec::deserialize(deserializer)?;
+    values.into_iter().filter_map(|value| plain(value).transpose()).collect()
+}
+
+fn plain<E: Error>(value: Value) -> Result<Option<String>, E> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        Value::Bool(_) | Value::Number(_) => Ok(Some(value.to_string())),
+        Value::Array(_) => Err(E::custom("expected a text, found a list")),
+        Value::Object(_) => Err(E::custom("expected a text, found an object")),
+    }
+}

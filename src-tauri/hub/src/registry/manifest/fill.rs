@@ -1,0 +1,163 @@
+//! From a choice and a person's values to a spec.
+
+use std::collections::BTreeMap;
+
+use super::choice::{Argument, Choice, NAMES_THE_KEYRING, OF_THE_KEYRING};
+use crate::model::{
+    manifest::{InputFormat, InputKind, ManifestInput},
+    spec::{ServerSpec, SpecError},
+};
+
+/// A spec, and apart from it what belongs into the keyring, by the variable or header that gets it.
+pub struct Filled {
+    pub spec: ServerSpec,
+    pub secret_env: BTreeMap<String, String>,
+    pub secret_headers: BTreeMap<String, String>,
+}
+
+/// Why no spec can be made.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FillError {
+    #[error("this cannot be used: {0}")]
+    Problem(String),
+    #[error("still missing: {}", missing(.0))]
+    Missing(Vec<ManifestInput>),
+    #[error("nothing of it is called '{name}'; it asks for {known}")]
+    Unknown { name: String, known: String },
+    #[error("'{name}' must be {rule}")]
+    Unfit { name: String, rule: String },
+    #[error("'{0}' goes where everybody can read it, and cannot be kept secret")]
+    OpenSecret(String),
+    #[error("the spec cannot be used: {0}")]
+    Spec(#[from] SpecError),
+}
+
+/// A value, and whether it goes to the keyring.
+type Given = BTreeMap<String, (String, bool)>;
+
+impl Choice {
+    /// Makes the spec. Values of `secret` go to the keyring also where the manifest does not say so.
+    ///
+    /// # Errors
+    /// Where a value is missing or does not fit, or the choice has a problem.
+    pub fn fill(
+        &self,
+        name: &str,
+        plain: &BTreeMap<String, String>,
+        secret: &BTreeMap<String, String>,
+    ) -> Result<Filled, FillError> {
+        if !self.problem.is_empty() {
+            return Err(FillError::Problem(self.problem.clone()));
+        }
+        let given = self.given(plain, secret)?;
+        let value = |name: &str| given.get(name).map(|(value, _)| value.as_str());
+        let is_secret = |name: &str| given.get(name).is_some_and(|(_, secret)| *secret);
+        let mut filled = Filled {
+            spec: ServerSpec {
+                name: name.to_owned(),
+                command: self.command.clone(),
+                args: self.args.iter().flat_map(|argument| words(argument, &given)).collect(),
+                cwd: self.cwd.clone(),
+                url: self.url.as_ref().and_then(|url| url.filled(value)),
+                transport: self.transport,
+                ..ServerSpec::default()
+            },
+            secret_env: BTreeMap::new(),
+            secret_headers: BTreeMap::new(),
+        };
+        let env = (&self.env, &mut filled.spec.env, &mut filled.secret_env);
+        let headers = (&self.headers, &mut filled.spec.headers, &mut filled.secret_headers);
+        for (templates, open, kept) in [env, headers] {
+            for (name, template) in templates {
+                let members = if template.inputs().any(is_secret) { &mut *kept } else { &mut *open };
+                members.extend(template.filled(value).map(|value| (name.clone(), value)));
+            }
+        }
+        filled.spec.check()?;
+        // A name that is put together from harmless parts.
+        let mut members = filled.spec.env.values().chain(filled.spec.headers.values());
+        let mut own = plain.values().chain(secret.values());
+        if members.any(|value| value.contains(OF_THE_KEYRING)) && !own.any(|value| value.contains(OF_THE_KEYRING)) {
+            return Err(FillError::Problem(NAMES_THE_KEYRING.into()));
+        }
+        Ok(filled)
+    }
+
+    /// The values of all inputs that have one.
+    fn given(&self, plain: &BTreeMap<String, String>, secret: &BTreeMap<String, String>) -> Result<Given, FillError> {
+        let known = |name: &&String| self.inputs.iter().any(|input| input.name == **name);
+        if let Some(name) = plain.keys().chain(secret.keys()).find(|name| !known(name)) {
+            let names: Vec<_> = self.inputs.iter().map(|input| format!("'{}'", input.name)).collect();
+            let known = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+            return Err(FillError::Unknown { name: name.clone(), known });
+        }
+        let (mut given, mut missing) = (Given::new(), Vec::new());
+        for input in &self.inputs {
+            let kept = secret.get(&input.name);
+            // What is given empty is left out; the default is for what is not given.
+            let value = kept.or_else(|| plain.get(&input.name)).or(input.default.as_ref());
+            match value.filter(|value| !value.trim().is_empty()) {
+                None if input.required => missing.push(input.clone()),
+                None => {}
+                Some(value) => {
+                    fits(input, value)?;
+                    let is_open = matches!(input.kind, InputKind::Argument | InputKind::Url);
+                    if kept.is_some() && is_open {
+                        return Err(FillError::OpenSecret(input.name.clone()));
+                    }
+                    given.insert(input.name.clone(), (value.clone(), input.secret || kept.is_some()));
+                }
+            }
+        }
+        if missing.is_empty() { Ok(given) } else { Err(FillError::Missing(missing)) }
+    }
+}
+
+fn words(argument: &Argument, given: &Given) -> Vec<String> {
+    let value = |name: &str| given.get(name).map(|(value, _)| value.as_str());
+    match argument {
+        Argument::Words(words) => {
+            words.iter().map(|word| word.filled(value)).collect::<Option<_>>().unwrap_or_default()
+        }
+        Argument::Switch(flag, input) => (value(input) == Some("true")).then(|| flag.clone()).into_iter().collect(),
+        Argument::Each(words) => {
+            let inputs = || words.iter().flat_map(|word| word.inputs());
+            let times = inputs().map(|input| lines(value(input)).count()).max().unwrap_or(1);
+            // A value of fewer lines stays at its last one.
+            let line = |input: &str, turn: usize| lines(value(input)).take(turn + 1).last();
+            let once =
+                |turn| words.iter().map(|word| word.filled(|input| line(input, turn))).collect::<Option<Vec<_>>>();
+            (0..times).filter_map(once).flatten().collect()
+        }
+    }
+}
+
+fn lines(value: Option<&str>) -> impl Iterator<Item = &str> {
+    value.unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty())
+}
+
+fn fits(input: &ManifestInput, value: &str) -> Result<(), FillError> {
+    let unfit = |rule: String| Err(FillError::Unfit { name: input.name.clone(), rule });
+    let values: Vec<&str> = if input.repeated { lines(Some(value)).collect() } else { vec![value] };
+    if !input.choices.is_empty() && !values.iter().all(|value| input.choices.iter().any(|choice| choice == value)) {
+        return unfit(format!("one of {}", input.choices.join(", ")));
+    }
+    match input.format {
+        InputFormat::Number if !values.iter().all(|value| value.parse::<f64>().is_ok()) => unfit("a number".into()),
+        InputFormat::Boolean if !values.iter().all(|value| matches!(*value, "true" | "false")) => {
+            unfit("true or false".into())
+        }
+        InputFormat::Text | InputFormat::Number | InputFormat::Boolean | InputFormat::Path => Ok(()),
+    }
+}
+
+fn missing(inputs: &[ManifestInput]) -> String {
+    let name = |input: &ManifestInput| {
+        if input.description.is_empty() {
+            input.name.clone()
+        } else {
+            format!("{} ({})", input.name, input.description)
+        }
+    };
+    inputs.iter().map(name).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,128 @@
+//! `plugin.json`: a plugin's folder with a command for each package, as gateways of the 2025s have it.
+//!
+//! ```json
+//! {"name": "@scope/github", "packages": [{"runtime": "uvx", "command": ["mcp-server-github"],
+//!   "environment_variables": [{"name": "GITHUB_TOKEN", "required": true, "secret": true}]}]}
+//! ```
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{
+    Manifest, ManifestError,
+    choice::{Choice, Problem},
+    declared::Declared,
+    typed,
+};
+use crate::model::runtime::Runtime;
+
+#[derive(Deserialize)]
+struct PluginJson {
+    name: String,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    version: String,
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    #[serde(default, alias = "transportType", alias = "transport")]
+    transport_type: String,
+    #[serde(default, alias = "runtime_hint", alias = "runtimeHint")]
+    runtime: String,
+    command: Command,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default, alias = "environmentVariables")]
+    environment_variables: Vec<Declared>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a text, or a list of texts")]
+enum Command {
+    Word(String),
+    Words(Vec<String>),
+}
+
+/// Its packages have commands, where those of a `server.json` have identifiers.
+pub(super) fn is_one(value: &Map<String, Value>) -> bool {
+    let packages = value.get("packages").and_then(Value::as_array);
+    packages.is_some_and(|packages| packages.iter().any(|package| package.get("command").is_some()))
+}
+
+/// Its commands are started in `folder`, where the plugin's own files are.
+pub(super) fn read(value: Map<String, Value>, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
+    let plugin: PluginJson = typed(value)?;
+    let cwd = folder.map(|folder| folder.display().to_string());
+    let choice = |package: &Package| match to_choice(package, cwd.clone()) {
+        Ok(choice) => choice,
+        Err(problem) => Choice::unusable(package.words().join(" "), problem),
+    };
+    Ok(Manifest {
+        choices: plugin.packages.iter().map(choice).collect(),
+        name: plugin.name,
+        title: plugin.title,
+        description: plugin.description,
+        version: plugin.version,
+    })
+}
+
+impl Package {
+    fn words(&self) -> Vec<String> {
+        let command = match &self.command {
+            Command::Word(word) => std::slice::from_ref(word),
+            Command::Words(words) => words,
+        };
+        command.iter().chain(&self.args).cloned().collect()
+    }
+}
+
+fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> {
+    if !matches!(package.transport_type.as_str(), "stdio" | "") {
+        let kind = &package.transport_type;
+        return Err(format!("it speaks '{kind}', and Drawbridge starts only servers that speak over stdio"));
+    }
+    let words = package.words();
+    let first = words.first().filter(|word| !word.is_empty()).ok_or("its 'command' is empty")?;
+    let runtime = match package.runtime.as_str() {
+        "" => Runtime::named(first),
+        name => {
+            let unknown = || format!("its runtime '{name}' is not one that Drawbridge knows");
+            Some(Runtime::named(name).ok_or_else(unknown)?)
+        }
+    };
+    let is_named = Runtime::named(first).is_some_and(|named| Some(named) == runtime);
+    let words = if is_named || runtime.is_none() { &words[1..] } else { &words[..] };
+    let command = runtime.map_or_else(|| first.clone(), |runtime| runtime.command().to_owned());
+    let label = words.iter().fold(command.clone(), |label, word| format!("{label} {word}"));
+    let mut choice = Choice { label, runtime, command: Some(command), cwd, ..Choice::default() };
+    package.environment_variables.iter().try_for_each(|variable| choice.add_env(variable))?;
+    let words = match runtime {
+        // Left to itself it would ask whether to install, with nobody there to answer.
+        Some(Runtime::Npx) if !words.iter().any(|word| word == "-y" || word == "--yes") => {
+            choice.words(["-y"]);
+            words
+        }
+        Some(Runtime::Docker) if !is_named => container(&mut choice, package, words),
+        _ => words,
+    };
+    choice.words(words.iter().cloned());
+    Ok(choice)
+}
+
+/// `docker run`, with the names of the variables that the container is to see. The words that are left.
+fn container<'a>(choice: &mut Choice, package: &Package, words: &'a [String]) -> &'a [String] {
+    let rest = words.strip_prefix(&["run".to_owned()]).unwrap_or(words);
+    choice.words(["run"]);
+    choice.words(["-i", "--rm"].into_iter().filter(|flag| !rest.iter().any(|word| word == flag)));
+    for variable in &package.environment_variables {
+        choice.words(["-e", &variable.name]);
+    }
+    rest
+}

@@ -1,0 +1,157 @@
+//! A package of a `server.json`: the command line that downloads and starts it.
+
+use super::{Choice, Declared, Package, Problem, Runtime};
+
+pub(super) fn choice(package: &Package) -> Choice {
+    let label = format!("{} {}", package.registry_type, package.identifier);
+    to_choice(package).unwrap_or_else(|problem| Choice::unusable(label.trim().to_owned(), problem))
+}
+
+fn to_choice(package: &Package) -> Result<Choice, Problem> {
+    speaks_stdio(package)?;
+    let runtime = runtime(package)?;
+    let what = what(package, runtime)?;
+    let mut choice = Choice {
+        label: format!("{} {what}", runtime.command()),
+        runtime: Some(runtime),
+        command: Some(runtime.command().to_owned()),
+        ..Choice::default()
+    };
+    choice.words(first_words(runtime).iter().copied());
+    for variable in &package.environment_variables {
+        add_env(&mut choice, variable, runtime)?;
+    }
+    let redundant = |argument: &&Declared| {
+        first_words(runtime).iter().chain(repeated_words(runtime)).any(|word| argument.says(word))
+            || (!argument.is_named() && (argument.says(&package.identifier) || argument.says(repository(&what))))
+    };
+    for argument in package.runtime_arguments.iter().filter(|argument| !redundant(argument)) {
+        match env_of_container(argument).filter(|_| runtime == Runtime::Docker) {
+            Some(variable) => add_env(&mut choice, &variable, runtime)?,
+            None => choice.add_argument(argument)?,
+        }
+    }
+    choice.words([what]);
+    if runtime == Runtime::Dnx {
+        // Nobody is there to say yes.
+        choice.words(["--yes"].into_iter().chain((!package.package_arguments.is_empty()).then_some("--")));
+    }
+    package.package_arguments.iter().try_for_each(|argument| choice.add_argument(argument))?;
+    Ok(choice)
+}
+
+fn speaks_stdio(package: &Package) -> Result<(), Problem> {
+    match package.transport.kind.as_str() {
+        "stdio" | "" => Ok(()),
+        other => Err(format!(
+            "once started it waits at {} ({other}), and Drawbridge starts only servers that speak over stdio; start it yourself, then add that URL",
+            package.transport.url
+        )),
+    }
+}
+
+fn runtime(package: &Package) -> Result<Runtime, Problem> {
+    let (runtime, host) = match package.registry_type.as_str() {
+        "npm" => (Runtime::Npx, "npmjs."),
+        "pypi" => (Runtime::Uvx, "pypi.org"),
+        "nuget" => (Runtime::Dnx, "nuget.org"),
+        "oci" | "docker" => return Ok(Runtime::Docker),
+        "mcpb" | "dxt" => {
+            return Err("it is an MCP bundle (.mcpb), which Drawbridge does not unpack; unpack it, then add the command that it names".into());
+        }
+        "" => {
+            let hint = &package.runtime_hint;
+            return Runtime::named(hint)
+                .ok_or_else(|| format!("its runtime '{hint}' is not one that Drawbridge knows"));
+        }
+        other => {
+            return Err(format!(
+                "packages of '{other}' cannot be started by Drawbridge; install it, then add its command"
+            ));
+        }
+    };
+    // Another registry may have another package of that name.
+    let base = &package.registry_base_url;
+    if base.is_empty() || base.contains(host) {
+        Ok(runtime)
+    } else {
+        Err(format!(
+            "it comes from the registry {base}, which Drawbridge does not ask; install it, then add its command"
+        ))
+    }
+}
+
+/// The package as its runtime wants it named, with its version.
+fn what(package: &Package, runtime: Runtime) -> Result<String, Problem> {
+    let (id, version) = (package.identifier.trim(), package.version.trim());
+    let odd = |text: &str| text.starts_with('-') || text.contains(char::is_whitespace);
+    if id.is_empty() || odd(id) {
+        return Err(format!("its 'identifier' is no name of a package: '{id}'"));
+    }
+    if odd(version) {
+        return Err(format!("its 'version' is no version: '{version}'"));
+    }
+    let last = package.runtime_arguments.last();
+    Ok(match runtime {
+        Runtime::Docker => image(package, id, version),
+        Runtime::Node | Runtime::Python => id.to_owned(),
+        _ if version.is_empty() || id[1..].contains(['@', '=']) => id.to_owned(),
+        // `--from` takes a requirement, of which another name is started.
+        Runtime::Uvx if last.is_some_and(|last| last.says("--from")) => format!("{id}=={version}"),
+        Runtime::Npx | Runtime::Uvx | Runtime::Dnx => format!("{id}@{version}"),
+    })
+}
+
+fn image(package: &Package, id: &str, version: &str) -> String {
+    let base = package.registry_base_url.trim_start_matches("https://").trim_end_matches('/');
+    let has_host = id.split_once('/').is_some_and(|(host, _)| host.contains(['.', ':']));
+    let id =
+        if has_host || base.is_empty() || base.contains("docker.io") { id.to_owned() } else { format!("{base}/{id}") };
+    let has_tag = id.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
+    match version {
+        "" => id,
+        _ if has_tag => id,
+        digest if digest.starts_with("sha256:") => format!("{id}@{digest}"),
+        tag => format!("{id}:{tag}"),
+    }
+}
+
+/// An image without its tag.
+fn repository(image: &str) -> &str {
+    let tag = image.rfind(':').filter(|at| !image[*at..].contains('/'));
+    tag.map_or(image, |at| &image[..at])
+}
+
+fn first_words(runtime: Runtime) -> &'static [&'static str] {
+    match runtime {
+        Runtime::Npx => &["-y"],
+        Runtime::Docker => &["run", "-i", "--rm"],
+        Runtime::Uvx | Runtime::Node | Runtime::Python | Runtime::Dnx => &[],
+    }
+}
+
+/// Other words for what is said anyway.
+fn repeated_words(runtime: Runtime) -> &'static [&'static str] {
+    match runtime {
+        Runtime::Npx | Runtime::Dnx => &["--yes", "-y"],
+        Runtime::Docker => &["--interactive"],
+        Runtime::Uvx | Runtime::Node | Runtime::Python => &[],
+    }
+}
+
+/// A container sees a variable only where it is named; its value stays off the command line.
+fn add_env(choice: &mut Choice, variable: &Declared, runtime: Runtime) -> Result<(), Problem> {
+    choice.add_env(variable)?;
+    if runtime == Runtime::Docker {
+        choice.words(["-e", &variable.name]);
+    }
+    Ok(())
+}
+
+/// `-e NAME=value` among Docker's own arguments is a variable like others.
+fn env_of_container(argument: &Declared) -> Option<Declared> {
+    let (name, value) = argument.value.as_deref()?.split_once('=')?;
+    let is_env = argument.is_named() && matches!(argument.name.as_str(), "-e" | "--env");
+    let variable = || Declared { name: name.to_owned(), value: Some(value.to_owned()), ..argument.clone() };
+    (is_env && !name.is_empty()).then(variable)
+}

@@ -1,0 +1,105 @@
+//! Text with places for a person's values.
+
+/// Such a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Template(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    Text(String),
+    /// The value of the input of that name.
+    Input(String),
+}
+
+impl Template {
+    pub(super) fn new(pieces: Vec<Piece>) -> Self {
+        Self(pieces)
+    }
+
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self(vec![Piece::Text(text.into())])
+    }
+
+    /// The same with a text ahead of it.
+    pub(super) fn after(mut self, text: impl Into<String>) -> Self {
+        self.0.insert(0, Piece::Text(text.into()));
+        self
+    }
+
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Input(name) => Some(name.as_str()),
+        })
+    }
+
+    /// The text with its values; none where one is missing.
+    pub(super) fn filled<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => Some(text.clone()),
+            Piece::Input(name) => value(name).map(str::to_owned),
+        };
+        self.0.iter().map(text).collect()
+    }
+
+    /// For people: `<name>` where a value goes.
+    pub(super) fn shown(&self) -> String {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Input(name) => format!("<{name}>"),
+        };
+        self.0.iter().map(text).collect()
+    }
+}
+
+/// A part of a text in which `{name}` stands for something.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part<'a> {
+    Text(&'a str),
+    /// The name between the braces.
+    Name(&'a str),
+}
+
+/// Cuts a text at each `{name}`. Braces around anything else are text.
+pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
+    let (mut parts, mut rest, mut from) = (Vec::new(), text, 0);
+    while let Some(open) = rest[from..].find('{').map(|at| from + at) {
+        let name = rest[open + 1..].split('}').next().unwrap_or_default();
+        let closed = rest[open + 1..].len() > name.len();
+        // `${name}` is another's notation, and stays.
+        if !closed || !is_name(name) || rest[..open].ends_with('$') {
+            from = open + 1;
+            continue;
+        }
+        parts.extend((open > 0).then(|| Part::Text(&rest[..open])));
+        parts.push(Part::Name(name));
+        (rest, from) = (&rest[open + name.len() + 2..], 0);
+    }
+    parts.extend((!rest.is_empty()).then_some(Part::Text(rest)));
+    parts
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_at_its_names() {
+        use Part::{Name, Text};
+        assert_eq!(parts("Bearer {api_key}"), [Text("Bearer "), Name("api_key")]);
+        assert_eq!(parts("{a}{b}/x"), [Name("a"), Name("b"), Text("/x")]);
+        assert_eq!(parts("plain"), [Text("plain")]);
+        assert_eq!(parts(""), []);
+    }
+
+    #[test]
+    fn other_braces_are_text() {
+        for text in ["{", "{}", "{not a name}", r#"{"a":1}"#, "${keyring:x}", "${HOME}", "a}b{c"] {
+            assert_eq!(parts(text), [Part::Text(text)], "{text}");
+        }
+    }
+}

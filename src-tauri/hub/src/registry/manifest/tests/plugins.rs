@@ -1,0 +1,81 @@
+//! `plugin.json`.
+
+use super::*;
+
+/// As a gateway's documentation has it.
+const GITHUB: &str = r#"{
+  "name": "@modelcontextprotocol/github",
+  "version": "1.0.0",
+  "description": "GitHub MCP server for repository operations",
+  "packages": [
+    {
+      "name": "default",
+      "transport_type": "stdio",
+      "runtime": "uvx",
+      "command": ["mcp-server-github"],
+      "environment_variables": [
+        {"name": "GITHUB_TOKEN", "description": "GitHub Personal Access Token", "required": true, "secret": true}
+      ]
+    }
+  ]
+}"#;
+
+fn plugin(members: &str) -> Choice {
+    one(&format!(r#"{{"name":"p","packages":[{{{members}}}]}}"#))
+}
+
+#[test]
+fn a_plugin_is_started_by_its_runtime_and_asks_for_its_variables() {
+    let manifest = read(GITHUB).expect("a manifest");
+    assert_eq!(manifest.server_name(), "github");
+    let choice = &manifest.choices[0];
+    assert_eq!((choice.label.as_str(), choice.runtime), ("uvx mcp-server-github", Some(Runtime::Uvx)));
+    assert_eq!(failed(choice, &[]).to_string(), "still missing: GITHUB_TOKEN (GitHub Personal Access Token)");
+    let given = filled(choice, &[("GITHUB_TOKEN", "ghp_x")]);
+    assert_eq!(given.secret_env, values(&[("GITHUB_TOKEN", "ghp_x")]));
+    assert_eq!(given.spec.cwd, None);
+}
+
+#[test]
+fn a_plugin_on_the_disk_is_started_in_its_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plugin = r#"{"name":"p","packages":[{"runtime":"python","command":["server.py"],"args":["--fast"]}]}"#;
+    fs::write(folder.path().join("plugin.json"), plugin).expect("written");
+    fs::write(folder.path().join("server.json"), "not read").expect("written");
+    let manifest = read_path(folder.path()).expect("a manifest");
+    let spec = filled(&manifest.choices[0], &[]).spec;
+    assert_eq!(spec.cwd, Some(folder.path().display().to_string()));
+    assert_eq!(
+        (spec.command.as_deref(), spec.args.join(" ").as_str()),
+        (Some(Runtime::Python.command()), "server.py --fast")
+    );
+}
+
+#[test]
+fn a_command_is_taken_as_it_is_where_it_is_whole() {
+    for (members, expected) in [
+        (r#""command":"./run.sh","args":["-v"]"#, "./run.sh -v"),
+        (r#""runtime":"npx","command":["@a/b"]"#, "npx -y @a/b"),
+        (r#""runtime":"npx","command":["npx","--yes","@a/b"]"#, "npx --yes @a/b"),
+        (r#""command":["npx","@a/b"]"#, "npx -y @a/b"),
+        (r#""command":["docker","compose","run","x"]"#, "docker compose run x"),
+        (r#""runtime":"docker","command":["a/b:1","--fast"]"#, "docker run -i --rm a/b:1 --fast"),
+        (
+            r#""runtime":"docker","command":["run","--rm","a/b"],"environment_variables":[{"name":"A","default":"1"}]"#,
+            "docker run -i -e A --rm a/b",
+        ),
+    ] {
+        assert_eq!(line(&plugin(members), &[]), expected, "{members}");
+    }
+}
+
+#[test]
+fn a_plugin_that_cannot_be_started_says_why() {
+    for (members, says) in [
+        (r#""command":[]"#, "'command' is empty"),
+        (r#""command":["x"],"runtime":"ruby""#, "'ruby'"),
+        (r#""command":["x"],"transport_type":"sse""#, "over stdio"),
+    ] {
+        assert!(plugin(members).problem.contains(says), "{members}");
+    }
+}

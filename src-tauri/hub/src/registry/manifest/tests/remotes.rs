@@ -1,0 +1,82 @@
+//! Remotes of `server.json`.
+
+use super::*;
+
+/// As the registry's API hands it out: the header's variable is not declared.
+const SLACK: &str = r#"{
+  "server": {
+    "name": "ai.smithery/smithery-ai-slack",
+    "description": "Enable interaction with Slack workspaces.",
+    "version": "1.0.0",
+    "remotes": [{
+      "type": "streamable-http", "url": "https://server.smithery.ai/@smithery-ai/slack/mcp",
+      "headers": [{"name": "Authorization", "description": "Bearer token for Smithery authentication",
+        "isRequired": true, "isSecret": true, "value": "Bearer {smithery_api_key}"}]
+    }]
+  },
+  "_meta": {"io.modelcontextprotocol.registry/official": {"status": "active", "isLatest": true}}
+}"#;
+
+/// The registry's own example of a server that is both.
+const HYBRID: &str = r#"{
+  "name": "io.modelcontextprotocol.anonymous/hybrid-mcp", "version_detail": {"version": "1.5.0"},
+  "packages": [{"registry_type": "npm", "identifier": "@example/hybrid-mcp-server", "version": "1.5.0",
+    "package_arguments": [{"type": "named", "name": "--mode", "description": "Operation mode", "default": "local",
+      "choices": ["local", "cached", "proxy"]}]}],
+  "remotes": [
+    {"transport_type": "sse", "url": "https://mcp.anonymous.modelcontextprotocol.io/sse",
+     "headers": [
+       {"name": "X-API-Key", "description": "API key for authentication", "is_required": true, "is_secret": true},
+       {"name": "X-Region", "default": "us-east-1", "choices": ["us-east-1", "eu-west-1", "ap-southeast-1"]}]},
+    {"transport_type": "streamable-http", "url": "https://mcp.anonymous.modelcontextprotocol.io/http"}
+  ]
+}"#;
+
+#[test]
+fn a_secret_within_a_header_is_asked_for_alone() {
+    let choice = one(SLACK);
+    assert_eq!(choice.inputs[0].name, "smithery_api_key");
+    assert_eq!(choice.inputs[0].description, "Bearer token for Smithery authentication");
+    let given = filled(&choice, &[("smithery_api_key", "k")]);
+    assert_eq!(given.secret_headers, values(&[("Authorization", "Bearer k")]));
+    assert_eq!(given.spec.url.as_deref(), Some("https://server.smithery.ai/@smithery-ai/slack/mcp"));
+    assert!(given.spec.headers.is_empty() && given.spec.command.is_none());
+}
+
+#[test]
+fn packages_and_remotes_are_all_choices() {
+    let manifest = read(HYBRID).expect("a manifest");
+    let [package, sse, http] = &manifest.choices[..] else { panic!("three choices") };
+    assert_eq!(line(package, &[("--mode", "proxy")]), "npx -y @example/hybrid-mcp-server@1.5.0 --mode proxy");
+    assert_eq!(failed(package, &[("--mode", "x")]).to_string(), "'--mode' must be one of local, cached, proxy");
+    let given = filled(sse, &[("X-API-Key", "k")]);
+    assert_eq!(given.spec.transport, Some(TransportKind::Sse));
+    assert_eq!(given.spec.headers, values(&[("X-Region", "us-east-1")]));
+    assert_eq!(given.secret_headers, values(&[("X-API-Key", "k")]));
+    assert_eq!((http.runtime, filled(http, &[]).spec.transport), (None, Some(TransportKind::Http)));
+}
+
+#[test]
+fn variables_of_the_url_are_asked_for_whether_declared_or_not() {
+    let url = |variables: &str| {
+        one(&format!(
+            r#"{{"name":"a","remotes":[{{"type":"streamable-http","url":"https://{{tenant_id}}.api.example.com/mcp"{variables}}}]}}"#
+        ))
+    };
+    let declared = url(r#","variables":{"tenant_id":{"description":"Your tenant identifier","isRequired":true}}"#);
+    assert_eq!((declared.inputs[0].kind, declared.inputs[0].required), (InputKind::Url, true));
+    assert_eq!(declared.preview(), "https://<tenant_id>.api.example.com/mcp");
+    assert_eq!(
+        filled(&declared, &[("tenant_id", "acme")]).spec.url.as_deref(),
+        Some("https://acme.api.example.com/mcp")
+    );
+    assert!(matches!(failed(&url(""), &[]), FillError::Missing(_)));
+}
+
+#[test]
+fn a_secret_in_a_url_and_an_unknown_transport_are_problems() {
+    let secret = r#"{"name":"a","remotes":[{"url":"https://x.example/{key}","variables":{"key":{"isSecret":true}}}]}"#;
+    assert!(one(secret).problem.contains("the secret 'key' in its URL"));
+    let unknown = r#"{"name":"a","remotes":[{"type":"grpc","url":"https://x.example"}]}"#;
+    assert!(one(unknown).problem.contains("'grpc'"));
+}

@@ -1,0 +1,56 @@
+//! Well-known servers, ready to be added: manifests that come with Drawbridge, in `presets.json`. The package of each
+//! was looked up in its registry, and its arguments in the package.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use super::manifest::{self, Choice, Manifest};
+
+const PRESETS: &str = include_str!("presets.json");
+
+/// A well-known server, and the one way to have it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preset {
+    /// As in `servers add --preset`.
+    pub id: String,
+    pub title: String,
+    /// What it does, in one sentence.
+    pub description: String,
+    pub choice: Choice,
+}
+
+impl Preset {
+    /// The same as any other manifest.
+    pub fn manifest(&self) -> Manifest {
+        Manifest {
+            name: self.id.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            version: String::new(),
+            choices: vec![self.choice.clone()],
+        }
+    }
+}
+
+/// All of them, in the order in which they are shown.
+pub fn all() -> &'static [Preset] {
+    static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+        let manifests: Vec<Map<String, Value>> = serde_json::from_str(PRESETS).unwrap_or_default();
+        manifests.into_iter().filter_map(|value| preset(manifest::server_json(value).ok()?)).collect()
+    });
+    &ALL
+}
+
+/// The one of that id.
+pub fn get(id: &str) -> Option<&'static Preset> {
+    all().iter().find(|preset| preset.id == id)
+}
+
+fn preset(manifest: Manifest) -> Option<Preset> {
+    let Manifest { name: id, title, description, version: _, choices } = manifest;
+    Some(Preset { id, title, description, choice: choices.into_iter().next()? })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use super::*;
+
+#[test]
+fn the_version_is_found_in_what_programs_say_of_themselves() {
+    for (said, expected) in [
+        ("10.9.2\n", Some("10.9.2")),
+        ("v22.3.0\n", Some("22.3.0")),
+        ("uvx 0.5.1 (abc 2026-01-01)\n", Some("0.5.1")),
+        ("Docker version 28.2.2, build e6534b4\n", Some("28.2.2")),
+        ("Python 3.13.1\n", Some("3.13.1")),
+        ("usage: dnx\n", None),
+        ("", None),
+    ] {
+        assert_eq!(version(said).as_deref(), expected, "{said}");
+    }
+}
+
+#[test]
+fn each_runtime_is_called_by_its_command() {
+    for runtime in Runtime::ALL {
+        assert_eq!(Runtime::named(runtime.command()), Some(runtime));
+    }
+    assert_eq!(Runtime::named("NPX.cmd"), Some(Runtime::Npx));
+    assert_eq!(Runtime::named("bash"), None);
+}
+
+#[cfg(unix)]
+mod with_programs {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A folder with one program that does what `script` says, and variables in which nothing else is found.
+    fn only(name: &str, script: &str) -> (TempDir, BTreeMap<String, String>) {
+        let folder = TempDir::new().expect("a folder");
+        let file = folder.path().join(name);
+        fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a program");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("it may run");
+        let env = BTreeMap::from([("PATH".to_owned(), folder.path().display().to_string())]);
+        (folder, env)
+    }
+
+    #[tokio::test]
+    async fn a_runtime_is_found_with_its_path_and_version() {
+        let (folder, env) = only("npx", "echo 10.9.2");
+        let found = check_in(Runtime::Npx, &env).await;
+        assert_eq!(found.path, Some(folder.path().join("npx").display().to_string()));
+        assert_eq!((found.version.as_deref(), found.problem.as_str()), (Some("10.9.2"), ""));
+        assert!(found.remedy.is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_comes_with_how_to_install_it() {
+        let (_folder, env) = only("npx", "echo 10.9.2");
+        let found = check_in(Runtime::Uvx, &env).await;
+        assert_eq!(found.path, None);
+        assert!(found.problem.contains("'uvx' was not found"), "{}", found.problem);
+        assert!(found.remedy.contains("Install uv"), "{}", found.remedy);
+    }
+
+    #[tokio::test]
+    async fn a_runtime_that_fails_is_no_runtime() {
+        let (_folder, env) = only("node", "exit 3");
+        let found = check_in(Runtime::Node, &env).await;
+        assert!(found.path.is_some() && found.version.is_none());
+        assert!(found.problem.contains("exit code 3"), "{}", found.problem);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_runtime_that_hangs_is_not_waited_for() {
+        let (_folder, env) = only("uvx", "exec /bin/sleep 600");
+        let found = check_in(Runtime::Uvx, &env).await;
+        assert!(found.problem.contains("within 5 s"), "{}", found.problem);
+    }
+
+    #[tokio::test]
+    async fn docker_without_its_daemon_is_told_apart() {
+        let (_folder, env) = only("docker", r#"[ "$1" = --version ] && echo "Docker version 28.2.2, build x""#);
+        let found = check_in(Runtime::Docker, &env).await;
+        assert_eq!(found.version.as_deref(), Some("28.2.2"));
+        assert!(found.problem.contains("daemon does not answer"), "{}", found.problem);
+        assert!(found.remedy.contains("Start"), "{}", found.remedy);
+        let (_folder, env) = only("docker", "echo 28.2.2");
+        assert_eq!(check_in(Runtime::Docker, &env).await.problem, "");
+    }
+}
