@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_tests::{Bridge, Faulty, Home, Hub, McpClient, mcp::Events, until, wait::yes};
+use drawbridge_tests::{Bridge, Faulty, Home, Hub, McpClient, http::Response, mcp::Events, until, wait::yes};
 use serde_json::{Value, json};
 
 const CLIENTS: usize = 32;
@@ -27,8 +27,8 @@ fn mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
         assert_eq!(response.header("Content-Type"), Some("text/event-stream"), "progress comes before the answer");
         let told: Vec<Value> = Events::of(response).map(|event| event.message()).collect();
         let (answer, progress) = told.split_last().expect("an answer");
-        let said = &answer["result"]["content"][0]["text"];
-        if answer["id"] != id || *said != json!(nonce).to_string() {
+        let said = answer["result"]["content"][0]["text"].as_str();
+        if answer["id"] != id || said != Some(format!("\"{nonce}\"").as_str()) {
             wrong.push(format!("{nonce} was answered with {answer}"));
         }
         let is_own = |told: &&Value| told["params"]["message"] == *nonce && told["params"]["progressToken"] == "token";
@@ -64,7 +64,8 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
     let mut bridge = Bridge::open(&home, "editor");
     let call = |tool: &str, arguments: Value| json!({"name": faulty.tool(tool), "arguments": arguments});
-    let request = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let request =
+        |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let (mut expected, mut cancelled, mut either) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for id in 1000..1400_u64 {
         let (group, sent) = match id % 8 {
@@ -90,8 +91,11 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
         bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
     }
     until("the server has heard of every cancelled call", || {
-        let heard: BTreeSet<String> =
-            faulty.heard_of("notifications/cancelled").iter().map(|told| told["params"]["requestId"].to_string()).collect();
+        let heard: BTreeSet<String> = faulty
+            .heard_of("notifications/cancelled")
+            .iter()
+            .map(|told| told["params"]["requestId"].to_string())
+            .collect();
         yes(faulty.calls("hang").iter().all(|call| heard.contains(&call["id"].to_string())))
     });
     drop(bridge.stdin.take());
@@ -112,4 +116,22 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
     assert!(unwanted.is_empty(), "answered though they were cancelled: {unwanted:?}");
     let known = |id: &&u64| !(expected.contains(id) || either.contains(id));
     assert_eq!(answers.keys().filter(known).count(), 0, "what was never asked is not answered");
+}
+
+#[test]
+fn over_http_a_cancelled_request_ends_with_no_result() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
+    let client = hub.client("desk");
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": {"name": "faulty__hang", "arguments": {}}});
+    thread::scope(|scope| {
+        let asked = scope.spawn(|| client.post(&call).and_then(Response::text));
+        until("the call hangs", || yes(faulty.calls("hang").len() == 1));
+        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+        assert_eq!(client.post(&cancel).expect("an answer").status, 202);
+        let said = asked.join().expect("it ends").expect("an end of the answer");
+        assert!(!said.contains("\"result\""), "the server's late answer is not its answer: {said}");
+    });
 }

@@ -1,9 +1,13 @@
 //! Processes: servers are started when needed, and none outlives the hub.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
-use drawbridge_tests::{Home, Hub, hub::calls_heard, store, until, wait::yes};
+use drawbridge_tests::{Faulty, Home, Hub, hub::calls_heard, store, until, wait::yes};
 use nix::sys::signal::Signal;
+use serde_json::json;
 
 fn probes(home: &Home) -> Vec<u32> {
     home.servers()
@@ -41,6 +45,22 @@ fn no_child_outlives_a_hub_that_was_asked_to_stop() {
     until("the server runs, and what it started", || yes(!probes(&home).is_empty() && stubborn(&home) > 0));
     hub.end(Signal::SIGTERM);
     home.nothing_outlives_the_hub();
+}
+
+#[test]
+fn no_process_that_left_its_group_outlives_the_hub_however_it_ends() {
+    for signal in [Signal::SIGKILL, Signal::SIGTERM] {
+        let home = Home::new();
+        let hub = Hub::serve(&home);
+        let faulty = Faulty::add(&hub, "faulty", &json!({}), &["--escaped-child", "--child"]).synced();
+        until("all three run", || yes(faulty.processes() >= 3));
+        let runs: HashSet<String> =
+            home.servers().iter().filter_map(|one| one.variable("DRAWBRIDGE_RUN").map(str::to_owned)).collect();
+        assert_eq!(runs.len(), 1, "each carries the id of the hub's run: {runs:?}");
+        drop(faulty);
+        hub.end(signal);
+        home.nothing_outlives_the_hub();
+    }
 }
 
 #[test]

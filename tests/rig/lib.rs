@@ -12,6 +12,7 @@ pub mod canary;
 pub mod clients;
 pub mod desk;
 pub mod driver;
+pub mod events;
 pub mod faulty;
 pub mod home;
 pub mod http;

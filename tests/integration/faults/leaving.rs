@@ -29,8 +29,10 @@ fn a_call_is_cancelled_at_the_server_within_a_second_whichever_way_its_client_le
     let home = Home::new();
     let hub = Hub::serve(&home);
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let call = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-        "params": {"name": "faulty__hang", "arguments": {}}});
+    let call = |id: u64| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": {"name": "faulty__hang", "arguments": {}}})
+    };
     let cancel = |id: u64| json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
     let client = hub.client("desk");
 

@@ -14,7 +14,8 @@ impl Server {
         let raw = params.get("arguments").map_or("{}", |arguments| arguments.get());
         // Too deep for this type it is nothing.
         let arguments: Value = serde_json::from_str(raw).unwrap_or_default();
-        let name: String = params.get("name").and_then(|name| serde_json::from_str(name.get()).ok()).unwrap_or_default();
+        let name: String =
+            params.get("name").and_then(|name| serde_json::from_str(name.get()).ok()).unwrap_or_default();
         match name.as_str() {
             // After `ms` milliseconds.
             "echo" => {

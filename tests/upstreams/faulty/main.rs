@@ -73,8 +73,10 @@ fn main() {
             server.clone().take(message);
         }
     }
-    while server.options.stay {
-        thread::park();
+    if server.options.stay {
+        loop {
+            thread::park();
+        }
     }
     drop(children);
 }
