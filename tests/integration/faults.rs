@@ -1,6 +1,7 @@
 //! Servers that go wrong, and what their clients, and those of others, get.
 
 mod changes;
+mod deaf;
 mod ends;
 mod floods;
 mod hangs;

@@ -211,3 +211,17 @@ fn calls_that_wait_for_a_person_when_the_hub_is_killed_never_cross() {
     let rows = store::calls(&home.data_dir()).expect("read the store");
     assert!(rows.iter().filter(|row| row.decision == "allowed").count() == 1, "{rows:?}");
 }
+
+#[test]
+fn a_hub_that_is_killed_while_it_starts_for_the_first_time_starts_the_next_time() {
+    for round in 0..10 {
+        let home = Home::new();
+        let mut hub = Hub::spawn(&home);
+        thread::sleep(Duration::from_micros((chance(round) % 120_000) as u64));
+        hub.signal(Signal::SIGKILL);
+        hub.finish(Duration::from_secs(5));
+        let hub = Hub::serve(&home);
+        assert!(store::is_sound(&home.data_dir()).expect("read the store"), "round {round}");
+        assert_eq!(hub.client("desk").tools(), Vec::<String>::new());
+    }
+}

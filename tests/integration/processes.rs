@@ -95,6 +95,22 @@ fn a_second_hub_on_the_same_folder_names_the_first() {
 }
 
 #[test]
+fn of_two_hubs_that_start_at_once_one_serves_and_the_other_names_it() {
+    for _ in 0..5 {
+        let home = Home::new();
+        let mut hubs = [Hub::spawn(&home), Hub::spawn(&home)];
+        let refused = until("one of them refuses", || hubs.iter_mut().position(|hub| hub.ended().is_some()));
+        let (status, printed) = hubs[refused].finish(Duration::from_secs(1));
+        assert_eq!((status.code(), printed.as_str()), (Some(1), ""), "{}", hubs[refused].stderr());
+        let serves = &mut hubs[1 - refused];
+        assert!(serves.line().starts_with("listening on "), "the other one serves");
+        let pid = serves.id().to_string();
+        let said = hubs[refused].stderr();
+        assert!(said.contains(&pid), "it names the pid {pid}: {said}");
+    }
+}
+
+#[test]
 fn a_call_after_a_crash_starts_the_server_anew() {
     let home = Home::new();
     let hub = Hub::serve(&home);

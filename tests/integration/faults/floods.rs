@@ -60,13 +60,16 @@ fn a_flood_of_errors_leaves_the_hub_small_its_log_short_and_other_servers_prompt
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, other) = neighbour(&hub);
-    let _faulty = Faulty::add(&hub, "faulty", &json!({"call_ms": 100_000}), &[]).synced();
+    let _faulty = Faulty::add(&hub, "faulty", &json!({"call_ms": 900_000}), &[]).synced();
     let mib: u64 = env::var("DRAWBRIDGE_FLOOD_MIB").map_or(200, |text| text.parse().expect("a number of MiB"));
     let client = hub.client("desk");
     let flooded = flood(&hub, &client, &other, &json!({"kind": "stderr", "bytes": mib << 20}));
     let (lines, bytes) = logged(&home);
-    println!("{mib} MiB: {flooded:?}; the log has {lines} lines of it, {bytes} bytes in all");
-    let took = flooded.took;
+    let Flooded { took, rise, slowest, calls } = flooded;
+    println!(
+        "{mib} MiB in {took:?}: the hub grew by {rise} MiB; {calls} other calls, up to {slowest:?}; \
+         the log has {lines} lines of it, {bytes} bytes in all"
+    );
     assert!((1..=most_lines(took)).contains(&lines), "{lines} lines in {took:?}");
     let left_out = home.cli(&["logs", "--server", "faulty", "--text", "left out", "--json"]).stdout();
     assert!(took < Duration::from_secs(1) || left_out.contains("lines were left out"), "it says so: {left_out}");

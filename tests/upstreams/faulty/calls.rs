@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{Server, answer, floods, hearing::Object, voice::say};
 
-pub(crate) const TOOLS: [&str; 9] = ["echo", "nonce", "hang", "die", "flood", "noise", "large", "deep", "measure"];
+pub(crate) const TOOLS: [&str; 10] =
+    ["echo", "nonce", "hang", "die", "deafen", "flood", "noise", "large", "deep", "measure"];
 
 impl Server {
     /// Answers a call, or does not.
@@ -30,6 +31,8 @@ impl Server {
                 pause(&arguments);
                 exit(3);
             }
+            // And reads nothing any more.
+            "deafen" => answer(id, &text("nothing is read any more")),
             "flood" => {
                 floods::flood(&arguments, progress_token(params).as_deref());
                 answer(id, &text("the flood is over"));

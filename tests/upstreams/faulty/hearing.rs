@@ -53,3 +53,8 @@ pub(crate) fn look_up(options: &Options, params: &Object) {
         note(options.heard.as_deref(), &said.to_string());
     }
 }
+
+/// Whether that tool is called.
+pub(crate) fn names(params: &Object, tool: &str) -> bool {
+    params.get("name").is_some_and(|name| name.get().trim_matches('"') == tool)
+}

@@ -131,6 +131,12 @@ impl Server {
             "tools/list" => self.list(&id),
             "tools/call" => {
                 hearing::look_up(&self.options, &params);
+                if hearing::names(&params, "deafen") {
+                    self.call(&id, &params);
+                    loop {
+                        thread::park();
+                    }
+                }
                 thread::spawn(move || self.call(&id, &params));
             }
             other => {
