@@ -46,8 +46,7 @@ struct Load {
 
 impl Load {
     /// One client: calls until nobody answers. Some calls take a while, so that some are in flight at every moment.
-    fn call(&self, hub_url: &str, token: &str, name: &str) -> Vec<String> {
-        let client = McpClient::connect(hub_url, token);
+    fn call(&self, client: &McpClient, name: &str) -> Vec<String> {
         let mut answered = Vec::new();
         for number in 0.. {
             let ms = if number % 3 == 0 { 20 } else { 0 };
@@ -86,13 +85,13 @@ impl Load {
 fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
     let load = Load::default();
     let url = hub.url.clone();
+    let clients: Vec<_> = tokens.iter().map(|token| McpClient::connect(&url, token)).collect();
     let answered = thread::scope(|scope| {
-        let clients: Vec<_> = (tokens.iter().enumerate())
-            .map(|(number, token)| {
-                let (load, url, name) = (&load, &url, format!("{round}-{number}"));
-                scope.spawn(move || load.call(url, token, &name))
-            })
-            .collect();
+        let calls = |(number, client)| {
+            let (load, name) = (&load, format!("{round}-{number}"));
+            scope.spawn(move || load.call(client, &name))
+        };
+        let clients: Vec<_> = clients.iter().enumerate().map(calls).collect();
         let writer = scope.spawn(|| load.rewrite(&url));
         // Some calls in, at any moment of the next: how many is drawn, and so is the moment.
         let enough = chance(round) % 60;

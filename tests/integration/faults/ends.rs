@@ -84,22 +84,37 @@ fn a_public_server_that_is_killed_mid_call_is_one_error_at_once_and_runs_again_w
     assert_eq!(client.call("everything__echo", r#"{"message":"2"}"#).text(), "Echo: 2");
 }
 
+/// A server that ends at once, and what a person sees of it once it is given up.
+fn given_up<'a>(hub: &'a Hub<'a>, name: &str) -> (Faulty<'a>, Value) {
+    let crashing = Faulty::add(hub, name, &json!({}), &["--crash"]);
+    let seen = until("it is given up", || Some(crashing.seen()).filter(|seen| seen["sync_status"] == "FAILED"));
+    (crashing, seen)
+}
+
 #[test]
-#[ignore = "that its stdin was closed may be noticed first, and then it 'was stopped'"]
-fn a_server_that_ends_at_once_is_tried_a_few_times_then_left_alone_and_says_how_it_ended() {
+fn a_server_that_ends_at_once_is_tried_a_few_times_and_then_left_alone() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, client) = neighbour(&hub);
-    let crashing = Faulty::add(&hub, "crashing", &json!({}), &["--crash"]);
-    let failed = until("it is given up", || Some(crashing.seen()).filter(|seen| seen["sync_status"] == "FAILED"));
-    assert_eq!(failed["state"], "error", "{failed}");
-    assert!(failed["reason"].to_string().contains('7'), "it says how it ended: {failed}");
+    let (crashing, seen) = given_up(&hub, "crashing");
+    assert_eq!(seen["state"], "error", "{seen}");
     let starts = crashing.starts();
     assert!((1..=8).contains(&starts), "it was started {starts} times");
     for _ in 0..5 {
         client.tools();
     }
     assert_eq!(crashing.starts(), starts, "listing what there is does not start it again so soon");
+}
+
+#[test]
+#[ignore = "where it is noticed first that it does not read, it is said to have been stopped"]
+fn a_server_that_ends_at_once_says_how_it_ended() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    for number in 0..10 {
+        let (_crashing, seen) = given_up(&hub, &format!("crashing-{number}"));
+        assert!(seen["reason"].to_string().contains('7'), "server {number}: {seen}");
+    }
 }
 
 #[test]
