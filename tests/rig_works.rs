@@ -172,3 +172,15 @@ fn the_pictures_are_kept_out_of_the_repository() {
     let ignored = fs::read_to_string(places::root().join(".gitignore")).expect("a .gitignore");
     assert!(ignored.lines().any(|line| line == "/test-output"), "test-output is ignored");
 }
+
+#[test]
+fn the_fixture_notices_a_call_that_nobody_decided() {
+    let home = Home::new();
+    let (heard, nowhere) = (home.file("heard"), home.file("no-store"));
+    let mut command = home.command(places::built("upstream-faulty"));
+    command.arg("--heard").arg(&heard).arg("--store").arg(&nowhere).stdin(Stdio::piped());
+    let mut fixture = Process::start(&home, "fixture", &mut command);
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {}}});
+    writeln!(fixture.take_stdin(), "{call}").expect("speak to it");
+    until("it notes that", || yes(fs::read_to_string(&heard).unwrap_or_default().contains("\"undecided\"")));
+}

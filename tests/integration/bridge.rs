@@ -1,56 +1,10 @@
 //! The stdio bridge, for clients that speak nothing else.
 
-use std::{
-    io::Write,
-    process::{ChildStdin, Stdio},
-    time::Duration,
-};
+use std::time::Duration;
 
-use drawbridge_tests::{Home, Hub, places, process::Process, until, wait::yes};
+use drawbridge_tests::{Bridge, Home, Hub, places, until, wait::yes};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
-
-struct Bridge {
-    process: Process,
-    stdin: Option<ChildStdin>,
-}
-
-impl Bridge {
-    fn open(home: &Home, client: &str) -> Self {
-        let mut command = home.command(places::built("drawbridge"));
-        command.args(["stdio", "--client", client, "--data-dir"]).arg(home.data_dir()).stdin(Stdio::piped());
-        let mut process = Process::start(home, "stdio", &mut command);
-        let stdin = process.take_stdin();
-        let mut bridge = Self { process, stdin: Some(stdin) };
-        let hello =
-            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
-        let answer = bridge.ask(1, "initialize", &hello);
-        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18", "{answer}");
-        bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        bridge
-    }
-
-    fn say(&mut self, message: &Value) {
-        let stdin = self.stdin.as_mut().expect("stdin is open");
-        writeln!(stdin, "{message}").expect("speak to the bridge");
-    }
-
-    /// Sends a request; the answer with its id.
-    fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        self.answer(id)
-    }
-
-    fn answer(&mut self, id: u64) -> Value {
-        loop {
-            let line = self.process.line();
-            let message: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
-            if message["id"] == id {
-                return message;
-            }
-        }
-    }
-}
 
 #[test]
 fn a_stdio_client_lists_and_calls_and_is_asked_about_like_any_other() {

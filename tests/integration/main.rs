@@ -3,9 +3,12 @@
 mod approvals;
 mod bridge;
 mod cache;
+mod crowd;
 mod door;
 mod everything;
+mod faults;
 mod inspector;
+mod kill;
 mod lossless;
 mod oauth;
 mod processes;
@@ -13,4 +16,5 @@ mod proxy;
 mod registry;
 mod remote;
 mod round_trip;
+mod storage;
 mod streams;

@@ -1,9 +1,13 @@
 //! Processes: servers are started when needed, and none outlives the hub.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
-use drawbridge_tests::{Home, Hub, hub::calls_heard, store, until, wait::yes};
+use drawbridge_tests::{Faulty, Home, Hub, hub::calls_heard, store, until, wait::yes};
 use nix::sys::signal::Signal;
+use serde_json::json;
 
 fn probes(home: &Home) -> Vec<u32> {
     home.servers()
@@ -44,6 +48,22 @@ fn no_child_outlives_a_hub_that_was_asked_to_stop() {
 }
 
 #[test]
+fn no_process_that_left_its_group_outlives_the_hub_however_it_ends() {
+    for signal in [Signal::SIGKILL, Signal::SIGTERM] {
+        let home = Home::new();
+        let hub = Hub::serve(&home);
+        let faulty = Faulty::add(&hub, "faulty", &json!({}), &["--escaped-child", "--child"]).synced();
+        until("all three run", || yes(faulty.processes() >= 3));
+        let runs: HashSet<String> =
+            home.servers().iter().filter_map(|one| one.variable("DRAWBRIDGE_RUN").map(str::to_owned)).collect();
+        assert_eq!(runs.len(), 1, "each carries the id of the hub's run: {runs:?}");
+        drop(faulty);
+        hub.end(signal);
+        home.nothing_outlives_the_hub();
+    }
+}
+
+#[test]
 fn a_killed_hub_is_there_again_within_seconds_and_replays_nothing() {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -72,6 +92,22 @@ fn a_second_hub_on_the_same_folder_names_the_first() {
     let said = second.stderr();
     assert!(said.contains(&hub.id().to_string()), "it names the pid {}: {said}", hub.id());
     assert!(!hub.client("desk").request("ping", "{}").raw.contains("error"), "the first goes on");
+}
+
+#[test]
+fn of_two_hubs_that_start_at_once_one_serves_and_the_other_names_it() {
+    for _ in 0..5 {
+        let home = Home::new();
+        let mut hubs = [Hub::spawn(&home), Hub::spawn(&home)];
+        let refused = until("one of them refuses", || hubs.iter_mut().position(|hub| hub.ended().is_some()));
+        let (status, printed) = hubs[refused].finish(Duration::from_secs(1));
+        assert_eq!((status.code(), printed.as_str()), (Some(1), ""), "{}", hubs[refused].stderr());
+        let serves = &mut hubs[1 - refused];
+        assert!(serves.line().starts_with("listening on "), "the other one serves");
+        let pid = serves.id().to_string();
+        let said = hubs[refused].stderr();
+        assert!(said.contains(&pid), "it names the pid {pid}: {said}");
+    }
 }
 
 #[test]

@@ -65,6 +65,23 @@ fn a_remote_server_that_comes_back_is_found_again_though_it_forgot_the_session()
 }
 
 #[test]
+#[ignore = "a list that meets a forgotten session is not asked for again, and the server is left alone for 30 s"]
+fn a_remote_server_that_forgot_the_session_is_read_anew_at_once() {
+    let (home, port) = (Home::new(), free_port());
+    let mut remote = serve(&home, port);
+    let hub = Hub::serve(&home);
+    let client = add(&home, &hub, port);
+    for _ in 0..3 {
+        assert_eq!(echo(&client), "Echo: over the water");
+        remote.signal(Signal::SIGKILL);
+        remote.finish(std::time::Duration::from_secs(5));
+        remote = serve(&home, port);
+        home.cli(&["servers", "sync", "remote"]).ok();
+    }
+    assert_eq!(echo(&client), "Echo: over the water");
+}
+
+#[test]
 fn a_remote_server_that_is_away_is_an_error_in_words_and_found_when_it_is_back() {
     let (home, port) = (Home::new(), free_port());
     let mut remote = serve(&home, port);

@@ -34,7 +34,17 @@ impl<'a> Hub<'a> {
     /// The same with these in its environment.
     #[track_caller]
     pub fn serve_in(home: &'a Home, environment: &[(&str, &str)]) -> Self {
-        let mut process = Self::spawn_in(home, environment);
+        Self::at_work(home, Self::spawn_behind(home, &[], environment))
+    }
+
+    /// The same, started by another command, which ends with becoming it.
+    #[track_caller]
+    pub fn serve_behind(home: &'a Home, starter: &[&str]) -> Self {
+        Self::at_work(home, Self::spawn_behind(home, starter, &[]))
+    }
+
+    #[track_caller]
+    fn at_work(home: &'a Home, mut process: Process) -> Self {
         let line = process.line();
         let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("not where it listens: {line}"));
         Self { home, url: url.to_owned(), process }
@@ -42,11 +52,15 @@ impl<'a> Hub<'a> {
 
     /// Starts it without waiting.
     pub fn spawn(home: &Home) -> Process {
-        Self::spawn_in(home, &[])
+        Self::spawn_behind(home, &[], &[])
     }
 
-    fn spawn_in(home: &Home, environment: &[(&str, &str)]) -> Process {
-        let mut command = home.command(places::built("drawbridge"));
+    /// The same, started by another command, which ends with becoming it.
+    pub fn spawn_behind(home: &Home, starter: &[&str], environment: &[(&str, &str)]) -> Process {
+        let program = places::text(places::built("drawbridge"));
+        let line = [starter, &[program.as_str()]].concat();
+        let mut command = home.command(line[0]);
+        command.args(&line[1..]);
         command.args(["serve", "--port", "0", "--skip-config-gen", "--data-dir"]).arg(home.data_dir());
         command.env("DRAWBRIDGE_ADMIN_TOKEN", ADMIN_TOKEN).envs(environment.iter().copied());
         Process::start(home, "serve", &mut command)
@@ -130,16 +144,21 @@ impl<'a> Hub<'a> {
     /// Runs a verb over HTTP, as the web UI does.
     #[track_caller]
     pub fn verb(&self, name: &str, params: &Value) -> Value {
+        let (status, text) = self.try_verb(name, params);
+        assert!(status == 200, "{name} was answered with {status}: {text}");
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name} answered no JSON ({e}): {text}"))
+    }
+
+    /// The same where it may be refused: the status and the body.
+    #[track_caller]
+    pub fn try_verb(&self, name: &str, params: &Value) -> (u16, String) {
         let url = Url::of(&self.url).at(&format!("/api/verbs/{name}"));
         let bearer = format!("Bearer {ADMIN_TOKEN}");
         let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
         let body = params.to_string();
         let response = Request { method: "POST", url: &url, headers: &headers, body: body.as_bytes() };
         let response = response.send().unwrap_or_else(|e| panic!("{name}: {e}"));
-        let status = response.status;
-        let text = response.text().unwrap_or_default();
-        assert!(status == 200, "{name} was answered with {status}: {text}");
-        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name} answered no JSON ({e}): {text}"))
+        (response.status, response.text().unwrap_or_default())
     }
 
     /// Sets the time that a person has to decide.

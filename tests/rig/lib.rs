@@ -6,16 +6,20 @@
 
 #![expect(clippy::missing_panics_doc, reason = "a rig that cannot do its work fails the test")]
 
+pub mod bridge;
 pub mod browser;
 pub mod canary;
 pub mod clients;
 pub mod desk;
 pub mod driver;
+pub mod events;
+pub mod faulty;
 pub mod home;
 pub mod http;
 pub mod hub;
 pub mod keyring;
 pub mod mcp;
+pub mod memory;
 pub mod notifications;
 pub mod places;
 pub mod process;
@@ -25,9 +29,12 @@ pub mod store;
 pub mod tray;
 pub mod wait;
 
+pub use bridge::Bridge;
 pub use desk::Desk;
 pub use driver::Driver;
+pub use faulty::Faulty;
 pub use home::Home;
 pub use hub::Hub;
 pub use mcp::McpClient;
+pub use memory::Memory;
 pub use wait::{until, within};

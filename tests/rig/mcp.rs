@@ -2,17 +2,22 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, BufRead},
+    io,
+    net::TcpStream,
     sync::atomic::{AtomicU64, Ordering},
     thread::{self, JoinHandle},
 };
 
 use serde_json::{Value, json, value::RawValue};
 
+pub use crate::events::{Event, Events};
 use crate::http::{Request, Response, Url};
 
 /// The revision that this client speaks.
 pub const REVISION: &str = "2025-06-18";
+
+const JSON_OR_EVENTS: [(&str, &str); 2] =
+    [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
 
 /// One client session.
 pub struct McpClient {
@@ -97,14 +102,14 @@ impl McpClient {
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "drawbridge-tests", "version": "1"}
         }});
-        let response = client.post(&hello.to_string()).unwrap_or_else(|e| panic!("connect to {url}: {e}"));
+        let response = client.post(&hello).unwrap_or_else(|e| panic!("connect to {url}: {e}"));
         let status = response.status;
         client.session = response.header("Mcp-Session-Id").map(str::to_owned);
         let answer = message_of(response, 0).unwrap_or_else(|e| panic!("initialize was answered with {status}: {e}"));
         assert!(status == 200, "initialize was answered with {status}: {}", answer.raw);
         assert_eq!(answer.result()["protocolVersion"], REVISION, "the hub knows the revision");
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let response = client.post(&ready.to_string()).expect("notify that the client is ready");
+        let response = client.post(&ready).expect("notify that the client is ready");
         assert_eq!(response.status, 202, "a notification is accepted without an answer");
         client
     }
@@ -127,7 +132,7 @@ impl McpClient {
     pub fn try_request(&self, method: &str, params: &str) -> io::Result<Answer> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
-        message_of(self.post(&body)?, id)
+        message_of(self.post_text(&body)?, id)
     }
 
     /// `tools/list`, to its last page.
@@ -142,14 +147,16 @@ impl McpClient {
         self.request("tools/call", &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
     }
 
+    /// Another hand on the same session, whose requests have other ids.
+    pub fn again(&self) -> Self {
+        let next_id = (self.next_id.fetch_add(1, Ordering::Relaxed) + 1) * 1_000_000;
+        let (url, token, session) = (self.url.clone(), self.token.clone(), self.session.clone());
+        Self { url, token, session, next_id: AtomicU64::new(next_id) }
+    }
+
     /// The same on a thread of its own, while a person decides.
     pub fn call_meanwhile(&self, tool: &str, arguments: &str) -> JoinHandle<Answer> {
-        let client = Self {
-            url: self.url.clone(),
-            token: self.token.clone(),
-            session: self.session.clone(),
-            next_id: AtomicU64::new(self.next_id.fetch_add(1, Ordering::Relaxed) + 1_000_000),
-        };
+        let client = self.again();
         let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
         thread::spawn(move || client.call(&tool, &arguments))
     }
@@ -158,8 +165,24 @@ impl McpClient {
     #[track_caller]
     pub fn stream(&self, method: &str, params: &str) -> Vec<Value> {
         let body = format!(r#"{{"jsonrpc":"2.0","id":"streamed","method":"{method}","params":{params}}}"#);
-        let response = self.post(&body).unwrap_or_else(|e| panic!("{method}: {e}"));
+        let response = self.post_text(&body).unwrap_or_else(|e| panic!("{method}: {e}"));
         Events::of(response).map(|event| event.message()).collect()
+    }
+
+    /// Sends a message, with its id where it has one, and reads the head of what is answered.
+    ///
+    /// # Errors
+    /// Where the connection breaks.
+    pub fn post(&self, message: &Value) -> io::Result<Response> {
+        self.post_text(&message.to_string())
+    }
+
+    /// Sends a message and waits for nothing: it is withdrawn where the connection is dropped.
+    ///
+    /// # Errors
+    /// Where nobody listens.
+    pub fn begin(&self, message: &Value) -> io::Result<TcpStream> {
+        self.with_request("POST", &JSON_OR_EVENTS, &message.to_string(), |request| request.begin())
     }
 
     /// Listens to what the hub says by itself, behind the event with that id.
@@ -177,70 +200,28 @@ impl McpClient {
         assert_eq!(response.status, 204, "a session can be ended");
     }
 
-    fn post(&self, body: &str) -> io::Result<Response> {
-        let accept = ("Accept", "application/json, text/event-stream");
-        self.send("POST", &[("Content-Type", "application/json"), accept], body)
+    fn post_text(&self, body: &str) -> io::Result<Response> {
+        self.send("POST", &JSON_OR_EVENTS, body)
     }
 
     fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> io::Result<Response> {
+        self.with_request(method, headers, body, |request| request.send())
+    }
+
+    fn with_request<T>(
+        &self,
+        method: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+        act: impl FnOnce(&Request<'_>) -> io::Result<T>,
+    ) -> io::Result<T> {
         let bearer = format!("Bearer {}", self.token);
         let mut headers = [headers, &[("Authorization", bearer.as_str())]].concat();
         if let Some(session) = &self.session {
             headers.push(("Mcp-Session-Id", session));
             headers.push(("MCP-Protocol-Version", REVISION));
         }
-        Request { method, url: &self.url, headers: &headers, body: body.as_bytes() }.send()
-    }
-}
-
-/// A server-sent event.
-#[derive(Debug, Default)]
-pub struct Event {
-    pub name: String,
-    pub id: String,
-    pub data: String,
-}
-
-impl Event {
-    /// The message in it.
-    #[track_caller]
-    pub fn message(&self) -> Value {
-        assert_eq!(self.name, "message", "{self:?}");
-        serde_json::from_str(&self.data).unwrap_or_else(|e| panic!("not JSON ({e}): {self:?}"))
-    }
-}
-
-/// The events of an answer as they come, until it ends.
-pub struct Events(Box<dyn BufRead + Send>);
-
-impl Events {
-    #[track_caller]
-    pub fn of(response: Response) -> Self {
-        let kind = response.header("Content-Type").unwrap_or_default();
-        assert!(response.status == 200 && kind == "text/event-stream", "no stream: {} {kind}", response.status);
-        Self(response.body)
-    }
-}
-
-impl Iterator for Events {
-    type Item = Event;
-
-    fn next(&mut self) -> Option<Event> {
-        let mut event = Event::default();
-        loop {
-            let mut line = String::new();
-            if self.0.read_line(&mut line).ok()? == 0 {
-                return None;
-            }
-            let line = line.trim_end_matches(['\r', '\n']);
-            match line.split_once(": ") {
-                Some(("event", name)) => name.clone_into(&mut event.name),
-                Some(("id", id)) => id.clone_into(&mut event.id),
-                Some(("data", data)) => event.data += data,
-                _ if line.is_empty() && !event.data.is_empty() => return Some(event),
-                _ => {}
-            }
-        }
+        act(&Request { method, url: &self.url, headers: &headers, body: body.as_bytes() })
     }
 }
 

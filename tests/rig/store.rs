@@ -39,6 +39,42 @@ pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
     })
 }
 
+/// Whether a call with arguments of that digest was allowed, among the newest ones. Opens the file read-only.
+///
+/// # Errors
+/// Where the database cannot be read.
+pub fn is_allowed(data_dir: &Path, arguments_digest: &str) -> Result<bool, sqlx::Error> {
+    const QUERY: &str = "SELECT count(*) FROM (SELECT * FROM call ORDER BY id DESC LIMIT 2000)
+         WHERE arguments_digest = ? AND decision = 'allowed'";
+    let file = data_dir.join("drawbridge.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(file).read_only(true);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        let found: i64 = sqlx::query_scalar(QUERY).bind(arguments_digest).fetch_one(&mut connection).await?;
+        connection.close().await?;
+        Ok(found > 0)
+    })
+}
+
+/// Writes everything into the file itself; where in it the root page of a table begins, and how long a page is.
+///
+/// # Errors
+/// Where the database cannot be opened, or has no such table.
+pub fn root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Error> {
+    let file = data_dir.join("drawbridge.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut connection = SqliteConnection::connect_with(&SqliteConnectOptions::new().filename(file)).await?;
+        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await?;
+        let size: i64 = sqlx::query_scalar("PRAGMA page_size").fetch_one(&mut connection).await?;
+        let root = sqlx::query_scalar("SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?");
+        let root: i64 = root.bind(table).fetch_one(&mut connection).await?;
+        connection.close().await?;
+        Ok(((root - 1).cast_unsigned() * size.cast_unsigned(), usize::try_from(size).unwrap_or_default()))
+    })
+}
+
 /// Whether SQLite finds the file sound.
 ///
 /// # Errors

@@ -1,0 +1,63 @@
+//! Servers that go wrong, and what their clients, and those of others, get.
+
+mod changes;
+mod deaf;
+mod ends;
+mod floods;
+mod hangs;
+mod leaving;
+mod noise;
+mod sizes;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use drawbridge_tests::{Faulty, Home, Hub, McpClient};
+
+/// Within that a client hears of what is known at once.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// Does it, and how long it took.
+fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let done = act();
+    (done, start.elapsed())
+}
+
+/// A server that nothing is wrong with, and a client of it.
+fn neighbour<'a>(hub: &'a Hub<'a>) -> (Faulty<'a>, McpClient) {
+    let server = Faulty::add(hub, "neighbour", &serde_json::json!({}), &[]).synced();
+    let client = hub.client("neighbour");
+    assert_eq!(client.call("neighbour__echo", "{}").text(), "{}");
+    (server, client)
+}
+
+/// Calls the neighbour while something is done; how long each of its answers took.
+fn meanwhile<T>(client: &McpClient, act: impl FnOnce() -> T) -> (T, Vec<Duration>) {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let calls = scope.spawn(|| {
+            let mut took = Vec::new();
+            while !is_over.load(Ordering::Relaxed) || took.is_empty() {
+                let (answer, elapsed) = timed(|| client.call("neighbour__echo", r#"{"still":"here"}"#));
+                assert_eq!(answer.text(), r#"{"still":"here"}"#);
+                took.push(elapsed);
+            }
+            took
+        });
+        let done = catch_unwind(AssertUnwindSafe(act));
+        is_over.store(true, Ordering::Relaxed);
+        let took = calls.join().expect("the neighbour answers");
+        (done.unwrap_or_else(|panic| resume_unwind(panic)), took)
+    })
+}
+
+/// What the database says came of the calls of a tool.
+fn outcomes(home: &Home, tool: &str) -> Vec<String> {
+    let rows = drawbridge_tests::store::calls(&home.data_dir()).expect("read the store");
+    rows.into_iter().filter(|row| row.tool == tool).map(|row| row.outcome).collect()
+}

@@ -1,0 +1,226 @@
+//! `kill -9` of the hub under load, over and over: what was decided is written, nothing is torn, replayed or left over.
+//!
+//! `DRAWBRIDGE_KILL_ROUNDS` is how often; 20 times where it is not set.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use drawbridge_tests::{
+    Faulty, Home, Hub, McpClient,
+    http::{Request, Url},
+    hub::ADMIN_TOKEN,
+    places,
+    process::signal_to,
+    store::{self, CallRow},
+    until,
+    wait::yes,
+};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// Within that it listens again.
+const BACK: Duration = Duration::from_secs(3);
+const CLIENTS: usize = 4;
+
+/// A number that looks like chance, the same for the same round.
+fn chance(round: usize) -> usize {
+    Sha256::digest(format!("round {round}")).iter().take(4).fold(0, |number, byte| number << 8 | usize::from(*byte))
+}
+
+fn digest(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Until when the clients go on, and how many of their calls were answered.
+#[derive(Default)]
+struct Load {
+    is_over: AtomicBool,
+    answered: AtomicUsize,
+}
+
+impl Load {
+    /// One client: calls until nobody answers. Some calls take a while, so that some are in flight at every moment.
+    fn call(&self, client: &McpClient, name: &str) -> Vec<String> {
+        let mut answered = Vec::new();
+        for number in 0.. {
+            let ms = if number % 3 == 0 { 20 } else { 0 };
+            let arguments = json!({"nonce": format!("{name}-{number}"), "ms": ms}).to_string();
+            let params = format!(r#"{{"name":"faulty__echo","arguments":{arguments}}}"#);
+            match client.try_request("tools/call", &params) {
+                Ok(answer) if answer.error_code().is_none() && answer.text() == arguments => answered.push(arguments),
+                other => {
+                    let is_over = self.is_over.load(Ordering::Relaxed);
+                    assert!(is_over, "a call failed though the hub lives: {other:?}");
+                    break;
+                }
+            }
+            self.answered.fetch_add(1, Ordering::Relaxed);
+        }
+        answered
+    }
+
+    /// A person who changes a spec all the time, until nobody answers.
+    fn rewrite(&self, hub_url: &str) {
+        let url = Url::of(hub_url).at("/api/verbs/servers.update");
+        let bearer = format!("Bearer {ADMIN_TOKEN}");
+        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        for number in 0.. {
+            let spec = json!({"name": format!("Other {number}"), "command": "true", "args": vec!["x".repeat(200); 50]});
+            let body = json!({"id": "other", "spec": spec}).to_string();
+            match (Request { method: "POST", url: &url, headers: &headers, body: body.as_bytes() }).send() {
+                Ok(answer) => assert_eq!(answer.status, 200, "the spec is written"),
+                Err(why) => return assert!(self.is_over.load(Ordering::Relaxed), "nobody answers: {why}"),
+            }
+        }
+    }
+}
+
+/// Loads a hub and kills it at some moment; the arguments of the calls that were answered.
+fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
+    let load = Load::default();
+    let url = hub.url.clone();
+    let clients: Vec<_> = tokens.iter().map(|token| McpClient::connect(&url, token)).collect();
+    let answered = thread::scope(|scope| {
+        let calls = |(number, client)| {
+            let (load, name) = (&load, format!("{round}-{number}"));
+            scope.spawn(move || load.call(client, &name))
+        };
+        let clients: Vec<_> = clients.iter().enumerate().map(calls).collect();
+        let writer = scope.spawn(|| load.rewrite(&url));
+        // Some calls in, at any moment of the next: how many is drawn, and so is the moment.
+        let enough = chance(round) % 60;
+        until("the load is on", || yes(load.answered.load(Ordering::Relaxed) >= enough));
+        thread::sleep(Duration::from_micros((chance(round + 1_000_000) % 30_000) as u64));
+        load.is_over.store(true, Ordering::Relaxed);
+        signal_to(hub.id(), Signal::SIGKILL);
+        let answered = clients.into_iter().flat_map(|client| client.join().expect("a client")).collect();
+        writer.join().expect("the writer of specs");
+        answered
+    });
+    hub.end(Signal::SIGKILL);
+    answered
+}
+
+/// What the server received, by its arguments, and how often.
+fn received(home: &Home) -> BTreeMap<String, usize> {
+    let text = fs::read_to_string(home.file("faulty.heard")).expect("what was heard");
+    assert!(!text.contains("\"undecided\""), "a call came without a decision written before it: {text}");
+    let mut received = BTreeMap::new();
+    for line in text.lines() {
+        let message: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("half a line ({e}): {line}"));
+        if message["method"] == "tools/call" {
+            *received.entry(message["params"]["arguments"].to_string()).or_default() += 1;
+        }
+    }
+    received
+}
+
+/// No spec file is torn, whatever was being written.
+fn specs_are_whole(home: &Home) {
+    for entry in fs::read_dir(home.data_dir().join("servers")).expect("the folder of specs") {
+        let path = entry.expect("an entry").path();
+        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let text = fs::read_to_string(&path).expect("read a spec");
+        let spec: Result<Value, _> = serde_json::from_str(&text);
+        assert!(is_hidden || spec.is_ok_and(|spec| spec["command"].is_string()), "{}: {text}", path.display());
+    }
+}
+
+/// Each call that came was decided, came once, and is there with what was known of it.
+fn calls_are_written(received: &BTreeMap<String, usize>, answered: &BTreeSet<String>, rows: &[CallRow]) {
+    let mut by_digest: BTreeMap<&str, Vec<&CallRow>> = BTreeMap::new();
+    rows.iter().for_each(|row| by_digest.entry(&row.arguments_digest).or_default().push(row));
+    for (arguments, times) in received {
+        assert_eq!(*times, 1, "{arguments} came more than once");
+        let rows = by_digest.get(digest(arguments).as_str());
+        let rows = rows.unwrap_or_else(|| panic!("{arguments} came, and nothing is written of it"));
+        assert!(rows.len() == 1 && rows[0].decision == "allowed", "{arguments}: {rows:?}");
+        assert!(["ok", "unknown"].contains(&rows[0].outcome.as_str()), "{arguments}: {rows:?}");
+    }
+    assert!(answered.iter().all(|arguments| received.contains_key(arguments)), "what was answered had come");
+}
+
+#[test]
+fn a_hub_that_is_killed_under_load_has_every_decision_written_tears_nothing_and_replays_nothing() {
+    let rounds: usize = env::var("DRAWBRIDGE_KILL_ROUNDS").map_or(20, |text| text.parse().expect("a number of rounds"));
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let data_dir = places::text(home.data_dir());
+    drop(Faulty::add(&hub, "faulty", &json!({}), &["--store", &data_dir]).synced());
+    hub.verb("servers.add", &json!({"spec": {"name": "Other", "command": "true"}, "pending": true}));
+    let tokens: Vec<String> = (0..CLIENTS).map(|number| hub.token(&format!("desk-{number}"))).collect();
+    let (mut next, mut answered, mut slowest) = (Some(hub), BTreeSet::new(), Duration::ZERO);
+    for number in 0..rounds {
+        answered.append(&mut round(next.take().expect("a hub"), &tokens, number));
+        home.nothing_outlives_the_hub();
+        assert!(store::is_sound(&home.data_dir()).expect("read the store"), "round {number}: the database is sound");
+        specs_are_whole(&home);
+        let before = received(&home);
+        let start = Instant::now();
+        let hub = next.insert(Hub::serve(&home));
+        slowest = slowest.max(start.elapsed());
+        assert!(start.elapsed() <= BACK, "round {number}: it listens again after {:?}", start.elapsed());
+        let rows = store::calls(&home.data_dir()).expect("read the store");
+        calls_are_written(&before, &answered, &rows);
+        assert_eq!(hub.verb("approvals.list", &json!({})), json!([]), "nothing waits");
+        assert_eq!(received(&home), before, "round {number}: nothing is sent again");
+    }
+    let rows = store::calls(&home.data_dir()).expect("read the store");
+    let unknown = rows.iter().filter(|row| row.outcome == "unknown").count();
+    println!(
+        "{rounds} kills: {} calls came, {} were answered, of {unknown} nobody knows; back after {slowest:?} at most",
+        received(&home).len(),
+        answered.len()
+    );
+    assert!(unknown > 0, "some calls were in flight");
+}
+
+#[test]
+fn calls_that_wait_for_a_person_when_the_hub_is_killed_never_cross() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
+    hub.policy("faulty", "ask");
+    let client = hub.client("desk");
+    let hands: Vec<_> = (0..5).map(|_| client.again()).collect();
+    let waiting: Vec<_> = (hands.into_iter())
+        .map(|hand| {
+            let params = r#"{"name":"faulty__echo","arguments":{}}"#;
+            thread::spawn(move || hand.try_request("tools/call", params).is_err())
+        })
+        .collect();
+    until("all of them wait", || {
+        yes(home.cli(&["approvals", "list", "--json"]).json().as_array().is_some_and(|waiting| waiting.len() == 5))
+    });
+    assert_eq!(faulty.calls("echo").len(), 0);
+    drop(faulty);
+    hub.end(Signal::SIGKILL);
+    assert!(waiting.into_iter().all(|waiting| waiting.join().expect("it ends")), "the clients see the end");
+    let hub = Hub::serve(&home);
+    assert_eq!(hub.verb("approvals.list", &json!({})), json!([]), "nothing waits");
+    hub.policy("faulty", "allow");
+    assert_eq!(hub.client("new").call("faulty__echo", r#"{"n":1}"#).text(), r#"{"n":1}"#);
+    assert_eq!(received(&home).len(), 1, "none of them was sent later");
+    let rows = store::calls(&home.data_dir()).expect("read the store");
+    assert!(rows.iter().filter(|row| row.decision == "allowed").count() == 1, "{rows:?}");
+}
+
+#[test]
+fn a_hub_that_is_killed_while_it_starts_for_the_first_time_starts_the_next_time() {
+    for round in 0..10 {
+        let home = Home::new();
+        let mut hub = Hub::spawn(&home);
+        thread::sleep(Duration::from_micros((chance(round) % 120_000) as u64));
+        hub.signal(Signal::SIGKILL);
+        hub.finish(Duration::from_secs(5));
+        let hub = Hub::serve(&home);
+        assert!(store::is_sound(&home.data_dir()).expect("read the store"), "round {round}");
+        assert_eq!(hub.client("desk").tools(), Vec::<String>::new());
+    }
+}

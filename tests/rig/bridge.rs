@@ -1,0 +1,60 @@
+//! The stdio bridge, as a client that speaks nothing else starts it.
+
+use std::{
+    io::Write,
+    process::{ChildStdin, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::{Home, places, process::Process};
+
+/// A bridge at work, and its client's session.
+pub struct Bridge {
+    pub process: Process,
+    pub stdin: Option<ChildStdin>,
+}
+
+impl Bridge {
+    /// Starts it for the client of that name, and opens a session.
+    #[track_caller]
+    pub fn open(home: &Home, client: &str) -> Self {
+        let mut command = home.command(places::built("drawbridge"));
+        command.args(["stdio", "--client", client, "--data-dir"]).arg(home.data_dir()).stdin(Stdio::piped());
+        let mut process = Process::start(home, "stdio", &mut command);
+        let stdin = process.take_stdin();
+        let mut bridge = Self { process, stdin: Some(stdin) };
+        let hello =
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+        let answer = bridge.ask(1, "initialize", &hello);
+        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18", "{answer}");
+        bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        bridge
+    }
+
+    /// Sends a message.
+    #[track_caller]
+    pub fn say(&mut self, message: &Value) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        writeln!(stdin, "{message}").expect("speak to the bridge");
+    }
+
+    /// Sends a request; the answer with its id.
+    #[track_caller]
+    pub fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.answer(id)
+    }
+
+    /// The next answer with that id; other messages before it are passed over.
+    #[track_caller]
+    pub fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let line = self.process.line();
+            let message: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+}

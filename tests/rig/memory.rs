@@ -1,0 +1,33 @@
+//! How much memory a process takes, as `/proc` tells it.
+
+use std::fs;
+
+/// The memory of a process since a moment.
+pub struct Memory {
+    pid: u32,
+    before: u64,
+}
+
+impl Memory {
+    /// From now on.
+    #[track_caller]
+    pub fn of(pid: u32) -> Self {
+        // The peak begins anew with what is resident now.
+        fs::write(format!("/proc/{pid}/clear_refs"), "5").unwrap_or_else(|e| panic!("reset the peak of {pid}: {e}"));
+        Self { pid, before: kib(pid, "VmRSS") }
+    }
+
+    /// By how many MiB it rose at most, also where it fell again.
+    #[track_caller]
+    pub fn rise(&self) -> u64 {
+        kib(self.pid, "VmHWM").saturating_sub(self.before) >> 10
+    }
+}
+
+#[track_caller]
+fn kib(pid: u32, what: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_else(|e| panic!("{pid} is gone: {e}"));
+    let line = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':'));
+    let number = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+    number.unwrap_or_else(|| panic!("no {what} in {status}"))
+}

@@ -1,0 +1,64 @@
+//! What it writes besides answers: much, or nothing that is JSON-RPC.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use crate::{
+    calls::number,
+    voice::{pour, say},
+};
+
+/// A line on stderr has so many bytes.
+const LINE: usize = 120;
+
+/// `bytes` to stderr, or `count` messages of a `kind` to stdout.
+pub(crate) fn flood(arguments: &Value, progress_token: Option<&str>) {
+    let message = match arguments["kind"].as_str().unwrap_or_default() {
+        "stderr" => {
+            let line = format!("{}\n", "e".repeat(LINE - 1));
+            return pour(io::stderr().lock(), line.as_bytes(), number(arguments, "bytes"));
+        }
+        "progress" => {
+            let token = progress_token.unwrap_or("0");
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
+            )
+        }
+        "list_changed" => r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.to_owned(),
+        "message" => format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":"{}"}}}}"#,
+            "m".repeat(100)
+        ),
+        "stray" => r#"{"jsonrpc":"2.0","id":4000000000,"result":{"content":[]}}"#.to_owned(),
+        "asking" => r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}"#.to_owned(),
+        other => panic!("no flood of {other}"),
+    };
+    let line = format!("{message}\n");
+    pour(io::stdout().lock(), line.as_bytes(), line.len() * number(arguments, "count"));
+}
+
+/// `lines` of a `kind` to stdout.
+pub(crate) fn noise(arguments: &Value) {
+    let kind = arguments["kind"].as_str().unwrap_or_default();
+    for _ in 0..number(arguments, "lines") {
+        match kind {
+            "banner" => say("  Welcome to the server! [ready] 100%"),
+            "bom" => say("\u{feff}\u{feff}a byte order mark, twice"),
+            "utf8" => say(b"\xff\xfe invalid \xc3\x28"),
+            "json" => say(r#"{"level":"info","msg":"JSON, but not JSON-RPC"}"#),
+            "half" => say(r#"{"jsonrpc":"2.0","id":1,"resu"#),
+            "nul" => say(b"\0\0\0\x1b[2J"),
+            "endless" => {
+                pour(io::stdout().lock(), b"endless ", number(arguments, "bytes"));
+                say("");
+            }
+            "deep" => say("[".repeat(number(arguments, "levels"))),
+            other => panic!("no noise of {other}"),
+        }
+    }
+    if arguments["bom_before_answer"] == true {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all("\u{feff}".as_bytes()).and_then(|()| stdout.flush()).expect("speak");
+    }
+}

@@ -1,0 +1,177 @@
+//! A server that goes wrong on request. MCP over stdio, legacy era; each call has a thread of its own.
+//!
+//! | option | what it does |
+//! |---|---|
+//! | `--heard FILE` | appends what it receives, a line with its pid at each start; given first |
+//! | `--store DIR` | notes where that data folder holds no decision about a call that arrives |
+//! | `--mute` | answers nothing at all |
+//! | `--child` | starts a process of its own that ignores being asked to end |
+//! | `--escaped-child` | the same, outside of its process group, with its stdout and stderr |
+//! | `--crash` | ends at once |
+//! | `--late-start MS` | reads nothing before that |
+//! | `--stay` | goes on where its stdin ends |
+//! | `--grow` | has one tool more each time that they are listed |
+//! | `--change-while-listed MS` | tells that its list has changed, and only then answers with what it was before |
+
+mod calls;
+mod floods;
+mod hearing;
+mod voice;
+
+use std::{
+    collections::HashSet,
+    env,
+    io::{self, BufRead},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio, exit},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::{hearing::Message, voice::say};
+
+#[derive(Default)]
+struct Options {
+    heard: Option<PathBuf>,
+    store: Option<PathBuf>,
+    mute: bool,
+    crash: bool,
+    stay: bool,
+    grow: bool,
+    late_start: u64,
+    change_while_listed: u64,
+}
+
+/// What its threads share.
+#[derive(Default)]
+struct Server {
+    options: Options,
+    /// The ids of calls that are answered once they are cancelled.
+    hanging: Mutex<HashSet<String>>,
+    listed: AtomicU64,
+}
+
+fn main() {
+    let (options, children) = options();
+    hearing::note(options.heard.as_deref(), &json!({"pid": std::process::id()}).to_string());
+    if options.crash {
+        exit(7);
+    }
+    thread::sleep(Duration::from_millis(options.late_start));
+    let server = Arc::new(Server { options, ..Server::default() });
+    for line in io::stdin().lock().split(b'\n') {
+        let Ok(line) = line else { break };
+        let line = String::from_utf8_lossy(&line).into_owned();
+        hearing::note(server.options.heard.as_deref(), hearing::beginning(&line));
+        if let (false, Some(message)) = (server.options.mute, Message::read(&line)) {
+            server.clone().take(message);
+        }
+    }
+    if server.options.stay {
+        loop {
+            thread::park();
+        }
+    }
+    drop(children);
+}
+
+fn options() -> (Options, Vec<Child>) {
+    let (mut options, mut children) = (Options::default(), Vec::new());
+    let mut arguments = env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
+        match argument.as_str() {
+            "--heard" => options.heard = Some(value().into()),
+            "--store" => options.store = Some(value().into()),
+            "--mute" => options.mute = true,
+            "--child" => children.push(child(&options, &mut Command::new("sh"), Stdio::null)),
+            "--escaped-child" => children.push(child(&options, Command::new("setsid").arg("sh"), Stdio::inherit)),
+            "--crash" => options.crash = true,
+            "--stay" => options.stay = true,
+            "--grow" => options.grow = true,
+            "--late-start" => options.late_start = value().parse().expect("milliseconds"),
+            "--change-while-listed" => options.change_while_listed = value().parse().expect("milliseconds"),
+            other => panic!("unknown option {other}"),
+        }
+    }
+    (options, children)
+}
+
+fn child(options: &Options, shell: &mut Command, output: fn() -> Stdio) -> Child {
+    shell.args(["-c", "trap '' TERM HUP INT; sleep 600"]);
+    shell.env("FAULTY_CHILD_OF", options.heard.as_deref().unwrap_or(Path::new("")));
+    shell.stdin(Stdio::null()).stdout(output()).stderr(output()).spawn().expect("start a child")
+}
+
+impl Server {
+    fn take(self: Arc<Self>, message: Message) {
+        let Message { id, method, params } = message;
+        let Some(id) = id else {
+            if method == "notifications/cancelled" {
+                self.cancelled(&params);
+            }
+            return;
+        };
+        match method.as_str() {
+            "initialize" => answer(
+                &id,
+                &json!({
+                    "protocolVersion": "2025-06-18",
+                    "capabilities": {"tools": {"listChanged": true}, "logging": {}},
+                    "serverInfo": {"name": "upstream-faulty", "version": "1"}
+                }),
+            ),
+            "ping" | "logging/setLevel" => answer(&id, &json!({})),
+            "tools/list" => self.list(&id),
+            "tools/call" => {
+                hearing::look_up(&self.options, &params);
+                if hearing::names(&params, "deafen") {
+                    self.call(&id, &params);
+                    loop {
+                        thread::park();
+                    }
+                }
+                thread::spawn(move || self.call(&id, &params));
+            }
+            other => {
+                let error = json!({"code": -32601, "message": format!("no method {other}")});
+                say(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
+            }
+        }
+    }
+
+    /// An answer to what was cancelled comes late, but comes.
+    fn cancelled(&self, params: &hearing::Object) {
+        let Some(id) = params.get("requestId").map(|id| id.get().to_owned()) else { return };
+        if self.hanging.lock().unwrap_or_else(PoisonError::into_inner).remove(&id) {
+            answer(&id, &calls::text("too late"));
+        }
+    }
+
+    fn list(&self, id: &str) {
+        let times = self.listed.fetch_add(1, Ordering::Relaxed);
+        let mut tools: Vec<Value> = calls::TOOLS.iter().map(|name| tool(name)).collect();
+        if self.options.grow {
+            tools.extend((0..=times).map(|number| tool(&format!("grown-{number}"))));
+        }
+        if self.options.change_while_listed > 0 && times == 0 {
+            say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+            thread::sleep(Duration::from_millis(self.options.change_while_listed));
+        }
+        answer(id, &json!({"tools": tools}));
+    }
+}
+
+fn tool(name: &str) -> Value {
+    json!({"name": name, "description": name, "inputSchema": {"type": "object"}})
+}
+
+fn answer(id: &str, result: &Value) {
+    say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
+}
