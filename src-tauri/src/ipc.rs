@@ -58,6 +58,7 @@ commands! {
     servers::servers_restart,
     servers::servers_read_specs,
     servers::servers_measure,
+    servers::servers_capabilities,
     servers::servers_tool_history,
     servers::servers_accept_tools,
     servers::servers_read_manifest,
@@ -72,6 +73,7 @@ commands! {
     settings::settings_change,
     tools::tools_list,
     tools::tools_export,
+    tools::tools_call,
 }
 
 #[cfg(test)]

@@ -65,7 +65,6 @@ fn a_remote_server_that_comes_back_is_found_again_though_it_forgot_the_session()
 }
 
 #[test]
-#[ignore = "a list that meets a forgotten session is not asked for again, and the server is left alone for 30 s"]
 fn a_remote_server_that_forgot_the_session_is_read_anew_at_once() {
     let (home, port) = (Home::new(), free_port());
     let mut remote = serve(&home, port);

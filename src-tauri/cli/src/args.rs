@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::cmd::{
-    approvals::Approvals, calls::Calls, clients::Clients, logs::Logs, open::Open, policy::Policy, secrets::Secrets,
-    serve::Serve, servers::Servers, stdio::Stdio, tools::Tools,
+    approvals::Approvals, calls::Calls, clients::Clients, logs::Logs, open::Open, policy::Policy, profiles::Profiles,
+    secrets::Secrets, serve::Serve, servers::Servers, stdio::Stdio, tools::Tools,
 };
 
 /// One local door between AI clients and MCP servers.
@@ -47,6 +47,9 @@ pub(crate) enum Command {
     /// What may cross without asking, and what never may.
     #[command(subcommand)]
     Policy(Policy),
+    /// Which servers and tools a client sees.
+    #[command(subcommand)]
+    Profiles(Profiles),
     /// The calls that wait for a person.
     #[command(subcommand)]
     Approvals(Approvals),

@@ -8,6 +8,7 @@ mod desktop;
 pub(crate) mod logs;
 pub(crate) mod open;
 pub(crate) mod policy;
+pub(crate) mod profiles;
 pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod servers;
@@ -29,6 +30,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
         Some(Command::Servers(servers)) => servers.run(&context).await,
         Some(Command::Clients(clients)) => clients.run(&context).await,
         Some(Command::Policy(policy)) => policy.run(&context).await,
+        Some(Command::Profiles(profiles)) => profiles.run(&context).await,
         Some(Command::Approvals(approvals)) => approvals.run(&context).await,
         Some(Command::Calls(calls)) => calls.run(&context).await,
         Some(Command::Logs(logs)) => logs.run(&context).await,

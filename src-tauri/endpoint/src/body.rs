@@ -11,7 +11,7 @@ use axum::{
     body::{Body, HttpBody},
     http::StatusCode,
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
@@ -66,28 +66,32 @@ where
 /// 413 where it is longer than [`LARGEST_BODY`], 400 where it does not come whole.
 pub(crate) async fn read(mut body: Body) -> Result<Bytes, Refusal> {
     let announced = body.size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
-    let mut read = Bytes::new();
+    let (mut pieces, mut whole, mut length) = (Vec::new(), Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|e| Refusal::bad_request(format!("body: {e}")))?;
         let Ok(piece) = frame.into_data() else { continue };
-        if read.len() + piece.len() > LARGEST_BODY {
+        length += piece.len();
+        if length > LARGEST_BODY {
             return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, too_long()));
         }
-        read = if read.is_empty() { piece } else { joined(read, &piece, announced) };
+        if piece.len() < announced {
+            // As long as it will be: nothing is copied twice.
+            whole.reserve_exact(announced.saturating_sub(whole.len()));
+            whole.extend_from_slice(&piece);
+        } else {
+            pieces.push(piece);
+        }
     }
-    Ok(read)
+    Ok(match pieces.len() {
+        0 => whole.into(),
+        1 => pieces.swap_remove(0),
+        _ => pieces.concat().into(),
+    })
 }
 
 /// What is said of a body that is longer than [`LARGEST_BODY`].
 pub(crate) fn too_long() -> String {
     format!("the body is longer than {} MiB", LARGEST_BODY >> 20)
-}
-
-fn joined(read: Bytes, piece: &[u8], announced: usize) -> Bytes {
-    let mut whole = read.try_into_mut().unwrap_or_else(|read| BytesMut::from(&*read));
-    whole.reserve(piece.len().max(announced.saturating_sub(whole.len())));
-    whole.extend_from_slice(piece);
-    whole.freeze()
 }
 
 #[cfg(test)]

@@ -22,10 +22,13 @@ use tokio::{
 };
 
 use self::hub::HubSession;
-use crate::wire::{self, Message};
+use crate::{
+    server::LARGEST_BODY,
+    wire::{self, Message},
+};
 
 /// As much as the door takes in one message.
-const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+const LONGEST_LINE: u64 = LARGEST_BODY as u64;
 
 /// Messages of the hub's that may wait to be written.
 const MAX_WAITING: usize = 64;
@@ -95,7 +98,10 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         let bytes = match line {
             Line::Whole(bytes) => bytes,
             Line::TooLong => {
-                let error = RpcError::new(code::INVALID_REQUEST, "the message is longer than 64 MiB");
+                let error = RpcError::new(
+                    code::INVALID_REQUEST,
+                    format!("the message is longer than {} MiB", LONGEST_LINE >> 20),
+                );
                 return self.write(&wire::error(None, &error)).await;
             }
         };
@@ -210,10 +216,15 @@ async fn read_lines(mut input: impl AsyncBufRead + Unpin, lines: mpsc::Sender<Li
         if is_whole && bytes.trim_ascii().is_empty() {
             continue;
         }
-        let line = if is_whole { Line::Whole(bytes.into()) } else { Line::TooLong };
-        if !is_whole && skip_line(&mut input).await.is_err() {
-            return;
-        }
+        let line = if is_whole {
+            Line::Whole(bytes.into())
+        } else {
+            drop(bytes);
+            if skip_line(&mut input).await.is_err() {
+                return;
+            }
+            Line::TooLong
+        };
         if lines.send(line).await.is_err() {
             return;
         }

@@ -3,5 +3,7 @@
 pub(crate) mod events;
 pub(crate) mod health;
 pub(crate) mod login;
+pub(crate) mod servers;
+pub(crate) mod tools;
 pub(crate) mod ui;
 pub(crate) mod verbs;

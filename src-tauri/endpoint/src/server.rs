@@ -10,6 +10,9 @@
 //! | `/api/login` | POST | anyone | a one-time code for a browser's cookie |
 //! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, parameters and answer as JSON |
 //! | `/api/events` | GET | administrator | what happens, as server-sent events |
+//! | `/api/tools` | GET | administrator | the catalog as MCP tools, or as function tools (`?format=openai`) |
+//! | `/registry/servers`, `/registry/servers/{id}` | GET, POST, PUT, PATCH, DELETE | administrator | specs; what is written here waits for approval |
+//! | `/api/mcp/servers`, `…/{id}/verify`, `…/{id}/sync`, `…/{id}/capabilities` | GET, POST | administrator | what is known of servers |
 //! | `/`, `/icon.svg`, `/assets/{file}` | GET | anyone | the screens |
 //!
 //! A request passes, in this order: a net for panics, [`origin::check`] (TCP only), the bounds of
@@ -48,11 +51,11 @@ use crate::{
     mcp::{self, legacy_sse::Streams, listening::Listeners},
     origin::{self, Hosts},
     rescue::{self, Refusal},
-    rest::{events, health, login, ui, verbs},
+    rest::{events, health, login, servers, tools, ui, verbs},
 };
 
-/// The largest body that is taken, in bytes.
-pub(crate) const LARGEST_BODY: usize = 64 * 1024 * 1024;
+/// The largest body that is taken, in bytes. While it grows it may take twice as much.
+pub(crate) const LARGEST_BODY: usize = 16 * 1024 * 1024;
 
 /// Where to listen.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +117,7 @@ pub(crate) struct Route {
 pub(crate) fn routes() -> Vec<Route> {
     let route = |path, who, methods| Route { path, who, methods };
     let mcp = || post(mcp::streamable_http::post).get(mcp::listening::get).delete(mcp::streamable_http::delete);
+    let server = || get(servers::show).put(servers::put).patch(servers::patch).delete(servers::remove);
     vec![
         route("/mcp", Who::Client, mcp()),
         route("/mcp/", Who::Client, mcp()),
@@ -127,6 +131,13 @@ pub(crate) fn routes() -> Vec<Route> {
         route("/api/login", Who::Anyone, post(login::redeem).layer(DefaultBodyLimit::max(login::LARGEST_BODY))),
         route("/api/verbs/{verb}", Who::Administrator, post(verbs::run)),
         route("/api/events", Who::Administrator, get(events::stream)),
+        route("/api/tools", Who::Administrator, get(tools::list)),
+        route("/registry/servers", Who::Administrator, get(servers::list).post(servers::add)),
+        route("/registry/servers/{id}", Who::Administrator, server()),
+        route("/api/mcp/servers", Who::Administrator, get(servers::list)),
+        route("/api/mcp/servers/{id}/verify", Who::Administrator, post(servers::verify)),
+        route("/api/mcp/servers/{id}/sync", Who::Administrator, post(servers::sync)),
+        route("/api/mcp/servers/{id}/capabilities", Who::Administrator, get(servers::capabilities)),
         route("/", Who::Anyone, get(ui::index)),
         route("/icon.svg", Who::Anyone, get(ui::icon)),
         route("/assets/{*file}", Who::Anyone, get(ui::asset)),

@@ -10,7 +10,7 @@ use std::{borrow::Cow, collections::HashSet, fmt};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use drawbridge_hub::model::{
-    json::fold,
+    json::{MAX_DEPTH, depth_exceeds, fold},
     rpc::{Reply, RpcError, code},
 };
 use serde::{
@@ -18,9 +18,6 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
-
-/// Deeper nesting is refused before anything recurses into it.
-pub(crate) const MAX_DEPTH: usize = 128;
 
 const KEYS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
@@ -194,27 +191,6 @@ fn read_id(raw: &RawValue) -> Result<Id<'_>, Fault<'_>> {
 /// The text of a JSON string; none for another value.
 pub(crate) fn read_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
-}
-
-/// Whether brackets are nested deeper than `limit`, seen without recursion.
-fn depth_exceeds(bytes: &[u8], limit: usize) -> bool {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for byte in bytes {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                if depth > limit {
-                    return true;
-                }
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    false
 }
 
 /// Whether `body` is the answer to the request with this id, and not a request that has the same.

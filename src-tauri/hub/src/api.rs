@@ -106,6 +106,7 @@ verbs! {
     servers::RestartServer,
     servers::ReadSpecs,
     servers::MeasureServers,
+    servers::ShowCapabilities,
     servers::ShowToolHistory,
     servers::AcceptTools,
     servers::ReadManifest,
@@ -120,6 +121,7 @@ verbs! {
     settings::ChangeSettings,
     tools::ListTools,
     tools::ExportTools,
+    tools::CallTool,
 }
 
 fn parse<V: Verb>(params: &[u8]) -> Result<V, ApiError> {

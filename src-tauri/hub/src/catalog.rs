@@ -87,7 +87,8 @@ pub struct ServerCopy {
     settling_until: Option<Instant>,
     /// The identity of the server that it was read from; for another one it is worth nothing.
     identity: String,
-    /// Grows with each sync, failed or not.
+    /// Grows with each sync that begins, and with each that has ended, failed or not.
+    begun: u64,
     attempts: u64,
     failed_at: Option<Instant>,
 }
@@ -101,6 +102,7 @@ impl ServerCopy {
             shown: Offered::new(),
             settling_until: None,
             identity: String::new(),
+            begun: 0,
             attempts: 0,
             failed_at: None,
         }
@@ -126,8 +128,8 @@ impl ServerCopy {
     /// The copy after a sync.
     fn take(&self, server: &Registered, row: ServerRow, offered: Offered) -> Self {
         let mut read = Self { row, offered, identity: server.identity.clone(), failed_at: None, ..self.clone() };
-        let is_first = self.row.last_synced_at.is_none() || self.identity != server.identity;
-        if is_first {
+        let is_unread = self.row.last_synced_at.is_none() && self.accepted.is_empty();
+        if is_unread || self.identity != server.identity {
             read.settling_until = Some(Instant::now() + SETTLING);
         }
         let is_settling = read.settling_until.is_some_and(|until| Instant::now() < until);
@@ -279,7 +281,7 @@ impl Catalog {
         let mut first_reads = Vec::new();
         for Due { id, attempts, unread } in self.due() {
             let catalog = self.clone();
-            let sync = tokio::spawn(async move { catalog.sync_since(&id, attempts).await });
+            let sync = tokio::spawn(async move { catalog.sync_unless(&id, |copy| copy.attempts != attempts).await });
             if unread {
                 first_reads.push(sync);
             }
@@ -310,24 +312,28 @@ impl Catalog {
     /// # Errors
     /// Where the server may not run, or cannot be read; then the copy stays as it was.
     pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
-        let attempts = self.copy(id).attempts;
-        self.sync_since(id, attempts).await
+        // One that has begun already may have read what has changed since.
+        let begun = self.copy(id).begun;
+        self.sync_unless(id, |copy| copy.begun != begun).await
     }
 
-    /// Syncs, unless somebody else did, or tried to, since then.
-    async fn sync_since(&self, id: &ServerId, attempts: u64) -> Result<(), SyncError> {
+    /// Syncs, unless somebody else has done, or tried to, meanwhile.
+    async fn sync_unless(&self, id: &ServerId, is_done: impl Fn(&ServerCopy) -> bool) -> Result<(), SyncError> {
         let one = self.one_sync(id);
         let _one_at_a_time = one.lock().await;
         let copy = self.copy(id);
-        if copy.attempts != attempts {
+        if is_done(&copy) {
             return if copy.failed_at.is_none() { Ok(()) } else { Err(SyncError::FailedJustNow) };
         }
-        self.note(id, |copy| copy.row.sync_status = SyncStatus::Syncing);
+        self.note(id, |copy| {
+            copy.begun += 1;
+            copy.row.sync_status = SyncStatus::Syncing;
+        });
         let synced = self.read(id).await;
         self.change(id, |copy| {
             copy.attempts += 1;
             match &synced {
-                Ok(read) => *copy = ServerCopy { attempts: copy.attempts, ..read.clone() },
+                Ok(read) => *copy = ServerCopy { begun: copy.begun, attempts: copy.attempts, ..read.clone() },
                 Err(_) => {
                     copy.row.sync_status = SyncStatus::Failed;
                     copy.failed_at = Some(Instant::now());

@@ -350,6 +350,22 @@ impl Hub {
         }
     }
 
+    /// A call that a person makes by hand: by the same way, with the same policy, as any client's.
+    pub(crate) async fn call_by_hand(
+        &self,
+        name: &str,
+        arguments: &serde_json::Value,
+    ) -> Result<serde_json::Value, ApiError> {
+        let client = ClientName::new(BY_HAND);
+        self.admit_local(&client).await?;
+        let session = self.open_session(client, ClientHello::by_hand(), Reach::All).await;
+        let params = json::to_raw(&serde_json::json!({ "name": name, "arguments": arguments }));
+        let reply = self.request(&Back::at_any_time(session.clone()), "tools/call", Some(&params)).await;
+        self.sessions.close(&session.id);
+        let result = reply.map_err(|error| ApiError::invalid(error.message))?;
+        serde_json::from_str(result.get()).map_err(|e| ApiError::unavailable(format!("the result cannot be read: {e}")))
+    }
+
     /// What a client sees has changed by its profile: its sessions hear of it.
     pub(crate) fn lists_changed_for(&self, client: &ClientName) {
         for session in self.sessions.all().into_iter().filter(|session| session.client == *client) {
@@ -394,6 +410,9 @@ impl Hub {
         self.store.close().await;
     }
 }
+
+/// The client that a person is on the command line.
+const BY_HAND: &str = "command-line";
 
 /// Applies changed specs as they come, until the hub is gone.
 async fn follow_specs(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<ServerId>>) {

@@ -27,8 +27,8 @@ pub use served::{Served, ServedError};
 pub use stdio::StdioLink;
 pub use streamable_http::HttpLink;
 
-/// The longest message that a server may send, in bytes.
-pub const MAX_MESSAGE: usize = 64 * 1024 * 1024;
+/// The longest message that a server may send, in bytes. While it grows it may take twice as much.
+pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
 pub use crate::model::rpc::Reply;
 use crate::protocol::ServerHello;

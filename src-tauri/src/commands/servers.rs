@@ -3,7 +3,7 @@
 use drawbridge_hub::api::servers::{
     AcceptServer, AcceptTools, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn, CheckRuntimes, EnableServer,
     FillManifest, ListPresets, ListServers, MeasureServers, ReadManifest, ReadSpecs, RemoveServer, RestartServer,
-    ShowServer, ShowToolHistory, SignOutServer, SyncServer, TryServer, UpdateServer, VerifyServer,
+    ShowCapabilities, ShowServer, ShowToolHistory, SignOutServer, SyncServer, TryServer, UpdateServer, VerifyServer,
 };
 use tauri::State;
 
@@ -125,5 +125,10 @@ pub(crate) async fn servers_tool_history(door: State<'_, Door>, request: ShowToo
 
 #[tauri::command]
 pub(crate) async fn servers_accept_tools(door: State<'_, Door>, request: AcceptTools) -> Answer<AcceptTools> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn servers_capabilities(door: State<'_, Door>, request: ShowCapabilities) -> Answer<ShowCapabilities> {
     door.run(request).await
 }

@@ -1,6 +1,6 @@
 //! The command on tools: the catalog as clients see it.
 
-use drawbridge_hub::api::tools::{ExportTools, ListTools};
+use drawbridge_hub::api::tools::{CallTool, ExportTools, ListTools};
 use tauri::State;
 
 use super::Answer;
@@ -13,5 +13,10 @@ pub(crate) async fn tools_list(door: State<'_, Door>, request: ListTools) -> Ans
 
 #[tauri::command]
 pub(crate) async fn tools_export(door: State<'_, Door>, request: ExportTools) -> Answer<ExportTools> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn tools_call(door: State<'_, Door>, request: CallTool) -> Answer<CallTool> {
     door.run(request).await
 }

@@ -80,7 +80,6 @@ fn changes_without_end_are_read_three_times_a_second_at_most_and_told_once_a_sec
 }
 
 #[test]
-#[ignore = "who waits for a sync takes the one that had begun before the change for its own"]
 fn a_change_that_is_told_while_the_list_is_being_read_is_read_too() {
     let home = Home::new();
     let hub = Hub::serve(&home);

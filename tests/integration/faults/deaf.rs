@@ -35,7 +35,6 @@ fn a_call_to_a_server_that_does_not_read_ends_at_its_time_and_disturbs_nobody() 
 }
 
 #[test]
-#[ignore = "a server's outbox is bounded by messages, 256 of up to 64 MiB, and keeps those that nobody waits for"]
 fn what_waits_for_a_server_that_does_not_read_is_bounded_in_bytes() {
     const CALLS: usize = 40;
     let home = Home::new();

@@ -43,7 +43,6 @@ fn each_call_in_flight_at_a_server_that_dies_has_one_error_at_once_and_is_not_se
 }
 
 #[test]
-#[ignore = "its stdout and its stderr are waited for one after the other, half a second each"]
 fn a_call_fails_at_once_though_a_process_that_left_the_dead_servers_group_holds_its_stdout() {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -107,7 +106,6 @@ fn a_server_that_ends_at_once_is_tried_a_few_times_and_then_left_alone() {
 }
 
 #[test]
-#[ignore = "where it is noticed first that it does not read, it is said to have been stopped"]
 fn a_server_that_ends_at_once_says_how_it_ended() {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -118,7 +116,6 @@ fn a_server_that_ends_at_once_says_how_it_ended() {
 }
 
 #[test]
-#[ignore = "there is no such breaker yet"]
 fn a_server_that_crashes_five_times_a_minute_is_left_alone_for_a_while_which_its_state_says() {
     let home = Home::new();
     let hub = Hub::serve(&home);

@@ -36,7 +36,6 @@ fn a_server_that_hangs_at_its_start_is_shown_as_starting_then_as_failed_and_its_
 }
 
 #[test]
-#[ignore = "it is shown as starting until the last of it is ended"]
 fn a_server_that_hangs_at_its_start_and_will_not_end_is_shown_as_failed_at_its_time_all_the_same() {
     let home = Home::new();
     let hub = Hub::serve(&home);

@@ -13,11 +13,9 @@ use super::{meanwhile, neighbour, timed};
 
 const MIB: usize = 1 << 20;
 /// The longest message of a client and of a server.
-const LONGEST: usize = 64 * MIB;
+const LONGEST: usize = 16 * MIB;
 /// By how many MiB the hub may grow for what it does not take.
 const MOST: u64 = 32;
-/// The same where it has to hold a message before it knows how long it is: the longest one, and a copy in the making.
-const MOST_HELD: u64 = 2 * 64 + MOST;
 const LEVELS: usize = 100_000;
 /// How long the server may take here.
 const PATIENCE: u32 = 8_000;
@@ -47,7 +45,7 @@ fn send_in_pieces(hub: &Hub<'_>, token: &str) -> String {
     let mut stream = head(hub, token, None);
     let piece = format!("{MIB:x}\r\n{}\r\n", " ".repeat(MIB));
     // The hub may hang up in the middle of it; its answer is there all the same.
-    let _ = (0..=LONGEST / MIB).try_for_each(|_| stream.write_all(piece.as_bytes()));
+    let _ = (0..4 * LONGEST / MIB).try_for_each(|_| stream.write_all(piece.as_bytes()));
     status(stream)
 }
 
@@ -79,7 +77,7 @@ fn a_body_that_grows_too_long_is_refused_and_nobody_else_hears_of_it() {
     println!("the hub grew by {rise} MiB; other calls took up to {slowest:?}");
     assert_eq!(status, "413");
     assert!(*slowest < Duration::from_secs(2), "another call took {slowest:?}");
-    assert!(rise <= MOST_HELD, "it grew by {rise} MiB");
+    assert!(rise <= MOST, "it grew by {rise} MiB");
 }
 
 #[test]
@@ -95,11 +93,11 @@ fn a_line_that_is_too_long_for_the_bridge_is_one_error_and_the_next_line_is_hear
     }
     stdin.write_all(b"\n").expect("speak to the bridge");
     bridge.stdin = Some(stdin);
-    assert!(bridge.process.line().contains("longer than 64 MiB"));
+    assert!(bridge.process.line().contains("longer than 16 MiB"));
     assert_eq!(bridge.ask(9, "ping", &json!({}))["result"], json!({}));
     println!("the bridge grew by {} MiB, the hub by {}", memory.rise(), of_the_hub.rise());
     assert!(of_the_hub.rise() <= MOST, "the hub grew by {} MiB", of_the_hub.rise());
-    assert!(memory.rise() <= MOST_HELD, "the bridge grew by {} MiB", memory.rise());
+    assert!(memory.rise() <= MOST, "the bridge grew by {} MiB", memory.rise());
 }
 
 #[test]
@@ -134,7 +132,6 @@ fn what_a_server_nests_deep_harms_nobody() {
 }
 
 #[test]
-#[ignore = "what a server nests 100,000 deep is passed on to the client as it is"]
 fn what_a_server_nests_too_deep_is_an_error_to_its_caller() {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -145,7 +142,6 @@ fn what_a_server_nests_too_deep_is_an_error_to_its_caller() {
 }
 
 #[test]
-#[ignore = "a message whose length is not told ahead is held up to 64 MiB, and twice while it grows"]
 fn a_message_that_is_too_long_costs_little_whichever_way_it_comes() {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -175,7 +171,7 @@ fn the_longest_answer_arrives_whole_and_a_longer_one_is_an_error_to_its_caller_a
     println!("told after {took:?}; the hub grew by {rise} MiB; other calls took up to {slowest:?}");
     assert!(answer.is_error() || answer.error_code().is_some(), "{} bytes", answer.raw.len());
     assert!(*slowest < Duration::from_secs(2), "another call took {slowest:?}");
-    assert!(rise <= MOST_HELD, "it grew by {rise} MiB");
+    assert!(rise <= MOST, "it grew by {rise} MiB");
     assert_eq!(client.call("faulty__echo", "{}").text(), "{}", "the next one is answered");
     assert_eq!(faulty.starts(), 1);
 }
@@ -193,6 +189,6 @@ fn a_line_without_end_is_dropped_in_bounded_memory_and_the_next_one_is_found() {
     println!("the hub grew by {rise} MiB; other calls took up to {slowest:?}");
     assert_eq!(answer.text(), "after the noise");
     assert!(*slowest < Duration::from_secs(2), "another call took {slowest:?}");
-    assert!(rise <= MOST_HELD, "it grew by {rise} MiB");
+    assert!(rise <= MOST, "it grew by {rise} MiB");
     assert_eq!((faulty.starts(), faulty.seen()["noise_lines"].as_u64()), (1, Some(1)));
 }

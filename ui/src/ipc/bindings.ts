@@ -179,9 +179,27 @@ duration_ms: number | null, };
 export type CallId = string;
 
 /**
+ * `tools.call`: calls a tool by hand, as a client named `command-line`. The policy holds for it as for any other.
+ */
+export type CallTool = { 
+/**
+ * The name at the door.
+ */
+name: string, 
+/**
+ * A JSON object.
+ */
+arguments: unknown, };
+
+/**
  * `servers.cancel_sign_in`: ends the attempt to sign in to a server, and forgets how it went.
  */
 export type CancelSignIn = { id: ServerId, };
+
+/**
+ * The catalog's copy of a server: definitions as the server sent them, with its own names.
+ */
+export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_synced_at: Timestamp | null, tools: Array<unknown>, prompts: Array<unknown>, resources: Array<unknown>, templates: Array<unknown>, };
 
 /**
  * `settings.change`: changes what is given.
@@ -425,6 +443,8 @@ export type InputKind = "env" | "header" | "argument" | "url";
  * Who shares a session with a server.
  */
 export type Isolation = "shared" | "per_client";
+
+export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
 export type KeyringStatus = "ready" | "locked" | "absent";
 
@@ -1015,6 +1035,11 @@ export type ShowApproval = { id: CallId, };
 export type ShowCall = { id: CallId, };
 
 /**
+ * `servers.capabilities`: what a server offered when it was read last. Starts nothing.
+ */
+export type ShowCapabilities = { id: ServerId, };
+
+/**
  * `health.show`
  */
 export type ShowHealth = Record<symbol, never>;
@@ -1213,9 +1238,13 @@ export type TransportKind = "stdio" | "http" | "sse";
 export type TryServer = { spec: ServerSpec, secrets: SecretValues, };
 
 /**
- * `servers.update`: replaces a server's spec, accepting the new one.
+ * `servers.update`: replaces a server's spec, accepting the new one unless it is left pending.
  */
-export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValues, };
+export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValues, 
+/**
+ * Leaves it waiting for the user's approval, where it would start something else than what was accepted.
+ */
+pending: boolean, };
 
 /**
  * What a person decided.
@@ -1271,6 +1300,7 @@ export interface Verbs {
   "servers.authorize": { params: AuthorizeServer; answer: SignIn };
   "servers.await_sign_in": { params: AwaitSignIn; answer: SignIn };
   "servers.cancel_sign_in": { params: CancelSignIn; answer: Done };
+  "servers.capabilities": { params: ShowCapabilities; answer: CapabilitiesView };
   "servers.check_runtimes": { params: CheckRuntimes; answer: Array<RuntimeFound> };
   "servers.enable": { params: EnableServer; answer: ServerView };
   "servers.fill_manifest": { params: FillManifest; answer: FilledManifest };
@@ -1290,6 +1320,7 @@ export interface Verbs {
   "servers.verify": { params: VerifyServer; answer: VerifiedView };
   "settings.change": { params: ChangeSettings; answer: SettingsView };
   "settings.show": { params: ShowSettings; answer: SettingsView };
+  "tools.call": { params: CallTool; answer: JsonValue };
   "tools.export": { params: ExportTools; answer: Array<FunctionTool> };
   "tools.list": { params: ListTools; answer: Array<ToolView> };
 }

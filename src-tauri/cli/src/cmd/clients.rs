@@ -4,7 +4,10 @@ use std::io;
 
 use clap::Subcommand;
 use drawbridge_hub::{
-    api::clients::{AddClient, ClientAdded, ClientView, ListClients, RevokeClient},
+    api::{
+        clients::{AddClient, ClientAdded, ClientView, ListClients, RevokeClient},
+        profiles::AssignProfile,
+    },
     model::ids::ClientName,
 };
 
@@ -25,6 +28,8 @@ pub(crate) enum Clients {
     },
     /// All clients.
     List,
+    /// Give a client a profile, so that it sees no more than that has; without one it sees everything.
+    Profile { name: String, profile: Option<String> },
     /// End a client's token and its sessions at once.
     Revoke { name: String },
 }
@@ -37,6 +42,12 @@ impl Clients {
                 context.show(AddClient { name: ClientName::new(name), token }, added).await
             }
             Self::List => context.show(ListClients {}, |clients| list(clients)).await,
+            Self::Profile { name, profile } => {
+                let sees =
+                    profile.as_deref().map_or("everything".to_owned(), |profile| format!("'{}'", shown(profile)));
+                let lines = format!("{} sees {sees} from now on", shown(&name));
+                context.show(AssignProfile { client: ClientName::new(name), profile }, |_| lines).await
+            }
             Self::Revoke { name } => {
                 let lines = format!("revoked {}", shown(&name));
                 context.show(RevokeClient { name: ClientName::new(name) }, |_| lines).await
@@ -62,7 +73,7 @@ fn added(client: &ClientAdded) -> String {
 }
 
 fn list(clients: &[ClientView]) -> String {
-    let mut table = Table::new(["NAME", "TOKEN", "SESSIONS", "LAST SEEN", "SOFTWARE"]);
+    let mut table = Table::new(["NAME", "TOKEN", "SESSIONS", "LAST SEEN", "PROFILE", "SOFTWARE"]);
     for client in clients {
         let token = match (client.revoked_at, client.has_token) {
             (Some(_), _) => "revoked",
@@ -70,7 +81,8 @@ fn list(clients: &[ClientView]) -> String {
             (None, false) => "local",
         };
         let (sessions, seen) = (client.sessions.to_string(), moment_or_dash(client.last_seen_at));
-        table.row([client.name.as_str(), token, &sessions, &seen, client.software.as_deref().unwrap_or("-")]);
+        let (profile, software) = (client.profile.as_deref().unwrap_or("-"), client.software.as_deref().unwrap_or("-"));
+        table.row([client.name.as_str(), token, &sessions, &seen, profile, software]);
     }
     table.lines_or("no clients: add one with `drawbridge clients add NAME`")
 }

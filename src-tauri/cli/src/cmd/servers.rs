@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use drawbridge_hub::{
     api::servers::{
-        AcceptServer, CheckRuntimes, EnableServer, ListPresets, ListServers, ReadManifest, RemoveServer, RestartServer,
-        ServerView, ShowServer, SignOutServer, SyncServer, VerifyServer,
+        AcceptServer, AcceptTools, CheckRuntimes, EnableServer, ListPresets, ListServers, MeasureServers, ReadManifest,
+        RemoveServer, RestartServer, ServerView, ShowServer, ShowToolHistory, SignOutServer, SyncServer, VerifyServer,
     },
     model::ids::ServerId,
 };
@@ -40,6 +40,12 @@ pub(crate) enum Servers {
     Disable { id: String },
     /// Accept what a new or changed server would start.
     Accept { id: String },
+    /// The versions of a tool's definition, and what differs.
+    History { id: String, tool: String },
+    /// Accept the tools of a server that are new or changed since it was accepted: all that wait, or these.
+    AcceptTools { id: String, tools: Vec<String> },
+    /// What running servers use of the machine.
+    Usage,
     /// Connect a server apart from its session, and list its tools.
     Verify { id: String },
     /// Read a server's capabilities anew.
@@ -75,6 +81,16 @@ impl Servers {
                 let identity = context.ask(ShowServer { id: id.clone() }).await?.identity;
                 context.show(AcceptServer { id, identity }, |server| done("accepted", server)).await
             }
+            Self::History { id, tool } => {
+                context.show(ShowToolHistory { id: ServerId::new(id), tool }, |versions| view::history(versions)).await
+            }
+            Self::AcceptTools { id, tools } => {
+                let id = ServerId::new(id);
+                let server = context.ask(ShowServer { id: id.clone() }).await?;
+                let tools = view::waiting(&server, &tools)?;
+                context.show(AcceptTools { id, tools }, |server| done("accepted the tools of", server)).await
+            }
+            Self::Usage => context.show(MeasureServers {}, |used| view::usage(used)).await,
             Self::Verify { id } => context.show(VerifyServer { id: ServerId::new(id) }, view::verified).await,
             Self::Sync { id } => {
                 context.show(SyncServer { id: ServerId::new(id) }, |server| done("synced", server)).await

@@ -1,33 +1,80 @@
-//! `drawbridge tools`: the catalog as clients see it.
+//! `drawbridge tools`: the catalog as clients see it, and a call by hand.
 
-use clap::Subcommand;
-use drawbridge_hub::api::tools::{ListTools, ToolView};
+use clap::{Subcommand, ValueEnum};
+use drawbridge_hub::{
+    api::tools::{CallTool, ExportTools, FunctionTool, ListTools, ToolView},
+    model::ids::ClientName,
+};
+use serde_json::Value;
 
 use crate::{
     connection::Context,
     exit::Failure,
-    text::{Table, word},
+    output,
+    text::{Table, shown, word},
 };
 
 #[derive(Subcommand)]
 pub(crate) enum Tools {
     /// The tools of all accepted, enabled servers.
-    List,
+    List {
+        /// As function tools of the OpenAI API: one JSON document.
+        #[arg(long, value_enum)]
+        format: Option<Format>,
+        /// What this client sees, with `--format openai`.
+        #[arg(long, requires = "format")]
+        client: Option<String>,
+    },
+    /// Call a tool as a client named `command-line`; the policy holds for it as for any other.
+    Call {
+        /// The name at the door, as `tools list` shows it.
+        name: String,
+        /// The arguments: a JSON object.
+        #[arg(long, default_value = "{}", value_name = "JSON")]
+        args: String,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    Openai,
 }
 
 impl Tools {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::List => context.show(ListTools {}, |tools| list(tools)).await,
+            Self::List { format: None, .. } => context.show(ListTools {}, |tools| list(tools)).await,
+            Self::List { format: Some(Format::Openai), client } => {
+                let exported = context.ask(ExportTools { client: client.map(ClientName::new) }).await?;
+                output::answer(true, &exported, |_: &Vec<FunctionTool>| String::new())
+            }
+            Self::Call { name, args } => {
+                let arguments = serde_json::from_str(&args).map_err(|e| Failure::new(format!("--args: {e}")))?;
+                let result = context.ask(CallTool { name, arguments }).await?;
+                output::answer(context.json, &result, said)?;
+                if result["isError"] == true { Err(Failure::new("the tool says that it failed")) } else { Ok(()) }
+            }
         }
     }
 }
 
 fn list(tools: &[ToolView]) -> String {
-    let mut table = Table::new(["NAME", "POLICY", "DESCRIPTION"]);
+    let mut table = Table::new(["NAME", "POLICY", "TOKENS", "DESCRIPTION"]);
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
-        table.row([&tool.exposed_name, &word(tool.policy), first_line]);
+        table.row([&tool.exposed_name, &word(tool.policy), &tool.tokens.to_string(), first_line]);
     }
     table.lines_or("no tools")
+}
+
+/// The texts of a result; what is no text is named.
+fn said(result: &Value) -> String {
+    let block = |block: &Value| match block["text"].as_str() {
+        Some(text) => text.lines().map(shown).collect::<Vec<_>>().join("\n"),
+        None => format!("({})", shown(block["type"].as_str().unwrap_or("something"))),
+    };
+    result["content"]
+        .as_array()
+        .map(|blocks| blocks.iter().map(block).collect::<Vec<_>>().join("\n"))
+        .unwrap_or_default()
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 mod authorize;
+mod capabilities;
 mod definitions;
 mod manifests;
 mod saving;
@@ -12,6 +13,7 @@ mod usage;
 mod view;
 
 pub use authorize::{AuthorizeServer, AwaitSignIn, CancelSignIn, SignOutServer};
+pub use capabilities::{CapabilitiesView, ShowCapabilities};
 pub use definitions::{AcceptTools, DefinitionVersion, FieldChange, ShowToolHistory, ShownTool};
 pub use manifests::{
     CheckRuntimes, FillManifest, FilledManifest, ListPresets, ManifestChoice, ManifestSource, ManifestView, PresetView,
@@ -142,7 +144,7 @@ pub struct AddServer {
     pub pending: bool,
 }
 
-/// `servers.update`: replaces a server's spec, accepting the new one.
+/// `servers.update`: replaces a server's spec, accepting the new one unless it is left pending.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct UpdateServer {
@@ -150,6 +152,9 @@ pub struct UpdateServer {
     pub spec: ServerSpec,
     #[serde(default)]
     pub secrets: SecretValues,
+    /// Leaves it waiting for the user's approval, where it would start something else than what was accepted.
+    #[serde(default)]
+    pub pending: bool,
 }
 
 /// `servers.remove`: removes the spec file, its secrets, its policies and its cache, and ends its session.
@@ -279,7 +284,9 @@ impl Verb for UpdateServer {
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         hub.registry.get(&self.id)?;
         let server = saving::save(hub, &self.id, self.spec, self.secrets).await?;
-        saving::accept(hub, &server).await?;
+        if !self.pending {
+            saving::accept(hub, &server).await?;
+        }
         Ok(view::server(hub, &server))
     }
 }

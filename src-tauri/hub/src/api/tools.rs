@@ -69,6 +69,30 @@ impl Verb for ListTools {
     }
 }
 
+/// `tools.call`: calls a tool by hand, as a client named `command-line`. The policy holds for it as for any other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CallTool {
+    /// The name at the door.
+    pub name: String,
+    /// A JSON object.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub arguments: serde_json::Value,
+}
+
+impl Verb for CallTool {
+    const NAME: &'static str = "tools.call";
+    /// The result of `tools/call` as the server gave it.
+    type Answer = serde_json::Value;
+
+    async fn run(self, hub: &Hub) -> Result<serde_json::Value, ApiError> {
+        if !self.arguments.is_object() {
+            return Err(ApiError::invalid("'arguments' must be a JSON object"));
+        }
+        hub.call_by_hand(&self.name, &self.arguments).await
+    }
+}
+
 /// `tools.export`: the tools of all servers as function tools, as the OpenAI API takes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

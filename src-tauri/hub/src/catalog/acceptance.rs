@@ -27,6 +27,10 @@ impl Accepted {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn holds(&self, tool: &Definition) -> bool {
         self.standing(tool) == Standing::Accepted
     }

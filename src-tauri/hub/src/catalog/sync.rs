@@ -65,7 +65,21 @@ pub struct Listed {
     ttl_ms: Option<u32>,
 }
 
+/// Reads what a server offers; once more where its connection, or its session there, was gone meanwhile.
 pub(super) async fn read(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
+    let starts = session.status().starts;
+    match read_once(session).await {
+        // It was not started for this: it may have been gone for long.
+        Err(SyncError::Upstream(UpstreamError::Unreachable(_) | UpstreamError::Lost(_)))
+            if session.status().starts == starts =>
+        {
+            read_once(session).await
+        }
+        read => read,
+    }
+}
+
+async fn read_once(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
     let hello = session.hello().await?;
     let ask = |method: &'static str, params: Box<RawValue>| async move {
         session.request(Outgoing::new(method, Some(&params), PATIENCE)).await

@@ -150,6 +150,34 @@ pub fn fold(key: &str) -> String {
     lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
+/// Deeper nesting is refused, from clients and from servers: many a reader recurses into it.
+pub const MAX_DEPTH: usize = 128;
+
+/// Whether brackets are nested deeper than `limit`, seen without recursion.
+pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
+    // Most texts have not even that many.
+    if memchr::memchr2_iter(b'{', b'[', text).nth(limit).is_none() {
+        return false;
+    }
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
 /// Whether a text stands anywhere in the value: quickly told, where most values do not have it.
 pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
     memchr::memmem::find(value.text().as_bytes(), text.as_bytes()).is_some()

@@ -33,6 +33,12 @@ pub struct Implementation {
 }
 
 impl ClientHello {
+    /// That of a person who calls by hand: nothing can be asked back.
+    pub fn by_hand() -> Self {
+        let protocol_version = revision::NEWEST_LEGACY.to_owned();
+        Self { protocol_version, era: Era::Legacy, info: None, capabilities: ClientCapabilities::default() }
+    }
+
     /// Its name and version, such as `claude-code 2.1.329`.
     pub fn software(&self) -> Option<String> {
         let info: Implementation = serde_json::from_str(self.info.as_ref()?.get()).ok()?;

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::TryStreamExt;
 use sqlx::{
     SqlSafeStr, SqlitePool,
     migrate::{Migration, MigrationType, Migrator},
@@ -55,7 +56,21 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
         .run(&pool)
         .await
         .map_err(|e| StoreError { context: "cannot be migrated", source: e.into() })?;
+    check(&pool).await.doing("cannot be read")?;
     Ok(pool)
+}
+
+/// Reads all that is read while a hub runs: better now, where it can be begun anew, than when somebody waits for it.
+async fn check(pool: &SqlitePool) -> Result<(), sqlx::Error> {
+    const TABLES: [&str; 8] =
+        ["setting", "client", "server", "capability", "definition", "profile", "client_profile", "policy"];
+    for table in TABLES {
+        let sql = format!("SELECT * FROM {table}");
+        let mut rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch(pool);
+        while rows.try_next().await?.is_some() {}
+    }
+    // Every page of it is looked at, and no more.
+    sqlx::query("SELECT count(*) FROM call WHERE outcome = ''").fetch_one(pool).await.map(drop)
 }
 
 fn migrator(migrations: &[(i64, &'static str, &'static str)]) -> Migrator {

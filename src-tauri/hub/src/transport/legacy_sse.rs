@@ -167,6 +167,7 @@ impl Shared {
         }
         match message::parse(&Json::new(event.data)) {
             Some(Message::Answer { id, reply }) => drop(self.pending.answer(id, reply)),
+            Some(Message::Unusable { id, why }) => drop(self.pending.fail(id, why)),
             Some(Message::Incoming(message)) => {
                 let _ = self.upstream.send(FromServer::Message { message, during: None }).await;
             }

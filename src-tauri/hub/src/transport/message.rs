@@ -26,6 +26,11 @@ pub enum Message {
         id: Option<u64>,
         reply: Reply,
     },
+    /// An answer that nobody could read, and why.
+    Unusable {
+        id: Option<u64>,
+        why: String,
+    },
     Incoming(Incoming),
 }
 
@@ -66,6 +71,9 @@ pub fn parse(message: &Json) -> Option<Message> {
     if envelope.jsonrpc.as_deref() != Some("2.0") {
         return None;
     }
+    if json::depth_exceeds(message.get().as_bytes(), json::MAX_DEPTH) {
+        return too_deep(&envelope);
+    }
     let params = envelope.params.map(ToOwned::to_owned);
     match (envelope.method, envelope.id) {
         (Some(method), Some(id)) => {
@@ -83,6 +91,24 @@ pub fn parse(message: &Json) -> Option<Message> {
             Some(Message::Answer { id: id.and_then(|id| id.get().parse().ok()), reply })
         }
     }
+}
+
+/// An answer becomes an error to whoever waits for it; anything else is nothing.
+fn too_deep(envelope: &Envelope<'_>) -> Option<Message> {
+    if envelope.method.is_some() {
+        return None;
+    }
+    let why = format!("its answer is nested deeper than {} levels", json::MAX_DEPTH);
+    Some(Message::Unusable { id: envelope.id.and_then(|id| id.get().parse().ok()), why })
+}
+
+/// Which request a message answers that is too long to be read, seen in its beginning.
+pub fn answers(beginning: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(beginning);
+    let before_result = text.split("\"result\"").next().filter(|before| before.len() < text.len())?;
+    let (_, id) = before_result.split_once("\"id\"")?;
+    let id = id.trim_start().strip_prefix(':')?.trim_start();
+    id.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// Reads an error object, leniently: what is missing is filled in.

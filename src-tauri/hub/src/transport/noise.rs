@@ -29,6 +29,7 @@ pub(super) async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), max: usi
         if line.len() + part.len() > max {
             too_long = true;
             line.truncate(SHOWN);
+            line.shrink_to_fit();
         }
         let kept = if too_long { part.len().min(SHOWN - line.len()) } else { part.len() };
         line.extend_from_slice(&part[..kept]);

@@ -33,8 +33,17 @@ impl Pending {
 
     /// Hands over an answer; whether anybody waited for it.
     pub(super) fn answer(&self, id: Option<u64>, reply: Reply) -> bool {
+        self.settle(id, Ok(reply))
+    }
+
+    /// The same for an answer that cannot be read.
+    pub(super) fn fail(&self, id: Option<u64>, why: String) -> bool {
+        self.settle(id, Err(LinkError::Protocol(why)))
+    }
+
+    fn settle(&self, id: Option<u64>, answer: Result<Reply, LinkError>) -> bool {
         let waiting = id.and_then(|id| self.waiting().remove(&id));
-        waiting.is_some_and(|waiting| waiting.send(Ok(reply)).is_ok())
+        waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
     }
 
     /// Nobody waits for the answer any more.

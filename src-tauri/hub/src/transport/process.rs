@@ -13,12 +13,14 @@ pub mod usage;
 #[cfg(windows)]
 mod windows;
 
-use std::{collections::BTreeMap, path::PathBuf, process::Stdio, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, process::Stdio, sync::OnceLock, time::Duration};
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    runtime::{Builder, Runtime},
     sync::{mpsc, watch},
+    task::JoinHandle,
     time::timeout,
 };
 
@@ -133,6 +135,20 @@ async fn command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnErr
     Ok(platform::in_own_tree(command))
 }
 
+/// Runs something beside the calls, on a thread of its own that all such things share: what a server writes without
+/// end must not take the calls' time.
+pub fn beside<F: Future<Output: Send + 'static> + Send + 'static>(work: F) -> JoinHandle<F::Output> {
+    static THREAD: OnceLock<Option<Runtime>> = OnceLock::new();
+    let thread = THREAD.get_or_init(|| {
+        let built = Builder::new_multi_thread().worker_threads(1).thread_name("servers-words").enable_all().build();
+        built.inspect_err(|e| tracing::warn!("what servers write is read among the calls: {e}")).ok()
+    });
+    match thread {
+        Some(thread) => thread.spawn(work),
+        None => tokio::spawn(work),
+    }
+}
+
 fn home() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
 }
@@ -149,8 +165,8 @@ async fn own(
     let how = tokio::select! {
         status = platform::leader(child.as_mut()).wait() => platform::how_it_ended(status),
         _ = stop.recv() => {
-            end_gracefully(&mut child, pid, grace).await;
-            "it was stopped".to_owned()
+            let by_itself = end_gracefully(&mut child, pid, grace).await;
+            by_itself.map_or_else(|| "it was stopped".to_owned(), platform::how_it_ended)
         }
     };
     // What it started may have outlived it.
@@ -160,14 +176,22 @@ async fn own(
     let _ = exited.send(Some(how));
 }
 
-async fn end_gracefully(child: &mut Box<dyn ChildWrapper>, pid: u32, grace: Duration) {
-    if timeout(AFTER_EOF.min(grace), child.wait()).await.is_ok() {
-        return;
+/// How it ended, where nobody had to ask it to.
+async fn end_gracefully(
+    child: &mut Box<dyn ChildWrapper>,
+    pid: u32,
+    grace: Duration,
+) -> Option<std::io::Result<std::process::ExitStatus>> {
+    // What it started may live on: how it ended itself is told by its own.
+    let leader = timeout(AFTER_EOF.min(grace), platform::leader(child.as_mut()).wait()).await;
+    if let Ok(status) = leader {
+        return Some(status);
     }
     platform::ask_to_end(pid);
     if timeout(grace.saturating_sub(AFTER_EOF), child.wait()).await.is_ok() {
-        return;
+        return None;
     }
     platform::kill_tree(pid, child.as_mut());
     let _ = timeout(AFTER_EOF, child.wait()).await;
+    None
 }

@@ -17,7 +17,7 @@ use url::Url;
 use super::{
     FromServer, Link, ToUpstream,
     noise::{Line, next_line},
-    process::{Launch, Pipes, Process, SpawnError, guard::Guard},
+    process::{self, Launch, Pipes, Process, SpawnError, guard::Guard},
 };
 use crate::{
     logs::Logs,
@@ -60,8 +60,8 @@ impl Served {
         logs: &Logs,
     ) -> Result<Self, ServedError> {
         let (process, Pipes { stdin, stdout, stderr }) = Process::spawn(launch, guard).await?;
-        tokio::spawn(drain(stdout, "stdout", server.clone(), logs.clone()));
-        tokio::spawn(drain(stderr, "stderr", server.clone(), logs.clone()));
+        process::beside(drain(stdout, "stdout", server.clone(), logs.clone()));
+        process::beside(drain(stderr, "stderr", server.clone(), logs.clone()));
         let served = Self { process: Arc::new(process), stdin: Mutex::new(Some(stdin)) };
         let listens = tokio::select! {
             how = served.process.exited() => Err(ServedError::Ended(how)),

@@ -12,8 +12,8 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWriteExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout},
-    sync::mpsc::{self, error::TrySendError},
-    time::timeout,
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::{
@@ -21,15 +21,18 @@ use super::{
     message::{self, Message},
     noise::{Line, next_line},
     pending::Pending,
-    process::{Launch, Pipes, Process, SpawnError, guard::Guard},
+    process::{self, Launch, Pipes, Process, SpawnError, guard::Guard},
 };
 use crate::{
     logs::Logs,
     model::{ids::ServerId, json::Json, log::Level},
 };
 
-/// Messages that may wait for a server that does not read.
+/// Messages that may wait for a server that does not read, and their length in all, in KiB: one of the longest, and
+/// some more.
 const OUTBOX: usize = 256;
+const OUTBOX_KIB: usize = LARGEST_KIB + 4 * 1024;
+const LARGEST_KIB: usize = MAX_MESSAGE / 1024 + 1;
 /// How long a server may leave a message in the pipe.
 const SEND: Duration = Duration::from_secs(30);
 const MAX_STDERR_LINE: usize = 64 * 1024;
@@ -41,8 +44,15 @@ const MAX_NOISE: u32 = 100;
 /// A running server process and the requests in flight to it.
 pub struct StdioLink {
     shared: Arc<Shared>,
-    outbox: Mutex<Option<mpsc::Sender<Vec<u8>>>>,
+    outbox: Mutex<Option<mpsc::Sender<Waiting>>>,
+    room: Arc<Semaphore>,
     process: Arc<Process>,
+}
+
+/// A message that waits for the server, and the room that it takes.
+struct Waiting {
+    message: Vec<u8>,
+    _room: OwnedSemaphorePermit,
 }
 
 struct Shared {
@@ -72,9 +82,10 @@ impl StdioLink {
             Arc::new(Shared { server, logs, pending: Pending::default(), noise, last_words: Mutex::default() });
         let (outbox, outgoing) = mpsc::channel(OUTBOX);
         tokio::spawn(write(stdin, outgoing, process.clone()));
-        let drained = tokio::spawn(drain_stderr(stderr, shared.clone()));
+        let drained = process::beside(drain_stderr(stderr, shared.clone()));
         tokio::spawn(read(stdout, shared.clone(), process.clone(), upstream, drained));
-        Ok(Self { shared, outbox: Mutex::new(Some(outbox)), process })
+        let room = Arc::new(Semaphore::new(OUTBOX_KIB));
+        Ok(Self { shared, outbox: Mutex::new(Some(outbox)), room, process })
     }
 
     pub fn pid(&self) -> u32 {
@@ -106,29 +117,33 @@ impl StdioLink {
 
     async fn send(&self, message: Vec<u8>) -> Result<(), LinkError> {
         let gone = || LinkError::NotSent(self.ended().unwrap_or_else(|| "it is being stopped".into()));
-        let (outbox, message) = {
-            let outbox = self.outbox();
-            let outbox = outbox.as_ref().ok_or_else(gone)?;
-            match outbox.try_send(message) {
-                Ok(()) => return Ok(()),
-                Err(TrySendError::Full(message)) => (outbox.clone(), message),
-                Err(TrySendError::Closed(_)) => return Err(gone()),
-            }
-        };
-        match timeout(SEND, outbox.send(message)).await {
-            Ok(sent) => sent.map_err(|_| gone()),
-            Err(_) => Err(unread()),
+        let outbox = self.outbox().clone().ok_or_else(gone)?;
+        let wanted = kib(&message);
+        if let (Ok(room), Ok(place)) = (self.room.clone().try_acquire_many_owned(wanted), outbox.try_reserve()) {
+            place.send(Waiting { message, _room: room });
+            return Ok(());
         }
+        let waiting = async {
+            let room = self.room.clone().acquire_many_owned(wanted).await.map_err(|_| gone())?;
+            outbox.send(Waiting { message, _room: room }).await.map_err(|_| gone())
+        };
+        timeout(SEND, waiting).await.unwrap_or_else(|_| Err(unread()))
     }
 
     /// Sends what has no answer. A server that does not read must not hold up what it says.
     pub fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        self.outbox().as_ref().ok_or_else(unread)?.try_send(message).map_err(|_| unread())
+        let room = self.room.clone().try_acquire_many_owned(kib(&message)).map_err(|_| unread())?;
+        self.outbox().as_ref().ok_or_else(unread)?.try_send(Waiting { message, _room: room }).map_err(|_| unread())
     }
 
-    fn outbox(&self) -> MutexGuard<'_, Option<mpsc::Sender<Vec<u8>>>> {
+    fn outbox(&self) -> MutexGuard<'_, Option<mpsc::Sender<Waiting>>> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The room that a message takes.
+fn kib(message: &[u8]) -> u32 {
+    u32::try_from(message.len() / 1024 + 1).unwrap_or(u32::MAX)
 }
 
 fn unread() -> LinkError {
@@ -162,23 +177,27 @@ struct InFlight<'a> {
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.link.shared.pending.forget(self.id);
-        if self.sent
-            && let Some(outbox) = self.link.outbox().as_ref()
-        {
-            let _ = outbox.try_send(message::cancelled(self.id, "the client cancelled it, or it took too long"));
+        if self.sent {
+            let _ = self.link.tell(message::cancelled(self.id, "the client cancelled it, or it took too long"));
         }
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Vec<u8>>, process: Arc<Process>) {
+async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Waiting>, process: Arc<Process>) {
     let mut batch = Vec::new();
     // What waits is written at once: one system call for many calls.
     while outgoing.recv_many(&mut batch, OUTBOX).await > 0 {
-        let bytes = batch.drain(..).fold(Vec::new(), |mut bytes, message| {
-            append_line(&mut bytes, &message);
-            bytes
-        });
-        if stdin.write_all(&bytes).await.and(stdin.flush().await).is_err() {
+        let mut bytes = Vec::new();
+        let room: Vec<_> = batch
+            .drain(..)
+            .map(|Waiting { message, _room: room }| {
+                append_line(&mut bytes, &message);
+                room
+            })
+            .collect();
+        let written = stdin.write_all(&bytes).await.and(stdin.flush().await);
+        drop(room);
+        if written.is_err() {
             // Without its stdin it is of no use, whatever else of it lives on.
             return process.stop().await;
         }
@@ -204,10 +223,14 @@ async fn read(
     drained: tokio::task::JoinHandle<()>,
 ) {
     let mut messages = std::pin::pin!(read_messages(stdout, &shared, &upstream));
+    let mut last_words = None;
     let too_noisy = tokio::select! {
         too_noisy = &mut messages => too_noisy,
         // A process that it started may hold its stdout open for long: what is there already is read.
-        _ = process.exited() => timeout(LAST_WORDS, &mut messages).await.unwrap_or(false),
+        _ = process.exited() => {
+            let end = *last_words.insert(Instant::now() + LAST_WORDS);
+            timeout_at(end, &mut messages).await.unwrap_or(false)
+        }
     };
     if too_noisy {
         tokio::spawn(async move { process.stop().await });
@@ -221,8 +244,8 @@ async fn read(
             "it closed its stdout".into()
         }
     };
-    let _ = timeout(LAST_WORDS, drained).await;
-    let last_words = shared.last_words().clone();
+    let _ = timeout_at(last_words.unwrap_or_else(|| Instant::now() + LAST_WORDS), drained).await;
+    let last_words = shared.logs.masked(&shared.last_words());
     let how = if last_words.is_empty() { how } else { format!("{how}; its last words: {last_words}") };
     end(&shared, how, &upstream).await;
 }
@@ -240,10 +263,17 @@ async fn read_messages(stdout: impl AsyncRead + Unpin, shared: &Shared, upstream
         let read = match line {
             Line::Whole(line) if line.is_empty() => continue,
             Line::Whole(line) => read_line(line),
-            Line::TooLong(line) => Err(line),
+            Line::TooLong(line) => {
+                if let Some(id) = message::answers(&line) {
+                    shared.pending.fail(Some(id), format!("its answer is longer than {} MiB", MAX_MESSAGE >> 20));
+                    continue;
+                }
+                Err(line)
+            }
         };
         match read {
             Ok(Message::Answer { id, reply }) => shared.answer(id, reply),
+            Ok(Message::Unusable { id, why }) => drop(shared.pending.fail(id, why)),
             Ok(Message::Incoming(message)) => {
                 let _ = upstream.send(FromServer::Message { message, during: None }).await;
             }
@@ -274,7 +304,7 @@ async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
             shared.logs.server(&shared.server, Level::Info, "stderr", &text);
-            shared.last_words().clone_from(&shared.logs.masked(text.trim()));
+            text.trim().clone_into(&mut shared.last_words());
         }
     }
 }

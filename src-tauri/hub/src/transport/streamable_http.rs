@@ -192,6 +192,7 @@ impl HttpLink {
         let body = self.remote.read(response).await?;
         match message::parse(&body) {
             Some(Message::Answer { reply, .. }) => Ok(reply),
+            Some(Message::Unusable { why, .. }) => Err(LinkError::Protocol(why)),
             Some(Message::Incoming(_)) | None => {
                 let (url, said) = (&self.remote.url, remote::shown(body.get()));
                 Err(LinkError::Protocol(format!("{url} answered something that is not JSON-RPC: {said}")))
@@ -237,7 +238,10 @@ impl HttpLink {
                     Some(Message::Incoming(message)) => {
                         let _ = self.upstream.send(FromServer::Message { message, during: Some(id) }).await;
                     }
-                    Some(Message::Answer { .. }) | None => {}
+                    Some(Message::Unusable { id: answered, why }) if answered == Some(id) => {
+                        return Err(LinkError::Protocol(why));
+                    }
+                    Some(Message::Answer { .. } | Message::Unusable { .. }) | None => {}
                 }
             }
         }

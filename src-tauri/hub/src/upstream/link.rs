@@ -150,7 +150,12 @@ impl Linker {
             }
             Err(failure) => {
                 let next = failure.next_way(way, &link, server.spec.transport);
-                link.close().await;
+                // One that will not end is waited for only where something else is to be started in its place.
+                if next.is_some() || !matches!(failure, handshake::Failure::TooSlow(_)) {
+                    link.close().await;
+                } else {
+                    tokio::spawn(async move { link.close().await });
+                }
                 (Err(failure.into()), next)
             }
         }

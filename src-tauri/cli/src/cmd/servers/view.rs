@@ -4,13 +4,16 @@ use std::fmt::Write;
 
 use drawbridge_hub::{
     api::{
-        servers::{ServerView, ServersView, VerifiedView},
+        servers::{DefinitionVersion, ServerUsage, ServerView, ServersView, ShownTool, VerifiedView},
         tools::ToolView,
     },
-    model::{authorization::Authorization, spec::ServerSpec},
+    model::{authorization::Authorization, spec::ServerSpec, tool::Standing},
 };
 
-use crate::text::{Table, moment_or_dash, shown, shown_lines, word};
+use crate::{
+    exit::Failure,
+    text::{Table, moment_or_dash, shown, shown_lines, word},
+};
 
 pub(super) fn list(view: &ServersView) -> String {
     let mut table = Table::new(["ID", "STATE", "TOOLS", "STARTS", "REASON"]);
@@ -24,6 +27,50 @@ pub(super) fn list(view: &ServersView) -> String {
         let _ = write!(lines, "\nbroken spec {}: {}", shown(&place), shown(&broken.message));
     }
     lines
+}
+
+/// The tools to accept: those that are named, or all that wait.
+pub(super) fn waiting(server: &ServerView, names: &[String]) -> Result<Vec<ShownTool>, Failure> {
+    let waits = |tool: &&ToolView| tool.standing != Standing::Accepted;
+    let waiting: Vec<_> = server.tools.iter().filter(waits).collect();
+    if let Some(name) = names.iter().find(|name| waiting.iter().all(|tool| tool.name != **name)) {
+        return Err(Failure::new(format!("no tool '{}' of '{}' waits to be accepted", shown(name), server.id)));
+    }
+    let is_meant = |tool: &&&ToolView| names.is_empty() || names.contains(&tool.name);
+    let shown_tool = |tool: &&ToolView| ShownTool { name: tool.name.clone(), digest: tool.digest.clone() };
+    Ok(waiting.iter().filter(is_meant).map(shown_tool).collect())
+}
+
+/// The versions of a tool, the newest first, each with what differs from the one accepted before.
+pub(super) fn history(versions: &[DefinitionVersion]) -> String {
+    let mut lines = String::new();
+    for version in versions {
+        let standing = match (version.accepted_at, version.offered) {
+            (None, true) => "waits to be accepted",
+            (None, false) => "was never accepted",
+            (Some(_), true) => "accepted, offered now",
+            (Some(_), false) => "accepted",
+        };
+        let _ =
+            writeln!(lines, "{}  {}  {standing}", moment_or_dash(Some(version.first_seen_at)), &version.digest[..12]);
+        for change in &version.changes {
+            let value = |value: &Option<serde_json::Value>| {
+                value.as_ref().map_or_else(|| "nothing".to_owned(), |value| shown(&value.to_string()))
+            };
+            let _ = writeln!(lines, "    {}", shown(&change.field));
+            let _ = writeln!(lines, "      - {}\n      + {}", value(&change.before), value(&change.after));
+        }
+    }
+    lines.trim_end().to_owned()
+}
+
+pub(super) fn usage(servers: &[ServerUsage]) -> String {
+    let mut table = Table::new(["ID", "PROCESSES", "MEMORY", "CPU"]);
+    for used in servers {
+        let memory = format!("{} MiB", used.memory_kib / 1024);
+        table.row([used.id.as_str(), &used.processes.to_string(), &memory, &format!("{:.0} %", used.cpu_percent)]);
+    }
+    table.lines_or("no local server runs")
 }
 
 /// State, reason and remedy in one line.

@@ -20,6 +20,7 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
             }
             reply.err().and_then(|error| error.data).iter().for_each(|data| stood(data));
         }
+        Message::Unusable { .. } => {}
         Message::Incoming(Incoming::Request { id, method, params }) => {
             stood(&id);
             params.iter().for_each(|params| stood(params));

@@ -101,3 +101,23 @@ proptest! {
         properties::written_is_read(id, &method, None);
     }
 }
+
+#[test]
+fn an_answer_nested_too_deep_is_an_error_to_who_waits_and_anything_else_is_nothing() {
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let answer = Json::new(format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":{deep}}}}}"#));
+    assert!(matches!(parse(&answer), Some(Message::Unusable { id: Some(7), .. })));
+    let notice = Json::new(format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":{deep}}}}}"#));
+    assert!(parse(&notice).is_none());
+    let in_a_string = Json::new(format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":"{deep}"}}}}"#));
+    assert!(matches!(parse(&in_a_string), Some(Message::Answer { reply: Ok(_), .. })));
+}
+
+#[test]
+fn what_is_too_long_to_read_still_says_which_request_it_answers() {
+    assert_eq!(answers(br#"{"jsonrpc":"2.0","id":42,"result":{"content":"xxxx"#), Some(42));
+    assert_eq!(answers(br#"{"jsonrpc":"2.0", "id" : 7 , "result":[1"#), Some(7));
+    for other in [r#"{"jsonrpc":"2.0","method":"m","params":{"id":1,"x"#, r#"{"result":{"id":4,"x"#, "xxxxxxxx", ""] {
+        assert_eq!(answers(other.as_bytes()), None, "{other}");
+    }
+}

@@ -1,0 +1,91 @@
+//! `drawbridge profiles`: which servers and tools a client sees.
+
+use std::collections::BTreeMap;
+
+use clap::Subcommand;
+use drawbridge_hub::{
+    api::profiles::{ListProfiles, ProfileView, PutProfile, RemoveProfile},
+    model::{ids::ServerId, profile::Profile},
+};
+
+use crate::{
+    connection::Context,
+    exit::Failure,
+    text::{Table, shown},
+};
+
+#[derive(Subcommand)]
+pub(crate) enum Profiles {
+    /// All profiles.
+    List,
+    /// Make a profile, or replace the one of its name.
+    Set {
+        name: String,
+        /// A server with all its tools, or one tool of a server.
+        #[arg(value_name = "SERVER[/TOOL]", required = true)]
+        scope: Vec<String>,
+    },
+    /// Remove a profile: clients that had it see everything again.
+    Remove { name: String },
+}
+
+impl Profiles {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::List => context.show(ListProfiles {}, |profiles| list(profiles)).await,
+            Self::Set { name, scope } => {
+                let lines = format!("set {}", shown(&name));
+                let profile = Profile { name, servers: servers(&scope) };
+                context.show(PutProfile { profile }, |_| lines).await
+            }
+            Self::Remove { name } => {
+                let lines = format!("removed {}", shown(&name));
+                context.show(RemoveProfile { name }, |_| lines).await
+            }
+        }
+    }
+}
+
+/// A server alone stands for all its tools, whatever else of it is named.
+fn servers(scope: &[String]) -> BTreeMap<ServerId, Option<Vec<String>>> {
+    let mut servers: BTreeMap<ServerId, Option<Vec<String>>> = BTreeMap::new();
+    for one in scope {
+        let (server, tool) = one.split_once('/').map_or((one.as_str(), None), |(server, tool)| (server, Some(tool)));
+        let tools = servers.entry(ServerId::new(server)).or_insert_with(|| Some(Vec::new()));
+        match (tool, tools.as_mut()) {
+            (Some(tool), Some(tools)) => tools.push(tool.to_owned()),
+            (None, _) => *tools = None,
+            (Some(_), None) => {}
+        }
+    }
+    servers
+}
+
+fn list(profiles: &[ProfileView]) -> String {
+    let mut table = Table::new(["NAME", "TOOLS", "TOKENS", "CLIENTS", "SERVERS"]);
+    for view in profiles {
+        let clients: Vec<_> = view.clients.iter().map(|client| client.as_str()).collect();
+        let one = |(server, tools): (&ServerId, &Option<Vec<String>>)| match tools {
+            None => server.to_string(),
+            Some(tools) => format!("{server} ({})", tools.join(", ")),
+        };
+        let servers: Vec<_> = view.profile.servers.iter().map(one).collect();
+        let (tools, tokens) = (view.tools.to_string(), format!("about {}", view.tokens));
+        table.row([&view.profile.name, &tools, &tokens, &clients.join(", "), &servers.join("; ")]);
+    }
+    table.lines_or("no profiles: every client sees every server")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_stands_for_all_its_tools_and_a_tool_for_itself() {
+        let scope = ["a", "b/x", "b/y", "c/z", "c"].map(str::to_owned);
+        let servers = servers(&scope);
+        assert_eq!(servers[&ServerId::new("a")], None);
+        assert_eq!(servers[&ServerId::new("b")], Some(vec!["x".into(), "y".into()]));
+        assert_eq!(servers[&ServerId::new("c")], None);
+    }
+}

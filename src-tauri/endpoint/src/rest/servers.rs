@@ -1,0 +1,147 @@
+//! `/registry/servers` and `/api/mcp/servers`: the registry as plain resources, for scripts. Each is a verb of the hub;
+//! what arrives here waits for the user's approval before anything of it is started.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{
+        Path, State,
+        rejection::{BytesRejection, PathRejection},
+    },
+    http::StatusCode,
+};
+use bytes::Bytes;
+use drawbridge_hub::{
+    api::{
+        ApiError, Done, Verb,
+        servers::{
+            AddServer, CapabilitiesView, ListServers, RemoveServer, SecretValues, ServerView, ServersView,
+            ShowCapabilities, ShowServer, SyncServer, UpdateServer, VerifiedView, VerifyServer,
+        },
+    },
+    model::{ids::ServerId, spec::ServerSpec},
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    rescue::{Refusal, internal},
+    server::Door,
+};
+
+type At = State<Arc<Door>>;
+type Id = Result<Path<String>, PathRejection>;
+type Body = Result<Bytes, BytesRejection>;
+type Answer<T> = Result<Json<T>, Refusal>;
+
+pub(crate) async fn list(State(door): At) -> Answer<ServersView> {
+    run(door, ListServers {}).await
+}
+
+pub(crate) async fn add(State(door): At, body: Body) -> Result<(StatusCode, Json<ServerView>), Refusal> {
+    let spec: ServerSpec = read(&body?)?;
+    let added = run(door, AddServer { spec, secrets: SecretValues::default(), pending: true }).await?;
+    Ok((StatusCode::CREATED, added))
+}
+
+pub(crate) async fn show(State(door): At, id: Id) -> Answer<ServerView> {
+    run(door, ShowServer { id: server(id)? }).await
+}
+
+/// Replaces the spec.
+pub(crate) async fn put(State(door): At, id: Id, body: Body) -> Answer<ServerView> {
+    update(door, server(id)?, read(&body?)?).await
+}
+
+/// Changes members of the spec, as a JSON merge patch (RFC 7396) says: null removes one.
+pub(crate) async fn patch(State(door): At, id: Id, body: Body) -> Answer<ServerView> {
+    let (id, patch) = (server(id)?, read::<Value>(&body?)?);
+    if !patch.is_object() {
+        return Err(ApiError::invalid("body: a patch is a JSON object with the members to change").into());
+    }
+    let Json(known) = run(Arc::clone(&door), ShowServer { id: id.clone() }).await?;
+    let mut spec = serde_json::to_value(known.spec).map_err(|_| internal())?;
+    merge(&mut spec, patch);
+    update(door, id, from_value(spec)?).await
+}
+
+pub(crate) async fn remove(State(door): At, id: Id) -> Answer<Done> {
+    run(door, RemoveServer { id: server(id)? }).await
+}
+
+pub(crate) async fn verify(State(door): At, id: Id) -> Answer<VerifiedView> {
+    run(door, VerifyServer { id: server(id)? }).await
+}
+
+pub(crate) async fn sync(State(door): At, id: Id) -> Answer<ServerView> {
+    run(door, SyncServer { id: server(id)? }).await
+}
+
+pub(crate) async fn capabilities(State(door): At, id: Id) -> Answer<CapabilitiesView> {
+    run(door, ShowCapabilities { id: server(id)? }).await
+}
+
+async fn update(door: Arc<Door>, id: ServerId, spec: ServerSpec) -> Answer<ServerView> {
+    run(door, UpdateServer { id, spec, secrets: SecretValues::default(), pending: true }).await
+}
+
+/// Runs a verb to its end, even where the asker does not wait for it.
+pub(crate) async fn run<V: Verb>(door: Arc<Door>, verb: V) -> Answer<V::Answer> {
+    let ran = tokio::spawn(async move { verb.run(&door.hub).await });
+    Ok(Json(ran.await.map_err(|_| internal())??))
+}
+
+fn server(id: Id) -> Result<ServerId, Refusal> {
+    let Path(id) = id?;
+    Ok(ServerId::new(id))
+}
+
+fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
+    let text = std::str::from_utf8(body).map_err(|e| ApiError::invalid(format!("body: {e}")))?;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut reader).map_err(|e| named(&e));
+    Ok(read?)
+}
+
+fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
+    Ok(serde_path_to_error::deserialize(value).map_err(|e| named(&e))?)
+}
+
+/// The field, and what is wrong with it.
+fn named(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+    ApiError::invalid(format!("body: {}: {}", error.path(), error.inner()))
+}
+
+/// RFC 7396.
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let Value::Object(members) = target else { return };
+    for (key, value) in patch {
+        if value.is_null() {
+            members.remove(&key);
+        } else {
+            merge(members.entry(key).or_insert(Value::Null), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_patch_changes_what_it_names_removes_what_is_null_and_leaves_the_rest() {
+        let mut spec = json!({"command":"x","env":{"A":"1","B":"2"},"args":["1"]});
+        merge(&mut spec, json!({"env":{"A":null,"C":"3"},"args":["2"],"cwd":"/"}));
+        assert_eq!(spec, json!({"command":"x","env":{"B":"2","C":"3"},"args":["2"],"cwd":"/"}));
+    }
+}

@@ -1,0 +1,63 @@
+//! Everything that a server offers, as it said it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    api::{ApiError, Verb},
+    catalog::ServerCopy,
+    hub::Hub,
+    model::{
+        capability::Kind,
+        ids::{ServerId, Timestamp},
+        server::SyncStatus,
+    },
+};
+
+/// The catalog's copy of a server: definitions as the server sent them, with its own names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CapabilitiesView {
+    pub id: ServerId,
+    pub sync_status: SyncStatus,
+    pub last_synced_at: Option<Timestamp>,
+    #[cfg_attr(test, ts(type = "Array<unknown>"))]
+    pub tools: Vec<Value>,
+    #[cfg_attr(test, ts(type = "Array<unknown>"))]
+    pub prompts: Vec<Value>,
+    #[cfg_attr(test, ts(type = "Array<unknown>"))]
+    pub resources: Vec<Value>,
+    #[cfg_attr(test, ts(type = "Array<unknown>"))]
+    pub templates: Vec<Value>,
+}
+
+/// `servers.capabilities`: what a server offered when it was read last. Starts nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShowCapabilities {
+    pub id: ServerId,
+}
+
+impl Verb for ShowCapabilities {
+    const NAME: &'static str = "servers.capabilities";
+    type Answer = CapabilitiesView;
+
+    async fn run(self, hub: &Hub) -> Result<CapabilitiesView, ApiError> {
+        hub.registry.get(&self.id)?;
+        let copy = hub.catalog.copy(&self.id);
+        Ok(CapabilitiesView {
+            sync_status: copy.row.sync_status,
+            last_synced_at: copy.row.last_synced_at,
+            tools: definitions(&copy, Kind::Tools),
+            prompts: definitions(&copy, Kind::Prompts),
+            resources: definitions(&copy, Kind::Resources),
+            templates: definitions(&copy, Kind::Templates),
+            id: self.id,
+        })
+    }
+}
+
+fn definitions(copy: &ServerCopy, kind: Kind) -> Vec<Value> {
+    let read = |one: &std::sync::Arc<crate::catalog::Definition>| serde_json::from_str(one.raw.get()).ok();
+    copy.offered.get(&kind).into_iter().flatten().filter_map(read).collect()
+}
