@@ -17,7 +17,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 
 pub use definition::Definition;
 pub use merge::{CatalogEntry, LeftOut, Lists, Offered, Snapshot};
@@ -53,6 +53,8 @@ const LEAST_TTL: Duration = Duration::from_secs(10);
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
 /// What a server adds so soon after its first sync was there when it was accepted.
 const SETTLING: Duration = Duration::from_secs(60);
+/// Many programs that start at once are slower than a few after each other.
+const READS: usize = 8;
 /// How long a list waits for servers that were never read. What comes later is in the next list.
 const FIRST_READ: Duration = Duration::from_secs(15);
 
@@ -71,6 +73,8 @@ pub struct Catalog {
     snapshot: Arc<ArcSwap<Snapshot>>,
     changed: KindChanges,
     copies: Arc<Mutex<BTreeMap<ServerId, ServerCopy>>>,
+    /// So many servers are read at once.
+    reading: Arc<Semaphore>,
     /// One sync of a server at a time.
     syncing: Arc<Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>>,
 }
@@ -174,6 +178,7 @@ impl Catalog {
             snapshot: Arc::default(),
             changed: KindChanges::default(),
             copies: Arc::new(Mutex::new(copies)),
+            reading: Arc::new(Semaphore::new(READS)),
             syncing: Arc::default(),
         };
         catalog.rebuild();
@@ -210,10 +215,13 @@ impl Catalog {
     }
 
     /// Whether a server's copy is older than its time to live: that of its spec or the settings, or less where the
-    /// server says so.
+    /// server says so and can be asked without being started.
     pub fn is_stale(&self, server: &Registered, copy: &ServerCopy) -> bool {
         let own = server.spec.cache_ttl_ms.map(|ms| Duration::from_millis(ms.into()));
-        let ttl = time_to_live(own.unwrap_or_else(|| self.settings.get().cache_ttl), copy.row.ttl_ms);
+        // A program is not started again and again for what it says of its lists.
+        let may_be_asked = server.spec.command.is_none() || self.pool.is_active(&server.id);
+        let said = copy.row.ttl_ms.filter(|_| may_be_asked);
+        let ttl = time_to_live(own.unwrap_or_else(|| self.settings.get().cache_ttl), said);
         let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
         copy.row.last_synced_at.is_none_or(|at| {
             let age = clock::now().0.saturating_sub(at.0);
@@ -329,7 +337,10 @@ impl Catalog {
             copy.begun += 1;
             copy.row.sync_status = SyncStatus::Syncing;
         });
-        let synced = self.read(id).await;
+        let synced = {
+            let _one_of_few = self.reading.acquire().await;
+            self.read(id).await
+        };
         self.change(id, |copy| {
             copy.attempts += 1;
             match &synced {

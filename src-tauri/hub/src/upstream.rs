@@ -189,6 +189,12 @@ impl Pool {
         Some(active.unwrap_or(first).status())
     }
 
+    /// Whether a session of a server runs now.
+    pub fn is_active(&self, id: &ServerId) -> bool {
+        let sessions = self.lock();
+        sessions.by_key.iter().any(|(key, session)| key.server == *id && session.is_active())
+    }
+
     /// The latest steps of a server's sessions.
     pub fn history(&self) -> &History {
         &self.mailbox.history

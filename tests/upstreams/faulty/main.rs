@@ -11,6 +11,7 @@
 //! | `--late-start MS` | reads nothing before that |
 //! | `--stay` | goes on where its stdin ends |
 //! | `--grow` | has one tool more each time that they are listed |
+//! | `--tools FILE` | has the tools that stand in that file too, as they are when they are listed; each answers with its call |
 //! | `--change-while-listed MS` | tells that its list has changed, and only then answers with what it was before |
 
 mod calls;
@@ -44,6 +45,7 @@ struct Options {
     crash: bool,
     stay: bool,
     grow: bool,
+    tools: Option<PathBuf>,
     late_start: u64,
     change_while_listed: u64,
 }
@@ -95,6 +97,7 @@ fn options() -> (Options, Vec<Child>) {
             "--crash" => options.crash = true,
             "--stay" => options.stay = true,
             "--grow" => options.grow = true,
+            "--tools" => options.tools = Some(value().into()),
             "--late-start" => options.late_start = value().parse().expect("milliseconds"),
             "--change-while-listed" => options.change_while_listed = value().parse().expect("milliseconds"),
             other => panic!("unknown option {other}"),
@@ -159,6 +162,10 @@ impl Server {
         let mut tools: Vec<Value> = calls::TOOLS.iter().map(|name| tool(name)).collect();
         if self.options.grow {
             tools.extend((0..=times).map(|number| tool(&format!("grown-{number}"))));
+        }
+        if let Some(file) = &self.options.tools {
+            let text = std::fs::read_to_string(file).expect("the file of tools");
+            tools.extend(serde_json::from_str::<Vec<Value>>(&text).expect("tools"));
         }
         if self.options.change_while_listed > 0 && times == 0 {
             say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);

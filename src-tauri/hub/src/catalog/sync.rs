@@ -15,7 +15,7 @@ use crate::{
     protocol::ServerHello,
     store::StoreError,
     transport::Reply,
-    upstream::{ListChanges, Outgoing, ServerSession, UpstreamError, state::State},
+    upstream::{ListChanges, Outgoing, ServerSession, UpstreamError},
 };
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -191,8 +191,7 @@ pub(super) async fn refresh_active(catalog: Catalog) {
         let ttl = catalog.settings.get().cache_ttl;
         time::sleep((ttl / 3).mul_f64(rand::random_range(0.9..1.1))).await;
         for server in catalog.registry.specs().servers.values().filter(|server| catalog.registry.may_run(server)) {
-            let active = catalog.pool.status(&server.id).is_some_and(|status| status.state == State::Active);
-            if active && catalog.is_stale(server, &catalog.copy(&server.id)) {
+            if catalog.pool.is_active(&server.id) && catalog.is_stale(server, &catalog.copy(&server.id)) {
                 let (catalog, id) = (catalog.clone(), server.id.clone());
                 tokio::spawn(async move { catalog.sync(&id).await });
             }
