@@ -20,3 +20,6 @@ class Clock {
 
 /** Every five seconds. */
 export const clock = new Clock(5000);
+
+/** Every second, for what counts down. */
+export const seconds = new Clock(1000);

@@ -8,8 +8,10 @@ import { Clients } from "./clients.svelte";
 import { Connection } from "./connection.svelte";
 import { LogFeed } from "./logs.svelte";
 import { Policy } from "./policy.svelte";
+import { Profiles } from "./profiles.svelte";
 import { Servers } from "./servers.svelte";
 import { Settings } from "./settings.svelte";
+import { Usage } from "./usage.svelte";
 
 /** A store reads everything it holds, and keeps up by events. */
 export interface Store {
@@ -25,7 +27,9 @@ export class Stores {
   readonly history: Calls;
   readonly calls: Calls;
   readonly policy: Policy;
+  readonly profiles: Profiles;
   readonly settings: Settings;
+  readonly usage: Usage;
   private readonly feeds = new Set<LogFeed>();
 
   constructor(private readonly ipc: Ipc) {
@@ -35,11 +39,13 @@ export class Stores {
     this.history = new Calls(ipc, true);
     this.calls = new Calls(ipc);
     this.policy = new Policy(ipc);
+    this.profiles = new Profiles(ipc);
     this.settings = new Settings(ipc);
+    this.usage = new Usage(ipc);
   }
 
   start(): () => void {
-    const fixed = [this.servers, this.clients, this.approvals, this.history, this.calls, this.policy, this.settings];
+    const fixed = [this.servers, this.clients, this.approvals, this.history, this.calls, this.policy, this.profiles, this.settings];
     const stop = feed(this.ipc, this.connection, () => [...fixed, ...this.feeds]);
     return () => {
       stop();

@@ -1,7 +1,8 @@
 /** The servers behind the door, and what can be done with them. */
 
 import type {
-  BrokenSpec, Effect, Event, Ipc, ReadSpec, SecretValues, ServerSpec, ServerView, ToolView, VerifiedView,
+  BrokenSpec, DefinitionVersion, Effect, Event, FilledManifest, FillManifest, Ipc, ManifestSource, ManifestView, PresetView, ReadSpec, SecretValues,
+  ServerSpec, ServerView, ShownTool, ToolView, VerifiedView,
 } from "../ipc";
 import { Reader } from "./reader";
 
@@ -9,8 +10,10 @@ export class Servers {
   list = $state.raw<ServerView[]>([]);
   broken = $state.raw<BrokenSpec[]>([]);
   loaded = $state(false);
-  /** Those that a person has to look at: not accepted, or in trouble. */
+  /** Those that a person has to look at: not accepted, in trouble, or with tools that wait. */
   readonly needy = $derived(this.list.filter(needsCare).length + this.broken.length);
+  /** About what all their tools cost a client that sees every one of them, in tokens. */
+  readonly tokens = $derived(this.list.reduce((sum, server) => sum + server.tokens, 0));
   private readonly reader = new Reader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
@@ -20,7 +23,7 @@ export class Servers {
   }
 
   on(event: Event): void {
-    if (event.kind === "server_changed" || event.kind === "policy_changed") void this.load().catch(() => undefined);
+    if (["server_changed", "session_changed", "policy_changed"].includes(event.kind)) void this.load().catch(() => undefined);
   }
 
   find(id: string | null): ServerView | undefined {
@@ -29,6 +32,18 @@ export class Servers {
 
   readSpecs(text: string): Promise<ReadSpec[]> {
     return this.ipc.call("servers.read_specs", { text });
+  }
+
+  presets(): Promise<PresetView[]> {
+    return this.ipc.call("servers.presets", {});
+  }
+
+  readManifest(source: ManifestSource): Promise<ManifestView> {
+    return this.ipc.call("servers.read_manifest", { source });
+  }
+
+  fillManifest(params: FillManifest): Promise<FilledManifest> {
+    return this.ipc.call("servers.fill_manifest", params);
   }
 
   try(spec: ServerSpec, secrets: SecretValues): Promise<VerifiedView> {
@@ -44,12 +59,22 @@ export class Servers {
   }
 
   async update(id: string, spec: ServerSpec, secrets: SecretValues): Promise<ServerView> {
-    return this.keep(await this.ipc.call("servers.update", { id, spec, secrets }));
+    return this.keep(await this.ipc.call("servers.update", { id, spec, secrets, pending: false }));
   }
 
   /** Accepts what that view shows; what it has become since is not accepted. */
   async accept({ id, identity }: ServerView): Promise<ServerView> {
     return this.keep(await this.ipc.call("servers.accept", { id, identity }));
+  }
+
+  /** The versions of a tool's definition, the newest first. */
+  toolHistory(id: string, tool: string): Promise<DefinitionVersion[]> {
+    return this.ipc.call("servers.tool_history", { id, tool });
+  }
+
+  /** Accepts definitions as they were shown; what one has become since is not accepted. */
+  async acceptTools(id: string, tools: ShownTool[]): Promise<ServerView> {
+    return this.keep(await this.ipc.call("servers.accept_tools", { id, tools }));
   }
 
   async act(id: string, verb: "servers.sync" | "servers.restart"): Promise<ServerView> {
@@ -107,5 +132,5 @@ export class Servers {
 }
 
 function needsCare(server: ServerView): boolean {
-  return ["error", "needs_approval", "needs_secret", "needs_sign_in"].includes(server.state);
+  return server.waiting_tools > 0 || ["error", "needs_approval", "needs_secret", "needs_sign_in"].includes(server.state);
 }

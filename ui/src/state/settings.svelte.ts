@@ -1,6 +1,6 @@
 /** The hub's settings and what it says of itself. */
 
-import type { ChangeSettings, Event, HealthView, Ipc, SettingsView } from "../ipc";
+import type { ChangeSettings, Event, HealthView, Ipc, RuntimeFound, SettingsView } from "../ipc";
 import { Reader } from "./reader";
 
 export class Settings {
@@ -20,6 +20,11 @@ export class Settings {
 
   async change(change: Partial<ChangeSettings>): Promise<void> {
     this.view = await this.ipc.call("settings.change", { approval_timeout_s: null, cache_ttl_s: null, oauth_client_metadata_url: null, ...change });
+  }
+
+  /** Looks for the programs with which packages are started. Takes a second or two. */
+  checkRuntimes(): Promise<RuntimeFound[]> {
+    return this.ipc.call("servers.check_runtimes", {});
   }
 
   private async read(): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ServerSpec } from "../../ipc";
-import { draftOf, emptyForm, faultsOf, formOf, newRow } from "./form";
+import { draftOf, emptyForm, faultsOf, firstFault, formOf, newRow } from "./form";
 
 function filled() {
   return { ...emptyForm(), name: "files", command: `npx -y server "/my files"` };
@@ -60,6 +60,46 @@ describe("a server's form", () => {
     const { spec } = draftOf({ ...filled(), isolation: "per_client" });
     expect(spec.isolation).toBe("per_client");
     expect(formOf(spec, "x").isolation).toBe("per_client");
+  });
+
+  it("makes a program that serves a URL itself, and takes it apart again", () => {
+    const form = { ...filled(), serves: true, url: "http://127.0.0.1:3001/sse", transport: "sse" as const, headers: [newRow({ key: "X-A", value: "1" })] };
+    const { spec } = draftOf(form);
+    expect(spec).toMatchObject({ command: "npx", url: "http://127.0.0.1:3001/sse", transport: "sse", headers: { "X-A": "1" } });
+    expect(formOf(spec, "files")).toMatchObject({ kind: "local", serves: true, url: "http://127.0.0.1:3001/sse", transport: "sse" });
+    // Nothing is inferred of one with a command and a URL.
+    expect(draftOf({ ...form, transport: "http" }).spec.transport).toBe("http");
+    expect(draftOf({ ...form, serves: false }, spec).spec).toMatchObject({ url: null, transport: null, headers: {} });
+  });
+
+  it("wants the URL that a program serves to be on this machine", () => {
+    const served = (url: string) => faultsOf({ ...filled(), serves: true, url }).url;
+    for (const url of ["http://127.0.0.1:3001/sse", "http://localhost:1/mcp", "http://[::1]:8080/mcp"]) expect(served(url)).toBeUndefined();
+    expect(served("https://example.org/mcp")).toContain("on this machine");
+    expect(served("http://127.evil.example/mcp")).toContain("on this machine");
+    expect(served("")).toContain("that it serves");
+  });
+
+  it("leaves what a remote server cannot have, and a local one neither", () => {
+    const base: ServerSpec = { name: "x", command: "npx", runtime_hint: "npx", lifecycle: "transient" };
+    expect(draftOf({ ...formOf(base, "x"), kind: "remote", url: "https://example.org/mcp" }, base).spec).toMatchObject({ runtime_hint: null, lifecycle: "singleton" });
+    const remote: ServerSpec = { name: "x", url: "https://example.org/mcp", bearer_token: "${keyring:x/token}" };
+    expect(draftOf(formOf(remote, "x"), remote).spec.bearer_token).toBe("${keyring:x/token}");
+    expect(draftOf({ ...formOf(remote, "x"), kind: "local", command: "run" }, remote).spec.bearer_token).toBeNull();
+  });
+
+  it("keeps what the file holds and nobody here knows", () => {
+    const base = { name: "x", command: "run", "x-note": { kept: true } } as ServerSpec;
+    expect(draftOf(formOf(base, "x"), base).spec).toMatchObject({ "x-note": { kept: true } });
+  });
+
+  it("names the first fault, also one of the advanced part", () => {
+    const form = filled();
+    form.advanced.retries = "many";
+    expect(faultsOf(form)).toEqual({ advanced: { retries: "Give a whole number from 0 to 100." } });
+    expect(firstFault(faultsOf(form))).toBe("Give a whole number from 0 to 100.");
+    expect(firstFault(faultsOf({ ...form, name: "" }))).toContain("Give it a name");
+    expect(firstFault({})).toBe("");
   });
 
   it("says what is missing", () => {

@@ -1,7 +1,8 @@
 /** A server's spec as a form, and back. What is secret leaves the form apart from the spec. */
 
-import type { Isolation, SecretValues, ServerSpec } from "../../ipc";
+import type { Isolation, SecretValues, ServerSpec, TransportKind } from "../../ipc";
 import { joinWords, splitWords } from "../../lib/words";
+import { advancedFaults, advancedOf, advancedSpec, type Advanced, type AdvancedFaults } from "./advanced";
 
 export interface Row {
   /** Only to tell rows apart on screen. */
@@ -19,11 +20,14 @@ export interface ServerForm {
   command: string;
   cwd: string;
   env: Row[];
+  /** A local program that serves a URL itself, to which Drawbridge connects. */
+  serves: boolean;
   url: string;
   transport: RemoteTransport;
   headers: Row[];
   /** Who shares a session with the server. */
   isolation: Isolation;
+  advanced: Advanced;
 }
 
 /** How to speak to a remote server: streamable HTTP, or HTTP+SSE as older ones do. */
@@ -34,7 +38,7 @@ export interface Draft {
   secrets: SecretValues;
 }
 
-export type Faults = Partial<Record<"name" | "command" | "url" | "env" | "headers", string>>;
+export type Faults = Partial<Record<"name" | "command" | "url" | "env" | "headers", string>> & { advanced?: AdvancedFaults };
 
 const REFERENCE = /\$\{keyring:([^}]+)\}/;
 
@@ -46,20 +50,24 @@ export function newRow(part: Partial<Row> = {}): Row {
 }
 
 export function emptyForm(): ServerForm {
-  return { name: "", kind: "local", command: "", cwd: "", env: [], url: "", transport: "http", headers: [], isolation: "shared" };
+  return {
+    name: "", kind: "local", command: "", cwd: "", env: [], serves: false, url: "", transport: "http", headers: [], isolation: "shared", advanced: advancedOf({}),
+  };
 }
 
 export function formOf(spec: ServerSpec, name: string, likelySecrets: string[] = []): ServerForm {
   return {
     name,
-    kind: spec.url ? "remote" : "local",
+    kind: spec.url && !spec.command ? "remote" : "local",
     command: spec.command ? joinWords([spec.command, ...(spec.args ?? [])]) : "",
     cwd: spec.cwd ?? "",
     env: rowsOf(spec.env, likelySecrets),
+    serves: Boolean(spec.command && spec.url),
     url: spec.url ?? "",
     transport: spec.transport === "sse" ? "sse" : "http",
     headers: rowsOf(spec.headers, likelySecrets),
     isolation: spec.isolation ?? "shared",
+    advanced: advancedOf(spec),
   };
 }
 
@@ -78,12 +86,35 @@ export function faultsOf(form: ServerForm): Faults {
     else if (!words?.[0]) faults.command = "Give the command that starts it.";
     const env = rowFault(form.env, "variable");
     if (env) faults.env = env;
-  } else {
-    if (!/^https?:\/\/[^/\s]+/.test(form.url.trim())) faults.url = "Give its full URL, beginning with https:// or http://.";
+  }
+  if (hasUrl(form)) {
+    const url = urlFault(form);
+    if (url) faults.url = url;
     const headers = rowFault(form.headers, "header");
     if (headers) faults.headers = headers;
   }
+  const advanced = advancedFaults(form.advanced);
+  if (Object.keys(advanced).length) faults.advanced = advanced;
   return faults;
+}
+
+/** The first of them, as one sentence. */
+export function firstFault({ advanced, ...faults }: Faults): string {
+  return Object.values(faults)[0] ?? Object.values(advanced ?? {})[0] ?? "";
+}
+
+/** Whether Drawbridge connects to a URL: a remote server's, or one that a local program serves. */
+export function hasUrl(form: ServerForm): boolean {
+  return form.kind === "remote" || form.serves;
+}
+
+function urlFault(form: ServerForm): string {
+  const url = form.url.trim();
+  if (!/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url)) return form.kind === "remote" ? "Give its full URL, beginning with https:// or http://." : "Give the full URL that it serves, such as http://127.0.0.1:3001/sse.";
+  if (form.kind === "remote") return "";
+  const host = new URL(url).hostname;
+  const here = host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
+  return here ? "" : "A program of yours serves on this machine: give a URL such as http://127.0.0.1:3001/sse.";
 }
 
 /** The spec to save; what `base` holds beyond the form stays as it is. Call it on a form without faults. */
@@ -91,18 +122,22 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
   const local = form.kind === "local";
   const [command = null, ...args] = local ? (splitWords(form.command).words ?? []) : [];
   const env = local ? form.env.filter(isFilled) : [];
-  const headers = local ? [] : form.headers.filter(isFilled);
+  const linked = hasUrl(form);
+  const headers = linked ? form.headers.filter(isFilled) : [];
   return {
     spec: {
       ...base,
+      ...advancedSpec(form.advanced, base, local),
       name: form.name.trim(),
       command,
       args,
       env: plainOf(env),
       cwd: local ? form.cwd.trim() || null : null,
-      url: local ? null : form.url.trim(),
+      url: linked ? form.url.trim() : null,
       headers: plainOf(headers),
-      transport: local ? localTransport(base) : remoteTransport(form, base),
+      bearer_token: linked ? (base.bearer_token ?? null) : null,
+      transport: transportOf(form, base),
+      runtime_hint: local ? (base.runtime_hint ?? null) : null,
       enabled: base.enabled ?? true,
       isolation: form.isolation,
     },
@@ -110,13 +145,11 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
   };
 }
 
-function localTransport(base: Partial<ServerSpec>): "stdio" | null {
-  return base.transport === "stdio" ? "stdio" : null;
-}
-
-/** Streamable HTTP is what a URL stands for: it is named only where the spec named it. */
-function remoteTransport(form: ServerForm, base: Partial<ServerSpec>): RemoteTransport | null {
-  return form.transport === "sse" || base.transport === "http" ? form.transport : null;
+/** What is inferred is named only where the spec named it: stdio for a program, streamable HTTP for a URL. */
+function transportOf(form: ServerForm, base: Partial<ServerSpec>): TransportKind | null {
+  if (!hasUrl(form)) return base.transport === "stdio" ? "stdio" : null;
+  // Of a program that serves a URL nothing is inferred.
+  return form.kind === "local" || form.transport === "sse" || base.transport === "http" ? form.transport : null;
 }
 
 function rowsOf(values: Record<string, string> | undefined, likelySecrets: string[]): Row[] {

@@ -2,9 +2,13 @@
 
 import { IpcError, type Event, type Ipc, type Verb, type Verbs } from "..";
 import type {
-  ApprovalRequest, Call, ClientView, DecideApproval, LogLine, ReadSpec, RuleView, SecretValues, ServerSpec, ServerView, SettingsView, SignIn, SignInState, Verdict,
+  ApprovalRequest, Call, ClientView, DecideApproval, LogLine, Profile, RuleView, SecretValues, ServerSpec, ServerView, SettingsView, SignIn, SignInState, Verdict,
 } from "../bindings";
 import * as data from "./data";
+import { versionsOf } from "./definitions";
+import { fillManifest, PRESETS, readManifest, RUNTIMES } from "./manifests";
+import * as profiles from "./profiles";
+import { readSpecs, sealed } from "./specs";
 
 const STEP_MS = 700;
 const URL_ = "http://127.0.0.1:8765/mcp";
@@ -30,6 +34,7 @@ export class FakeHub implements Ipc {
   calls: Call[];
   logs: LogLine[];
   rules: RuleView[];
+  profiles: Profile[];
   settings: SettingsView = {
     default_policy: "ask", approval_timeout_s: 50, cache_ttl_s: 300, version: "0.1.0", data_dir: "/home/ada/.local/share/drawbridge",
     url: URL_, oauth_client_metadata_url: "", keyring: "ready", keyring_remedy: "",
@@ -49,6 +54,7 @@ export class FakeHub implements Ipc {
     this.calls = empty ? [] : data.calls();
     this.logs = empty ? [] : data.logs();
     this.rules = empty ? [] : data.rules();
+    this.profiles = empty ? [] : profiles.profiles();
   }
 
   async call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
@@ -133,7 +139,7 @@ export class FakeHub implements Ipc {
       if (!/^[A-Za-z0-9._-]{1,64}$/.test(name)) throw new IpcError("invalid", "A client's name is 1 to 64 letters, digits, dots, dashes and underscores.");
       if (this.clients.some((c) => c.name === name && c.revoked_at === null)) throw new IpcError("conflict", `There is a client named ${name} already. Revoke it first, or choose another name.`);
       this.clients = [...this.clients.filter((c) => c.name !== name), {
-        name, has_token: true, created_at: Date.now(), last_seen_at: null, revoked_at: null, sessions: 0, software: null,
+        name, has_token: true, created_at: Date.now(), last_seen_at: null, revoked_at: null, sessions: 0, software: null, profile: null,
       }].toSorted((a, b) => (a.name < b.name ? -1 : 1));
       const secret = token ?? "dbr_5rX0mVtq9Yk2nWc8Lh4JpZ7sDfA1uGe3";
       this.emit({ kind: "clients_changed" });
@@ -184,11 +190,28 @@ export class FakeHub implements Ipc {
       this.policyChanged();
       return {};
     },
+    "profiles.assign": ({ client, profile }) => this.profiled(() => { found(this.clients.find((c) => c.name === client), "client", client).profile = profile; }),
+    "profiles.list": () => this.profiles.map((profile) => profiles.viewOf(profile, this.servers, this.clients)),
+    "profiles.put": ({ profile }) => this.profiled(() => { this.profiles = profiles.withProfile(this.profiles, profile); }),
+    "profiles.remove": ({ name }) => this.profiled(() => {
+      found(this.profiles.find((one) => one.name === name), "profile", name);
+      this.profiles = this.profiles.filter((one) => one.name !== name);
+      this.clients = this.clients.map((client) => (client.profile === name ? { ...client, profile: null } : client));
+    }),
     "screens.open": () => ({ url: "http://127.0.0.1:8765/#login=4f1c" }),
     "secrets.list": () => [{ name: "github/Authorization", present: true, servers: ["github"] }],
     "secrets.remove": () => ({}),
     "secrets.set": () => ({}),
     "servers.accept": ({ id }) => this.start(this.server(id), { acceptance: "accepted" }),
+    "servers.accept_tools": ({ id, tools }) => {
+      const view = this.server(id);
+      for (const { name, digest } of tools) {
+        const tool = found(view.tools.find((t) => t.name === name), "tool", name);
+        if (tool.digest !== digest) throw new IpcError("conflict", `${name} changed again since it was shown. Nothing was accepted.`);
+        Object.assign(tool, { standing: "accepted", hidden: "" });
+      }
+      return this.put(id, { waiting_tools: view.tools.filter((t) => t.standing !== "accepted").length, tokens: view.tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0) });
+    },
     "servers.add": ({ spec, secrets }) => {
       const id = (spec.name ?? "").toLowerCase().replace(/[^a-z0-9_-]+/g, "-");
       if (!id) throw new IpcError("invalid", "A server needs a name.");
@@ -210,6 +233,20 @@ export class FakeHub implements Ipc {
     },
     "servers.sign_out": ({ id }) => this.put(id, { authorization: { kind: "needed" }, state: "needs_sign_in", signing_in: null }),
     "servers.enable": ({ id, enabled }) => this.put(id, { state: enabled ? "idle" : "disabled", pid: null, reason: enabled ? "" : "You turned it off.", remedy: enabled ? "" : "Turn it on to use its tools." }),
+    "servers.capabilities": ({ id }) => {
+      const { sync_status, last_synced_at, tools } = this.server(id);
+      return { id, sync_status, last_synced_at, tools: tools.map((t) => ({ name: t.name, description: t.description, inputSchema: t.input_schema })), prompts: [], resources: [], templates: [] };
+    },
+    "servers.check_runtimes": async () => {
+      await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+      return RUNTIMES;
+    },
+    "servers.fill_manifest": fillManifest,
+    "servers.measure": () =>
+      this.servers.filter((s) => s.pid !== null).map(({ id }) => ({ id, processes: 2, memory_kib: 96_000 + (Date.now() % 9000), cpu_percent: (Date.now() % 47) / 10 })),
+    "servers.presets": () => PRESETS,
+    "servers.read_manifest": ({ source }) => readManifest(source),
+    "servers.tool_history": ({ id, tool }) => versionsOf(found(this.server(id).tools.find((t) => t.name === tool), "tool", tool)),
     "servers.list": () => ({ servers: this.servers, broken: this.empty ? [] : data.broken() }),
     "servers.read_specs": ({ text }) => readSpecs(text),
     "servers.remove": ({ id }) => {
@@ -235,11 +272,19 @@ export class FakeHub implements Ipc {
       return this.settings;
     },
     "settings.show": () => this.settings,
+    "tools.call": ({ name }) => ({ content: [{ type: "text", text: `${name} was called.` }] }),
+    "tools.export": () => this.servers.flatMap((s) => s.tools).map((t) => ({ type: "function", function: { name: t.exposed_name, description: t.description, parameters: t.input_schema } })),
     "tools.list": () => this.servers.flatMap((s) => s.tools),
   };
 
   private server(id: string): ServerView {
     return found(this.servers.find((s) => s.id === id), "server", id);
+  }
+
+  private profiled(change: () => void): Verbs["profiles.put"]["answer"] {
+    change();
+    this.emit({ kind: "profiles_changed" });
+    return {};
   }
 
   private put(id: string, part: Partial<ServerView>): ServerView {
@@ -252,9 +297,10 @@ export class FakeHub implements Ipc {
     setTimeout(() => {
       if (!this.servers.includes(view)) return;
       const tools = view.tools.length ? view.tools : [data.tool(view.id, "echo", "Says what it is told."), data.tool(view.id, "add", "Adds two numbers.")];
-      this.put(view.id, { state: "active", sync_status: "SYNCED", last_synced_at: Date.now(), stale: false, server_name: view.id, server_version: "1.0.0", protocol_version: "2025-11-25", tools, starts: view.starts + 1, pid: view.spec.url ? null : 51_002 });
+      this.put(view.id, { state: "active", reason: "", sync_status: "SYNCED", last_synced_at: Date.now(), stale: false, server_name: view.id, server_version: "1.0.0", protocol_version: "2025-11-25", tools, tokens: tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0), starts: view.starts + 1, pid: view.spec.url ? null : 51_002 });
     }, STEP_MS);
-    return this.put(view.id, { state: "initializing", reason: "", remedy: "", sync_status: "SYNCING", ...part });
+    const slow = ["npx", "uvx"].includes(view.spec.command ?? "");
+    return this.put(view.id, { state: "initializing", reason: slow ? `${view.spec.command ?? ""} may have to download it first. That can take some minutes.` : "It was started; its first answer is awaited.", retry_at: null, remedy: "", sync_status: "SYNCING", ...part });
   }
 
   private async try(spec: ServerSpec, secrets: SecretValues): Promise<Verbs["servers.try"]["answer"]> {
@@ -328,28 +374,4 @@ export class FakeHub implements Ipc {
 function found<T>(thing: T | undefined, noun: string, id: string): T {
   if (thing === undefined) throw new IpcError("not_found", `There is no ${noun} ${id}. It may have ended or been removed.`);
   return thing;
-}
-
-/** The spec as the hub writes it: what is secret is a name in the keyring. */
-function sealed(id: string, spec: ServerSpec, secrets: SecretValues): ServerSpec {
-  const names = (values: Record<string, string>) => Object.fromEntries(Object.keys(values).map((key) => [key, `\${keyring:${id}/${key}}`]));
-  return { ...spec, env: { ...spec.env, ...names(secrets.env) }, headers: { ...spec.headers, ...names(secrets.headers) } };
-}
-
-function readSpecs(text: string): ReadSpec[] {
-  if (!text.trim().startsWith("{")) {
-    const [command = "", ...args] = text.trim().split(/\s+/);
-    return [{ name: command.split("/").at(-1) ?? command, spec: data.spec({ command, args }), problem: "", likely_secrets: [] }];
-  }
-  let read: { mcpServers?: Record<string, Partial<ServerSpec>> };
-  try {
-    read = JSON.parse(text) as typeof read;
-  } catch (thrown) {
-    throw new IpcError("invalid", `This is not JSON: ${String(thrown)}`);
-  }
-  return Object.entries(read.mcpServers ?? {}).map(([name, part]) => {
-    if (!part.command && !part.url) return { name, spec: null, problem: "It has neither a command nor a url.", likely_secrets: [] };
-    const names = Object.keys({ ...part.env, ...part.headers });
-    return { name, spec: data.spec({ ...part, name }), problem: "", likely_secrets: names.filter((n) => /key|token|secret|password|authorization/i.test(n)) };
-  });
 }

@@ -1,0 +1,29 @@
+/** Specs, as the fake hub reads and writes them. */
+
+import { IpcError } from "..";
+import type { ReadSpec, SecretValues, ServerSpec } from "../bindings";
+import { spec } from "./data";
+
+/** The spec as the hub writes it: what is secret is a name in the keyring. */
+export function sealed(id: string, spec: ServerSpec, secrets: SecretValues): ServerSpec {
+  const names = (values: Record<string, string>) => Object.fromEntries(Object.keys(values).map((key) => [key, `\${keyring:${id}/${key}}`]));
+  return { ...spec, env: { ...spec.env, ...names(secrets.env) }, headers: { ...spec.headers, ...names(secrets.headers) } };
+}
+
+export function readSpecs(text: string): ReadSpec[] {
+  if (!text.trim().startsWith("{")) {
+    const [command = "", ...args] = text.trim().split(/\s+/);
+    return [{ name: command.split("/").at(-1) ?? command, spec: spec({ command, args }), problem: "", likely_secrets: [] }];
+  }
+  let read: { mcpServers?: Record<string, Partial<ServerSpec>> };
+  try {
+    read = JSON.parse(text) as typeof read;
+  } catch (thrown) {
+    throw new IpcError("invalid", `This is not JSON: ${String(thrown)}`);
+  }
+  return Object.entries(read.mcpServers ?? {}).map(([name, part]) => {
+    if (!part.command && !part.url) return { name, spec: null, problem: "It has neither a command nor a url.", likely_secrets: [] };
+    const names = Object.keys({ ...part.env, ...part.headers });
+    return { name, spec: spec({ ...part, name }), problem: "", likely_secrets: names.filter((n) => /key|token|secret|password|authorization/i.test(n)) };
+  });
+}

@@ -1,0 +1,46 @@
+/** The profiles: which servers and tools a client sees. */
+
+import type { Event, Ipc, Profile, ProfileView } from "../ipc";
+import { Reader } from "./reader";
+
+export class Profiles {
+  list = $state.raw<ProfileView[]>([]);
+  loaded = $state(false);
+  private readonly reader = new Reader(() => this.read());
+
+  constructor(private readonly ipc: Ipc) {}
+
+  load(): Promise<void> {
+    return this.reader.run();
+  }
+
+  /** What a profile costs changes with its servers, and who has it with the clients. */
+  on(event: Event): void {
+    if (["profiles_changed", "clients_changed", "server_changed"].includes(event.kind)) void this.load().catch(() => undefined);
+  }
+
+  find(name: string): ProfileView | undefined {
+    return this.list.find((profile) => profile.name === name);
+  }
+
+  async put(profile: Profile): Promise<void> {
+    await this.ipc.call("profiles.put", { profile });
+    await this.load();
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.ipc.call("profiles.remove", { name });
+    await this.load();
+  }
+
+  /** Gives a client a profile; `null` lets it see everything again. */
+  async assign(client: string, profile: string | null): Promise<void> {
+    await this.ipc.call("profiles.assign", { client, profile });
+    await this.load();
+  }
+
+  private async read(): Promise<void> {
+    this.list = await this.ipc.call("profiles.list", {});
+    this.loaded = true;
+  }
+}

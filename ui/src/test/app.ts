@@ -1,0 +1,40 @@
+/** The whole window on the fake hub, with the clock in the test's hand. */
+
+import { cleanup, render } from "@testing-library/svelte";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, vi } from "vitest";
+import App from "../App.svelte";
+import type { Verb, Verbs } from "../ipc";
+import { FakeHub } from "../ipc/fake";
+
+export const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
+
+/** To be called once in a test file. */
+export function withFakeTime(): void {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    cleanup();
+    vi.useRealTimers();
+    location.hash = "";
+  });
+}
+
+export async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+export async function open(hash: string, change: (hub: FakeHub) => void = () => undefined): Promise<FakeHub> {
+  const hub = new FakeHub();
+  change(hub);
+  location.hash = hash;
+  render(App, { ipc: hub });
+  await pass(1);
+  return hub;
+}
+
+/** What was asked of the hub by that verb, in order. */
+export function asked<V extends Verb>(hub: FakeHub, verb: V): Verbs[V]["params"][] {
+  return hub.asked.filter((a) => a.verb === verb).map((a) => a.params as Verbs[V]["params"]);
+}

@@ -1,0 +1,69 @@
+import { screen, within } from "@testing-library/svelte";
+import { describe, expect, it } from "vitest";
+import { asked, open, pass, user, withFakeTime } from "../test/app";
+
+withFakeTime();
+
+describe("the advanced part of a server", () => {
+  it("is saved with what was chosen", async () => {
+    const hub = await open("#/servers/filesystem");
+    await user.click(screen.getByTestId("server-edit"));
+    await user.click(screen.getByTestId("advanced"));
+    await user.selectOptions(screen.getByTestId("server-lifecycle"), "transient");
+    await user.selectOptions(screen.getByTestId("server-visibility"), "deferred");
+    await user.selectOptions(screen.getByTestId("server-definitions"), "trust");
+    await user.selectOptions(screen.getByTestId("server-prefix"), "own");
+    await user.type(screen.getByTestId("server-prefix-own"), "fs");
+    await user.selectOptions(screen.getByTestId("server-allowed"), "some");
+    await user.click(within(screen.getAllByTestId("allowed-tool")[3]?.closest("label") as HTMLElement).getByRole("checkbox"));
+    await user.click(screen.getByTestId("server-save"));
+    await pass(1);
+    expect(asked(hub, "servers.update")).toMatchObject([{
+      id: "filesystem", spec: { lifecycle: "transient", visibility: "deferred", definitions: "trust", prefix: "fs", allowed_tools: ["read_text_file", "list_directory", "write_file", "search_files"] },
+    }]);
+  });
+
+  it("is saved with its fallback servers in their order, and its times", async () => {
+    const hub = await open("#/servers/filesystem");
+    await user.click(screen.getByTestId("server-edit"));
+    await user.click(screen.getByTestId("advanced"));
+    await user.selectOptions(screen.getByTestId("server-fallback"), "github");
+    await user.selectOptions(screen.getByTestId("server-fallback"), "weather");
+    await user.click(within(screen.getAllByTestId("fallback-row")[1] as HTMLElement).getAllByRole("button")[0] as HTMLElement);
+    await user.type(screen.getByTestId("server-time-call"), "2.5");
+    await user.click(screen.getByTestId("tool-time-add"));
+    await user.type(screen.getByTestId("tool-time-name"), "search_files");
+    await user.type(screen.getByTestId("tool-time-seconds"), "90");
+    await user.type(screen.getByTestId("server-cache-results"), "60");
+    await user.click(screen.getByTestId("server-save"));
+    await pass(1);
+    expect(asked(hub, "servers.update")).toMatchObject([{
+      id: "filesystem",
+      spec: {
+        fallback: ["weather", "github"], timeouts: { call_ms: 2500, tools: { search_files: 90_000 } }, cache_results_ms: 60_000,
+      },
+    }]);
+  });
+
+  it("is opened where something in it is wrong, and nothing is sent", async () => {
+    const hub = await open("#/servers/filesystem", (one) => {
+      const server = one.servers.find((s) => s.id === "filesystem");
+      if (server) server.spec.prefix = "__";
+    });
+    await user.click(screen.getByTestId("server-edit"));
+    expect(screen.queryByTestId("server-prefix-own")).toBeNull();
+    await user.click(screen.getByTestId("server-save"));
+    expect(screen.getByTestId("server-prefix-own").getAttribute("aria-invalid")).toBe("true");
+    expect(asked(hub, "servers.update")).toEqual([]);
+  });
+
+  it("never offers a server itself as its fallback, and has no lifecycle for a remote one", async () => {
+    await open("#/servers/github");
+    await user.click(screen.getByTestId("server-edit"));
+    await user.click(screen.getByTestId("advanced"));
+    const offered = within(screen.getByTestId("server-fallback")).getAllByRole<HTMLOptionElement>("option").map((one) => one.value);
+    expect(offered).toEqual(["", "browser", "filesystem", "postgres", "tickets", "weather"]);
+    expect(screen.queryByTestId("server-lifecycle")).toBeNull();
+    expect(screen.queryByTestId("server-time-stop")).toBeNull();
+  });
+});

@@ -1,0 +1,123 @@
+import { screen, within } from "@testing-library/svelte";
+import { describe, expect, it } from "vitest";
+import { IpcError } from "../ipc";
+import { asked, open, pass, user, withFakeTime } from "../test/app";
+
+withFakeTime();
+
+const card = (id: string) => screen.getAllByTestId("preset-card").find((one) => one.dataset["preset"] === id) as HTMLElement;
+const input = (name: string) => screen.getAllByTestId("manifest-input").find((one) => one.dataset["input"] === name) as HTMLInputElement;
+
+async function openTab(tab: string) {
+  const hub = await open("#/servers/+add");
+  await user.click(screen.getByTestId(tab));
+  await pass(1);
+  return hub;
+}
+
+describe("a well-known server", () => {
+  it("says whether what it needs is here, and what to do where it is not", async () => {
+    await openTab("server-preset-tab");
+    expect(card("filesystem").textContent).toContain("npx 10.8.2");
+    expect(card("github").textContent).toContain("Needs nothing here");
+    expect(card("fetch").textContent).toContain("uvx is not in the PATH of your login shell.Install uv");
+    expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
+  });
+
+  it("says what is missing, is verified, and is added as the hub fills it in", async () => {
+    const hub = await openTab("server-preset-tab");
+    await user.click(card("filesystem"));
+    await user.click(screen.getByTestId("preset-add"));
+    expect(screen.getByText(/It cannot do without this\. The folder/)).toBeTruthy();
+    expect(document.activeElement).toBe(input("folder"));
+    expect(asked(hub, "servers.fill_manifest")).toEqual([]);
+
+    await user.type(input("folder"), "/home/ada/a\n/home/ada/b");
+    await user.click(screen.getByTestId("server-verify"));
+    await pass(1000);
+    expect(screen.getByTestId("verify-result").textContent).toContain("It works.");
+    expect(asked(hub, "servers.fill_manifest")).toEqual([{ source: { preset: "filesystem" }, choice: 0, name: "Filesystem", values: { folder: "/home/ada/a\n/home/ada/b" }, secrets: {} }]);
+
+    await user.clear(screen.getByTestId("manifest-name"));
+    await user.type(screen.getByTestId("manifest-name"), "notes");
+    await user.click(screen.getByTestId("preset-add"));
+    await pass(1);
+    expect(asked(hub, "servers.add")).toMatchObject([{ pending: false, spec: { name: "notes", args: ["-y", "@modelcontextprotocol/server-filesystem", "/home/ada/a", "/home/ada/b"] } }]);
+    expect(location.hash).toBe("#/servers/notes");
+  });
+
+  it("keeps its secret out of the spec", async () => {
+    const hub = await openTab("server-preset-tab");
+    await user.click(card("github"));
+    expect(input("token").type).toBe("password");
+    await user.type(input("token"), "ghp_123");
+    await user.clear(screen.getByTestId("manifest-name"));
+    await user.type(screen.getByTestId("manifest-name"), "gh");
+    await user.click(screen.getByTestId("preset-add"));
+    await pass(1);
+    expect(asked(hub, "servers.add")).toMatchObject([{ spec: { headers: {} }, secrets: { headers: { token: "ghp_123" } } }]);
+  });
+
+  it("stays open with the reason when the hub cannot fill it in", async () => {
+    const hub = await openTab("server-preset-tab");
+    await user.click(card("playwright"));
+    expect(within(input("browser")).getAllByRole("option").map((one) => one.textContent)).toEqual(["Not given", "chrome", "firefox", "webkit", "msedge"]);
+    await user.click(input("headless"));
+    hub.failures.set("servers.fill_manifest", new IpcError("invalid", "'browser' must be one of chrome, firefox."));
+    await user.click(screen.getByTestId("preset-add"));
+    await pass(1);
+    expect(asked(hub, "servers.fill_manifest")).toMatchObject([{ values: { browser: "", headless: "true" } }]);
+    expect(screen.getByTestId("dialog-error").textContent).toBe("'browser' must be one of chrome, firefox.");
+    await user.click(screen.getByTestId("preset-back"));
+    expect(screen.getAllByTestId("preset-card")).toHaveLength(4);
+  });
+});
+
+describe("a manifest", () => {
+  it("is read from a path, and each way to have it is a form", async () => {
+    const hub = await openTab("server-manifest-tab");
+    await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
+    await user.click(screen.getByTestId("manifest-read"));
+    await pass(1);
+    expect(asked(hub, "servers.read_manifest")).toEqual([{ source: { path: "/home/ada/server.json" } }]);
+    await user.type(input("SHOP_KEY"), "s3cret");
+    await user.selectOptions(input("region"), "us");
+    await user.click(screen.getByTestId("preset-add"));
+    await pass(1);
+    expect(asked(hub, "servers.fill_manifest")).toMatchObject([{ choice: 0, values: { SHOP_KEY: "s3cret", region: "us", LIMIT: "", verbose: "" } }]);
+    expect(asked(hub, "servers.add")).toMatchObject([{ spec: { name: "Shop", env: {} }, secrets: { env: { SHOP_KEY: "s3cret" } } }]);
+  });
+
+  it("that cannot be used says why, and cannot be added", async () => {
+    const hub = await openTab("server-manifest-tab");
+    await user.click(screen.getByTestId("manifest-text"));
+    await user.paste('{"name":"io.github.ada/shop"}');
+    await user.click(screen.getByTestId("manifest-read"));
+    await pass(1);
+    await user.click(screen.getAllByTestId("manifest-choice")[1] as HTMLElement);
+    expect(screen.getByTestId("manifest-problem").textContent).toContain("it is a bundle (MCPB)");
+    await user.click(screen.getByTestId("preset-add"));
+    expect(asked(hub, "servers.fill_manifest")).toEqual([]);
+  });
+
+  it("that cannot be read says why", async () => {
+    await openTab("server-manifest-tab");
+    await user.type(screen.getByTestId("manifest-text"), "nonsense");
+    await user.click(screen.getByTestId("manifest-read"));
+    await pass(1);
+    expect(screen.getByTestId("dialog-error").textContent).toContain("This is not JSON");
+    expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
+  });
+
+  it("stays while another tab is looked at", async () => {
+    await openTab("server-manifest-tab");
+    await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
+    await user.click(screen.getByTestId("manifest-read"));
+    await pass(1);
+    await user.type(input("SHOP_KEY"), "k");
+    await user.click(screen.getByTestId("server-form-tab"));
+    await user.click(screen.getByTestId("server-manifest-tab"));
+    expect(input("SHOP_KEY").value).toBe("k");
+    expect(screen.getByTestId<HTMLTextAreaElement>("manifest-text").value).toBe("/home/ada/server.json");
+  });
+});
