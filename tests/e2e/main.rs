@@ -6,5 +6,6 @@ mod headless;
 mod screens;
 mod secrets;
 mod sign_in;
+mod states;
 mod tray;
 mod window;

@@ -39,7 +39,11 @@ fn a_server_that_a_script_registers_starts_nothing_until_a_person_has_accepted_i
     assert_eq!((status, &verified["server_name"]), (200, &json!("upstream-faulty")), "{verified}");
     assert_eq!(admin("POST", "/api/mcp/servers/scripted/sync", None).0, 200);
     let (_, offered) = admin("GET", "/api/mcp/servers/scripted/capabilities", None);
-    assert_eq!((&offered["sync_status"], &offered["tools"][0]["name"]), (&json!("SYNCED"), &json!("echo")), "{offered}");
+    assert_eq!(
+        (&offered["sync_status"], &offered["tools"][0]["name"]),
+        (&json!("SYNCED"), &json!("echo")),
+        "{offered}"
+    );
 
     let (status, patched) = admin("PATCH", "/registry/servers/scripted", Some(&json!({"env": {"A": "1"}})));
     assert_eq!((status, &patched["acceptance"]), (200, &json!("changed")), "{patched}");

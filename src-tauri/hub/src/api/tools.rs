@@ -140,9 +140,9 @@ impl Verb for ExportTools {
 
 fn function_tool(tool: &CatalogEntry) -> FunctionTool {
     let mut parameters = tool.definition.input_schema.clone();
-    match &mut parameters {
-        serde_json::Value::Object(members) => drop(members.remove("$schema")),
-        other => *other = serde_json::json!({ "type": "object", "properties": {} }),
+    match parameters.as_object_mut() {
+        Some(members) => drop(members.remove("$schema")),
+        None => parameters = serde_json::json!({ "type": "object", "properties": {} }),
     }
     let (name, description) = (tool.exposed_name.clone(), tool.definition.description.clone());
     FunctionTool { kind: "function".into(), function: Function { name, description, parameters } }

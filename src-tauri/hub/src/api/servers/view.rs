@@ -89,9 +89,10 @@ fn of_session(status: Status) -> (ServerState, String, String) {
         (State::Closed, Some(_)) => ServerState::Error,
         (State::Closed, None) => ServerState::Closed,
     };
-    let remedy = match status.state {
-        State::Open => "See its log for why it crashes. Restart it to try at once.".into(),
-        _ => status.failure.map(|failure| failure.remedy()).unwrap_or_default(),
+    let remedy = if status.state == State::Open {
+        "See its log for why it crashes. Restart it to try at once.".into()
+    } else {
+        status.failure.map(|failure| failure.remedy()).unwrap_or_default()
     };
     (state, status.reason, remedy)
 }
