@@ -97,6 +97,8 @@ impl<S: Shell> Controller<S> {
             | Event::CallChanged { .. }
             | Event::ClientsChanged
             | Event::PolicyChanged
+            | Event::ProfilesChanged
+            | Event::SessionChanged { .. }
             | Event::LogAdded { .. } => {}
         }
         ControlFlow::Continue(())

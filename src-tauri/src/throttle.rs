@@ -33,6 +33,8 @@ impl Throttle {
             | Event::CallChanged { .. }
             | Event::ClientsChanged
             | Event::PolicyChanged
+            | Event::ProfilesChanged
+            | Event::SessionChanged { .. }
             | Event::SettingsChanged
             | Event::LogAdded { .. } => {
                 self.told += 1;

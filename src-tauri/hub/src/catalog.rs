@@ -32,7 +32,7 @@ use crate::{
     model::{
         capability::Kind,
         event::Event,
-        ids::{ClientName, ServerId},
+        ids::{ClientName, ServerId, Timestamp},
         server::SyncStatus,
         spec::{Definitions, Registered},
         tool::Standing,
@@ -222,12 +222,7 @@ impl Catalog {
         let may_be_asked = server.spec.command.is_none() || self.pool.is_active(&server.id);
         let said = copy.row.ttl_ms.filter(|_| may_be_asked);
         let ttl = time_to_live(own.unwrap_or_else(|| self.settings.get().cache_ttl), said);
-        let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
-        copy.row.last_synced_at.is_none_or(|at| {
-            let age = clock::now().0.saturating_sub(at.0);
-            // An age below zero is a clock that was set back: nothing is known of the copy's age.
-            !(0..=ttl).contains(&age)
-        })
+        copy.row.last_synced_at.is_none_or(|at| is_old(at, clock::now(), ttl))
     }
 
     /// Makes the snapshot anew, from the specs and the copies as they are.
@@ -493,6 +488,12 @@ fn tell_read(before: &ServerCopy, read: &ServerCopy) {
         let what = if read.standing(tool) == Standing::New { "is new" } else { "has changed" };
         tracing::warn!("server {id}: the tool '{}' {what}: it waits until a person has accepted it", tool.name);
     }
+}
+
+/// Whether what was read then has outlived its time. After a clock that was set back nothing is known of its age.
+fn is_old(read_at: Timestamp, now: Timestamp, ttl: Duration) -> bool {
+    let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
+    !(0..=ttl).contains(&now.0.saturating_sub(read_at.0))
 }
 
 /// How long a copy counts as fresh: as long as the user wants, or less where the server says so.

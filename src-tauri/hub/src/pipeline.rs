@@ -179,6 +179,8 @@ fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply
             Err(error)
         }
         Err(error) => {
+            let tool = &permitted.call().tool;
+            tracing::warn!("server {}: a call of '{}': {error}", tool.server.id, tool.definition.name);
             let outcome = outcome(&error);
             let text = format!("{} {}", what_is_known(outcome, &server), error);
             permitted.ended(outcome, error.to_string());

@@ -11,6 +11,16 @@ fn a_server_shortens_the_time_to_live_but_not_to_nothing_and_never_lengthens_it(
     assert_eq!(time_to_live(short, Some(0)), short, "the user's own is the least");
 }
 
+#[test]
+fn a_clock_that_jumps_by_years_makes_a_copy_old_whichever_way() {
+    let (read_at, ttl) = (Timestamp(1_790_000_000_000), Duration::from_secs(300));
+    let years = 20 * 365 * 86_400_000;
+    for (now, old) in [(0, false), (299_999, false), (300_001, true), (-1, true), (years, true), (-years, true)] {
+        assert_eq!(is_old(read_at, Timestamp(read_at.0 + now), ttl), old, "{now} ms later");
+    }
+    assert!(is_old(Timestamp(i64::MAX), Timestamp(i64::MIN), ttl));
+}
+
 mod accepted {
     //! I9: only accepted definitions are listed or callable, whatever a server does.
 

@@ -15,9 +15,10 @@ use tokio::time::Instant;
 
 use crate::{
     catalog::CatalogEntry,
+    clock,
     model::{
         digest,
-        ids::{ClientName, ServerId},
+        ids::{ClientName, ServerId, Timestamp},
         json::{Json, RawObject},
     },
 };
@@ -42,6 +43,9 @@ struct Kept {
 struct Result {
     server: ServerId,
     until: Instant,
+    /// While the machine sleeps only this goes on.
+    kept_at: Timestamp,
+    life: Duration,
     json: Json,
 }
 
@@ -91,8 +95,10 @@ impl Results {
     /// The kept result, where it is not too old.
     pub(super) fn get(&self, key: &Key) -> Option<Json> {
         let kept = self.lock();
-        let Result { until, json, .. } = kept.by_key.get(&key.digest)?;
-        (Instant::now() < *until).then(|| json.clone())
+        let Result { until, kept_at, life, json, .. } = kept.by_key.get(&key.digest)?;
+        let age = u64::try_from(clock::now().0.saturating_sub(kept_at.0)).ok().map(Duration::from_millis);
+        let is_fresh = Instant::now() < *until && age.is_some_and(|age| age < *life);
+        is_fresh.then(|| json.clone())
     }
 
     /// Keeps a result, no longer than its server says.
@@ -104,7 +110,8 @@ impl Results {
         kept.order.push_back(key.digest.clone());
         // Copied out of the text that the server sent, which may hold more.
         let json = Json::new(result.get());
-        kept.by_key.insert(key.digest, Result { server: key.server, until: Instant::now() + life, json });
+        let (until, kept_at) = (Instant::now() + life, clock::now());
+        kept.by_key.insert(key.digest, Result { server: key.server, until, kept_at, life, json });
         while kept.bytes > MAX_BYTES {
             let Some(oldest) = kept.order.front().cloned() else { break };
             kept.forget(&oldest);
