@@ -22,8 +22,8 @@ const SHOWN: [Shown; 7] = [
     Shown { server: "active", state: "Active", reason: "", remedy: "" },
     Shown { server: "failed", state: "Error", reason: "cannot find the command", remedy: "Install the program" },
     Shown { server: "secretive", state: "Needs a secret", reason: "secretive.API_KEY", remedy: "secrets set" },
-    Shown { server: "stranger", state: "Needs approval", reason: "new", remedy: "accept it" },
-    Shown { server: "altered", state: "Needs approval", reason: "was changed", remedy: "accept it" },
+    Shown { server: "stranger", state: "Needs approval", reason: "This server is new", remedy: "Accept" },
+    Shown { server: "altered", state: "Needs approval", reason: "changed since you accepted it", remedy: "Accept" },
 ];
 
 fn faulty() -> String {
@@ -72,9 +72,11 @@ fn look(shown: &Shown) -> Vec<Value> {
         json!({"do": "click", "part": format!("server-row[data-server={server}]")}),
         json!({"do": "until_says", "part": "server-detail server-state", "text": state}),
     ];
-    for (part, text) in [("server-reason", reason), ("server-remedy", remedy)] {
+    // What waits for a person has a card of its own, with what would be started.
+    let parts = if *state == "Needs approval" { ["", " server-accept"] } else { [" server-reason", " server-remedy"] };
+    for (part, text) in parts.into_iter().zip([reason, remedy]) {
         if !text.is_empty() {
-            steps.push(json!({"do": "until_says", "part": format!("server-detail {part}"), "text": text}));
+            steps.push(json!({"do": "until_says", "part": format!("server-detail{part}"), "text": text}));
         }
     }
     for theme in ["light", "dark"] {

@@ -3,6 +3,7 @@
 mod add;
 mod authorize;
 mod manifests;
+mod set;
 mod view;
 
 use std::path::PathBuf;
@@ -34,6 +35,12 @@ pub(crate) enum Servers {
     Runtimes,
     /// Remove a server, its secrets and its policies.
     Remove { id: String },
+    /// Change fields of a server's spec, as in `visibility=deferred timeouts.call_ms=60000`; null takes one away.
+    Set {
+        id: String,
+        #[arg(value_name = "FIELD=VALUE", required = true)]
+        fields: Vec<String>,
+    },
     /// Turn a server on.
     Enable { id: String },
     /// Turn a server off.
@@ -73,6 +80,10 @@ impl Servers {
             Self::Remove { id } => {
                 let lines = format!("removed {}", shown(&id));
                 context.show(RemoveServer { id: ServerId::new(id) }, |_| lines).await
+            }
+            Self::Set { id, fields } => {
+                let verb = set::verb(context, id, &fields).await?;
+                context.show(verb, |server| done("changed", server)).await
             }
             Self::Enable { id } => context.show(enable(id, true), |server| done("enabled", server)).await,
             Self::Disable { id } => context.show(enable(id, false), |server| done("disabled", server)).await,

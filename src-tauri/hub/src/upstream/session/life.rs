@@ -24,7 +24,7 @@ use crate::{
     upstream::{
         UpstreamError, following,
         link::Linked,
-        state::{CRASH_WINDOW, Effect, Event as StateEvent, State},
+        state::{CRASH_WINDOW, Effect, Event as StateEvent, MAX_CRASHES, State},
     },
 };
 
@@ -164,9 +164,9 @@ impl ServerSession {
         let crashes = self.inner().count_crash(is_crash);
         let event =
             StateEvent::Failed { for_good: !failure.is_transient(), retries: self.server.spec.retries, crashes };
-        let effect = self.step(event, failure.to_string(), Some(failure.clone()));
+        let effect = self.step(event, in_words(crashes, failure.to_string()), Some(failure.clone()));
         if self.inner().state == State::Open {
-            self.pause(effect, crashes);
+            self.pause(effect);
         }
         effect
     }
@@ -183,8 +183,9 @@ impl ServerSession {
             inner.count_crash(true)
         };
         tracing::warn!("server {}: {how}", self.server.id);
-        let effect = self.step(StateEvent::Ended { crashes }, how.clone(), Some(UpstreamError::Lost(how)));
-        self.pause(effect, crashes);
+        let failure = UpstreamError::Lost(how.clone());
+        let effect = self.step(StateEvent::Ended { crashes }, in_words(crashes, how), Some(failure));
+        self.pause(effect);
     }
 
     pub(super) fn ended(self: &Arc<Self>, connection: &Arc<Connection>, how: String) {
@@ -194,16 +195,10 @@ impl ServerSession {
     }
 
     /// Lets the server alone for a while.
-    fn pause(self: &Arc<Self>, effect: Option<Effect>, crashes: u32) {
+    fn pause(self: &Arc<Self>, effect: Option<Effect>) {
         let Some(Effect::Pause(pause)) = effect else { return };
         let until = Instant::now() + jittered(pause);
-        {
-            let mut inner = self.inner();
-            inner.paused_until = Some(until);
-            if inner.state == State::Open {
-                inner.reason = format!("it crashed {crashes} times within a minute, at last so: {}", inner.reason);
-            }
-        }
+        self.inner().paused_until = Some(until);
         self.tell_screens();
         let me = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -360,6 +355,14 @@ fn waiting(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
     let progress = f64::from(beat) * 1e-6;
     let token = token.get();
     json::raw(format!(r#"{{"progressToken":{token},"progress":{progress},"message":{}}}"#, json::string(why)))
+}
+
+/// Why it failed; with the last of so many crashes that it is left alone, that too.
+fn in_words(crashes: u32, how: String) -> String {
+    if crashes < MAX_CRASHES {
+        return how;
+    }
+    format!("it crashed {crashes} times within a minute and is left alone for a while; at last so: {how}")
 }
 
 fn jittered(pause: Duration) -> Duration {
