@@ -130,7 +130,10 @@ impl ServerCopy {
     }
 
     /// The copy after a sync.
-    fn take(&self, server: &Registered, row: ServerRow, offered: Offered) -> Self {
+    fn take(&self, server: &Registered, row: ServerRow, mut offered: Offered) -> Self {
+        for (kind, read) in &mut offered {
+            definition::keep(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
+        }
         let mut read = Self { row, offered, identity: server.identity.clone(), failed_at: None, ..self.clone() };
         let is_unread = self.row.last_synced_at.is_none() && self.accepted.is_empty();
         if is_unread || self.identity != server.identity {
@@ -238,6 +241,10 @@ impl Catalog {
         let mut offered: Vec<_> = offered.collect();
         // Whoever was here first keeps a contested name.
         offered.sort_by_cached_key(|(server, _)| self.registry.accepted_since(&server.id));
+        if self.snapshot.load().is_of(&offered) {
+            // What was rendered and indexed of it stays, too.
+            return;
+        }
         let new = Snapshot::merge(&offered);
         let old = self.snapshot.swap(Arc::new(new));
         let new = self.snapshot.load();

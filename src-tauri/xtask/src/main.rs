@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to a person in a terminal")]
 
+mod bench;
 mod fuzz;
 mod node;
 mod run;
@@ -23,7 +24,9 @@ const USAGE: &str = "cargo xtask COMMAND
   bindings                    write the UI's types from the hub's verbs
   compatibility               write the table of docs/compatibility.md from what real clients do
   screenshots                 take the pictures of docs/screenshots anew
-  fuzz [TARGET] [SECONDS]     feed the parsers what no test thought of: one target or all, a minute each";
+  fuzz [TARGET] [SECONDS]     feed the parsers what no test thought of: one target or all, a minute each
+  bench [catalog|neighbours]  how fast it is: what the catalog costs by the number of tools, and what
+                              servers that go wrong cost the calls of the others";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         ["compatibility"] => tools::compatibility(),
         ["screenshots"] => tools::screenshots(),
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
+        ["bench", rest @ ..] => bench::bench(rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

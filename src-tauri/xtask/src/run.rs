@@ -30,7 +30,7 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
 }
 
 /// A program that was built; it lies where this one was built.
-fn built(release: bool, name: &str) -> Result<PathBuf, String> {
+pub(crate) fn built(release: bool, name: &str) -> Result<PathBuf, String> {
     let own = env::current_exe().map_err(|e| format!("where this program lies cannot be told: {e}"))?;
     let target = own.ancestors().nth(2).ok_or_else(|| format!("{} lies in no target folder", own.display()))?;
     let profile = if release { "release" } else { "debug" };

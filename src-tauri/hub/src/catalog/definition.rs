@@ -1,6 +1,10 @@
 //! The definition of a tool, prompt, resource or template: as the server sent it, and what Drawbridge reads from it.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::HashMap,
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 use jsonschema::Validator;
 use serde::Deserialize;
@@ -8,7 +12,12 @@ use serde_json::value::RawValue;
 
 use super::schema;
 use crate::{
-    model::{capability::Kind, digest, json::RawObject, tool::Annotations},
+    model::{
+        capability::Kind,
+        digest,
+        json::{self, RawObject},
+        tool::Annotations,
+    },
     protocol::headers::{self, Mirrored},
 };
 
@@ -30,6 +39,8 @@ pub struct Definition {
     pub annotations: Annotations,
     /// The arguments that are repeated in headers, where the server wants that; or why it cannot be done.
     pub mirrored: Result<Vec<Mirrored>, String>,
+    /// Where in `raw` its name stands, with its quotes.
+    name_at: Range<usize>,
     /// Made when the tool is first called.
     validator: OnceLock<Option<Arc<Validator>>>,
 }
@@ -58,10 +69,7 @@ impl Definition {
         let read: Read = serde_json::from_str(&text).map_err(|e| e.to_string())?;
         let digest = digest::sha256(text.as_bytes());
         let raw = RawValue::from_string(text).map_err(|e| e.to_string())?;
-        let name = RawObject::parse(&raw).map_err(|e| e.to_string())?.string(kind.key()).unwrap_or_default();
-        if name.is_empty() {
-            return Err(format!("it has no '{}'", kind.key()));
-        }
+        let (name, name_at) = name(kind, &raw)?;
         let mirrored = headers::mirrored(&read.input_schema);
         schema::check(&read.input_schema).map_err(|why| format!("'{name}': {why}"))?;
         Ok(Self {
@@ -70,11 +78,20 @@ impl Definition {
             raw,
             digest,
             name,
+            name_at,
             title: read.title,
             description: read.description.unwrap_or_default(),
             input_schema: read.input_schema,
             annotations: read.annotations.unwrap_or_default(),
         })
+    }
+
+    /// Writes it under another name; else as it is, byte for byte.
+    pub(super) fn write_as(&self, name: &str, to: &mut String) {
+        let raw = self.raw.get();
+        to.push_str(&raw[..self.name_at.start]);
+        to.push_str(&json::string(name));
+        to.push_str(&raw[self.name_at.end..]);
     }
 
     /// Whether a tool's arguments fit its schema.
@@ -90,5 +107,25 @@ impl Definition {
     /// About how many tokens a model spends on it: a quarter of its characters.
     pub fn tokens(&self) -> u32 {
         u32::try_from(self.raw.get().len().div_ceil(4)).unwrap_or(u32::MAX)
+    }
+}
+
+/// Its own name, and where it stands.
+fn name(kind: Kind, raw: &RawValue) -> Result<(String, Range<usize>), String> {
+    let object = RawObject::parse(raw).map_err(|e| e.to_string())?;
+    let name = object.string(kind.key()).unwrap_or_default();
+    let value = object.get(kind.key()).filter(|_| !name.is_empty());
+    let value = value.ok_or_else(|| format!("it has no '{}'", kind.key()))?.get();
+    let begin = value.as_ptr().addr() - raw.get().as_ptr().addr();
+    Ok((name, begin..begin + value.len()))
+}
+
+/// Those that were known already stay the same: what was made of them need not be made again.
+pub(super) fn keep(known: &[Arc<Definition>], read: &mut [Arc<Definition>]) {
+    let known: HashMap<&str, &Arc<Definition>> = known.iter().map(|one| (one.digest.as_str(), one)).collect();
+    for one in read {
+        if let Some(known) = known.get(one.digest.as_str()) {
+            *one = Arc::clone(known);
+        }
     }
 }

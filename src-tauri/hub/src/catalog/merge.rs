@@ -10,7 +10,7 @@ use crate::{
     model::{
         capability::Kind,
         ids::ServerId,
-        json::{self, Json, RawObject},
+        json::Json,
         names,
         profile::Profile,
         spec::{Registered, Visibility},
@@ -52,6 +52,8 @@ pub struct LeftOut {
 #[derive(Debug)]
 pub struct Snapshot {
     all: Arc<Lists>,
+    /// The servers, as they were given.
+    servers: Vec<ServerId>,
     /// Each server alone, made when somebody first looks.
     alone: HashMap<ServerId, Alone>,
     /// What clients with a profile see, made when one of them first looks.
@@ -114,9 +116,19 @@ impl Snapshot {
         });
         Self {
             all: Arc::new(Lists::merge(Naming::WithServer, servers)),
+            servers: servers.iter().map(|(server, _)| server.id.clone()).collect(),
             alone: alone.collect(),
             narrowed: Mutex::default(),
         }
+    }
+
+    /// Whether it was made of the same.
+    pub(super) fn is_of(&self, servers: &[(Arc<Registered>, &Offered)]) -> bool {
+        let same = |(id, (server, offered)): (&ServerId, &(Arc<Registered>, &Offered))| {
+            let alone = self.alone.get(id);
+            alone.is_some_and(|alone| alone.server == *server && same_definitions(&alone.offered, offered))
+        };
+        self.servers.len() == servers.len() && self.servers.iter().zip(servers).all(same)
     }
 
     /// All servers together.
@@ -148,6 +160,15 @@ impl Snapshot {
         all.insert(key, narrowed);
         lists
     }
+}
+
+/// Whether they are the same, in the same order.
+fn same_definitions(one: &Offered, other: &Offered) -> bool {
+    let same = |one: &Arc<Definition>, other: &Arc<Definition>| Arc::ptr_eq(one, other) || one.digest == other.digest;
+    one.keys().eq(other.keys())
+        && one.iter().zip(other).all(|((_, one), (_, other))| {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        })
 }
 
 impl Lists {
@@ -228,13 +249,22 @@ impl Lists {
     }
 
     fn render(&self, kind: Kind) -> Json {
-        let entries = self.entries(kind).iter();
-        if kind != Kind::Tools {
-            return Json::new(render(kind, entries.filter_map(|entry| definition(kind, entry))));
+        let is_listed = |entry: &&Arc<CatalogEntry>| kind != Kind::Tools || !self.defers(entry);
+        let listed = || self.entries(kind).iter().filter(is_listed);
+        let own = if kind == Kind::Tools && deferred::offered(self) { &deferred::definitions()[..] } else { &[] };
+        let length = |entry: &Arc<CatalogEntry>| entry.definition.raw.get().len() + entry.exposed_name.len() + 1;
+        let mut text = String::with_capacity(64 + own.concat().len() + listed().map(length).sum::<usize>());
+        text.extend(["{\"", kind.member(), "\":["]);
+        own.iter().for_each(|own| text.extend([own, ","]));
+        for entry in listed() {
+            entry.definition.write_as(&entry.exposed_name, &mut text);
+            text.push(',');
         }
-        let own = if deferred::offered(self) { deferred::definitions().to_vec() } else { Vec::new() };
-        let visible = entries.filter(|tool| !self.defers(tool)).filter_map(|tool| definition(kind, tool));
-        Json::new(render(kind, own.into_iter().chain(visible)))
+        if text.ends_with(',') {
+            text.pop();
+        }
+        text.push_str("]}");
+        Json::new(text)
     }
 
     fn list(&self, kind: Kind) -> &List {
@@ -287,46 +317,31 @@ fn free_name(
     if kind == Kind::Tools && !server.spec.allows(name) {
         return Err("it is not among the server's allowed tools".into());
     }
-    let candidates = match (kind, naming, server.spec.prefix.as_deref()) {
-        (Kind::Resources | Kind::Templates, ..) | (_, Naming::Bare, _) => vec![name.clone()],
+    let with_hash = |prefix: &str| names::hashed_name(prefix, id, name);
+    // The name that it should have, and the prefix with which a hash makes another one.
+    let (wanted, prefix) = match (kind, naming, server.spec.prefix.as_deref()) {
+        (Kind::Resources | Kind::Templates, ..) | (_, Naming::Bare, _) => (name.clone(), None),
         (_, _, Some("")) if names::is_reserved(name) => {
             return Err(format!(
                 "'{name}' is, or looks like, a name of Drawbridge's own tools: give the server a prefix"
             ));
         }
-        (_, _, Some("")) if names::is_plain(name) => vec![name.clone()],
-        (_, _, Some("")) => vec![names::hashed_name(id.as_str(), id, name)],
+        (_, _, Some("")) if names::is_plain(name) => (name.clone(), None),
+        (_, _, Some("")) => (with_hash(id.as_str()), None),
         (_, _, prefix) => {
             let prefix = prefix.unwrap_or(id.as_str());
-            vec![names::exposed_name(prefix, id, name), names::hashed_name(prefix, id, name)]
+            (names::exposed_name(prefix, id, name), Some(prefix))
         }
     };
-    let holder = candidates.last().and_then(|name| taken.get(name)).map(|entry| entry.server.id.clone());
-    let contested = || match holder {
-        Some(holder) if holder != *id => format!("'{holder}' has that name already: give one of them a prefix"),
-        _ => "the server offers it twice".into(),
-    };
-    candidates.into_iter().find(|name| !taken.contains_key(name)).ok_or_else(contested)
-}
-
-/// A definition with its name at the door.
-fn definition(kind: Kind, entry: &CatalogEntry) -> Option<String> {
-    let mut definition = RawObject::parse(&entry.definition.raw).ok()?;
-    definition.set(kind.key(), json::raw(json::string(&entry.exposed_name)));
-    Some(definition.to_raw().get().to_owned())
-}
-
-/// The result of a list method.
-fn render(kind: Kind, definitions: impl Iterator<Item = String>) -> String {
-    let mut text = format!(r#"{{"{}":["#, kind.member());
-    for (at, definition) in definitions.enumerate() {
-        if at > 0 {
-            text.push(',');
-        }
-        text.push_str(&definition);
+    let Some(mut holder) = taken.get(&wanted) else { return Ok(wanted) };
+    if let Some(other) = prefix.map(with_hash) {
+        let Some(its_holder) = taken.get(&other) else { return Ok(other) };
+        holder = its_holder;
     }
-    text.push_str("]}");
-    text
+    Err(match &holder.server.id {
+        holder if holder != id => format!("'{holder}' has that name already: give one of them a prefix"),
+        _ => "the server offers it twice".into(),
+    })
 }
 
 /// Whether a URI can come of a template (RFC 6570), seen by what stands between its expressions.

@@ -1,6 +1,9 @@
 //! Ranked search over tools: BM25 over their names, titles, descriptions and parameters.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use super::CatalogEntry;
 
@@ -25,30 +28,29 @@ const MAX_WORD: usize = 64;
 pub struct Index {
     tools: Vec<Arc<CatalogEntry>>,
     /// By word the tools that have it, with what it adds to each one's score.
-    words: BTreeMap<String, Vec<(u32, f32)>>,
+    words: BTreeMap<String, Found>,
 }
+
+/// What each tool has, with the number of the tool.
+type Found = Vec<(u32, f32)>;
 
 impl Index {
     pub fn new(tools: Vec<Arc<CatalogEntry>>) -> Self {
-        let counted: Vec<_> = tools.iter().map(|tool| count(tool)).collect();
-        let lengths: Vec<f32> = counted.iter().map(|words| words.values().sum()).collect();
+        let (mut words, lengths) = count(&tools);
         #[expect(clippy::cast_precision_loss, reason = "of a few thousand tools")]
         let number = tools.len() as f32;
         let mean = (lengths.iter().sum::<f32>() / number.max(1.0)).max(1.0);
-        let mut words: BTreeMap<String, Vec<(u32, f32)>> = BTreeMap::new();
-        for (at, (counts, length)) in (0_u32..).zip(counted.into_iter().zip(lengths)) {
-            for (word, count) in counts {
-                let saturated = count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / mean));
-                words.entry(word).or_default().push((at, saturated));
-            }
-        }
         for found in words.values_mut() {
             #[expect(clippy::cast_precision_loss, reason = "of a few thousand tools")]
             let having = found.len() as f32;
             let rarity = (1.0 + (number - having + 0.5) / (having + 0.5)).ln();
-            found.iter_mut().for_each(|(_, score)| *score *= rarity);
+            for (at, count) in found.iter_mut() {
+                let length = lengths.get(*at as usize).copied().unwrap_or(mean);
+                *count *= rarity * (K1 + 1.0) / (*count + K1 * (1.0 - B + B * length / mean));
+            }
+            found.shrink_to_fit();
         }
-        Self { tools, words }
+        Self { tools, words: words.into_iter().collect() }
     }
 
     /// The tools that fit best, the best first; of equal ones the first in order. All of them for an empty query.
@@ -58,87 +60,109 @@ impl Index {
             return self.tools.iter().filter(|tool| fits(tool)).collect();
         }
         let mut scores = vec![0.0_f32; self.tools.len()];
+        let mut best = scores.clone();
         for word in wanted.iter().take(MAX_WORDS) {
-            self.add(word, &mut scores);
+            self.find(word, &mut best);
+            for (sum, best) in scores.iter_mut().zip(&mut best) {
+                *sum += std::mem::take(best);
+            }
         }
-        let mut found: Vec<_> =
-            scores.iter().zip(&self.tools).filter(|(score, tool)| **score > 0.0 && fits(tool)).collect();
-        found.sort_by(|one, other| other.0.total_cmp(one.0));
-        found.into_iter().map(|(_, tool)| tool).collect()
+        let fitting = scores.iter().zip(&self.tools).enumerate();
+        let fitting = fitting.filter(|(_, (score, tool))| **score > 0.0 && fits(tool));
+        let mut found: Vec<_> = fitting.map(|(at, (score, tool))| (*score, at, tool)).collect();
+        found.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        found.into_iter().map(|(_, _, tool)| tool).collect()
     }
 
-    /// Adds what a word of the query is worth: of all words that begin like it, the best counts for a tool.
-    fn add(&self, word: &str, scores: &mut [f32]) {
-        let mut best: BTreeMap<u32, f32> = BTreeMap::new();
+    /// What a word of the query is worth for each tool: of all words that begin like it, the best counts.
+    fn find(&self, word: &str, best: &mut [f32]) {
         for (known, found) in self.words.range(word.to_owned()..).take_while(|(known, _)| known.starts_with(word)) {
             let weight = if known == word { 1.0 } else { PREFIX };
             if known != word && word.len() < MIN_PREFIX {
                 continue;
             }
             for (at, score) in found {
-                let best = best.entry(*at).or_default();
-                *best = best.max(score * weight);
-            }
-        }
-        for (at, score) in best {
-            if let Some(sum) = scores.get_mut(at as usize) {
-                *sum += score;
+                if let Some(best) = best.get_mut(*at as usize) {
+                    *best = best.max(score * weight);
+                }
             }
         }
     }
 }
 
-/// The words of a tool, each with how much it says.
-fn count(tool: &CatalogEntry) -> BTreeMap<String, f32> {
+/// All words, by each the tools that have it with how much it says there; and how much all words of each tool say.
+fn count(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Found>, Vec<f32>) {
+    let mut words: HashMap<String, Found> = HashMap::new();
+    let mut lengths = Vec::with_capacity(tools.len());
+    for (at, tool) in (0_u32..).zip(tools) {
+        let mut length = 0.0;
+        each_text(tool, |text, weight| {
+            each_word(text, |word| {
+                length += weight;
+                match words.get_mut(word) {
+                    Some(found) => match found.last_mut() {
+                        Some((last, count)) if *last == at => *count += weight,
+                        _ => found.push((at, weight)),
+                    },
+                    None => drop(words.insert(word.to_owned(), vec![(at, weight)])),
+                }
+            });
+        });
+        lengths.push(length);
+    }
+    (words, lengths)
+}
+
+/// The texts of a tool, each with how much a word of it says.
+fn each_text(tool: &CatalogEntry, mut take: impl FnMut(&str, f32)) {
     let definition = &tool.definition;
-    let mut counts = BTreeMap::new();
-    let mut add = |text: &str, weight: f32| {
-        for word in words(text) {
-            *counts.entry(word).or_insert(0.0) += weight;
-        }
-    };
-    add(&definition.name, NAME);
-    add(definition.title.as_deref().unwrap_or_default(), TITLE);
-    add(tool.server.id.as_str(), SERVER);
-    add(&definition.description, TEXT);
+    take(&definition.name, NAME);
+    take(definition.title.as_deref().unwrap_or_default(), TITLE);
+    take(tool.server.id.as_str(), SERVER);
+    take(&definition.description, TEXT);
     let parameters = definition.input_schema.get("properties").and_then(serde_json::Value::as_object);
     for (name, schema) in parameters.into_iter().flatten() {
-        add(name, PARAMETER);
-        add(schema.get("description").and_then(serde_json::Value::as_str).unwrap_or_default(), PARAMETER_TEXT);
+        take(name, PARAMETER);
+        take(schema.get("description").and_then(serde_json::Value::as_str).unwrap_or_default(), PARAMETER_TEXT);
     }
-    counts
+}
+
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    each_word(text, |word| words.push(word.to_owned()));
+    words
 }
 
 /// The words of a text: of letters and digits, in lower case, `camelCase` taken apart, without the plural's ending.
-fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
+fn each_word(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     let mut after_lower = false;
     for c in text.chars() {
         let begins = c.is_uppercase() && after_lower;
         if begins || !c.is_alphanumeric() {
-            finish(&mut words, &mut word);
+            finish(&mut word, &mut take);
         }
         if c.is_alphanumeric() && word.len() < MAX_WORD {
             word.extend(c.to_lowercase());
         }
         after_lower = c.is_lowercase() || c.is_numeric();
     }
-    finish(&mut words, &mut word);
-    words
+    finish(&mut word, &mut take);
 }
 
-fn finish(words: &mut Vec<String>, word: &mut String) {
+/// Hands out the word, and begins the next one.
+fn finish(word: &mut String, take: &mut impl FnMut(&str)) {
     if word.is_empty() {
         return;
     }
-    let mut word = std::mem::take(word);
-    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 2) {
-        word = format!("{stem}y");
+    if word.len() > 5 && word.ends_with("ies") {
+        word.truncate(word.len() - 3);
+        word.push('y');
     } else if word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") {
         word.pop();
     }
-    words.push(word);
+    take(word);
+    word.clear();
 }
 
 #[cfg(test)]

@@ -135,6 +135,16 @@ mod accepted {
     }
 
     #[test]
+    fn a_tool_that_is_read_again_unchanged_is_the_one_that_was_there() {
+        let server = server();
+        let offers = |tools: &[(u8, u8)]| Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())]);
+        let copy = ServerCopy::unknown(server.id.clone()).take(&server, synced(), offers(&[(1, 1), (2, 1)]));
+        let again = copy.take(&server, synced(), offers(&[(2, 1), (1, 2)]));
+        assert!(Arc::ptr_eq(&again.tools()[0], &copy.tools()[1]), "with what was made of it");
+        assert_eq!(again.tools()[1].description, "does 2");
+    }
+
+    #[test]
     fn a_trusted_server_changes_as_it_likes_and_another_command_is_another_server() {
         let offers = |tools: &[(u8, u8)]| Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())]);
         let first = restarted(&ServerCopy::unknown(server().id).take(&server(), synced(), offers(&[(1, 1)])));

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::model::ids::ServerId;
+use crate::model::{ids::ServerId, json};
 
 fn server(id: &str) -> Arc<Registered> {
     server_with(id, "{}")
@@ -34,6 +34,31 @@ fn a_listed_tool_differs_from_the_servers_in_its_name_only() {
         snapshot.all().listed(Kind::Tools).get(),
         r#"{"tools":[{"x":1.0,"name":"fs__read","inputSchema":{"type":"object"},"_meta":{"a":12345678901234567890}}]}"#
     );
+}
+
+#[test]
+fn a_name_that_is_written_in_another_way_is_replaced_all_the_same_and_the_rest_stays_byte_for_byte() {
+    let tools = [tool(r#"{ "title":"name", "\u006eame" : "a\u0062" ,"x":{"name":"ab"} }"#)];
+    let snapshot = Snapshot::merge(&[(server("s"), &self::tools(&tools))]);
+    let expected = r#"{"tools":[{ "title":"name", "\u006eame" : "s__ab" ,"x":{"name":"ab"} }]}"#;
+    assert_eq!(snapshot.all().listed(Kind::Tools).get(), expected);
+}
+
+#[test]
+fn a_snapshot_knows_what_it_was_made_of() {
+    let (a, b) = (tools(&[tool(r#"{"name":"a"}"#)]), tools(&[tool(r#"{"name":"b"}"#)]));
+    let snapshot = Snapshot::merge(&[(server("one"), &a), (server("two"), &b)]);
+    let again = tools(&[tool(r#"{"name":"a"}"#)]);
+    assert!(snapshot.is_of(&[(server("one"), &again), (server("two"), &b)]), "read again, it is the same");
+    for (what, servers) in [
+        ("order", vec![(server("two"), &b), (server("one"), &a)]),
+        ("definition", vec![(server("one"), &b), (server("two"), &b)]),
+        ("spec", vec![(server_with("one", r#"{"prefix":"x"}"#), &a), (server("two"), &b)]),
+        ("one less", vec![(server("one"), &a)]),
+        ("one more", vec![(server("one"), &a), (server("two"), &b), (server("z"), &a)]),
+    ] {
+        assert!(!snapshot.is_of(&servers), "{what}");
+    }
 }
 
 #[test]

@@ -1,0 +1,107 @@
+//! The same behind the facade: a hub that opens on a data folder with all copies in its store, and what its screens ask.
+
+use std::{
+    fs,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use drawbridge_hub::{
+    Hub, HubOptions,
+    api::{ErrorCode, Verb, servers::ListServers, tools::ListTools},
+    clock,
+    model::{capability::Kind, server::SyncStatus, spec::Registered},
+    secrets::{InMemory, Secrets},
+    store::{
+        Store,
+        table::{capability::Definitions, definition::Seen, server::ServerRow},
+    },
+};
+use serde_json::json;
+
+use crate::{
+    made_up::MadeUp,
+    measure::{Figure::Time, Row, middle},
+};
+
+const ROUNDS: usize = 11;
+
+pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        keep(folder.path(), made_up).await;
+        let mut opened = Vec::new();
+        for _ in 0..ROUNDS {
+            let (hub, took) = open(folder.path()).await;
+            opened.push(took);
+            hub.close().await;
+        }
+        let (hub, _) = open(folder.path()).await;
+        let rows = vec![
+            ("hub opened on the copies in its store", Time(middle(opened))),
+            ("`servers.list`, as JSON", Time(asked(&hub, ListServers {}).await)),
+            ("`tools.list`, as JSON", Time(asked(&hub, ListTools {}).await)),
+        ];
+        hub.close().await;
+        rows
+    })
+}
+
+/// What was a hub on that folder a moment ago may hold it still, until its tasks have ended.
+async fn open(folder: &Path) -> (Arc<Hub>, Duration) {
+    loop {
+        let options = HubOptions { data_dir: folder.to_owned(), admin_token: None };
+        let start = Instant::now();
+        match Hub::open_with(options, Secrets::new(InMemory::default())).await {
+            Ok(hub) => return (hub, start.elapsed()),
+            Err(error) if error.code == ErrorCode::Conflict => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(error) => panic!("the hub does not open: {error}"),
+        }
+    }
+}
+
+async fn asked<V: Verb + Clone>(hub: &Hub, verb: V) -> Duration {
+    let mut took = Vec::new();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let answer = verb.clone().run(hub).await.expect("an answer");
+        let text = serde_json::to_string(&answer).expect("it can be written");
+        took.push(start.elapsed());
+        drop((answer, text));
+    }
+    middle(took)
+}
+
+/// Writes the spec files, and the store as a hub leaves it that has read all servers a moment ago.
+async fn keep(folder: &Path, made_up: &[MadeUp]) {
+    fs::create_dir_all(folder.join("servers")).expect("a folder");
+    let (store, _) = Store::open(&folder.join("drawbridge.db")).await.expect("a store");
+    for server in made_up {
+        let spec = server.spec(&json!({}));
+        let file = folder.join("servers").join(format!("{}.json", server.id));
+        fs::write(&file, serde_json::to_string(&spec).expect("a spec is JSON")).expect("a spec file");
+        let identity = Registered::new(server.id.clone(), spec, file).identity;
+        store.accept_server(&server.id, &identity).await.expect("it is accepted");
+        let row = ServerRow {
+            sync_status: SyncStatus::Synced,
+            last_synced_at: Some(clock::now()),
+            synced_identity: Some(identity),
+            ..ServerRow::unknown(server.id.clone())
+        };
+        let offered = server.offered();
+        let seen: Vec<_> = offered[&Kind::Tools]
+            .iter()
+            .map(|tool| Seen {
+                name: tool.name.clone(),
+                digest: tool.digest.clone(),
+                definition: tool.raw.get().to_owned(),
+                accepted: true,
+            })
+            .collect();
+        let definitions = Definitions::from([(Kind::Tools, server.tools.clone())]);
+        store.put_synced(&row, &definitions, &seen).await.expect("its copy is kept");
+    }
+    store.close().await;
+}

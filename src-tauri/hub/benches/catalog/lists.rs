@@ -1,0 +1,134 @@
+//! The lists of a snapshot: making them, and what clients ask of them.
+
+use std::{sync::Arc, time::Duration};
+
+use drawbridge_hub::{
+    catalog::{Offered, Snapshot, deferred},
+    model::{capability::Kind, json, profile::Profile, spec::Registered},
+    sessions::Reach,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    made_up::MadeUp,
+    measure::{
+        Figure::{Bytes, Time},
+        Row, median, middle,
+    },
+    memory,
+};
+
+/// What a model might look for: a tool by its name, by what it does, with words that very many tools have, with the
+/// beginning of a word, and for nothing that there is.
+const QUERIES: [&str; 7] = [
+    "read file",
+    "send a message to a channel",
+    "the user must have access to the repository of the project",
+    "restore backup 77",
+    "com",
+    "list all events in the calendar in order by date, at most a hundred",
+    "quantum chromodynamics",
+];
+/// A name is looked up so often that the clock does not count.
+const LOOK_UPS: u32 = 1_000;
+
+type Servers = Vec<(Arc<Registered>, Offered)>;
+
+pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
+    let (servers, definitions) = memory::held(|| read(made_up, &json!({})));
+    let mut rows = vec![("definitions read", Time(median(|| (), |()| read(made_up, &json!({})))))];
+    rows.extend(making(&servers, &made_up[0]));
+    rows.extend(listing(&servers));
+    let deferred = read(made_up, &json!({ "visibility": "deferred" }));
+    rows.extend(searching(&deferred));
+    rows.push(("memory of the definitions", Bytes(definitions)));
+    rows.extend(holding(&servers, &deferred));
+    rows
+}
+
+fn read(made_up: &[MadeUp], spec: &Value) -> Servers {
+    made_up.iter().map(|server| (server.registered(spec), server.offered())).collect()
+}
+
+fn snapshot(servers: &[(Arc<Registered>, Offered)]) -> Snapshot {
+    let servers: Vec<_> = servers.iter().map(|(server, offered)| (server.clone(), offered)).collect();
+    Snapshot::merge(&servers)
+}
+
+/// Made of the copies, and made anew when one server was read again.
+fn making(servers: &Servers, one: &MadeUp) -> Vec<Row> {
+    let old = snapshot(servers);
+    let mut after_sync = servers.clone();
+    after_sync[0].1 = one.offered();
+    let again = |()| {
+        let new = snapshot(&after_sync);
+        let same = Kind::ALL.map(|kind| old.all().same(new.all(), kind));
+        (new, same)
+    };
+    vec![
+        ("snapshot made", Time(median(|| (), |()| snapshot(servers)))),
+        ("snapshot made after a sync, and compared", Time(median(|| (), |()| again(())))),
+    ]
+}
+
+fn listing(servers: &Servers) -> Vec<Row> {
+    let new = || snapshot(servers);
+    let made = new();
+    let list = |snapshot: &Snapshot| snapshot.all().listed(Kind::Tools).clone();
+    let all = made.all();
+    let names: Vec<_> = all.entries(Kind::Tools).iter().map(|tool| tool.exposed_name.clone()).collect();
+    let look_up =
+        || (0..LOOK_UPS as usize).filter_map(|at| all.find(Kind::Tools, &names[at * 7 % names.len()])).count();
+    let profiles = [profile(servers, 2), profile(servers, 3)];
+    let switch = |(snapshot, profile): &(Snapshot, &Arc<Profile>)| {
+        snapshot.of(&Reach::All, Some(profile)).listed(Kind::Tools).clone()
+    };
+    let known = (new(), &profiles[1]);
+    vec![
+        ("first list", Time(median(new, list))),
+        ("a later list", Time(median(|| (), |()| list(&made)))),
+        ("a name looked up", Time(median(|| (), |()| look_up()) / LOOK_UPS)),
+        ("first list after a switch to a profile of half the servers", Time(median(|| (new(), &profiles[0]), switch))),
+        ("a later list of that profile", Time(median(|| (), |()| switch(&known)))),
+    ]
+}
+
+/// Every so manyth server, of each second one a few tools only.
+fn profile(servers: &Servers, every: usize) -> Arc<Profile> {
+    let some = servers.iter().step_by(every).enumerate().map(|(at, (server, offered))| {
+        let few = || offered[&Kind::Tools].iter().take(50).map(|tool| tool.name.clone()).collect();
+        (server.id.clone(), (at % 2 == 1).then(few))
+    });
+    Arc::new(Profile { name: format!("every {every}"), servers: some.collect() })
+}
+
+fn searching(deferred: &Servers) -> Vec<Row> {
+    let made = snapshot(deferred);
+    made.all().index();
+    let took = QUERIES.map(|query| {
+        let query = json::raw(json!({ "query": query }).to_string());
+        median(|| (), |()| deferred::search(made.all(), &query))
+    });
+    let worst = took.iter().max().copied().unwrap_or(Duration::ZERO);
+    vec![
+        (
+            "index of deferred tools built",
+            Time(median(|| snapshot(deferred), |new| new.all().index().search("", |_| false).len())),
+        ),
+        ("tool_search, the middle one of 7 queries", Time(middle(took.to_vec()))),
+        ("tool_search, the slowest one", Time(worst)),
+    ]
+}
+
+/// What each adds to the memory of the definitions.
+fn holding(servers: &Servers, deferred: &Servers) -> Vec<Row> {
+    let (made, lists) = memory::held(|| snapshot(servers));
+    let ((), rendered) = memory::held(|| drop(made.all().listed(Kind::Tools).clone()));
+    let made = snapshot(deferred);
+    let ((), index) = memory::held(|| assert!(made.all().index().search("", |_| false).is_empty()));
+    vec![
+        ("memory of the snapshot", Bytes(lists)),
+        ("memory of the rendered list", Bytes(rendered)),
+        ("memory of the index", Bytes(index)),
+    ]
+}

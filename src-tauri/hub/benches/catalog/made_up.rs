@@ -1,0 +1,155 @@
+//! Made-up servers, the same in every run: a hundred tools each, with definitions as long as those of public servers.
+
+use std::{path::PathBuf, sync::Arc};
+
+use drawbridge_hub::{
+    catalog::{Definition, Offered},
+    model::{
+        capability::Kind,
+        ids::ServerId,
+        spec::{Registered, ServerSpec},
+    },
+};
+use serde_json::{Value, json};
+
+const TOOLS_A_SERVER: usize = 100;
+
+const VERBS: [&str; 20] = [
+    "read", "write", "list", "create", "delete", "update", "search", "send", "fetch", "merge", "close", "assign",
+    "export", "import", "rename", "archive", "restore", "compare", "schedule", "cancel",
+];
+const NOUNS: [&str; 25] = [
+    "file",
+    "folder",
+    "issue",
+    "comment",
+    "branch",
+    "commit",
+    "release",
+    "message",
+    "channel",
+    "calendar",
+    "event",
+    "invoice",
+    "customer",
+    "table",
+    "query",
+    "dashboard",
+    "alert",
+    "image",
+    "page",
+    "document",
+    "ticket",
+    "contact",
+    "backup",
+    "container",
+    "pipeline",
+];
+const WORDS: [&str; 40] = [
+    "the",
+    "given",
+    "of",
+    "a",
+    "project",
+    "with",
+    "its",
+    "owner",
+    "and",
+    "all",
+    "labels",
+    "in",
+    "order",
+    "by",
+    "date",
+    "returns",
+    "at",
+    "most",
+    "hundred",
+    "entries",
+    "as",
+    "text",
+    "or",
+    "where",
+    "none",
+    "is",
+    "found",
+    "an",
+    "error",
+    "user",
+    "must",
+    "have",
+    "access",
+    "to",
+    "repository",
+    "workspace",
+    "identifier",
+    "optional",
+    "default",
+    "filter",
+];
+
+/// A server, and its tools as it would send them.
+pub(crate) struct MadeUp {
+    pub(crate) id: ServerId,
+    pub(crate) tools: Vec<String>,
+}
+
+/// So many tools, with the servers that they need.
+pub(crate) fn servers(tools: usize) -> Vec<MadeUp> {
+    let mut dice = Dice(1);
+    let server = |number| {
+        let tools = (0..TOOLS_A_SERVER).map(|at| tool(&mut dice, number * TOOLS_A_SERVER + at)).collect();
+        MadeUp { id: ServerId::new(format!("server-{number:03}")), tools }
+    };
+    (0..tools / TOOLS_A_SERVER).map(server).collect()
+}
+
+impl MadeUp {
+    /// Its spec, with members besides the command.
+    pub(crate) fn spec(&self, more: &Value) -> ServerSpec {
+        let mut spec = more.clone();
+        spec["command"] = "made-up".into();
+        spec["args"] = json!([self.id.as_str()]);
+        serde_json::from_value(spec).expect("a spec")
+    }
+
+    pub(crate) fn registered(&self, more: &Value) -> Arc<Registered> {
+        Arc::new(Registered::new(self.id.clone(), self.spec(more), PathBuf::new()))
+    }
+
+    /// Its tools, read.
+    pub(crate) fn offered(&self) -> Offered {
+        let read = |text: &String| Arc::new(Definition::read(Kind::Tools, text.clone()).expect("a definition"));
+        Offered::from([(Kind::Tools, self.tools.iter().map(read).collect())])
+    }
+}
+
+fn tool(dice: &mut Dice, number: usize) -> String {
+    let name = format!("{}_{}_{number}", dice.one_of(&VERBS), dice.one_of(&NOUNS));
+    let properties: serde_json::Map<String, Value> = (0..4)
+        .map(|at| {
+            let name = format!("{}_{at}", dice.one_of(&NOUNS));
+            (name, json!({ "type": "string", "description": dice.sentence(8) }))
+        })
+        .collect();
+    let required: Vec<&String> = properties.keys().take(2).collect();
+    let schema = json!({ "type": "object", "required": required, "properties": properties });
+    let annotations = json!({ "readOnlyHint": number.is_multiple_of(2) });
+    let description = format!("{} {}", name.replace('_', " "), dice.sentence(24));
+    json!({ "name": name, "description": description, "inputSchema": schema, "annotations": annotations }).to_string()
+}
+
+/// Falls the same way each time (the constants are Knuth's MMIX).
+struct Dice(u64);
+
+impl Dice {
+    fn one_of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let thrown = usize::try_from(self.0 >> 33).expect("31 bits");
+        words[thrown % words.len()]
+    }
+
+    fn sentence(&mut self, length: usize) -> String {
+        (0..length).map(|_| self.one_of(&WORDS)).collect::<Vec<_>>().join(" ")
+    }
+}

@@ -1,0 +1,35 @@
+//! What the catalog costs by the number of tools: `cargo xtask bench catalog`. Figures, no test: those of one run can
+//! be compared with each other, and no others.
+
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+
+mod hub;
+mod lists;
+mod made_up;
+mod measure;
+mod memory;
+
+use measure::Figure;
+
+/// So many tools, a hundred a server.
+const COUNTS: [usize; 4] = [100, 1_000, 5_000, 10_000];
+
+fn main() {
+    let columns = COUNTS.map(|count| {
+        let made_up = made_up::servers(count);
+        [lists::figures(&made_up), hub::figures(&made_up)].concat()
+    });
+    let heads: Vec<String> = COUNTS.iter().map(|count| format!("{count} tools")).collect();
+    println!("| what | {} | the last ÷ the second |", heads.join(" | "));
+    println!("|---|{}", "---|".repeat(COUNTS.len() + 1));
+    for (row, (name, _)) in columns[0].iter().enumerate() {
+        let figures = columns.each_ref().map(|column| column[row].1);
+        println!("| {name} | {} | {} |", figures.map(|one| one.to_string()).join(" | "), grown(figures));
+    }
+}
+
+/// Ten times as many tools: 10 is a cost in proportion, 1 a cost that does not depend on them.
+fn grown([_, few, _, many]: [Figure; COUNTS.len()]) -> String {
+    let times = many.amount() / few.amount();
+    if times.is_finite() { format!("{times:.1}") } else { String::new() }
+}

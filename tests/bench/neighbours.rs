@@ -1,0 +1,136 @@
+//! What servers that go wrong cost the calls of the others: `cargo xtask bench neighbours`. Figures, no test.
+//!
+//! A hub has ten servers. Seven are well and are called at a steady pace; three are left alone, then called all the
+//! time: one hangs in each call, one crashes in each, one floods its stderr and stdout. In a third kind of round three
+//! like them are called behind another hub: what they cost then is what they take from the machine, not from this hub.
+//! The three kinds of rounds alternate, so that whatever else the machine does hits all alike.
+
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+
+mod session;
+mod troublemakers;
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use drawbridge_tests::{Home, Hub, Memory, places};
+
+use session::Session;
+use troublemakers::Troublemakers;
+
+const WELL: usize = 7;
+const SESSIONS: usize = 5;
+/// Each session calls once in that time: 250 calls a second in all.
+const PACE: Duration = Duration::from_millis(20);
+const ROUND: Duration = Duration::from_secs(4);
+const ROUNDS: usize = 9;
+
+/// What came of the calls of one round.
+#[derive(Default)]
+struct Round {
+    took: Vec<Duration>,
+    errors: usize,
+}
+
+fn main() {
+    let (home, home_of_other) = (Home::new(), Home::new());
+    let (hub, other) = (Hub::serve(&home), Hub::serve(&home_of_other));
+    let probe = places::text(places::built("upstream-probe"));
+    for number in 1..=WELL {
+        let name = format!("well-{number}");
+        hub.add_server(&name, &[], &[&probe]);
+        hub.policy(&name, "allow");
+        hub.until_synced(&name);
+    }
+    let (here, elsewhere) = (Troublemakers::add(&hub), Troublemakers::add(&other));
+    let mut sessions: Vec<_> = (1..=SESSIONS).map(|number| Session::open(&hub, &format!("desk-{number}"))).collect();
+    // The first calls start the servers.
+    round(&mut sessions);
+    let memory = Memory::of(hub.id());
+    let rounds: Vec<[Round; 3]> = (0..ROUNDS)
+        .map(|_| {
+            let alone = round(&mut sessions);
+            let beside = here.during(|| round(&mut sessions));
+            [alone, beside, elsewhere.during(|| round(&mut sessions))]
+        })
+        .collect();
+    print(&rounds);
+    println!("\nMeanwhile {here}; the hub grew by at most {} MiB. Behind the other hub {elsewhere}.", memory.rise());
+}
+
+/// Calls the servers that are well, at the pace, for a while.
+fn round(sessions: &mut [Session]) -> Round {
+    let count = u32::try_from(sessions.len()).expect("a handful");
+    let begin = Instant::now();
+    thread::scope(|scope| {
+        let all = (0..)
+            .zip(sessions)
+            .map(|(at, session)| scope.spawn(move || paced(session, at as usize, begin + PACE / count * at)));
+        let all: Vec<_> = all.collect();
+        all.into_iter().fold(Round::default(), |mut sum, one| {
+            let one = one.join().expect("a session");
+            sum.took.extend(one.took);
+            sum.errors += one.errors;
+            sum
+        })
+    })
+}
+
+/// One session. What a call took counts from when it was due: one that is late makes those after it late.
+fn paced(session: &mut Session, number: usize, begin: Instant) -> Round {
+    let mut round = Round::default();
+    let mut due = begin;
+    while due < begin + ROUND {
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        let server = (round.took.len() + number) % WELL + 1;
+        let arguments = format!(r#"{{"n":{}}}"#, round.took.len());
+        let answer = session.call(&format!("well-{server}__echo"), &arguments);
+        round.took.push(due.elapsed());
+        let said = format!(r#""text":{:?}"#, arguments);
+        if !answer.is_ok_and(|answer| answer.contains(&said) && !answer.contains(r#""isError":true"#)) {
+            round.errors += 1;
+        }
+        due += PACE;
+    }
+    round
+}
+
+fn print(rounds: &[[Round; 3]]) {
+    println!("| calls of the seven | alone | beside the three | ratio | the three behind another hub | ratio |");
+    println!("|---|---|---|---|---|---|");
+    for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+        let took: Vec<_> = rounds.iter().map(|three| three.each_ref().map(|round| quantile(round, share))).collect();
+        let of = |kind: usize| middle(took.iter().map(|three| three[kind]).collect());
+        let ratio = |kind: usize| middle(took.iter().map(|three| three[kind] / three[0]).collect());
+        println!(
+            "| {name} | {:.2} ms | {:.2} ms | {:.2} | {:.2} ms | {:.2} |",
+            of(0),
+            of(1),
+            ratio(1),
+            of(2),
+            ratio(2)
+        );
+    }
+    let sum =
+        |of: fn(&Round) -> usize| [0, 1, 2].map(|kind| rounds.iter().map(|three| of(&three[kind])).sum::<usize>());
+    for (name, [alone, beside, elsewhere]) in
+        [("calls", sum(|round| round.took.len())), ("errors", sum(|round| round.errors))]
+    {
+        println!("| {name} | {alone} | {beside} | | {elsewhere} | |");
+    }
+}
+
+/// What that share of a round's calls stayed under, in milliseconds.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+fn quantile(round: &Round, share: f64) -> f64 {
+    let mut took = round.took.clone();
+    took.sort();
+    took[((took.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3
+}
+
+fn middle(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}

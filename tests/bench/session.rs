@@ -1,0 +1,74 @@
+//! A client session on one connection that is kept, as clients keep theirs.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
+use drawbridge_tests::{Hub, McpClient, http::Url, mcp::REVISION};
+
+/// Longer nobody waits for an answer.
+const BOUND: Duration = Duration::from_secs(30);
+
+pub(crate) struct Session {
+    stream: BufReader<TcpStream>,
+    /// All of a request but its length and what comes after it.
+    head: String,
+    next_id: u64,
+}
+
+impl Session {
+    /// Opens a session for a new client of that name.
+    pub(crate) fn open(hub: &Hub<'_>, name: &str) -> Self {
+        let token = hub.token(name);
+        let client = McpClient::connect(&hub.url, &token);
+        let Url { authority, path } = Url::of(&hub.url);
+        let stream = TcpStream::connect(&authority).expect("the hub listens");
+        stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(BOUND))).expect("a connection");
+        let session = client.session().expect("the hub gives sessions ids");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {authority}\r\nAuthorization: Bearer {token}\r\n\
+             Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {REVISION}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Length: "
+        );
+        Self { stream: BufReader::new(stream), head, next_id: 1 }
+    }
+
+    /// Calls a tool; the answer as it came.
+    ///
+    /// # Errors
+    /// Where the connection breaks, or what comes is no JSON with a length.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &str) -> io::Result<String> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+        );
+        let request = format!("{}{}\r\n\r\n{body}", self.head, body.len());
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> io::Result<String> {
+        let mut length = None;
+        loop {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let Some((name, value)) = line.trim_end().split_once(':') else {
+                if line.trim_end().is_empty() {
+                    break;
+                }
+                continue;
+            };
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().ok();
+            }
+        }
+        let mut body = vec![0; length.ok_or_else(|| io::Error::other("an answer without a length"))?];
+        self.stream.read_exact(&mut body)?;
+        String::from_utf8(body).map_err(io::Error::other)
+    }
+}

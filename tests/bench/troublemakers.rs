@@ -1,0 +1,89 @@
+//! Three servers that go wrong in every call, and their clients, who call all the same.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
+
+use drawbridge_tests::{Faulty, Home, Hub, McpClient};
+use serde_json::json;
+
+/// Calls that hang at once; each ends at the server's own time.
+const HANGING: usize = 8;
+const PATIENCE_MS: u32 = 500;
+/// What one call lets a server write: half a million lines to stderr, as many messages to stdout.
+const FLOODS: [&str; 2] = [r#"{"kind":"stderr","bytes":8388608}"#, r#"{"kind":"message","count":20000}"#];
+/// Between two calls of the one that crashes: a client reads what went wrong.
+const PAUSE: Duration = Duration::from_millis(100);
+/// They are at work by then.
+const BEGINNING: Duration = Duration::from_millis(300);
+
+pub(crate) struct Troublemakers<'a> {
+    home: &'a Home,
+    clients: Vec<McpClient>,
+    hung: AtomicUsize,
+    crashed: AtomicUsize,
+    flooded: AtomicUsize,
+}
+
+impl<'a> Troublemakers<'a> {
+    pub(crate) fn add(hub: &'a Hub<'a>) -> Self {
+        let patience = json!({"call_ms": PATIENCE_MS});
+        let _hanging = Faulty::add(hub, "hanging", &patience, &[]).synced();
+        let _crashing = Faulty::add(hub, "crashing", &json!({}), &[]).synced();
+        let _flooding = Faulty::add(hub, "flooding", &json!({"call_ms": 60_000}), &[]).synced();
+        let clients = (0..HANGING + 2).map(|number| hub.client(&format!("stubborn-{number}"))).collect();
+        let (hung, crashed, flooded) = Default::default();
+        Self { home: hub.home, clients, hung, crashed, flooded }
+    }
+
+    /// Does something while all three are called.
+    pub(crate) fn during<T>(&self, act: impl FnOnce() -> T) -> T {
+        let is_over = AtomicBool::new(false);
+        let (goes_on, this) = (|| !is_over.load(Relaxed), self);
+        let (hanging, others) = this.clients.split_at(HANGING);
+        thread::scope(|scope| {
+            for client in hanging {
+                scope.spawn(move || {
+                    while goes_on() {
+                        client.call("hanging__hang", "{}");
+                        this.hung.fetch_add(1, Relaxed);
+                    }
+                });
+            }
+            scope.spawn(move || this.crash(&others[0], goes_on));
+            scope.spawn(move || {
+                for arguments in FLOODS.iter().cycle().take_while(|_| goes_on()) {
+                    others[1].call("flooding__flood", arguments);
+                    this.flooded.fetch_add(1, Relaxed);
+                }
+            });
+            thread::sleep(BEGINNING);
+            let done = act();
+            is_over.store(true, Relaxed);
+            done
+        })
+    }
+
+    /// Calls it until it is left alone; then a person restarts it.
+    fn crash(&self, client: &McpClient, goes_on: impl Fn() -> bool) {
+        while goes_on() {
+            if client.call("crashing__die", "{}").text().contains("unknown") {
+                self.crashed.fetch_add(1, Relaxed);
+            } else {
+                self.home.cli(&["servers", "restart", "crashing"]);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl fmt::Display for Troublemakers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (hung, crashed, flooded) =
+            (self.hung.load(Relaxed), self.crashed.load(Relaxed), self.flooded.load(Relaxed));
+        write!(f, "{hung} calls hung, {crashed} ended with a crash, {flooded} with a flood")
+    }
+}
