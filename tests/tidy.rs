@@ -14,7 +14,7 @@ const UI: &str = "ui/src";
 const HUB_ORDER: &[&[&str]] = &[
     &["model"],
     &[
-        "access", "clock", "data_dir", "events", "http", "logs", "metrics", "protocol", "random", "secrets",
+        "access", "clock", "data_dir", "events", "http", "lines", "logs", "metrics", "protocol", "random", "secrets",
         "settings", "store",
     ],
     &["guard", "oauth", "sessions", "transport"],

@@ -13,7 +13,7 @@ use serde_json::json;
 /// Calls that hang at once; each ends at the server's own time.
 const HANGING: usize = 8;
 const PATIENCE_MS: u32 = 500;
-/// What one call lets a server write: half a million lines to stderr, as many messages to stdout.
+/// What one call lets a server write: seventy thousand lines to stderr, or twenty thousand messages to stdout.
 const FLOODS: [&str; 2] = [r#"{"kind":"stderr","bytes":8388608}"#, r#"{"kind":"message","count":20000}"#];
 /// Between two calls of the one that crashes: a client reads what went wrong.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -9,13 +9,14 @@ use std::{collections::HashMap, io, path::Path, time::Duration};
 use bytes::Bytes;
 use drawbridge_hub::{
     api::ApiError,
+    lines::{Line, next_line},
     model::rpc::{RpcError, code},
     protocol::meta,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::{
-    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
+    io::{AsyncBufRead, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::mpsc,
     task::{AbortHandle, JoinSet},
     time::timeout,
@@ -26,9 +27,6 @@ use crate::{
     server::LARGEST_BODY,
     wire::{self, Message},
 };
-
-/// As much as the door takes in one message.
-const LONGEST_LINE: u64 = LARGEST_BODY as u64;
 
 /// Messages of the hub's that may wait to be written.
 const MAX_WAITING: usize = 64;
@@ -96,11 +94,11 @@ struct Bridge<W> {
 impl<W: AsyncWrite + Unpin> Bridge<W> {
     async fn take(&mut self, line: Line) -> io::Result<()> {
         let bytes = match line {
-            Line::Whole(bytes) => bytes,
-            Line::TooLong => {
+            Line::Whole(bytes) => Bytes::from(bytes),
+            Line::TooLong(_) => {
                 let error = RpcError::new(
                     code::INVALID_REQUEST,
-                    format!("the message is longer than {} MiB", LONGEST_LINE >> 20),
+                    format!("the message is longer than {} MiB", LARGEST_BODY >> 20),
                 );
                 return self.write(&wire::error(None, &error)).await;
             }
@@ -200,49 +198,12 @@ fn one_line(message: &[u8]) -> Vec<u8> {
     line
 }
 
-enum Line {
-    Whole(Bytes),
-    TooLong,
-}
-
+/// Passes on what comes, line by line; blank lines are nothing.
 async fn read_lines(mut input: impl AsyncBufRead + Unpin, lines: mpsc::Sender<Line>) {
-    loop {
-        let mut bytes = Vec::new();
-        let read = (&mut input).take(LONGEST_LINE).read_until(b'\n', &mut bytes).await;
-        if !matches!(read, Ok(1..)) {
+    while let Ok(Some(line)) = next_line(&mut input, LARGEST_BODY).await {
+        let is_blank = matches!(&line, Line::Whole(bytes) if bytes.trim_ascii().is_empty());
+        if !is_blank && lines.send(line).await.is_err() {
             return;
-        }
-        let is_whole = bytes.ends_with(b"\n") || (bytes.len() as u64) < LONGEST_LINE;
-        if is_whole && bytes.trim_ascii().is_empty() {
-            continue;
-        }
-        let line = if is_whole {
-            Line::Whole(bytes.into())
-        } else {
-            drop(bytes);
-            if skip_line(&mut input).await.is_err() {
-                return;
-            }
-            Line::TooLong
-        };
-        if lines.send(line).await.is_err() {
-            return;
-        }
-    }
-}
-
-/// Reads to the next line break without keeping anything.
-async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
-    loop {
-        let available = input.fill_buf().await?;
-        if available.is_empty() {
-            return Ok(());
-        }
-        let end = available.iter().position(|b| *b == b'\n');
-        let used = end.map_or(available.len(), |end| end + 1);
-        input.consume(used);
-        if end.is_some() {
-            return Ok(());
         }
     }
 }

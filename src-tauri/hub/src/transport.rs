@@ -6,7 +6,7 @@
 pub mod fuzzing;
 mod legacy_sse;
 pub mod message;
-mod noise;
+pub mod pace;
 mod pending;
 pub mod process;
 mod remote;
@@ -169,6 +169,18 @@ pub enum FromServer {
         during: Option<u64>,
     },
     Ended(String),
+}
+
+impl FromServer {
+    /// Of the params, in bytes.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Message {
+                message: Incoming::Request { params, .. } | Incoming::Notification { params, .. }, ..
+            } => params.as_ref().map_or(0, |params| params.get().len()),
+            Self::Ended(how) => how.len(),
+        }
+    }
 }
 
 /// Where a link tells it. Bounded: a server that floods is slowed down.

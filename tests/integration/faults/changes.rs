@@ -59,7 +59,7 @@ fn ten_thousand_changes_are_read_at_most_twice_and_told_to_a_client_no_more_ofte
 }
 
 #[test]
-fn changes_without_end_are_read_three_times_a_second_at_most_and_told_once_a_second() {
+fn changes_without_end_are_read_and_told_once_a_second_at_most() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &["--grow"]).synced();
@@ -71,7 +71,7 @@ fn changes_without_end_are_read_three_times_a_second_at_most_and_told_once_a_sec
         client.call("faulty__flood", r#"{"kind":"list_changed","count":1000}"#);
     }
     let reads = faulty.heard_of("tools/list").len() - before;
-    let most = usize::try_from(start.elapsed().as_millis() / 300).expect("a short time") + 1;
+    let most = usize::try_from(start.elapsed().as_millis() / 1000).expect("a short time") + 1;
     let told: Vec<_> = tells.try_iter().collect();
     println!("in {:?} they were read {reads} times and told {} times", start.elapsed(), told.len());
     assert!((2..=most).contains(&reads), "they were read {reads} times in {:?}", start.elapsed());

@@ -20,8 +20,10 @@ use crate::{
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const MAX_PAGES: usize = 1_000;
-/// Changes that a server tells within this time are one.
+/// Changes that are told within this time are one.
 const COALESCE: Duration = Duration::from_millis(300);
+/// Then others have to wait as long.
+const APART: Duration = Duration::from_millis(700);
 /// The most entries that one server may have of a kind, and the longest time that reading them may take.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(120);
@@ -182,6 +184,7 @@ pub(super) async fn follow_changes(catalog: Catalog, changes: ListChanges) {
             let catalog = catalog.clone();
             tokio::spawn(async move { catalog.sync(&id).await });
         }
+        time::sleep(APART).await;
     }
 }
 

@@ -2,13 +2,13 @@
 
 use serde_json::value::RawValue;
 
-use super::{legacy_sse::opening, message, noise, sse};
-use crate::model::json;
+use super::{legacy_sse::opening, message, sse};
+use crate::{lines, model::json};
 
 /// A server's stdout, as it comes.
 pub fn lines(pieces: &[&[u8]]) {
-    noise::properties::lines_do_not_depend_on_cuts(pieces, 16);
-    noise::properties::lines_do_not_depend_on_cuts(pieces, 1_000);
+    lines::properties::lines_do_not_depend_on_cuts(pieces, 16);
+    lines::properties::lines_do_not_depend_on_cuts(pieces, 1_000);
 }
 
 /// The body of a stream of events, as it comes.

@@ -16,10 +16,11 @@ use url::Url;
 
 use super::{
     FromServer, Link, ToUpstream,
-    noise::{Line, next_line},
+    pace::Pace,
     process::{self, Launch, Pipes, Process, SpawnError, guard::Guard},
 };
 use crate::{
+    lines::{Line, next_line},
     logs::Logs,
     model::{ids::ServerId, log::Level},
 };
@@ -121,7 +122,9 @@ async fn wait_for(url: &str, patience: Duration) -> bool {
 
 async fn drain(from: impl AsyncRead + Unpin, area: &'static str, server: ServerId, logs: Logs) {
     let mut reader = BufReader::new(from);
+    let mut pace = Pace::of_words();
     while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) = next_line(&mut reader, MAX_LINE).await {
+        pace.spend(line.len()).await;
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
             logs.server(&server, Level::Info, area, &text);

@@ -19,11 +19,12 @@ use tokio::{
 use super::{
     FromServer, LinkError, MAX_MESSAGE, Reply, Request, ToUpstream,
     message::{self, Message},
-    noise::{Line, next_line},
+    pace::Pace,
     pending::Pending,
     process::{self, Launch, Pipes, Process, SpawnError, guard::Guard},
 };
 use crate::{
+    lines::{Line, next_line},
     logs::Logs,
     model::{ids::ServerId, json::Json, log::Level},
 };
@@ -300,7 +301,9 @@ fn read_line(line: Vec<u8>) -> Result<Message, Vec<u8>> {
 
 async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
     let mut reader = BufReader::new(stderr);
+    let mut pace = Pace::of_words();
     while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) = next_line(&mut reader, MAX_STDERR_LINE).await {
+        pace.spend(line.len()).await;
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
             shared.logs.server(&shared.server, Level::Info, "stderr", &text);

@@ -3,10 +3,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{
-    events::Events,
-    transport::{message::Incoming, noise::properties::Pieces},
-};
+use crate::{events::Events, lines::properties::Pieces, transport::message::Incoming};
 
 /// What arrives from a server that writes these bytes in these pieces: the methods of its messages, and the count
 /// of the other lines.

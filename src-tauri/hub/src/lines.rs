@@ -1,21 +1,27 @@
-//! Lines from a server's stdout or stderr, bounded: whatever it writes, memory stays small and
-//! the next good line is found.
+//! Lines of a server's stdout and stderr, and of a client's stdin, bounded: whatever comes, memory stays small and the
+//! next good line is found.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
 /// What the reader found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub enum Line {
     /// A line without its line break and without a BOM.
     Whole(Vec<u8>),
     /// A line that was longer than the bound, and how it began.
     TooLong(Vec<u8>),
 }
 
+/// How much of a line is kept that is too long, in bytes.
 const SHOWN: usize = 200;
+/// A line of that length, in bytes, gets all the room that it may take at once: growing by copies takes twice as much.
+const LONG: usize = 2 * 1024 * 1024;
 
 /// Reads the next line of at most `max` bytes; nothing at the end. A longer one is read to its end and dropped.
-pub(super) async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), max: usize) -> std::io::Result<Option<Line>> {
+///
+/// # Errors
+/// Those of the reader.
+pub async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), max: usize) -> std::io::Result<Option<Line>> {
     let mut line = Vec::new();
     let mut too_long = false;
     loop {
@@ -32,6 +38,9 @@ pub(super) async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), max: usi
             line.shrink_to_fit();
         }
         let kept = if too_long { part.len().min(SHOWN - line.len()) } else { part.len() };
+        if line.len() >= LONG && line.len() + kept > line.capacity() {
+            line.reserve_exact(max - line.len());
+        }
         line.extend_from_slice(&part[..kept]);
         let used = part.len() + usize::from(end.is_some());
         reader.consume(used);
@@ -50,6 +59,9 @@ fn finish(mut line: Vec<u8>, too_long: bool) -> Line {
     }
     if line.starts_with(b"\xef\xbb\xbf") {
         line.drain(..3);
+    }
+    if line.len() >= LONG {
+        line.shrink_to_fit();
     }
     Line::Whole(line)
 }

@@ -1,0 +1,82 @@
+//! A bound for what nobody asked for: a server that writes without end is read slowly, and waits at its own pipe
+//! instead of taking the calls' time.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+/// What a line costs besides its bytes: one that is only looked at, and one that is acted on.
+const WORDS: usize = 128;
+const MESSAGE: usize = 2 * 1024;
+/// The most that is read within one [`SPAN`]: some 40 messages, or 40 MiB a second of long ones.
+const BUDGET: usize = 80 * 1024;
+/// Short, so that what is read at once holds nobody up.
+const SPAN: Duration = Duration::from_millis(2);
+
+/// How much was read lately.
+pub struct Pace {
+    line: usize,
+    since: Instant,
+    spent: usize,
+}
+
+impl Pace {
+    /// Of lines for the log.
+    pub fn of_words() -> Self {
+        Self { line: WORDS, since: Instant::now(), spent: 0 }
+    }
+
+    /// Of requests and notifications.
+    pub fn of_messages() -> Self {
+        Self { line: MESSAGE, since: Instant::now(), spent: 0 }
+    }
+
+    /// Notes a line of so many bytes; waits where that was too much for the time.
+    pub async fn spend(&mut self, bytes: usize) {
+        if self.since.elapsed() >= SPAN {
+            (self.since, self.spent) = (Instant::now(), 0);
+        }
+        self.spent += self.line + bytes;
+        if self.spent > BUDGET {
+            // A long one costs several spans.
+            let spans = u32::try_from(self.spent / BUDGET).unwrap_or(u32::MAX);
+            sleep_until(self.since + SPAN * spans).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn reads(mut pace: Pace, lines: usize, bytes: usize) -> Duration {
+        let start = Instant::now();
+        for _ in 0..lines {
+            pace.spend(bytes).await;
+        }
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_servers_say_now_and_then_does_not_wait() {
+        assert_eq!(reads(Pace::of_messages(), 35, 100).await, Duration::ZERO);
+        assert_eq!(reads(Pace::of_words(), 300, 100).await, Duration::ZERO);
+        let mut pace = Pace::of_messages();
+        let start = Instant::now();
+        for _ in 0..1_000 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            pace.spend(10_000).await;
+        }
+        assert_eq!(start.elapsed(), Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_is_read_slowly_whether_its_lines_are_short_or_long() {
+        let messages = reads(Pace::of_messages(), 100_000, 10).await;
+        assert!((4..=6).contains(&messages.as_secs()), "20,000 short ones a second: {messages:?}");
+        let words = reads(Pace::of_words(), 1_000_000, 72).await;
+        assert!((4..=6).contains(&words.as_secs()), "200,000 short lines a second: {words:?}");
+        let long = reads(Pace::of_messages(), 400, 1024 * 1024).await;
+        assert!((8..=12).contains(&long.as_secs()), "some 40 MiB a second: {long:?}");
+    }
+}
