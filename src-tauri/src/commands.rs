@@ -4,6 +4,7 @@
 pub(crate) mod approvals;
 pub(crate) mod calls;
 pub(crate) mod clients;
+pub(crate) mod drawbridge;
 pub(crate) mod health;
 pub(crate) mod logs;
 pub(crate) mod policy;

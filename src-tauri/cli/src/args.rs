@@ -64,6 +64,10 @@ pub(crate) enum Command {
     /// The values in the keyring that servers refer to.
     #[command(subcommand)]
     Secrets(Secrets),
+    /// Raise the drawbridge: no call crosses, what waits is denied, what is on its way is cancelled.
+    Pause,
+    /// Lower it again.
+    Resume,
     /// Open the screens in a browser.
     Open(Open),
 }

@@ -10,6 +10,7 @@ pub mod approvals;
 mod bindings;
 pub mod calls;
 pub mod clients;
+pub mod drawbridge;
 pub mod error;
 pub mod health;
 pub mod logs;
@@ -74,17 +75,30 @@ verbs! {
     approvals::ListApprovals,
     approvals::ShowApproval,
     approvals::DecideApproval,
+    approvals::ListMissed,
+    approvals::AllowRetry,
+    approvals::PreviewVerdict,
     calls::ListCalls,
     calls::ShowCall,
     clients::ListClients,
     clients::AddClient,
     clients::RevokeClient,
+    drawbridge::ShowDrawbridge,
+    drawbridge::RaiseDrawbridge,
+    drawbridge::LowerDrawbridge,
     health::ShowHealth,
     logs::ListLogs,
     policy::ListPolicy,
     policy::SetPolicy,
     policy::RemovePolicy,
     policy::SetDefaultPolicy,
+    policy::SaveRule,
+    policy::ForgetRule,
+    policy::PreviewRule,
+    policy::ExportPolicy,
+    policy::ImportPolicy,
+    policy::ApplyPreset,
+    policy::ShowFigures,
     profiles::ListProfiles,
     profiles::PutProfile,
     profiles::RemoveProfile,

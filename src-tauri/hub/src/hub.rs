@@ -27,12 +27,12 @@ use crate::{
         event::Event,
         ids::{ClientName, ServerId},
         json::{self, Json},
-        rpc::{Reply, RpcError},
+        rpc::{Reply, RpcError, code},
         spec::Registered,
     },
     oauth::Authorizer,
     pipeline::Pipeline,
-    policy::{Gate, Queue, Rules},
+    policy::{Drawbridge, Gate, Queue, Rules},
     protocol::{self, ClientHello, headers::Mirrored},
     registry::{Registry, Watch},
     router::Router,
@@ -60,6 +60,7 @@ pub struct Hub {
     pub(crate) catalog: Catalog,
     pub(crate) rules: Rules,
     pub(crate) queue: Queue,
+    pub(crate) drawbridge: Drawbridge,
     pipeline: Pipeline,
     router: Router,
     rounds: Rounds,
@@ -138,8 +139,17 @@ impl Hub {
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
         let journal = store.journal();
-        let gate =
-            Gate::new(rules.clone(), queue.clone(), journal.clone(), settings.clone(), events.clone(), logs.clone());
+        let drawbridge = Drawbridge::new(settings.clone(), events.clone());
+        let gate = Gate {
+            rules: rules.clone(),
+            queue: queue.clone(),
+            drawbridge: drawbridge.clone(),
+            store: store.clone(),
+            journal: journal.clone(),
+            settings: settings.clone(),
+            events: events.clone(),
+            logs: logs.clone(),
+        };
         let router = Router::new(registry.clone(), catalog.clone(), pool.clone());
         let hub = Arc::new(Self {
             access: Access::load(store.clone(), events.clone(), admin_token).await?,
@@ -163,6 +173,7 @@ impl Hub {
             catalog,
             rules,
             queue,
+            drawbridge,
             guard,
         });
         tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
@@ -295,6 +306,7 @@ impl Hub {
                     Box::pin(self.catalog.freshen()).await;
                     Ok(self.catalog.of(back.session()).listed(kind).clone())
                 }
+                None if self.drawbridge.is_raised() => Err(RpcError::new(code::INTERNAL_ERROR, RAISED)),
                 None => Box::pin(self.router.pass(back, method, params)).await,
             },
         }
@@ -410,6 +422,9 @@ impl Hub {
         self.store.close().await;
     }
 }
+
+/// What a client is told whose request is no call, where nothing crosses.
+const RAISED: &str = "the user has raised the drawbridge, so that nothing crosses";
 
 /// The client that a person is on the command line.
 const BY_HAND: &str = "command-line";

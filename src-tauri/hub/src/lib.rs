@@ -31,6 +31,7 @@ pub mod pipeline;
 pub mod policy;
 pub mod protocol;
 pub mod random;
+pub mod redact;
 pub mod registry;
 pub mod router;
 pub mod secrets;

@@ -110,6 +110,11 @@ impl Logs {
         mask::printable(&self.inner().masks.apply(cut(text)), MAX_REASON_CHARS)
     }
 
+    /// JSON text with the known secrets masked.
+    pub fn masked_json(&self, text: &str) -> String {
+        self.inner().masks.apply(text).into()
+    }
+
     /// Adds a line of the hub.
     pub fn hub(&self, level: Level, area: &str, text: &str) {
         self.add(level, None, area, text);

@@ -18,6 +18,8 @@ pub struct Values {
     pub approval_timeout: Duration,
     /// How long the catalog's copy of a server counts as fresh.
     pub cache_ttl: Duration,
+    /// The drawbridge is raised: no call crosses.
+    pub raised: bool,
     /// The https URL of a document that describes this program to authorization servers; empty for none.
     pub oauth_client_metadata_url: String,
 }
@@ -28,6 +30,7 @@ impl Default for Values {
             default_policy: Effect::Ask,
             approval_timeout: Duration::from_secs(50),
             cache_ttl: Duration::from_secs(300),
+            raised: false,
             oauth_client_metadata_url: String::new(),
         }
     }
@@ -58,6 +61,9 @@ impl Settings {
         if let Some(seconds) = read(&store, "cache_ttl_s").await? {
             values.cache_ttl = Duration::from_secs(seconds);
         }
+        if let Some(raised) = read(&store, "raised").await? {
+            values.raised = raised;
+        }
         if let Some(url) = read(&store, "oauth_client_metadata_url").await? {
             values.oauth_client_metadata_url = url;
         }
@@ -78,6 +84,7 @@ impl Settings {
         write(&self.store, "default_policy", &values.default_policy).await?;
         write(&self.store, "approval_timeout_s", &values.approval_timeout.as_secs()).await?;
         write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;
+        write(&self.store, "raised", &values.raised).await?;
         write(&self.store, "oauth_client_metadata_url", &values.oauth_client_metadata_url).await?;
         self.values.store(Arc::new(values));
         Ok(())

@@ -8,7 +8,7 @@ use crate::{
     data_dir::DataDirError,
     oauth::OauthError,
     policy::DecideError,
-    policy::GrantError,
+    policy::RuleError,
     registry::RegistryError,
     secrets::SecretError,
     store::StoreError,
@@ -120,11 +120,12 @@ impl From<DecideError> for ApiError {
     }
 }
 
-impl From<GrantError> for ApiError {
-    fn from(error: GrantError) -> Self {
+impl From<RuleError> for ApiError {
+    fn from(error: RuleError) -> Self {
         let code = match error {
-            GrantError::Denied => ErrorCode::Conflict,
-            GrantError::Store(_) => ErrorCode::Unavailable,
+            RuleError::Denied => ErrorCode::Conflict,
+            RuleError::Condition(_) => ErrorCode::Invalid,
+            RuleError::Store(_) => ErrorCode::Unavailable,
         };
         Self::new(code, error.to_string())
     }

@@ -46,6 +46,10 @@ pub enum Event {
     /// A client was added, revoked, came or went.
     ClientsChanged,
     PolicyChanged,
+    /// The drawbridge was raised or lowered.
+    DrawbridgeChanged {
+        raised: bool,
+    },
     /// A profile changed, or who has which.
     ProfilesChanged,
     SettingsChanged,

@@ -22,6 +22,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (3, "call_number", include_str!("migrations/0003_call_number.sql")),
     (4, "ttl", include_str!("migrations/0004_ttl.sql")),
     (5, "definitions", include_str!("migrations/0005_definitions.sql")),
+    (6, "rules", include_str!("migrations/0006_rules.sql")),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
@@ -63,7 +64,7 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
 /// Reads all that is read while a hub runs: better now, where it can be begun anew, than when somebody waits for it.
 async fn check(pool: &SqlitePool) -> Result<(), sqlx::Error> {
     const TABLES: [&str; 8] =
-        ["setting", "client", "server", "capability", "definition", "profile", "client_profile", "policy"];
+        ["setting", "client", "server", "capability", "definition", "profile", "client_profile", "rule"];
     for table in TABLES {
         let sql = format!("SELECT * FROM {table}");
         let mut rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch(pool);

@@ -4,8 +4,8 @@ pub mod call;
 pub mod capability;
 pub mod client;
 pub mod definition;
-pub mod policy;
 pub mod profile;
+pub mod rule;
 pub mod server;
 pub mod setting;
 

@@ -31,13 +31,15 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         exposed_name: "s__t".into(),
         decision: Decision::Allowed,
         decided_by,
+        rule: None,
+        is_edited: false,
         reason: String::new(),
         outcome: Outcome::Running,
         error: String::new(),
         waited_ms: 0,
         duration_ms: None,
     };
-    Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into() })
+    Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into(), is_counted: false })
 }
 
 async fn calls(store: &Store) -> Vec<Call> {
