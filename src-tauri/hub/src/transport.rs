@@ -6,7 +6,7 @@
 pub mod fuzzing;
 mod legacy_sse;
 pub mod message;
-pub mod pace;
+mod pace;
 mod pending;
 pub mod process;
 mod remote;
@@ -18,16 +18,17 @@ mod streamable_http;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 pub use legacy_sse::{SseError, SseLink};
 use message::Incoming;
+use pace::Pace;
 pub use remote::HttpTarget;
 pub use served::{Served, ServedError};
 pub use stdio::StdioLink;
 pub use streamable_http::HttpLink;
 
-/// The longest message that a server may send, in bytes. While it grows it may take twice as much.
+/// The longest message that a server may send, in bytes.
 pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
 pub use crate::model::rpc::Reply;
@@ -173,7 +174,7 @@ pub enum FromServer {
 
 impl FromServer {
     /// Of the params, in bytes.
-    pub fn length(&self) -> usize {
+    fn length(&self) -> usize {
         match self {
             Self::Message {
                 message: Incoming::Request { params, .. } | Incoming::Notification { params, .. }, ..
@@ -183,5 +184,29 @@ impl FromServer {
     }
 }
 
-/// Where a link tells it. Bounded: a server that floods is slowed down.
-pub type ToUpstream = mpsc::Sender<FromServer>;
+/// Where a link tells it. Bounded, and at a pace: a server that floods is read slowly. Whoever tells waits for that, so
+/// that an answer never overtakes what was said before it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ToUpstream {
+    sender: mpsc::Sender<FromServer>,
+    pace: Arc<Mutex<Pace>>,
+}
+
+impl ToUpstream {
+    pub fn new(sender: mpsc::Sender<FromServer>) -> Self {
+        Self { sender, pace: Arc::new(Mutex::new(Pace::of_messages())) }
+    }
+
+    /// Tells it; where nobody listens any more it is lost.
+    pub async fn tell(&self, told: FromServer) {
+        let length = told.length();
+        if self.sender.send(told).await.is_ok() {
+            self.pace.lock().await.spend(length).await;
+        }
+    }
+
+    /// The same without waiting: where there is no room it is lost.
+    pub fn try_tell(&self, told: FromServer) {
+        let _ = self.sender.try_send(told);
+    }
+}

@@ -156,7 +156,7 @@ impl Shared {
     /// Ends the link with the message in hand not sent: the next request makes a new one.
     fn lost(&self, why: &str) -> LinkError {
         if self.pending.end(why) {
-            let _ = self.upstream.try_send(FromServer::Ended(why.to_owned()));
+            self.upstream.try_tell(FromServer::Ended(why.to_owned()));
         }
         LinkError::NotSent(why.to_owned())
     }
@@ -169,7 +169,7 @@ impl Shared {
             Some(Message::Answer { id, reply }) => drop(self.pending.answer(id, reply)),
             Some(Message::Unusable { id, why }) => drop(self.pending.fail(id, why)),
             Some(Message::Incoming(message)) => {
-                let _ = self.upstream.send(FromServer::Message { message, during: None }).await;
+                self.upstream.tell(FromServer::Message { message, during: None }).await;
             }
             None => {}
         }
@@ -197,7 +197,7 @@ impl Shared {
 async fn listen(shared: Arc<Shared>, opened: Opened) {
     let how = shared.read(opened).await;
     if shared.pending.end(&how) {
-        let _ = shared.upstream.send(FromServer::Ended(how)).await;
+        shared.upstream.tell(FromServer::Ended(how)).await;
     }
 }
 

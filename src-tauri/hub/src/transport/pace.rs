@@ -14,7 +14,8 @@ const BUDGET: usize = 80 * 1024;
 const SPAN: Duration = Duration::from_millis(2);
 
 /// How much was read lately.
-pub struct Pace {
+#[derive(Debug)]
+pub(super) struct Pace {
     line: usize,
     since: Instant,
     spent: usize,
@@ -22,17 +23,17 @@ pub struct Pace {
 
 impl Pace {
     /// Of lines for the log.
-    pub fn of_words() -> Self {
+    pub(super) fn of_words() -> Self {
         Self { line: WORDS, since: Instant::now(), spent: 0 }
     }
 
     /// Of requests and notifications.
-    pub fn of_messages() -> Self {
+    pub(super) fn of_messages() -> Self {
         Self { line: MESSAGE, since: Instant::now(), spent: 0 }
     }
 
     /// Notes a line of so many bytes; waits where that was too much for the time.
-    pub async fn spend(&mut self, bytes: usize) {
+    pub(super) async fn spend(&mut self, bytes: usize) {
         if self.since.elapsed() >= SPAN {
             (self.since, self.spent) = (Instant::now(), 0);
         }

@@ -84,7 +84,7 @@ impl Served {
         let process = self.process.clone();
         tokio::spawn(async move {
             let how = process.exited().await;
-            let _ = upstream.send(FromServer::Ended(how)).await;
+            upstream.tell(FromServer::Ended(how)).await;
         });
         Link::Served(Box::new((self, link)))
     }

@@ -253,7 +253,7 @@ async fn read(
 
 async fn end(shared: &Shared, how: String, upstream: &ToUpstream) {
     shared.pending.end(&how);
-    let _ = upstream.send(FromServer::Ended(how)).await;
+    upstream.tell(FromServer::Ended(how)).await;
 }
 
 /// Reads until the end of stdout, or until there is too much noise: then true.
@@ -276,7 +276,7 @@ async fn read_messages(stdout: impl AsyncRead + Unpin, shared: &Shared, upstream
             Ok(Message::Answer { id, reply }) => shared.answer(id, reply),
             Ok(Message::Unusable { id, why }) => drop(shared.pending.fail(id, why)),
             Ok(Message::Incoming(message)) => {
-                let _ = upstream.send(FromServer::Message { message, during: None }).await;
+                upstream.tell(FromServer::Message { message, during: None }).await;
             }
             Err(line) => {
                 shared.drop_noise(&line);

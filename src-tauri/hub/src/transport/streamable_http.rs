@@ -176,7 +176,7 @@ impl HttpLink {
     /// Ends the link with nothing sent: the next request makes a new one.
     fn lost(&self, why: &str) -> LinkError {
         self.end(why);
-        let _ = self.upstream.try_send(FromServer::Ended(why.to_owned()));
+        self.upstream.try_tell(FromServer::Ended(why.to_owned()));
         LinkError::NotSent(why.to_owned())
     }
 
@@ -236,7 +236,7 @@ impl HttpLink {
                         return Ok(Read::Answered(reply));
                     }
                     Some(Message::Incoming(message)) => {
-                        let _ = self.upstream.send(FromServer::Message { message, during: Some(id) }).await;
+                        self.upstream.tell(FromServer::Message { message, during: Some(id) }).await;
                     }
                     Some(Message::Unusable { id: answered, why }) if answered == Some(id) => {
                         return Err(LinkError::Protocol(why));

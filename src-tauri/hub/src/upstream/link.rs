@@ -137,6 +137,7 @@ impl Linker {
         progress: Progress<'_>,
     ) -> (Result<Linked, UpstreamError>, Option<Way>) {
         let (to_upstream, inbox) = mpsc::channel(INBOX);
+        let to_upstream = ToUpstream::new(to_upstream);
         let link = match self.open(&server.id, &server.spec, noise, to_upstream, way).await {
             Ok(link) => link,
             Err(error) => return (Err(error), None),

@@ -55,6 +55,7 @@ async fn connect(url: &str, patience: Duration) -> (Result<SseLink, SseError>, m
     let http = HttpClient::new();
     let headers = BTreeMap::from([("X-Key".to_owned(), "s3cret".to_owned())]);
     let (upstream, inbox) = mpsc::channel(8);
+    let upstream = ToUpstream::new(upstream);
     (
         SseLink::connect(http, &HttpTarget { url: url.to_owned(), headers, bearer: None }, patience, upstream).await,
         inbox,

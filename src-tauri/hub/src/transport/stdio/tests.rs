@@ -19,6 +19,7 @@ async fn arrives(pieces: &[&[u8]]) -> (Vec<String>, u32) {
         last_words: Mutex::default(),
     };
     let (upstream, mut inbox) = mpsc::channel(100);
+    let upstream = ToUpstream::new(upstream);
     read_messages(Pieces::new(pieces), &shared, &upstream).await;
     drop(upstream);
     let mut methods = Vec::new();

@@ -35,7 +35,7 @@ pub(super) async fn listen(link: Weak<HttpLink>) {
             for event in complete {
                 let Some(link) = link.upgrade() else { return };
                 if let Some(Message::Incoming(message)) = message::parse(&Json::new(event.data)) {
-                    let _ = link.upstream.send(FromServer::Message { message, during: None }).await;
+                    link.upstream.tell(FromServer::Message { message, during: None }).await;
                 }
                 pause = RETRY;
             }

@@ -14,14 +14,12 @@ use crate::{
     },
     protocol::{input::InputRequest, meta},
     sessions::Back,
-    transport::{FromServer, Reply, message::Incoming, pace::Pace},
+    transport::{FromServer, Reply, message::Incoming},
 };
 
 impl ServerSession {
     pub(super) async fn listen(self: Arc<Self>, connection: Arc<Connection>, mut inbox: mpsc::Receiver<FromServer>) {
-        let mut pace = Pace::of_messages();
         while let Some(told) = inbox.recv().await {
-            let length = told.length();
             match told {
                 FromServer::Message { message: Incoming::Request { id, method, params }, during } => {
                     // In a task of its own: a person may have to answer it, and what follows must not wait.
@@ -36,7 +34,6 @@ impl ServerSession {
                 }
                 FromServer::Ended(how) => return self.ended(&connection, how),
             }
-            pace.spend(length).await;
         }
     }
 
