@@ -89,7 +89,7 @@ impl<S: Shell> Controller<S> {
             self.shell.tell(event);
         }
         match event {
-            Event::ApprovalAsked { request } => self.on_asked(request.clone()),
+            Event::ApprovalAsked { request } => self.on_asked((**request).clone()),
             Event::ApprovalEnded { id } => self.on_ended(id),
             // A listener that starts or fails changes the settings' URL.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => self.shell.look_again(self.turn),

@@ -112,7 +112,7 @@ impl Logs {
 
     /// JSON text with the known secrets masked.
     pub fn masked_json(&self, text: &str) -> String {
-        self.inner().masks.apply(text).into()
+        self.inner().masks.apply(text)
     }
 
     /// Adds a line of the hub.

@@ -190,20 +190,23 @@ impl From<EffectArg> for Effect {
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum PresetArg {
     /// Ask for everything.
-    AskAll,
+    #[value(name = "ask-all")]
+    All,
     /// Ask for all but what the given servers say changes nothing.
-    AskWrites,
+    #[value(name = "ask-writes")]
+    Writes,
     /// Ask only for the tools of the given servers.
-    AskListed,
+    #[value(name = "ask-listed")]
+    Listed,
 }
 
 impl PresetArg {
     fn of(self, servers: Vec<ServerId>) -> Result<Preset, Failure> {
         match self {
-            Self::AskAll if !servers.is_empty() => Err(Failure::new("ask-all takes no --server: it asks for all")),
-            Self::AskAll => Ok(Preset::AskAll),
-            Self::AskWrites => Ok(Preset::AskWrites { trusted: servers }),
-            Self::AskListed => Ok(Preset::AskListed { listed: servers }),
+            Self::All if !servers.is_empty() => Err(Failure::new("ask-all takes no --server: it asks for all")),
+            Self::All => Ok(Preset::AskAll),
+            Self::Writes => Ok(Preset::AskWrites { trusted: servers }),
+            Self::Listed => Ok(Preset::AskListed { listed: servers }),
         }
     }
 }

@@ -308,7 +308,7 @@ fn check(text: &RuleText) -> Result<(), ApiError> {
     match text.life {
         Life::Until { at } if at <= clock::now() => Err(ApiError::invalid("'life.at' lies in the past")),
         Life::Calls { count: 0 } => Err(ApiError::invalid("'life.count' is at least 1")),
-        _ => Ok(()),
+        Life::UntilRevoked | Life::Until { .. } | Life::Session { .. } | Life::Calls { .. } => Ok(()),
     }
 }
 

@@ -33,7 +33,7 @@ pub enum Event {
     },
     /// A call waits for a person.
     ApprovalAsked {
-        request: ApprovalRequest,
+        request: Box<ApprovalRequest>,
     },
     /// A call no longer waits: decided, timed out, or its client left.
     ApprovalEnded {

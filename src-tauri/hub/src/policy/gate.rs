@@ -1,6 +1,6 @@
 //! The gate: decide, write the decision, and only then let the call through. On the way back it may hold the result.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use serde_json::value::RawValue;
 use tokio::{
@@ -271,7 +271,11 @@ impl Gate {
                 match verdict {
                     Verdict::Deny { reason } if reason.is_empty() => Err(withheld("the user did not let it through")),
                     Verdict::Deny { reason } => Err(withheld(&format!("the user says: {reason}"))),
-                    _ => Ok(result),
+                    Verdict::ApproveOnce { .. }
+                    | Verdict::ApproveFor { .. }
+                    | Verdict::ApproveCalls { .. }
+                    | Verdict::ApproveSession { .. }
+                    | Verdict::ApproveAlways { .. } => Ok(result),
                 }
             }
             Err((Decision::QueueFull, why)) => Err(withheld(&why)),
@@ -284,10 +288,8 @@ impl Gate {
     /// With known secrets, and what looks like one, masked. One of which nothing is masked stays as it was sent.
     fn masked(&self, result: Json) -> Json {
         let known = self.logs.masked_json(result.get());
-        match redact::json(&known) {
-            Cow::Borrowed(same) if same == result.get() => result,
-            other => Json::new(other.into_owned()),
-        }
+        let masked = redact::json(&known);
+        if masked == result.get() { result } else { Json::new(masked.into_owned()) }
     }
 
     /// Writes the decision; for an allowed call the record that its outcome goes to.

@@ -205,7 +205,7 @@ impl Queue {
         let waiting = Waiting { request: request.clone(), tool, deadline, is_seen, verdict };
         inner.waiting.insert(id.clone(), waiting);
         drop(inner);
-        self.events.tell(Event::ApprovalAsked { request });
+        self.events.tell(Event::ApprovalAsked { request: Box::new(request) });
         Ok(Ticket { queue: self.clone(), id, deadline, decided })
     }
 

@@ -1,11 +1,14 @@
 //! A rule as it is written on the command line.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use drawbridge_hub::model::{
-    ids::Timestamp,
-    policy::{Condition, Life, ResultEffect, RuleText},
+use drawbridge_hub::{
+    clock,
+    model::{
+        ids::Timestamp,
+        policy::{Condition, Life, ResultEffect, RuleText},
+    },
 };
 
 use super::{EffectArg, Target, condition};
@@ -73,6 +76,5 @@ impl RuleArgs {
 }
 
 fn after(time: Duration) -> Timestamp {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from((now + time).as_millis()).unwrap_or(i64::MAX))
+    Timestamp(clock::now().0.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
 }
