@@ -5,6 +5,7 @@ mod bridge;
 mod cache;
 mod catalog;
 mod crowd;
+mod decisions;
 mod door;
 mod everything;
 mod faults;
