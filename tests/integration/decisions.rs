@@ -124,7 +124,7 @@ fn an_approval_for_a_number_of_calls_is_used_up_over_a_restart() {
     home.cli(&["approvals", "approve", &id, "--calls", "2"]).ok();
     assert!(!call.join().expect("the call ends").is_error());
     assert!(!client.call("probe__echo", r#"{"n":1}"#).is_error(), "the first of two");
-    hub.end(drawbridge_tests::process::Signal::Kill);
+    hub.end(Signal::SIGKILL);
     let hub = Hub::serve(&home);
     let client = hub.client("desk again");
     is_asked(&home, &hub, &client, "probe__echo", r#"{"n":2}"#);
@@ -153,7 +153,7 @@ fn a_raised_drawbridge_denies_what_waits_calls_back_what_runs_and_stays_raised()
     hub.policy("probe", "allow");
     assert!(client.call("probe__echo", "{}").text().contains("raised the drawbridge"), "no rule lets it through");
     assert!(client.tools().contains(&"probe__echo".to_owned()), "the catalog answers all the same");
-    hub.end(drawbridge_tests::process::Signal::Terminate);
+    hub.end(Signal::SIGTERM);
     let hub = Hub::serve(&home);
     let client = hub.client("desk again");
     assert!(client.call("probe__echo", "{}").is_error(), "raised over a restart");
