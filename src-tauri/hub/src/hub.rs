@@ -108,7 +108,6 @@ impl Hub {
                 file.display()
             );
         }
-        store.close_running_calls().await?;
         let hub = Self::assemble(data_dir, events, logs, store, secrets, options.admin_token.as_deref()).await?;
         tracing::info!("hub {} opened {}", env!("CARGO_PKG_VERSION"), hub.data_dir().display());
         Ok(hub)
@@ -138,6 +137,7 @@ impl Hub {
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
         let journal = store.journal();
+        journal.begin().await?;
         let gate =
             Gate::new(rules.clone(), queue.clone(), journal.clone(), settings.clone(), events.clone(), logs.clone());
         let router = Router::new(registry.clone(), catalog.clone(), pool.clone());

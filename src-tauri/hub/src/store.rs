@@ -10,7 +10,9 @@
 //! | `profile`, `client_profile` | which servers and tools a client sees |
 //! | `policy` | rules |
 //! | `call` | every call, its decision and outcome; written by the [`journal`] |
+//! | `audit`, `audit_head` | what happened, in a chain that cannot be changed unseen: [`audit`]; written by the journal too |
 
+pub mod audit;
 mod db;
 pub mod journal;
 pub mod table;
@@ -19,7 +21,7 @@ use std::{path::Path, sync::Arc};
 
 use sqlx::SqlitePool;
 
-pub use journal::{CANCELLED, Journal};
+pub use journal::{CANCELLED, Journal, NotWritten};
 
 /// The store could not read or write.
 #[derive(Debug, thiserror::Error)]

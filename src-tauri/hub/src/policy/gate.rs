@@ -180,6 +180,7 @@ impl<'a> Entry<'a> {
                 error: String::new(),
                 waited_ms: 0,
                 duration_ms: None,
+                arguments: None,
             },
             definition_digest: call.tool.definition.digest.clone(),
             arguments_digest: digest::sha256(call.arguments.get().as_bytes()),

@@ -36,6 +36,7 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         error: String::new(),
         waited_ms: 0,
         duration_ms: None,
+        arguments: None,
     };
     Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into() })
 }

@@ -1,17 +1,26 @@
 //! `call`: every call, its decision and its outcome. Written by the journal only.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use sqlx::{Row, sqlite::SqliteRow};
 
 use super::{from_word, word};
 use crate::{
     model::{
-        call::{Call, Outcome},
+        audit::AuditKind,
+        call::{Call, Decision, Outcome},
         ids::{CallId, ClientName, ServerId, Timestamp},
     },
     random,
-    store::{Store, StoreError, While},
+    store::{
+        Store, StoreError, While,
+        audit::{Chain, Decided, Ending, Fixed},
+    },
 };
+
+/// A call's columns, for lists without its arguments.
+const LISTED: &str =
+    "id, at, client, server, tool, exposed_name, decision, decided_by, reason, outcome, error, waited_ms,
+    duration_ms, NULL AS arguments";
 
 /// A call with what its decision was bound to.
 #[derive(Debug, Clone)]
@@ -33,16 +42,17 @@ pub struct CallFilter {
 
 impl Store {
     pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
-             AND (NOT ?3 OR decided_by IN ('person', 'hub')) ORDER BY id DESC LIMIT ?4",
-        )
-        .bind(filter.client.as_ref().map(ClientName::as_str))
-        .bind(filter.server.as_ref().map(ServerId::as_str))
-        .bind(filter.asked)
-        .bind(filter.limit)
-        .fetch_all(&self.pool)
-        .await;
+        let sql = format!(
+            "SELECT {LISTED} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
+             AND (NOT ?3 OR decided_by IN ('person', 'hub')) ORDER BY id DESC LIMIT ?4"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(filter.client.as_ref().map(ClientName::as_str))
+            .bind(filter.server.as_ref().map(ServerId::as_str))
+            .bind(filter.asked)
+            .bind(filter.limit)
+            .fetch_all(&self.pool)
+            .await;
         rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the calls")
     }
 
@@ -50,14 +60,6 @@ impl Store {
         let Some(number) = number(id) else { return Ok(None) };
         let row = sqlx::query("SELECT * FROM call WHERE id = ?").bind(number).fetch_optional(&self.pool).await;
         row.and_then(|row| row.as_ref().map(read).transpose()).doing("cannot read a call")
-    }
-
-    /// Calls that were running when an earlier hub ended: what came of them is unknown.
-    pub async fn close_running_calls(&self) -> Result<(), StoreError> {
-        let done = sqlx::query("UPDATE call SET outcome = 'unknown', error = 'Drawbridge ended while the call ran' WHERE outcome = 'running'")
-            .execute(&self.pool)
-            .await;
-        done.map(drop).doing("cannot close the calls of an earlier run")
     }
 }
 
@@ -74,15 +76,18 @@ pub(in crate::store) struct Ended {
 pub(in crate::store) fn insert<'a>(
     rows: impl Iterator<Item = &'a CallRow>,
     connection: &Connection,
+    chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest, arguments_digest,
-         decision, decided_by, reason, outcome, error, waited_ms, duration_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments, seq)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     for CallRow { call, definition_digest, arguments_digest } in rows {
+        let number = stored(&call.id)?;
+        let (decision, decided_by, outcome) = (word(&call.decision), word(&call.decided_by), word(&call.outcome));
         statement.execute(params![
-            stored(&call.id)?,
+            number,
             call.at.0,
             call.client.as_str(),
             call.server.as_str(),
@@ -90,26 +95,76 @@ pub(in crate::store) fn insert<'a>(
             call.exposed_name,
             definition_digest,
             arguments_digest,
-            word(&call.decision),
-            word(&call.decided_by),
+            decision,
+            decided_by,
             call.reason,
-            word(&call.outcome),
+            outcome,
             call.error,
             call.waited_ms,
             call.duration_ms,
+            call.arguments,
+            chain.next(),
         ])?;
+        let decided = Decided {
+            at: call.at.0,
+            client: call.client.as_str().as_bytes(),
+            server: call.server.as_str().as_bytes(),
+            tool: call.tool.as_bytes(),
+            exposed_name: call.exposed_name.as_bytes(),
+            definition_digest: definition_digest.as_bytes(),
+            arguments_digest: arguments_digest.as_bytes(),
+            arguments: call.arguments.as_deref().map(str::as_bytes),
+            decision: decision.as_bytes(),
+            decided_by: decided_by.as_bytes(),
+            reason: call.reason.as_bytes(),
+            waited_ms: call.waited_ms.into(),
+            end: (call.decision != Decision::Allowed).then(|| ending(&outcome, &call.error, call.duration_ms)),
+        };
+        chain.append(AuditKind::Decided, Some(number), "", &Fixed::Decision(decided))?;
     }
     Ok(())
 }
 
-/// Writes what came of calls.
-pub(in crate::store) fn update(ended: &[Ended], connection: &Connection) -> Result<(), rusqlite::Error> {
-    let mut statement =
-        connection.prepare_cached("UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ?")?;
+/// Writes what came of calls. The first that is said of a call holds.
+pub(in crate::store) fn update(
+    ended: &[Ended],
+    connection: &Connection,
+    chain: &mut Chain<'_>,
+) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ? AND outcome = 'running' RETURNING seq",
+    )?;
     for ended in ended {
-        statement.execute(params![word(&ended.outcome), ended.error, ended.duration_ms, stored(&ended.id)?])?;
+        let (number, outcome) = (stored(&ended.id)?, word(&ended.outcome));
+        let values = params![outcome, ended.error, ended.duration_ms, number];
+        let entry: Option<Option<i64>> = statement.query_row(values, |row| row.get(0)).optional()?;
+        // A call from before there was an audit is not in it.
+        if entry.flatten().is_some() {
+            let ending = ending(&outcome, &ended.error, ended.duration_ms);
+            chain.append(AuditKind::Ended, Some(number), "", &Fixed::End(ending))?;
+        }
     }
     Ok(())
+}
+
+/// Calls that were running when an earlier hub ended: what came of them is unknown.
+pub(in crate::store) fn left_running(connection: &Connection) -> Result<Vec<Ended>, rusqlite::Error> {
+    let mut statement = connection.prepare("SELECT id FROM call WHERE outcome = 'running' ORDER BY id")?;
+    let ended = |id: i64| Ended {
+        id: id_of(id),
+        outcome: Outcome::Unknown,
+        error: "Drawbridge ended while the call ran".into(),
+        duration_ms: None,
+    };
+    statement.query_map([], |row| row.get(0).map(ended))?.collect()
+}
+
+fn ending<'a>(outcome: &'a str, error: &'a str, duration_ms: Option<u32>) -> Ending<'a> {
+    Ending { outcome: outcome.as_bytes(), error: error.as_bytes(), duration_ms: duration_ms.map(Into::into) }
+}
+
+fn id_of(number: i64) -> CallId {
+    CallId::new(random::id_of(number.cast_unsigned()))
 }
 
 /// The number that the letters of an id write, by which its row is found; none for what is no id.
@@ -123,7 +178,7 @@ fn stored(id: &CallId) -> Result<i64, rusqlite::Error> {
 
 fn read(row: &SqliteRow) -> Result<Call, sqlx::Error> {
     Ok(Call {
-        id: CallId::new(random::id_of(row.try_get::<i64, _>("id")?.cast_unsigned())),
+        id: id_of(row.try_get("id")?),
         at: Timestamp(row.try_get("at")?),
         client: ClientName::new(row.try_get::<String, _>("client")?),
         server: ServerId::new(row.try_get::<String, _>("server")?),
@@ -136,5 +191,6 @@ fn read(row: &SqliteRow) -> Result<Call, sqlx::Error> {
         error: row.try_get("error")?,
         waited_ms: row.try_get("waited_ms")?,
         duration_ms: row.try_get("duration_ms")?,
+        arguments: row.try_get("arguments")?,
     })
 }
