@@ -26,6 +26,8 @@ commands! {
     approvals::approvals_list,
     approvals::approvals_show,
     approvals::approvals_decide,
+    audit::audit_verify,
+    audit::audit_export,
     calls::calls_list,
     calls::calls_show,
     clients::clients_list,

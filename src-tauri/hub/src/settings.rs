@@ -20,6 +20,8 @@ pub struct Values {
     pub cache_ttl: Duration,
     /// The https URL of a document that describes this program to authorization servers; empty for none.
     pub oauth_client_metadata_url: String,
+    /// How many days calls and what else is in the audit are kept; 0 for ever.
+    pub audit_retention_days: u32,
 }
 
 impl Default for Values {
@@ -29,6 +31,7 @@ impl Default for Values {
             approval_timeout: Duration::from_secs(50),
             cache_ttl: Duration::from_secs(300),
             oauth_client_metadata_url: String::new(),
+            audit_retention_days: 90,
         }
     }
 }
@@ -61,6 +64,9 @@ impl Settings {
         if let Some(url) = read(&store, "oauth_client_metadata_url").await? {
             values.oauth_client_metadata_url = url;
         }
+        if let Some(days) = read(&store, "audit_retention_days").await? {
+            values.audit_retention_days = days;
+        }
         Ok(Self { store, values: Arc::new(ArcSwap::from_pointee(values)), changing: Arc::default() })
     }
 
@@ -79,6 +85,7 @@ impl Settings {
         write(&self.store, "approval_timeout_s", &values.approval_timeout.as_secs()).await?;
         write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;
         write(&self.store, "oauth_client_metadata_url", &values.oauth_client_metadata_url).await?;
+        write(&self.store, "audit_retention_days", &values.audit_retention_days).await?;
         self.values.store(Arc::new(values));
         Ok(())
     }

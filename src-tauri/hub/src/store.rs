@@ -17,9 +17,14 @@ mod db;
 pub mod journal;
 pub mod table;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use sqlx::SqlitePool;
+
+use crate::model::audit::AuditKind;
 
 pub use journal::{CANCELLED, Journal, NotWritten};
 
@@ -36,6 +41,8 @@ pub struct StoreError {
 pub struct Store {
     pool: SqlitePool,
     file: Arc<Path>,
+    /// The journal, once it was started, for whoever has something to note.
+    notes: Arc<OnceLock<Journal>>,
 }
 
 impl Store {
@@ -46,12 +53,21 @@ impl Store {
     /// Where the file can be neither opened nor made.
     pub async fn open(file: &Path) -> Result<(Self, Option<std::path::PathBuf>), StoreError> {
         let (pool, moved) = db::open(file).await?;
-        Ok((Self { pool, file: file.into() }, moved))
+        Ok((Self { pool, file: file.into(), notes: Arc::default() }, moved))
     }
 
     /// Starts the writer of calls.
     pub fn journal(&self) -> Journal {
-        Journal::start(self.file.to_path_buf(), self.pool.clone())
+        let journal = Journal::start(self.file.to_path_buf(), self.pool.clone());
+        let _ = self.notes.set(journal.clone());
+        journal
+    }
+
+    /// Notes in the audit what happened beside calls, behind: nobody waits for it. It has a JSON object of a few members.
+    pub fn note(&self, kind: AuditKind, body: &impl serde::Serialize) {
+        if let Some(journal) = self.notes.get() {
+            journal.note(kind, body);
+        }
     }
 
     pub async fn close(&self) {

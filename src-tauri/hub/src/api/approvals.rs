@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApiError, Verb};
+use super::{ApiError, Verb, policy};
 use crate::{
     clock,
     hub::Hub,
     model::{
         approval::{ApprovalRequest, Verdict},
+        audit::AuditKind,
         call::{Call, Decision},
         ids::{CallId, Timestamp},
         policy::{Effect, Scope},
@@ -66,7 +67,9 @@ impl Verb for DecideApproval {
         let rule = rule_of(&taken.request, &self.verdict);
         let call = taken.decide(self.verdict).await?;
         if let Some(rule) = rule.filter(|_| call.decision == Decision::Allowed) {
+            let note = policy::note(&rule);
             hub.rules.grant(rule).await?;
+            hub.store.note(AuditKind::PolicyChanged, &note);
         }
         Ok(call)
     }

@@ -1,12 +1,14 @@
 //! Policy: what may cross without asking, what never may.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{ApiError, Done, Verb};
 use crate::{
     clock,
     hub::Hub,
     model::{
+        audit::AuditKind,
         event::Event,
         ids::{ClientName, ServerId, SessionId, Timestamp},
         policy::{Effect, Scope},
@@ -95,7 +97,9 @@ impl Verb for SetPolicy {
             created_at: clock::now(),
             expires_at: None,
         };
+        let note = note(&rule);
         hub.rules.put(rule).await?;
+        hub.store.note(AuditKind::PolicyChanged, &note);
         Ok(Done {})
     }
 }
@@ -107,6 +111,7 @@ impl Verb for RemovePolicy {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         check(&self.scope)?;
         if hub.rules.remove(&self.scope).await? {
+            hub.store.note(AuditKind::PolicyChanged, &json!({ "scope": self.scope, "removed": true }));
             return Ok(Done {});
         }
         Err(ApiError::not_found("there is no rule of exactly that scope"))
@@ -119,9 +124,15 @@ impl Verb for SetDefaultPolicy {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.settings.change(|values| Values { default_policy: self.effect, ..values }).await?;
+        hub.store.note(AuditKind::PolicyChanged, &json!({ "default": self.effect }));
         hub.events.tell(Event::PolicyChanged);
         Ok(Done {})
     }
+}
+
+/// What the audit has of a rule that is set.
+pub(super) fn note(rule: &RuleRow) -> serde_json::Value {
+    json!({ "scope": rule.scope, "effect": rule.effect, "session": rule.session, "expires_at": rule.expires_at })
 }
 
 fn check(scope: &Scope) -> Result<(), ApiError> {

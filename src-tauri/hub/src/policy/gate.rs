@@ -30,6 +30,9 @@ use crate::{
 /// The longest params that a person is asked about, in bytes.
 const MAX_SHOWN: usize = 1024 * 1024;
 
+/// The longest arguments that are kept with their call, in bytes.
+const MAX_KEPT: usize = 16 * 1024;
+
 /// A call that wants to cross.
 pub struct ToolCall {
     pub client: ClientName,
@@ -184,6 +187,7 @@ impl<'a> Entry<'a> {
             },
             definition_digest: call.tool.definition.digest.clone(),
             arguments_digest: digest::sha256(call.arguments.get().as_bytes()),
+            arguments: kept(&gate.logs, &call.arguments),
         };
         Self { gate, started: Instant::now(), row: Some(row) }
     }
@@ -279,6 +283,11 @@ impl Drop for Record {
     fn drop(&mut self) {
         self.write(Outcome::Cancelled, CANCELLED.into());
     }
+}
+
+/// The arguments as they are kept with the call; none where they are long.
+fn kept(logs: &Logs, arguments: &RawValue) -> Option<String> {
+    (arguments.get().len() <= MAX_KEPT).then(|| logs.redacted(arguments.get()).into_owned())
 }
 
 fn request(call: &ToolCall, id: CallId, timeout_ms: u128) -> ApprovalRequest {

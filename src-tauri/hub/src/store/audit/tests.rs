@@ -99,9 +99,10 @@ fn row(decision: Decision) -> Arc<CallRow> {
         error: String::new(),
         waited_ms: 1,
         duration_ms: None,
-        arguments: is_allowed.then(|| r#"{"a":1}"#.into()),
+        arguments: None,
     };
-    Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into() })
+    let arguments = is_allowed.then(|| r#"{"a":1}"#.into());
+    Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into(), arguments })
 }
 
 fn number(id: &CallId) -> u64 {

@@ -38,7 +38,7 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         duration_ms: None,
         arguments: None,
     };
-    Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into() })
+    Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into(), arguments: None })
 }
 
 async fn calls(store: &Store) -> Vec<Call> {

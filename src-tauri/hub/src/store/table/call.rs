@@ -6,7 +6,7 @@ use sqlx::{Row, sqlite::SqliteRow};
 use super::{from_word, word};
 use crate::{
     model::{
-        audit::AuditKind,
+        audit::{AuditKind, AuditedCall},
         call::{Call, Decision, Outcome},
         ids::{CallId, ClientName, ServerId, Timestamp},
     },
@@ -28,6 +28,8 @@ pub struct CallRow {
     pub call: Call,
     pub definition_digest: String,
     pub arguments_digest: String,
+    /// The arguments as they are kept: JSON text without what is secret; none where they are long.
+    pub arguments: Option<String>,
 }
 
 /// Which calls to read, newest first.
@@ -37,6 +39,14 @@ pub struct CallFilter {
     pub server: Option<ServerId>,
     /// Only those that waited for a person.
     pub asked: bool,
+    /// Only those with this text in their tool, exposed name, reason, error or arguments; ASCII letters in any case.
+    pub text: Option<String>,
+    pub decision: Option<Decision>,
+    /// Only those behind this one in the list.
+    pub before: Option<CallId>,
+    /// Only those from this moment on, and those ahead of that one.
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
     pub limit: u32,
 }
 
@@ -44,16 +54,46 @@ impl Store {
     pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
         let sql = format!(
             "SELECT {LISTED} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
-             AND (NOT ?3 OR decided_by IN ('person', 'hub')) ORDER BY id DESC LIMIT ?4"
+             AND (NOT ?3 OR decided_by IN ('person', 'hub')) AND (?5 IS NULL OR decision = ?5)
+             AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
+             AND (?9 IS NULL OR tool LIKE ?9 ESCAPE '\\' OR exposed_name LIKE ?9 ESCAPE '\\'
+                  OR reason LIKE ?9 ESCAPE '\\' OR error LIKE ?9 ESCAPE '\\' OR arguments LIKE ?9 ESCAPE '\\')
+             ORDER BY id DESC LIMIT ?4"
         );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(filter.client.as_ref().map(ClientName::as_str))
             .bind(filter.server.as_ref().map(ServerId::as_str))
             .bind(filter.asked)
             .bind(filter.limit)
+            .bind(filter.decision.as_ref().map(word))
+            .bind(filter.before.as_ref().and_then(number))
+            .bind(filter.since.map(|at| at.0))
+            .bind(filter.until.map(|at| at.0))
+            .bind(filter.text.as_deref().map(containing))
             .fetch_all(&self.pool)
             .await;
         rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the calls")
+    }
+
+    /// Calls with what the audit has of them, oldest first: those after one, from a moment on and ahead of another.
+    pub async fn audited_calls(
+        &self,
+        after: Option<&CallId>,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+        limit: u32,
+    ) -> Result<Vec<AuditedCall>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT c.*, a.hash FROM call c LEFT JOIN audit a ON a.seq = c.seq
+             WHERE c.id > ?1 AND (?2 IS NULL OR c.at >= ?2) AND (?3 IS NULL OR c.at < ?3) ORDER BY c.id LIMIT ?4",
+        )
+        .bind(after.and_then(number).unwrap_or(-1))
+        .bind(since.map(|at| at.0))
+        .bind(until.map(|at| at.0))
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await;
+        rows.and_then(|rows| rows.iter().map(audited).collect()).doing("cannot read the calls")
     }
 
     pub async fn call(&self, id: &CallId) -> Result<Option<Call>, StoreError> {
@@ -83,7 +123,7 @@ pub(in crate::store) fn insert<'a>(
          decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments, seq)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
-    for CallRow { call, definition_digest, arguments_digest } in rows {
+    for CallRow { call, definition_digest, arguments_digest, arguments } in rows {
         let number = stored(&call.id)?;
         let (decision, decided_by, outcome) = (word(&call.decision), word(&call.decided_by), word(&call.outcome));
         statement.execute(params![
@@ -102,7 +142,7 @@ pub(in crate::store) fn insert<'a>(
             call.error,
             call.waited_ms,
             call.duration_ms,
-            call.arguments,
+            arguments,
             chain.next(),
         ])?;
         let decided = Decided {
@@ -113,7 +153,7 @@ pub(in crate::store) fn insert<'a>(
             exposed_name: call.exposed_name.as_bytes(),
             definition_digest: definition_digest.as_bytes(),
             arguments_digest: arguments_digest.as_bytes(),
-            arguments: call.arguments.as_deref().map(str::as_bytes),
+            arguments: arguments.as_deref().map(str::as_bytes),
             decision: decision.as_bytes(),
             decided_by: decided_by.as_bytes(),
             reason: call.reason.as_bytes(),
@@ -176,6 +216,22 @@ fn stored(id: &CallId) -> Result<i64, rusqlite::Error> {
     number(id).ok_or_else(|| rusqlite::Error::ToSqlConversionFailure(format!("'{id}' is no id of a call").into()))
 }
 
+/// A pattern for `LIKE` of whatever has that text in it.
+fn containing(text: &str) -> String {
+    let escaped = text.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+    format!("%{escaped}%")
+}
+
+fn audited(row: &SqliteRow) -> Result<AuditedCall, sqlx::Error> {
+    Ok(AuditedCall {
+        call: read(row)?,
+        definition_digest: row.try_get("definition_digest")?,
+        arguments_digest: row.try_get("arguments_digest")?,
+        seq: row.try_get::<Option<i64>, _>("seq")?.and_then(|seq| seq.try_into().ok()),
+        hash: row.try_get::<Option<Vec<u8>>, _>("hash")?.map(hex::encode),
+    })
+}
+
 fn read(row: &SqliteRow) -> Result<Call, sqlx::Error> {
     Ok(Call {
         id: id_of(row.try_get("id")?),
@@ -194,3 +250,6 @@ fn read(row: &SqliteRow) -> Result<Call, sqlx::Error> {
         arguments: row.try_get("arguments")?,
     })
 }
+
+#[cfg(test)]
+mod tests;
