@@ -130,9 +130,11 @@ export class FakeHub implements Ipc {
     "approvals.decide": (params) => this.decide(params),
     "audit.export": () => ({ calls: [], next: null }),
     "audit.verify": () => ({ entries: 2 * this.calls.length, from: this.calls.at(-1)?.at ?? null, to: this.calls[0]?.at ?? null, broken: null }),
-    "calls.list": ({ client, server, asked, limit }) =>
+    "calls.list": ({ client, server, asked, text, decision, before, since, until, limit }) =>
       this.calls
         .filter((c) => (client === null || c.client === client) && (server === null || c.server === server))
+        .filter((c) => (decision === null || c.decision === decision) && c.at >= (since ?? 0) && c.at < (until ?? Infinity) && (before === null || c.id < before))
+        .filter((c) => [c.tool, c.exposed_name, c.reason, c.error].some((said) => said.toLowerCase().includes(text?.toLowerCase() ?? "")))
         .filter((c) => !asked || c.decided_by === "person" || c.decision === "timed_out")
         .toSorted((a, b) => b.at - a.at)
         .slice(0, limit ?? 200),
