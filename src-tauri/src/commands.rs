@@ -2,6 +2,7 @@
 //! request to the door and its answer back. What a verb does is the hub's to know.
 
 pub(crate) mod approvals;
+pub(crate) mod audit;
 pub(crate) mod calls;
 pub(crate) mod clients;
 pub(crate) mod drawbridge;

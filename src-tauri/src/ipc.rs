@@ -29,6 +29,8 @@ commands! {
     approvals::approvals_missed,
     approvals::approvals_allow_retry,
     approvals::approvals_preview,
+    audit::audit_verify,
+    audit::audit_export,
     calls::calls_list,
     calls::calls_show,
     clients::clients_list,

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use drawbridge_tests::{Home, Hub, McpClient, hub::calls_heard, places, store, until, wait::yes};
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 /// What waits, and its id.
@@ -199,10 +200,7 @@ fn a_client_that_waits_for_a_person_hears_that_it_still_does() {
     let client = hub.client("desk");
     std::thread::scope(|scope| {
         let told = scope.spawn(|| {
-            client.stream(
-                "tools/call",
-                r#"{"name":"probe__echo","arguments":{},"_meta":{"progressToken":"mine"}}"#,
-            )
+            client.stream("tools/call", r#"{"name":"probe__echo","arguments":{},"_meta":{"progressToken":"mine"}}"#)
         });
         let (_, id) = asked(&hub);
         // The keepalive comes every ten seconds.
@@ -253,8 +251,7 @@ fn what_was_approved_again_and_again_suggests_a_rule_with_its_dry_run() {
     assert_eq!((&today["approved"], &today["denied"]), (&json!(4), &json!(0)), "{figures}");
     let suggestion = &figures["suggestions"][0];
     assert_eq!(
-        suggestion["words"],
-        r#"allow echo of probe for desk where /mode is "r" and /path is in /home/me/notes"#,
+        suggestion["words"], r#"allow echo of probe for desk where /mode is "r" and /path is in /home/me/notes"#,
         "{figures}"
     );
     assert_eq!((&suggestion["approved"], &suggestion["matched"]), (&json!(4), &json!(4)), "{figures}");

@@ -2,6 +2,7 @@
 //! answer into lines.
 
 pub(crate) mod approvals;
+pub(crate) mod audit;
 pub(crate) mod calls;
 pub(crate) mod clients;
 mod desktop;
@@ -35,6 +36,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
         Some(Command::Policy(policy)) => policy.run(&context).await,
         Some(Command::Profiles(profiles)) => profiles.run(&context).await,
         Some(Command::Approvals(approvals)) => approvals.run(&context).await,
+        Some(Command::Audit(audit)) => audit.run(&context).await,
         Some(Command::Calls(calls)) => calls.run(&context).await,
         Some(Command::Logs(logs)) => logs.run(&context).await,
         Some(Command::Tools(tools)) => tools.run(&context).await,

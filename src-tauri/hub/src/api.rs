@@ -6,6 +6,7 @@
 //! name and parameters to `POST /api/verbs/{name}`, where [`dispatch`] runs it.
 
 pub mod approvals;
+pub mod audit;
 #[cfg(test)]
 mod bindings;
 pub mod calls;
@@ -78,6 +79,8 @@ verbs! {
     approvals::ListMissed,
     approvals::AllowRetry,
     approvals::PreviewVerdict,
+    audit::VerifyAudit,
+    audit::ExportAudit,
     calls::ListCalls,
     calls::ShowCall,
     clients::ListClients,

@@ -1,17 +1,20 @@
 //! The hub: one facade over the engine. What a face can do goes through the verbs of [`crate::api`];
 //! the endpoint also uses what stands here.
 
+mod retention;
+
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use tokio::{
     sync::{broadcast, mpsc},
     task::JoinSet,
+    time::Instant,
 };
 use url::Url;
 
@@ -23,6 +26,7 @@ use crate::{
     events::Events,
     logs::Logs,
     model::{
+        audit::AuditKind,
         capability::Kind,
         event::Event,
         ids::{ClientName, ServerId},
@@ -67,6 +71,8 @@ pub struct Hub {
     guard: Guard,
     transports: Mutex<Vec<TransportHealth>>,
     watch: Mutex<Option<Watch>>,
+    /// Clients whose tokens were refused lately.
+    refused: Mutex<BTreeMap<ClientName, Instant>>,
     /// What runs beside the calls, ended with the hub.
     tasks: Mutex<JoinSet<()>>,
     pub(crate) journal: Journal,
@@ -109,7 +115,6 @@ impl Hub {
                 file.display()
             );
         }
-        store.close_running_calls().await?;
         let hub = Self::assemble(data_dir, events, logs, store, secrets, options.admin_token.as_deref()).await?;
         tracing::info!("hub {} opened {}", env!("CARGO_PKG_VERSION"), hub.data_dir().display());
         Ok(hub)
@@ -139,6 +144,7 @@ impl Hub {
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
         let journal = store.journal();
+        journal.begin().await?;
         let drawbridge = Drawbridge::new(settings.clone(), events.clone());
         let gate = Gate {
             rules: rules.clone(),
@@ -159,6 +165,7 @@ impl Hub {
             rounds: Rounds::default(),
             transports: Mutex::default(),
             watch: Mutex::default(),
+            refused: Mutex::default(),
             tasks: Mutex::default(),
             journal,
             data_dir,
@@ -179,6 +186,7 @@ impl Hub {
         tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
         tasks.spawn(tell_changes(Arc::downgrade(&hub), hub.catalog.changed().clone()));
         tasks.spawn(follow_sign_ins(Arc::downgrade(&hub), signed_in));
+        tasks.spawn(retention::keep(hub.journal.clone(), hub.settings.clone(), hub.events.subscribe()));
         tasks.spawn(pass_on(hub.router.clone(), announcements));
         *hub.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         hub.watch_specs();
@@ -243,6 +251,16 @@ impl Hub {
     /// `forbidden` where a client of that name was revoked.
     pub async fn admit_local(&self, name: &ClientName) -> Result<(), ApiError> {
         Ok(self.access.admit_local(name).await?)
+    }
+
+    /// A client brought its token where only an administrator may go: noted, at most once a minute for each.
+    pub fn refused(&self, client: &ClientName) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.retain(|_, at| at.elapsed() < Duration::from_secs(60));
+        if !refused.contains_key(client) {
+            refused.insert(client.clone(), Instant::now());
+            self.store.note(AuditKind::TokenRefused, &json!({ "client": client }));
+        }
     }
 
     /// Opens a client session after `initialize`.

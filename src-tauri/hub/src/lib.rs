@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`model`] | the words as types; no I/O |
 //! | [`protocol`] | the revisions of MCP |
-//! | [`store`], [`secrets`], [`settings`], [`logs`], [`clock`], [`random`], [`events`], [`http`], [`lines`], [`data_dir`] | what the rooms above stand on |
+//! | [`store`], [`secrets`], [`settings`], [`logs`], [`clock`], [`random`], [`redact`], [`events`], [`http`], [`lines`], [`data_dir`] | what the rooms above stand on |
 //! | [`oauth`] | signing in to remote servers |
 //! | [`transport`] | a connection to a server: stdio, streamable HTTP, processes |
 //! | [`registry`], [`upstream`], [`access`], [`sessions`] | specs; sessions with servers; clients and their sessions |

@@ -22,6 +22,8 @@ pub struct Values {
     pub raised: bool,
     /// The https URL of a document that describes this program to authorization servers; empty for none.
     pub oauth_client_metadata_url: String,
+    /// How many days calls and what else is in the audit are kept; 0 for ever.
+    pub audit_retention_days: u32,
 }
 
 impl Default for Values {
@@ -32,6 +34,7 @@ impl Default for Values {
             cache_ttl: Duration::from_secs(300),
             raised: false,
             oauth_client_metadata_url: String::new(),
+            audit_retention_days: 90,
         }
     }
 }
@@ -67,6 +70,9 @@ impl Settings {
         if let Some(url) = read(&store, "oauth_client_metadata_url").await? {
             values.oauth_client_metadata_url = url;
         }
+        if let Some(days) = read(&store, "audit_retention_days").await? {
+            values.audit_retention_days = days;
+        }
         Ok(Self { store, values: Arc::new(ArcSwap::from_pointee(values)), changing: Arc::default() })
     }
 
@@ -86,6 +92,7 @@ impl Settings {
         write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;
         write(&self.store, "raised", &values.raised).await?;
         write(&self.store, "oauth_client_metadata_url", &values.oauth_client_metadata_url).await?;
+        write(&self.store, "audit_retention_days", &values.audit_retention_days).await?;
         self.values.store(Arc::new(values));
         Ok(())
     }

@@ -130,6 +130,91 @@ export type AssignProfile = { client: ClientName,
 profile: string | null, };
 
 /**
+ * Where the audit does not hold.
+ */
+export type AuditBreak = { 
+/**
+ * The first entry that was changed or is missing.
+ */
+seq: number, 
+/**
+ * In words, also of the call that it is about.
+ */
+why: string, };
+
+/**
+ * A page of an export.
+ */
+export type AuditPage = { calls: Array<AuditedCall>, 
+/**
+ * What the next page comes after; none behind the last one.
+ */
+next: CallId | null, };
+
+/**
+ * Whether the audit holds together.
+ */
+export type AuditReport = { 
+/**
+ * The entries that are there.
+ */
+entries: number, 
+/**
+ * When the first and the last of them were written; none where there are none.
+ */
+from: Timestamp | null, to: Timestamp | null, 
+/**
+ * The first place where it does not hold; none where all of it does.
+ */
+broken: AuditBreak | null, };
+
+/**
+ * A call with what the audit has of it.
+ */
+export type AuditedCall = { 
+/**
+ * SHA-256 of the tool's definition and of the arguments as they were sent, hex.
+ */
+definition_digest: string, arguments_digest: string, 
+/**
+ * The entry with its decision, and that one's hash, hex; none for calls from before there was an audit.
+ */
+seq: number | null, hash: string | null, id: CallId, at: Timestamp, client: ClientName, server: ServerId, 
+/**
+ * The server's own name of the tool.
+ */
+tool: string, exposed_name: string, decision: Decision, 
+/**
+ * Who or what decided: a person, a rule, the default, the clock.
+ */
+decided_by: DecidedBy, 
+/**
+ * The person's reason, or the rule in words; may be empty.
+ */
+reason: string, 
+/**
+ * What came of it; `running` until it ended.
+ */
+outcome: Outcome, 
+/**
+ * What went wrong; empty where nothing did.
+ */
+error: string, 
+/**
+ * From the client's request until the decision, in milliseconds.
+ */
+waited_ms: number, 
+/**
+ * From sending it to the server until its answer; none while it runs and where it was not sent.
+ */
+duration_ms: number | null, 
+/**
+ * The arguments as JSON text with what is secret replaced by `•••`. Only where one call is shown and in an export;
+ * never in lists and events, and none where they are longer than 16 KiB.
+ */
+arguments?: string, };
+
+/**
  * How a server stands with OAuth.
  */
 export type Authorization = { "kind": "none" } | { "kind": "needed" } | { "kind": "signed_in", issuer: string, 
@@ -207,7 +292,12 @@ waited_ms: number,
 /**
  * From sending it to the server until its answer; none while it runs and where it was not sent.
  */
-duration_ms: number | null, };
+duration_ms: number | null, 
+/**
+ * The arguments as JSON text with what is secret replaced by `•••`. Only where one call is shown and in an export;
+ * never in lists and events, and none where they are longer than 16 KiB.
+ */
+arguments?: string, };
 
 /**
  * One `tools/call` that reached the door; an approval request has the id of its call.
@@ -252,7 +342,11 @@ cache_ttl_s: number | null,
 /**
  * An https URL with a path; empty for none.
  */
-oauth_client_metadata_url: string | null, };
+oauth_client_metadata_url: string | null, 
+/**
+ * 1 to 3,650 days; 0 for ever.
+ */
+audit_retention_days: number | null, };
 
 /**
  * `servers.check_runtimes`: looks for the programs with which packages are started.
@@ -405,6 +499,27 @@ export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "ses
  * `policy.export`: the rules as a readable file.
  */
 export type ExportPolicy = Record<symbol, never>;
+
+/**
+ * `audit.export`: calls, oldest first, a page at a time.
+ */
+export type ExportAudit = { 
+/**
+ * Only those from this moment on.
+ */
+since: Timestamp | null, 
+/**
+ * Only those ahead of this moment.
+ */
+until: Timestamp | null, 
+/**
+ * Only those after this call: the `next` of the page before.
+ */
+after: CallId | null, 
+/**
+ * At most so many; 500 where it is not given, 500 at most.
+ */
+limit: number | null, };
 
 /**
  * `tools.export`: the tools of all servers as function tools, as the OpenAI API takes them.
@@ -565,6 +680,22 @@ export type ListCalls = { client: ClientName | null, server: ServerId | null,
  * Only those decided by a person or by the clock: the history of approvals.
  */
 asked: boolean, 
+/**
+ * Only those with this text in their tool, exposed name, reason, error or arguments; ASCII letters in any case.
+ */
+text: string | null, decision: Decision | null, 
+/**
+ * Only those behind this call in the list: the next page.
+ */
+before: CallId | null, 
+/**
+ * Only those from this moment on.
+ */
+since: Timestamp | null, 
+/**
+ * Only those ahead of this moment.
+ */
+until: Timestamp | null, 
 /**
  * At most so many; 200 where it is not given, 1,000 at most.
  */
@@ -1242,7 +1373,11 @@ cache_ttl_s: number,
  * The https URL of a document that describes this program to authorization servers (a client id
  * metadata document); empty for none: then it registers itself.
  */
-oauth_client_metadata_url: string, version: string, data_dir: string, 
+oauth_client_metadata_url: string, 
+/**
+ * How many days calls and what else is in the audit are kept; 0 for ever.
+ */
+audit_retention_days: number, version: string, data_dir: string, 
 /**
  * The endpoint, or nothing where no listener runs.
  */
@@ -1258,7 +1393,7 @@ keyring_remedy: string, };
 export type ShowApproval = { id: CallId, };
 
 /**
- * `calls.show`: one call.
+ * `calls.show`: one call, with its arguments as they are kept.
  */
 export type ShowCall = { id: CallId, };
 
@@ -1557,6 +1692,11 @@ export type VerifiedView = { server_name: string | null, server_version: string 
 duration_ms: number, };
 
 /**
+ * `audit.verify`: recomputes the chain over all entries and calls.
+ */
+export type VerifyAudit = Record<symbol, never>;
+
+/**
  * `servers.verify`: connects a saved server apart from its session, lists its tools, and ends the connection.
  */
 export type VerifyServer = { id: ServerId, };
@@ -1574,6 +1714,8 @@ export interface Verbs {
   "approvals.missed": { params: ListMissed; answer: Array<ApprovalRequest> };
   "approvals.preview": { params: PreviewVerdict; answer: VerdictPreview };
   "approvals.show": { params: ShowApproval; answer: ApprovalRequest };
+  "audit.export": { params: ExportAudit; answer: AuditPage };
+  "audit.verify": { params: VerifyAudit; answer: AuditReport };
   "calls.list": { params: ListCalls; answer: Array<Call> };
   "calls.show": { params: ShowCall; answer: Call };
   "clients.add": { params: AddClient; answer: ClientAdded };

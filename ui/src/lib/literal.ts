@@ -3,7 +3,7 @@
  * with more digits than a double holds would become another one. Such a value is told apart here, and not passed on.
  */
 
-import { JsonError, parseLossless, printLossless, type JsonNode } from "./lossless";
+import { parseLossless, printLossless, type JsonError, type JsonNode } from "./lossless";
 
 export type Literal = { value: unknown; problem: "" } | { value?: undefined; problem: string };
 

@@ -5,13 +5,14 @@ use serde_json::value::RawValue;
 
 use super::{
     ApiError, Verb,
-    policy::{PastCalls, matched},
+    policy::{self, PastCalls, matched},
 };
 use crate::{
     clock,
     hub::Hub,
     model::{
         approval::{ApprovalRequest, Verdict},
+        audit::AuditKind,
         call::{Call, Decision},
         ids::{CallId, RuleId, Timestamp},
         policy::{Condition, Effect, Life, Rule, RuleText, Scope},
@@ -123,7 +124,9 @@ impl Verb for DecideApproval {
         let rule = rule_of(&taken.request, &self.verdict).map(|text| bound(&taken.request, text));
         let call = taken.decide(self.verdict).await?;
         if let Some(rule) = rule.filter(|_| call.decision == Decision::Allowed) {
+            let note = policy::note(&rule);
             hub.rules.grant(rule).await?;
+            hub.store.note(AuditKind::PolicyChanged, &note);
         }
         Ok(call)
     }

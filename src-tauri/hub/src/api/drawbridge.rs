@@ -1,9 +1,10 @@
 //! The drawbridge: raised, no call crosses.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{ApiError, Verb};
-use crate::hub::Hub;
+use crate::{hub::Hub, model::audit::AuditKind};
 
 /// Whether calls may cross at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,7 @@ impl Verb for RaiseDrawbridge {
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
+        hub.store.note(AuditKind::Raised, &json!({}));
         hub.drawbridge.raise().await?;
         Ok(DrawbridgeState { raised: true })
     }
@@ -52,6 +54,7 @@ impl Verb for LowerDrawbridge {
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
         hub.drawbridge.lower().await?;
+        hub.store.note(AuditKind::Lowered, &json!({}));
         Ok(DrawbridgeState { raised: false })
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     policy::RuleError,
     registry::RegistryError,
     secrets::SecretError,
-    store::StoreError,
+    store::{NotWritten, StoreError},
     upstream::UpstreamError,
 };
 
@@ -84,6 +84,12 @@ impl From<DataDirError> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         Self::unavailable(error.to_string())
+    }
+}
+
+impl From<NotWritten> for ApiError {
+    fn from(error: NotWritten) -> Self {
+        Self::unavailable(format!("the journal cannot read or write: {}", error.why()))
     }
 }
 

@@ -6,13 +6,14 @@ mod suggestions;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 
 use super::{ApiError, Done, Verb};
 use crate::{
     clock,
     hub::Hub,
     model::{
+        audit::AuditKind,
         call::Call,
         event::Event,
         ids::{ClientName, RuleId, ServerId, Timestamp},
@@ -162,7 +163,10 @@ impl Verb for SetPolicy {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         let text = RuleText { scope: self.scope, effect: Some(self.effect), ..RuleText::default() };
         check(&text)?;
-        hub.rules.put(made(hub, None, text)).await?;
+        let rule = made(hub, None, text);
+        let note = note(&rule);
+        hub.rules.put(rule).await?;
+        hub.store.note(AuditKind::PolicyChanged, &note);
         Ok(Done {})
     }
 }
@@ -174,6 +178,7 @@ impl Verb for RemovePolicy {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         check_scope(&self.scope)?;
         if hub.rules.remove(&self.scope).await? {
+            hub.store.note(AuditKind::PolicyChanged, &json!({ "scope": self.scope, "removed": true }));
             return Ok(Done {});
         }
         Err(ApiError::not_found("there is no rule of exactly that scope"))
@@ -193,6 +198,7 @@ impl Verb for SaveRule {
         }
         let rule = made(hub, self.id, self.rule);
         hub.rules.put(rule.clone()).await?;
+        hub.store.note(AuditKind::PolicyChanged, &note(&rule));
         Ok(view(hub, &rule))
     }
 }
@@ -202,7 +208,11 @@ impl Verb for ForgetRule {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        if hub.rules.forget(&self.id).await? { Ok(Done {}) } else { Err(no_such(&self.id)) }
+        if !hub.rules.forget(&self.id).await? {
+            return Err(no_such(&self.id));
+        }
+        hub.store.note(AuditKind::PolicyChanged, &json!({ "id": self.id, "removed": true }));
+        Ok(Done {})
     }
 }
 
@@ -255,6 +265,8 @@ impl Verb for ImportPolicy {
             hub.settings.change(|values| Values { default_policy: default, ..values }).await?;
             hub.events.tell(Event::PolicyChanged);
         }
+        let rules: Vec<_> = new.iter().map(note).collect();
+        hub.store.note(AuditKind::PolicyChanged, &json!({ "imported": rules, "replace": self.replace }));
         Ok(Imported { rules: count })
     }
 }
@@ -265,6 +277,7 @@ impl Verb for SetDefaultPolicy {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.settings.change(|values| Values { default_policy: self.effect, ..values }).await?;
+        hub.store.note(AuditKind::PolicyChanged, &json!({ "default": self.effect }));
         hub.events.tell(Event::PolicyChanged);
         Ok(Done {})
     }
@@ -277,6 +290,11 @@ struct File {
     #[serde(default)]
     default: Option<Effect>,
     rules: Vec<RuleText>,
+}
+
+/// What the audit has of a rule that is set.
+pub(super) fn note(rule: &Rule) -> serde_json::Value {
+    json!({ "id": rule.id, "rule": rule.text })
 }
 
 fn is_of_session(text: &RuleText) -> bool {

@@ -34,6 +34,11 @@ pub struct Call {
     pub waited_ms: u32,
     /// From sending it to the server until its answer; none while it runs and where it was not sent.
     pub duration_ms: Option<u32>,
+    /// The arguments as JSON text with what is secret replaced by `•••`. Only where one call is shown and in an export;
+    /// never in lists and events, and none where they are longer than 16 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub arguments: Option<String>,
 }
 
 /// Whether a call may cross.

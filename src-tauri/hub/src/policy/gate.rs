@@ -1,6 +1,6 @@
 //! The gate: decide, write the decision, and only then let the call through. On the way back it may hold the result.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use serde_json::value::RawValue;
 use tokio::{
@@ -27,7 +27,7 @@ use crate::{
         json::{self, Json, RawObject},
         policy::{Effect, ResultEffect},
     },
-    random, redact,
+    random,
     sessions::Back,
     settings::Settings,
     store::{CANCELLED, Journal, Store, table::call::CallRow},
@@ -37,6 +37,9 @@ use crate::{
 const MAX_SHOWN: usize = 1024 * 1024;
 /// How often a client that waits for a person hears that it still does: some give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
+
+/// The longest arguments that are kept with their call, in bytes.
+const MAX_KEPT: usize = 16 * 1024;
 
 /// A call that wants to cross.
 pub struct ToolCall {
@@ -287,9 +290,11 @@ impl Gate {
 
     /// With known secrets, and what looks like one, masked. One of which nothing is masked stays as it was sent.
     fn masked(&self, result: Json) -> Json {
-        let known = self.logs.masked_json(result.get());
-        let masked = redact::json(&known);
-        if masked == result.get() { result } else { Json::new(masked.into_owned()) }
+        let masked = match self.logs.redacted(result.get()) {
+            Cow::Borrowed(_) => return result,
+            Cow::Owned(masked) => masked,
+        };
+        Json::new(masked)
     }
 
     /// Writes the decision; for an allowed call the record that its outcome goes to.
@@ -336,10 +341,12 @@ impl<'a> Entry<'a> {
                 error: String::new(),
                 waited_ms: 0,
                 duration_ms: None,
+                arguments: None,
             },
             is_counted: false,
             definition_digest: call.tool.definition.digest.clone(),
             arguments_digest: digest::sha256(call.arguments.get().as_bytes()),
+            arguments: kept(&gate.logs, &call.arguments),
         };
         Self { gate, started: Instant::now(), row: Some(row) }
     }
@@ -359,6 +366,7 @@ impl<'a> Entry<'a> {
         if let Some(row) = &mut self.row {
             row.call.is_edited = true;
             row.arguments_digest = digest::sha256(call.arguments.get().as_bytes());
+            row.arguments = kept(&self.gate.logs, &call.arguments);
         }
     }
 
@@ -462,6 +470,11 @@ pub fn may_replace(rules: &Rules, facts: &Facts<'_>, tool: &CatalogEntry, argume
         Some(rule) => Err(format!("with these arguments a rule denies it: {rule}")),
         None => Ok(()),
     }
+}
+
+/// The arguments as they are kept with the call; none where they are long.
+fn kept(logs: &Logs, arguments: &RawValue) -> Option<String> {
+    (arguments.get().len() <= MAX_KEPT).then(|| logs.redacted(arguments.get()).into_owned())
 }
 
 fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {

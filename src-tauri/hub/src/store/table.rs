@@ -1,5 +1,6 @@
 //! One file a table: its rows and every statement on it.
 
+pub mod audit;
 pub mod call;
 pub mod capability;
 pub mod client;

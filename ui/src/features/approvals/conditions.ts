@@ -32,12 +32,10 @@ export function partsOf(text: string): Part[] {
     return [];
   }
   if (node.kind !== "object") return [];
-  const twice = new Set(node.members.filter((member) => member.duplicate).map((member) => member.key));
-  const members = node.members.filter((member) => !member.duplicate);
-  return members.map(({ key, value }) => {
+  const members = new Map(node.members.map((member) => [member.key, member]));
+  return [...members.values()].map(({ key, value, duplicate }) => {
     const pointer = pointerTo(key);
-    if (twice.has(key)) return { key, pointer, choices: [], why: "The key stands twice." };
-    return { key, pointer, ...choicesOf(value) };
+    return { key, pointer, ...(duplicate ? { choices: [], why: "The key stands twice." } : choicesOf(value)) };
   });
 }
 

@@ -48,7 +48,7 @@ describe("what is wrong with a rule", () => {
   const fault = (part: Partial<ConditionForm>) => faultsOf({ ...emptyForm(), when: [{ pointer: "/p", kind: "equals", value: "x", most: "", ...part }] }).when[0];
 
   it.each<[Partial<ConditionForm>, string]>([
-    [{ pointer: "path" }, "It begins with /, such as /path."], [{ pointer: "/a~b" }, "Write ~ in a key as ~0"], [{ value: "" }, "Write a value"],
+    [{ pointer: "path" }, "It begins with /, such as /path."], [{ pointer: "/" }, "Name the argument"], [{ pointer: "/a~b" }, "Write ~ in a key as ~0"], [{ value: "" }, "Write a value"],
     [{ value: '{"a":' }, "Not JSON"], [{ kind: "one_of", value: "\n" }, "at least one value"], [{ kind: "path_within", value: "notes" }, "in full"],
     [{ kind: "host", value: "https://example.com/" }, "Only the host"], [{ kind: "between", value: "" }, "at least one end"],
     [{ kind: "between", value: "5", most: "1" }, "more than the most"], [{ kind: "between", value: "five" }, "is no number"], [{ kind: "matches", value: "" }, "Write a pattern"],

@@ -137,6 +137,7 @@ function lifeOf({ life, minutes, calls, session }: RuleForm, now: number): Life 
 }
 
 function pointerFault(pointer: string): string {
+  if (pointer === "/") return "Name the argument after the /, such as /path.";
   if (pointer !== "" && !pointer.startsWith("/")) return `It begins with /, such as /${pointer}.`;
   return /~(?![01])/.test(pointer) ? "Write ~ in a key as ~0, and / as ~1." : "";
 }

@@ -41,7 +41,7 @@ export class FakeHub implements Ipc {
   rules: RuleView[];
   profiles: Profile[];
   settings: SettingsView = {
-    default_policy: "ask", approval_timeout_s: 50, cache_ttl_s: 300, version: "0.1.0", data_dir: "/home/ada/.local/share/drawbridge",
+    default_policy: "ask", approval_timeout_s: 50, cache_ttl_s: 300, audit_retention_days: 90, version: "0.1.0", data_dir: "/home/ada/.local/share/drawbridge",
     url: URL_, oauth_client_metadata_url: "", keyring: "ready", keyring_remedy: "",
   };
   /** Every verb that was called, for tests. */
@@ -155,9 +155,13 @@ export class FakeHub implements Ipc {
     "drawbridge.show": () => ({ raised: this.raised }),
     "drawbridge.raise": () => this.move(true),
     "drawbridge.lower": () => this.move(false),
-    "calls.list": ({ client, server, asked, limit }) =>
+    "audit.export": () => ({ calls: [], next: null }),
+    "audit.verify": () => ({ entries: 2 * this.calls.length, from: this.calls.at(-1)?.at ?? null, to: this.calls[0]?.at ?? null, broken: null }),
+    "calls.list": ({ client, server, asked, text, decision, before, since, until, limit }) =>
       this.calls
         .filter((c) => (client === null || c.client === client) && (server === null || c.server === server))
+        .filter((c) => (decision === null || c.decision === decision) && c.at >= (since ?? 0) && c.at < (until ?? Infinity) && (before === null || c.id < before))
+        .filter((c) => [c.tool, c.exposed_name, c.reason, c.error].some((said) => said.toLowerCase().includes(text?.toLowerCase() ?? "")))
         .filter((c) => !asked || c.decided_by === "person" || c.decided_by === "hub")
         .toSorted((a, b) => b.at - a.at)
         .slice(0, limit ?? 200),
@@ -321,13 +325,15 @@ export class FakeHub implements Ipc {
     "servers.try": ({ spec, secrets }) => this.try(spec, secrets),
     "servers.update": ({ id, spec, secrets }) => this.start(this.server(id), { spec: sealed(id, spec, secrets), name: spec.name ?? id }),
     "servers.verify": ({ id }) => this.try(this.server(id).spec, { env: {}, headers: {} }),
-    "settings.change": ({ approval_timeout_s, cache_ttl_s, oauth_client_metadata_url }) => {
+    "settings.change": ({ approval_timeout_s, cache_ttl_s, oauth_client_metadata_url, audit_retention_days }) => {
       if (oauth_client_metadata_url) new URL(oauth_client_metadata_url);
       this.settings.oauth_client_metadata_url = oauth_client_metadata_url ?? this.settings.oauth_client_metadata_url;
       if (approval_timeout_s !== null && (approval_timeout_s < 5 || approval_timeout_s > 600)) throw new IpcError("invalid", "The time to decide is between 5 and 600 seconds.");
       if (cache_ttl_s !== null && (cache_ttl_s < 10 || cache_ttl_s > 86_400)) throw new IpcError("invalid", "The cache's time is between 10 and 86,400 seconds.");
       this.settings.approval_timeout_s = approval_timeout_s ?? this.settings.approval_timeout_s;
       this.settings.cache_ttl_s = cache_ttl_s ?? this.settings.cache_ttl_s;
+      if (audit_retention_days !== null && audit_retention_days > 3650) throw new IpcError("invalid", "Calls are kept for 1 to 3,650 days, or 0 for ever.");
+      this.settings.audit_retention_days = audit_retention_days ?? this.settings.audit_retention_days;
       this.emit({ kind: "settings_changed" });
       return this.settings;
     },

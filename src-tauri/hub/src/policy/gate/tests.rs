@@ -5,6 +5,7 @@ use crate::{
     catalog::Definition,
     model::{capability::Kind, ids::ServerId, json, spec::Registered},
     policy::{DecideError, queue::MAX_PER_CLIENT},
+    secrets::Secret,
     settings::Values,
     store::{Store, table::call::CallFilter},
 };
@@ -70,6 +71,27 @@ impl Desk {
     fn ask(&self) -> tokio::task::JoinHandle<Result<Permitted, Refusal>> {
         let gate = self.gate.clone();
         tokio::spawn(async move { gate.admit(call("client", "{}"), None).await })
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_kept_without_what_is_secret_where_they_are_not_long() {
+    let desk = desk().await;
+    desk.gate.logs.mask(&Secret::new("tiger-42".into()));
+    desk.set(|values| values.default_policy = Effect::Deny).await;
+    let mut heard = desk.gate.events.subscribe();
+    let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_KEPT));
+    for (arguments, kept) in [
+        (r#"{"n":1.0, "password":"x", "b":"a tiger-42"}"#, Some(r#"{"n":1.0, "password":"•••", "b":"a •••"}"#)),
+        (long.as_str(), None),
+    ] {
+        assert!(desk.gate.admit(call("client", arguments), None).await.is_err());
+        let id = desk.recorded().await.id;
+        let shown = desk.store.call(&id).await.expect("read").expect("it is there");
+        assert_eq!(shown.arguments.as_deref(), kept);
+    }
+    while let Ok(event) = heard.try_recv() {
+        assert!(!format!("{event:?}").contains("password"), "events are light: {event:?}");
     }
 }
 

@@ -38,8 +38,15 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         error: String::new(),
         waited_ms: 0,
         duration_ms: None,
+        arguments: None,
     };
-    Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into(), is_counted: false })
+    Arc::new(CallRow {
+        call,
+        definition_digest: "d".into(),
+        arguments_digest: "a".into(),
+        arguments: None,
+        is_counted: false,
+    })
 }
 
 async fn calls(store: &Store) -> Vec<Call> {
