@@ -113,6 +113,15 @@ pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
     }
 }
 
+/// Whether a window has the keyboard after that, where it says something about it.
+pub(crate) fn focus_after(event: &WindowEvent) -> Option<bool> {
+    match event {
+        WindowEvent::Focused(focused) => Some(*focused),
+        WindowEvent::CloseRequested { .. } => Some(false),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_ours;
