@@ -53,6 +53,118 @@ fn the_tray_shows_what_waits_and_opens_the_window() {
 }
 
 #[test]
+fn a_short_call_is_approved_in_the_menu() {
+    let desk = Desk::new();
+    let (app, door) = hidden(&desk);
+    let call = app.call(&door, "everything__echo", &json!({"message": "knock_knock & wait"}));
+    let menu = desk.tray.until_shows("typescript → everything · echo");
+    assert_eq!(menu.lines(), [r#"{"message":"knock_knock & wait"}"#, "Show…", "Deny", "Approve once"]);
+    assert!(!menu.children[0].enabled, "the arguments are there to be read");
+    desk.tray.click("Approve once");
+    assert_eq!(call.result().text, "Echo: knock_knock & wait");
+    app.until_popup_hides();
+
+    let again = app.call(&door, "everything__echo", &json!({"message": "knock_knock & wait"}));
+    desk.tray.until_shows("typescript → everything · echo");
+    desk.tray.click("Deny");
+    let result = again.result();
+    assert!(result.is_error && result.text.contains("denied"), "it was approved once: {result:?}");
+}
+
+#[test]
+fn a_call_that_cannot_be_read_there_is_not_approved_in_the_menu() {
+    let desk = Desk::new();
+    let (app, door) = hidden(&desk);
+    let call = app.call(&door, "everything__echo", &json!({"message": "x".repeat(300)}));
+    let menu = desk.tray.until_shows("typescript → everything · echo");
+    assert_eq!(menu.lines(), ["314 characters of arguments", "Show…", "Deny"]);
+    let shown = desk.notifications.until_says("typescript wants to call echo of everything");
+    assert_eq!(shown.body, "Open to see the arguments");
+    assert!(!shown.actions.iter().any(|action| action == "approve"), "{shown:?}");
+    desk.tray.click("Deny");
+    assert!(call.result().is_error);
+
+    let hiding = app.call(&door, "everything__echo", &json!({"message": "a\u{202e}b"}));
+    let menu = desk.tray.until_shows("typescript → everything · echo");
+    assert_eq!(menu.lines(), [r#"{"message":"a⟨U+202E⟩b"}"#, "Show…", "Deny"]);
+    desk.tray.click("Show…");
+    app.look_at_popup();
+    desk.tray.click("Deny");
+    assert!(hiding.result().is_error);
+}
+
+#[test]
+fn a_raised_drawbridge_lets_no_call_cross_until_it_is_lowered() {
+    let desk = Desk::new();
+    let (app, door) = hidden(&desk);
+    let call = app.call(&door, "everything__echo", &json!({"message": "knock"}));
+    desk.tray.until_shows("typescript → everything · echo");
+    desk.tray.click("Raise the drawbridge");
+    let result = call.result();
+    assert!(result.is_error && result.text.contains("raised"), "what waits is denied: {result:?}");
+    desk.tray.until_shows("The drawbridge is raised: no call crosses");
+    app.until_popup_hides();
+    desk.cli(&["policy", "set", "everything", "allow"]).ok();
+    assert!(app.call_now(&door, "everything__echo", &json!({"message": "x"})).is_error, "no rule lets it cross");
+    desk.tray.click("Lower the drawbridge");
+    desk.tray.until_shows("Raise the drawbridge");
+    assert_eq!(app.call_now(&door, "everything__echo", &json!({"message": "x"})).text, "Echo: x");
+}
+
+#[test]
+fn a_call_is_decided_in_its_notification() {
+    let desk = Desk::new();
+    let (app, door) = hidden(&desk);
+    let title = "typescript wants to call echo of everything";
+    let denied = app.call(&door, "everything__echo", &json!({"message": "one"}));
+    let shown = desk.notifications.until_says(title);
+    assert_eq!(shown.body, r#"{"message":"one"}"#);
+    assert_eq!(shown.actions, ["show", "deny", "approve", "default"]);
+    desk.notifications.click(shown.id, "deny");
+    let result = denied.result();
+    assert!(result.is_error && result.text.contains("denied"), "{result:?}");
+    app.until_popup_hides();
+
+    let approved = app.call(&door, "everything__echo", &json!({"message": "two"}));
+    let shown = desk.notifications.until_says(title);
+    desk.notifications.click(shown.id, "approve");
+    assert_eq!(approved.result().text, "Echo: two");
+}
+
+#[test]
+fn calls_that_wait_together_are_one_notification() {
+    let desk = Desk::new();
+    let (app, door) = hidden(&desk);
+    let calls: Vec<_> =
+        (0..3).map(|i| app.call(&door, "everything__echo", &json!({"message": format!("call {i}")}))).collect();
+    let shown = desk.notifications.until_says("3 calls wait for you");
+    assert_eq!(shown.actions, ["show", "default"]);
+    desk.tray.click("Raise the drawbridge");
+    for call in calls {
+        assert!(call.result().is_error);
+    }
+    desk.notifications.until_none();
+    assert!(desk.notifications.shown().len() <= 3, "{:?}", desk.notifications.shown());
+}
+
+#[test]
+fn the_shortcut_opens_what_waits_and_else_the_window() {
+    let desk = Desk::new();
+    let (app, door) = hidden(&desk);
+    desk.press("ctrl+alt+d");
+    app.look_at_main();
+    until("the window is on the screen", || yes(app.driver.is_visible()));
+
+    let call = app.call(&door, "everything__echo", &json!({"message": "knock"}));
+    app.look_at_popup();
+    desk.notifications.until_says("typescript wants to call echo of everything");
+    desk.press("ctrl+alt+d");
+    desk.notifications.until_none();
+    desk.tray.click("Approve once");
+    assert_eq!(call.result().text, "Echo: knock");
+}
+
+#[test]
 fn a_server_that_was_killed_is_started_anew_by_the_next_call() {
     let desk = Desk::new();
     let (app, door) = hidden(&desk);
