@@ -1,6 +1,6 @@
 //! The tray: what it shows, what it opens, and what is left when the app goes.
 
-use std::time::Duration;
+use std::{fs, path::Path, time::Duration};
 
 use drawbridge_tests::{Desk, clients::Door, places, process, until, wait::yes, within};
 use nix::sys::signal::Signal;
@@ -68,7 +68,7 @@ fn a_short_call_is_approved_in_the_menu() {
     desk.tray.until_shows("typescript → everything · echo");
     desk.tray.click("Deny");
     let result = again.result();
-    assert!(result.is_error && result.text.contains("denied"), "it was approved once: {result:?}");
+    assert!(result.is_error && result.text.contains("Denied"), "it was approved once: {result:?}");
 }
 
 #[test]
@@ -122,13 +122,29 @@ fn a_call_is_decided_in_its_notification() {
     assert_eq!(shown.actions, ["show", "deny", "approve", "default"]);
     desk.notifications.click(shown.id, "deny");
     let result = denied.result();
-    assert!(result.is_error && result.text.contains("denied"), "{result:?}");
+    assert!(result.is_error && result.text.contains("Denied"), "{result:?}");
     app.until_popup_hides();
 
     let approved = app.call(&door, "everything__echo", &json!({"message": "two"}));
     let shown = desk.notifications.until_says(title);
     desk.notifications.click(shown.id, "approve");
     assert_eq!(approved.result().text, "Echo: two");
+}
+
+#[test]
+fn a_click_that_comes_too_late_decides_nothing() {
+    let desk = Desk::new();
+    let (app, door) = hidden(&desk);
+    let call = app.call(&door, "everything__echo", &json!({"message": "one"}));
+    let shown = desk.notifications.until_says("typescript wants to call echo of everything");
+    desk.tray.click("Deny");
+    assert!(call.result().is_error);
+    let next = app.call(&door, "everything__echo", &json!({"message": "one"}));
+    desk.tray.until_shows("Approve once");
+    desk.notifications.click(shown.id, "approve");
+    until("the log says so", || yes(logged(&desk.data_dir(), "too late for approvals.decide")));
+    desk.tray.click("Deny");
+    assert!(next.result().is_error, "the click on the first did not approve the second");
 }
 
 #[test]
@@ -160,8 +176,31 @@ fn the_shortcut_opens_what_waits_and_else_the_window() {
     desk.notifications.until_says("typescript wants to call echo of everything");
     desk.press("ctrl+alt+d");
     desk.notifications.until_none();
+    until("the popup has the keyboard", || yes(app.driver.run("return document.hasFocus()") == true));
     desk.tray.click("Approve once");
     assert_eq!(call.result().text, "Echo: knock");
+}
+
+#[test]
+fn where_the_shortcut_cannot_be_had_the_log_says_so_and_the_app_goes_on() {
+    let desk = Desk::new();
+    let (_app, _) = hidden(&desk);
+    let other = |name: &str, why: &str, variables: &[(&str, &str)]| {
+        let mut command = desk.command(places::built("drawbridge-desktop"));
+        command.arg("--data-dir").arg(desk.file(name)).args(["--port", "0", "--hidden"]);
+        command.envs(variables.iter().copied());
+        let mut other = process::Process::start(&desk, name, &mut command);
+        until(format!("the log says '{why}'"), || yes(logged(&desk.file(name), why)));
+        assert!(other.ended().is_none(), "{}", other.stderr());
+    };
+    other("taken", "no Ctrl+Alt+D: the shortcut cannot be had", &[]);
+    other("wayland", "no Ctrl+Alt+D: Wayland gives no program a shortcut", &[("WAYLAND_DISPLAY", "wayland-0")]);
+}
+
+/// Whether the log in a data folder says that.
+fn logged(data_dir: &Path, text: &str) -> bool {
+    let files = fs::read_dir(data_dir.join("logs")).into_iter().flatten().flatten();
+    files.into_iter().any(|file| fs::read_to_string(file.path()).is_ok_and(|log| log.contains(text)))
 }
 
 #[test]
