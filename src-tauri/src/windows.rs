@@ -115,11 +115,10 @@ pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
 
 /// Whether a window has the keyboard after that, where it says something about it.
 pub(crate) fn focus_after(event: &WindowEvent) -> Option<bool> {
-    match event {
-        WindowEvent::Focused(focused) => Some(*focused),
-        WindowEvent::CloseRequested { .. } => Some(false),
-        _ => None,
+    if let WindowEvent::Focused(focused) = event {
+        return Some(*focused);
     }
+    matches!(event, WindowEvent::CloseRequested { .. }).then_some(false)
 }
 
 #[cfg(test)]
