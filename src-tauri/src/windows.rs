@@ -113,6 +113,14 @@ pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
     }
 }
 
+/// Whether a window has the keyboard after that, where it says something about it.
+pub(crate) fn focus_after(event: &WindowEvent) -> Option<bool> {
+    if let WindowEvent::Focused(focused) = event {
+        return Some(*focused);
+    }
+    matches!(event, WindowEvent::CloseRequested { .. }).then_some(false)
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_ours;

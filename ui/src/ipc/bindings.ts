@@ -189,6 +189,14 @@ tool: string, exposed_name: string, decision: Decision,
  */
 decided_by: DecidedBy, 
 /**
+ * The rule that decided, where one did.
+ */
+rule: RuleId | null, 
+/**
+ * A person changed the arguments, and approved what came of that.
+ */
+is_edited: boolean, 
+/**
  * The person's reason, or the rule in words; may be empty.
  */
 reason: string, 
@@ -496,11 +504,6 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", raised: boolean, } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 /**
- * `policy.export`: the rules as a readable file.
- */
-export type ExportPolicy = Record<symbol, never>;
-
-/**
  * `audit.export`: calls, oldest first, a page at a time.
  */
 export type ExportAudit = { 
@@ -520,6 +523,11 @@ after: CallId | null,
  * At most so many; 500 where it is not given, 500 at most.
  */
 limit: number | null, };
+
+/**
+ * `policy.export`: the rules as a readable file.
+ */
+export type ExportPolicy = Record<symbol, never>;
 
 /**
  * `tools.export`: the tools of all servers as function tools, as the OpenAI API takes them.
