@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::app;
 
-const SCREENS: &[&str] = &["approvals", "servers", "clients", "activity", "logs", "settings"];
+const SCREENS: &[&str] = &["approvals", "servers", "clients", "activity", "rules", "logs", "settings"];
 
 /// Visits every screen, and the popup at its own size, in both themes.
 fn tour(what: &str, popup_shows: &str) -> Vec<Value> {

@@ -37,6 +37,8 @@ fn the_tray_shows_what_waits_and_opens_the_window() {
     app.driver.click("approve-more");
     app.driver.click("approve-always");
     app.driver.picture("tray-always");
+    // It can be used once the past calls that it would have matched are shown.
+    app.driver.until_ready("approve-always-confirm");
     app.driver.click("approve-always-confirm");
     assert_eq!(call.result().text, "Echo: knock");
     app.until_popup_hides();

@@ -186,7 +186,7 @@ impl Hub {
         tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
         tasks.spawn(tell_changes(Arc::downgrade(&hub), hub.catalog.changed().clone()));
         tasks.spawn(follow_sign_ins(Arc::downgrade(&hub), signed_in));
-        tasks.spawn(retention::keep(hub.journal.clone(), hub.settings.clone(), hub.events.subscribe()));
+        tasks.spawn(retention::keep(hub.journal.clone(), hub.settings.clone()));
         tasks.spawn(pass_on(hub.router.clone(), announcements));
         *hub.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         hub.watch_specs();

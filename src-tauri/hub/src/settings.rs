@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
+use tokio::sync::Notify;
 
 use crate::{
     model::policy::Effect,
@@ -44,6 +45,7 @@ impl Default for Values {
 pub struct Settings {
     store: Store,
     values: Arc<ArcSwap<Values>>,
+    changed: Arc<Notify>,
     /// Held from reading to writing, so that no change is lost.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -73,7 +75,12 @@ impl Settings {
         if let Some(days) = read(&store, "audit_retention_days").await? {
             values.audit_retention_days = days;
         }
-        Ok(Self { store, values: Arc::new(ArcSwap::from_pointee(values)), changing: Arc::default() })
+        Ok(Self {
+            store,
+            values: Arc::new(ArcSwap::from_pointee(values)),
+            changed: Arc::default(),
+            changing: Arc::default(),
+        })
     }
 
     pub fn get(&self) -> Values {
@@ -94,7 +101,13 @@ impl Settings {
         write(&self.store, "oauth_client_metadata_url", &values.oauth_client_metadata_url).await?;
         write(&self.store, "audit_retention_days", &values.audit_retention_days).await?;
         self.values.store(Arc::new(values));
+        self.changed.notify_one();
         Ok(())
+    }
+
+    /// Returns when a setting has changed since it was last asked; for one who asks.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
     }
 }
 

@@ -150,7 +150,7 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
 }
 
 fn asked(id: &str) -> Event {
-    Event::ApprovalAsked { request: request(id) }
+    Event::ApprovalAsked { request: Box::new(request(id)) }
 }
 
 fn ended(id: &str) -> Event {

@@ -1099,7 +1099,7 @@ tool: string | null, client: ClientName | null, };
 /**
  * A rule, and how it stands.
  */
-export type RuleView = { id: RuleId, 
+export type RuleView = { id: RuleId, read_only: boolean, when: Array<Condition>, effect: Effect | null, result: ResultEffect | null, life: Life, note: string, 
 /**
  * In one line.
  */
@@ -1111,27 +1111,7 @@ left: number | null,
 /**
  * An allow whose tool or server has changed since: it asks until that was accepted.
  */
-suspended: boolean, 
-/**
- * Only tools of which their server says that they change nothing.
- */
-read_only: boolean, 
-/**
- * All must hold.
- */
-when: Array<Condition>, 
-/**
- * What happens to the call; none leaves that to other rules.
- */
-effect: Effect | null, 
-/**
- * What happens to its result; none leaves that to other rules.
- */
-result: ResultEffect | null, life: Life, 
-/**
- * The user's words about it.
- */
-note: string, server: ServerId | null, 
+suspended: boolean, server: ServerId | null, 
 /**
  * The server's own name of the tool; only together with `server`.
  */

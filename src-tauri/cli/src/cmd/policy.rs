@@ -214,15 +214,14 @@ impl PresetArg {
 fn list(policy: &PolicyView) -> String {
     let mut table = Table::new(["ID", "SERVER", "TOOL", "CLIENT", "EFFECT", "UNTIL", ""]);
     for rule in &policy.rules {
-        let text = &rule.text;
-        let (scope, more) = (&text.scope, more(rule));
-        let until = match &text.life {
+        let (scope, more) = (&rule.scope, more(rule));
+        let until = match &rule.life {
             Life::UntilRevoked => "-".to_owned(),
             Life::Until { at } => moment(*at),
             Life::Session { session } => format!("session {session}"),
             Life::Calls { .. } => format!("{} calls", rule.left.unwrap_or_default()),
         };
-        let effect = match (text.effect, text.result) {
+        let effect = match (rule.effect, rule.result) {
             (Some(effect), None) => word(effect),
             (Some(effect), Some(result)) => format!("{}, {}", word(effect), word(result)),
             (None, result) => result.map(word).unwrap_or_default(),
@@ -230,7 +229,7 @@ fn list(policy: &PolicyView) -> String {
         table.row([
             rule.id.as_str(),
             scope.server.as_ref().map_or("*", ServerId::as_str),
-            scope.tool.as_deref().unwrap_or(if text.read_only { "read-only" } else { "*" }),
+            scope.tool.as_deref().unwrap_or(if rule.read_only { "read-only" } else { "*" }),
             scope.client.as_ref().map_or("*", ClientName::as_str),
             &effect,
             &until,
@@ -242,9 +241,9 @@ fn list(policy: &PolicyView) -> String {
 
 /// What else a rule says: its conditions, and how it stands.
 fn more(rule: &RuleView) -> String {
-    let conditions: Vec<_> = rule.text.when.iter().map(ToString::to_string).collect();
+    let conditions: Vec<_> = rule.when.iter().map(ToString::to_string).collect();
     let when = if conditions.is_empty() { String::new() } else { format!("where {}", conditions.join(" and ")) };
-    let note = if rule.text.note.is_empty() { String::new() } else { format!("({})", rule.text.note) };
+    let note = if rule.note.is_empty() { String::new() } else { format!("({})", rule.note) };
     let stands = if rule.suspended { "suspended: it asks until the change was accepted" } else { "" };
     [when.as_str(), note.as_str(), stands]
         .iter()

@@ -17,7 +17,7 @@ use crate::{
         call::Call,
         event::Event,
         ids::{ClientName, RuleId, ServerId, Timestamp},
-        policy::{Effect, Life, Rule, RuleText, Scope},
+        policy::{Condition, Effect, Life, ResultEffect, Rule, RuleText, Scope},
     },
     policy::holds_for,
     random,
@@ -34,7 +34,13 @@ pub use suggestions::{Day, Figures, ShowFigures, Suggestion};
 pub struct RuleView {
     pub id: RuleId,
     #[serde(flatten)]
-    pub text: RuleText,
+    pub scope: Scope,
+    pub read_only: bool,
+    pub when: Vec<Condition>,
+    pub effect: Option<Effect>,
+    pub result: Option<ResultEffect>,
+    pub life: Life,
+    pub note: String,
     /// In one line.
     pub words: String,
     pub created_at: Timestamp,
@@ -371,7 +377,13 @@ fn view(hub: &Hub, rule: &Rule) -> RuleView {
     RuleView {
         id: rule.id.clone(),
         words: rule.text.to_string(),
-        text: rule.text.clone(),
+        scope: rule.text.scope.clone(),
+        read_only: rule.text.read_only,
+        when: rule.text.when.clone(),
+        effect: rule.text.effect,
+        result: rule.text.result,
+        life: rule.text.life.clone(),
+        note: rule.text.note.clone(),
         created_at: rule.created_at,
         left: rule.left(),
         suspended,

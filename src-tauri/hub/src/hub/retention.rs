@@ -2,24 +2,16 @@
 
 use std::time::Duration;
 
-use tokio::{
-    sync::broadcast::{Receiver, error::RecvError},
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
-use crate::{
-    clock,
-    model::{event::Event, ids::Timestamp},
-    settings::Settings,
-    store::Journal,
-};
+use crate::{clock, model::ids::Timestamp, settings::Settings, store::Journal};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// At the start there is more urgent work.
 const FIRST: Duration = Duration::from_secs(5);
 
 /// Runs as long as the hub.
-pub(super) async fn keep(journal: Journal, settings: Settings, mut events: Receiver<Event>) {
+pub(super) async fn keep(journal: Journal, settings: Settings) {
     sleep(FIRST).await;
     loop {
         let days = settings.get().audit_retention_days;
@@ -29,12 +21,9 @@ pub(super) async fn keep(journal: Journal, settings: Settings, mut events: Recei
             tracing::warn!("what is older than {days} days stays for now: {}", error.why());
         }
         let changed = async {
-            while !is_over(events.recv().await.err()) {
-                if settings.get().audit_retention_days != days {
-                    return;
-                }
+            while settings.get().audit_retention_days == days {
+                settings.changed().await;
             }
-            std::future::pending().await
         };
         let _ = timeout(DAY, changed).await;
     }
@@ -43,10 +32,6 @@ pub(super) async fn keep(journal: Journal, settings: Settings, mut events: Recei
 /// Since when is kept what is kept for so many days; none for ever.
 fn oldest_kept(now: Timestamp, days: u32) -> Option<Timestamp> {
     (days > 0).then(|| Timestamp(now.0 - i64::from(days) * 24 * 3600 * 1_000))
-}
-
-fn is_over(error: Option<RecvError>) -> bool {
-    error == Some(RecvError::Closed)
 }
 
 #[cfg(test)]
