@@ -77,6 +77,8 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
     assert!(!csv.contains("hunter2") && csv.contains(r#"""password"":""•••"""#), "{csv}");
     let lines = home.cli(&["audit", "export"]).ok().stdout();
     assert_eq!(lines.lines().count(), 2);
+    let all = home.cli(&["audit", "export", "--json"]).json();
+    assert_eq!(all.as_array().map(Vec::len), Some(2), "one document: {all}");
     assert!(
         lines.lines().all(|line| line.contains(r#""arguments_digest":"#) && line.contains(r#""hash":"#)),
         "{lines}"

@@ -57,6 +57,12 @@ impl Audit {
             Self::Export { format, since, until, output } => {
                 let first = ExportAudit { since, until, ..ExportAudit::default() };
                 let Some(file) = output else {
+                    if context.json {
+                        let mut lines = Vec::new();
+                        export(context, first, Format::Jsonl, &mut lines).await?;
+                        let lines = String::from_utf8_lossy(&lines);
+                        return output::line(&format!("[{}]", lines.lines().collect::<Vec<_>>().join(",")));
+                    }
                     return export(context, first, format, io::stdout().lock()).await.map(drop);
                 };
                 let named = |error: io::Error| Failure::new(format!("{}: {error}", file.display()));

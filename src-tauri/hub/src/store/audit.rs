@@ -130,6 +130,8 @@ pub(super) struct Chain<'a> {
     connection: &'a Connection,
     key: &'a Key,
     tip: Tip,
+    /// Where it ended before this transaction.
+    before: Tip,
     at: i64,
 }
 
@@ -139,10 +141,11 @@ impl<'a> Chain<'a> {
     pub(super) fn resume(connection: &'a Connection, key: &'a Key, tip: Option<Tip>) -> Result<Self, rusqlite::Error> {
         let at = clock::now().0;
         if let Some(tip) = tip {
-            return Ok(Self { connection, key, tip, at });
+            return Ok(Self { connection, key, tip, before: tip, at });
         }
         let (last, head) = (audit::last(connection)?, audit::head(connection)?);
-        let mut chain = Self { connection, key, tip: last.unwrap_or_default(), at };
+        let tip = last.unwrap_or_default();
+        let mut chain = Self { connection, key, tip, before: tip, at };
         let found = match (last, head) {
             (None, None) if key.is_new() => {
                 let (calls, through) = audit::calls_before(connection)?;
@@ -196,8 +199,11 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    /// Writes where it ends now. To be committed with what was appended.
+    /// Writes where it ends now, where that has changed. To be committed with what was appended.
     pub(super) fn end(self) -> Result<Tip, rusqlite::Error> {
+        if self.tip == self.before {
+            return Ok(self.tip);
+        }
         audit::put_head(self.tip.seq, &self.tip.mac(self.key), self.connection)?;
         Ok(self.tip)
     }
