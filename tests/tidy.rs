@@ -14,8 +14,8 @@ const UI: &str = "ui/src";
 const HUB_ORDER: &[&[&str]] = &[
     &["model"],
     &[
-        "access", "clock", "data_dir", "events", "http", "lines", "logs", "metrics", "protocol", "random", "secrets",
-        "settings", "store",
+        "access", "clock", "data_dir", "events", "http", "lines", "logs", "metrics", "protocol", "random", "redact",
+        "secrets", "settings", "store",
     ],
     &["guard", "oauth", "sessions", "transport"],
     &["builtin", "clients", "registry", "upstream"],

@@ -13,7 +13,7 @@ const rooms = {
   features: ["views"],
 };
 
-const nouns = ["servers", "clients", "approvals", "calls", "logs", "settings", "policy", "profiles"];
+const nouns = ["servers", "clients", "approvals", "calls", "logs", "settings", "policy", "profiles", "drawbridge"];
 
 function forbid(files, folders, message, extra = []) {
   return {

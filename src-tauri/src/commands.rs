@@ -2,8 +2,10 @@
 //! request to the door and its answer back. What a verb does is the hub's to know.
 
 pub(crate) mod approvals;
+pub(crate) mod audit;
 pub(crate) mod calls;
 pub(crate) mod clients;
+pub(crate) mod drawbridge;
 pub(crate) mod health;
 pub(crate) mod logs;
 pub(crate) mod policy;

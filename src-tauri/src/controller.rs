@@ -4,13 +4,18 @@
 
 use std::ops::ControlFlow;
 
-use drawbridge_hub::model::{approval::ApprovalRequest, event::Event, ids::CallId};
+use drawbridge_hub::model::{
+    approval::{ApprovalRequest, Verdict},
+    event::Event,
+    ids::CallId,
+};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep_until},
 };
 
 use crate::{
+    notifications::notice::Notice,
     overview::Overview,
     shell::{Focus, Shell},
     throttle::Throttle,
@@ -20,11 +25,15 @@ use crate::{
 /// What reaches the controller beside the hub's events.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// Chosen in the tray.
+    /// Chosen in the tray, or in a notification.
     Chosen(Choice),
+    /// The global shortcut was pressed.
+    Summoned,
     /// The app was started once more.
     Raised,
     MainClosed,
+    /// The popup has the keyboard from now on, or has it no more.
+    PopupFocused(bool),
     /// The answer to [`Shell::look_again`] of that turn.
     Looked {
         turn: u64,
@@ -37,8 +46,12 @@ pub(crate) enum Input {
 pub(crate) struct Controller<S> {
     shell: S,
     overview: Overview,
-    /// Grows whenever a call begins or ends to wait: an overview of an earlier turn may have missed it.
+    /// Grows whenever a call begins or ends to wait, and with the drawbridge: an overview of an earlier turn may
+    /// have missed it.
     turn: u64,
+    /// The popup has the keyboard: the person is there.
+    is_there: bool,
+    notice: Option<Notice>,
     drawn: Option<TrayView>,
     throttle: Throttle,
 }
@@ -46,7 +59,7 @@ pub(crate) struct Controller<S> {
 impl<S: Shell> Controller<S> {
     pub(crate) fn new(shell: S) -> Self {
         let throttle = Throttle::new(Instant::now());
-        Self { shell, overview: Overview::default(), turn: 0, drawn: None, throttle }
+        Self { shell, overview: Overview::default(), turn: 0, is_there: false, notice: None, drawn: None, throttle }
     }
 
     /// Runs until the app shall end.
@@ -72,15 +85,44 @@ impl<S: Shell> Controller<S> {
 
     fn on_input(&mut self, input: Input) -> ControlFlow<()> {
         match input {
-            Input::Chosen(Choice::Open) | Input::Raised => self.shell.show_main(),
-            Input::Chosen(Choice::ShowApprovals) => self.shell.show_popup(Focus::Take),
-            Input::Chosen(Choice::Quit) | Input::Quit => return ControlFlow::Break(()),
+            Input::Chosen(choice) => return self.on_choice(choice),
+            Input::Raised => self.shell.show_main(),
+            Input::Summoned if self.overview.waiting.is_empty() => self.shell.show_main(),
+            Input::Summoned => self.open_popup(),
+            Input::Quit => return ControlFlow::Break(()),
             // Without a tray nothing would be left on the screen to come back to.
             Input::MainClosed if !self.shell.has_tray() => return ControlFlow::Break(()),
             Input::MainClosed => {}
+            Input::PopupFocused(is_there) => self.on_popup_focused(is_there),
             Input::Looked { turn, overview } => self.on_overview(turn, overview),
         }
         ControlFlow::Continue(())
+    }
+
+    fn on_choice(&mut self, choice: Choice) -> ControlFlow<()> {
+        match choice {
+            Choice::Open => self.shell.show_main(),
+            Choice::ShowApprovals => self.open_popup(),
+            Choice::Approve(call) => self.shell.decide(&call, Verdict::once()),
+            Choice::Deny(call) => self.shell.decide(&call, Verdict::Deny { reason: String::new() }),
+            Choice::Raise => self.shell.set_raised(true),
+            Choice::Lower => self.shell.set_raised(false),
+            Choice::Quit => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The person wants to see what waits.
+    fn open_popup(&mut self) {
+        self.shell.show_popup(Focus::Take);
+        self.notify(None);
+    }
+
+    fn on_popup_focused(&mut self, is_there: bool) {
+        self.is_there = is_there;
+        if is_there {
+            self.notify(None);
+        }
     }
 
     fn on_event(&mut self, event: &Event) -> ControlFlow<()> {
@@ -89,8 +131,9 @@ impl<S: Shell> Controller<S> {
             self.shell.tell(event);
         }
         match event {
-            Event::ApprovalAsked { request } => self.on_asked(request.clone()),
+            Event::ApprovalAsked { request } => self.on_asked((**request).clone()),
             Event::ApprovalEnded { id } => self.on_ended(id),
+            Event::DrawbridgeChanged { raised } => self.on_drawbridge(*raised),
             // A listener that starts or fails changes the settings' URL.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => self.shell.look_again(self.turn),
             Event::AuthorizationChanged { .. }
@@ -106,31 +149,54 @@ impl<S: Shell> Controller<S> {
 
     fn on_asked(&mut self, request: ApprovalRequest) {
         self.turn += 1;
+        let before = self.overview.waiting.clone();
         self.overview.waiting.retain(|waiting| waiting.id != request.id);
         self.overview.waiting.push(request);
-        self.shell.show_popup(Focus::Leave);
+        self.on_waiting(&before);
     }
 
     fn on_ended(&mut self, id: &CallId) {
         self.turn += 1;
-        let before = self.overview.waiting.len();
+        let before = self.overview.waiting.clone();
         self.overview.waiting.retain(|waiting| waiting.id != *id);
-        if before > 0 && self.overview.waiting.is_empty() {
-            self.shell.hide_popup();
-        }
+        self.on_waiting(&before);
+    }
+
+    fn on_drawbridge(&mut self, raised: bool) {
+        self.turn += 1;
+        self.overview.raised = raised;
     }
 
     fn on_overview(&mut self, turn: u64, mut overview: Overview) {
         if turn != self.turn {
             overview.waiting.clone_from(&self.overview.waiting);
+            overview.raised = self.overview.raised;
             self.shell.look_again(self.turn);
         }
         let before = std::mem::replace(&mut self.overview, overview).waiting;
+        self.on_waiting(&before);
+    }
+
+    /// What waits may not be what waited before.
+    fn on_waiting(&mut self, before: &[ApprovalRequest]) {
         let waiting = &self.overview.waiting;
-        if waiting.iter().any(|request| before.iter().all(|known| known.id != request.id)) {
+        let is_new = waiting.iter().any(|request| before.iter().all(|known| known.id != request.id));
+        if is_new {
             self.shell.show_popup(Focus::Leave);
         } else if waiting.is_empty() && !before.is_empty() {
+            self.is_there = false;
             self.shell.hide_popup();
+        }
+        // The first call of many brings the notification; the others are counted in it while it is wanted.
+        let is_first = is_new && before.is_empty();
+        let wanted = !self.is_there && (is_first || self.notice.is_some());
+        self.notify(if wanted { Notice::of(waiting) } else { None });
+    }
+
+    fn notify(&mut self, notice: Option<Notice>) {
+        if self.notice != notice {
+            self.shell.notify(notice.as_ref());
+            self.notice = notice;
         }
     }
 

@@ -1,5 +1,5 @@
-//! Whether there is a display: without one the window library ends the process with a panic,
-//! so it is asked first.
+//! Whether there is a display, and of which kind: without one the window library ends the
+//! process with a panic, so it is asked first.
 
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -16,4 +16,15 @@ pub(crate) fn check() -> Result<(), NoDisplay> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn check() -> Result<(), NoDisplay> {
     Ok(())
+}
+
+/// Whether the desktop is a Wayland one, also where the app's own windows are on X11 in it.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_wayland() -> bool {
+    std::env::var_os("WAYLAND_DISPLAY").is_some_and(|name| !name.is_empty())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_wayland() -> bool {
+    false
 }

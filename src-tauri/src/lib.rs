@@ -2,7 +2,8 @@
 //! windows on a hub elsewhere. This is the only crate that names tauri.
 //!
 //! [`run`] is the whole life of the app. After the start everything goes through
-//! [`controller`]: the hub's events, the tray's menu, a second start, a signal.
+//! [`controller`]: the hub's events, the tray's menu, a notification's buttons, the global
+//! shortcut, a second start, a signal.
 
 mod args;
 mod backend;
@@ -11,9 +12,12 @@ mod commands;
 mod controller;
 mod display;
 mod door;
+mod glance;
 mod ipc;
+mod notifications;
 mod overview;
 mod shell;
+mod shortcut;
 mod throttle;
 mod tray;
 mod windows;
@@ -76,6 +80,7 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
     }
     let mut builder =
         tauri::Builder::default().invoke_handler(ipc::handler()).on_window_event(windows::on_window_event);
+    builder = builder.plugin(tauri_plugin_notification::init());
     // Elsewhere than on Linux the plugin knows one app only, whatever it shows; the hub's own lock still holds.
     if cfg!(target_os = "linux") || instance.is_none() {
         builder = builder.plugin(single.build());
@@ -105,6 +110,11 @@ fn live(app: App, backend: Backend, start: Start, runtime: &Runtime) -> i32 {
         RunEvent::WindowEvent { label, event: WindowEvent::Destroyed, .. } if label == windows::MAIN => {
             let _ = inputs.send(Input::MainClosed);
         }
+        RunEvent::WindowEvent { label, event, .. } if label == windows::POPUP => {
+            if let Some(focused) = windows::focus_after(&event) {
+                let _ = inputs.send(Input::PopupFocused(focused));
+            }
+        }
         // The app lives on without a window; it ends with the exit code that `on_ready` gives.
         RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
         #[cfg(target_os = "macos")]
@@ -126,8 +136,12 @@ fn on_ready(app: &AppHandle, start: Start, backend: Backend) {
         tracing::error!(%error, "a window cannot be made");
     }
     let (looks, wanted) = watch::channel(0);
+    let (notices, notice) = watch::channel(None);
+    notifications::prepare(app, start.inputs.clone());
+    shortcut::register(app, start.inputs.clone());
+    tokio::spawn(notifications::follow(app.clone(), notice));
     tokio::spawn(look(door.clone(), wanted, start.inputs));
-    let controller = Controller::new(Desktop { app: app.clone(), looks });
+    let controller = Controller::new(Desktop { app: app.clone(), door: door.clone(), looks, notices });
     let app = app.clone();
     tokio::spawn(async move {
         controller.run(start.received, door.events()).await;

@@ -1,9 +1,11 @@
-//! What the tray tells at a glance: the calls that wait, the servers, and what is wrong.
+//! What the tray tells at a glance: whether the drawbridge is raised, the calls that wait, the
+//! servers, and what is wrong.
 
 use drawbridge_hub::{
     api::{
         ApiError,
         approvals::ListApprovals,
+        drawbridge::ShowDrawbridge,
         health::{HealthStatus, HealthView, ShowHealth},
         servers::ListServers,
     },
@@ -15,6 +17,8 @@ use crate::door::Door;
 /// The hub at a glance.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Overview {
+    /// The drawbridge is raised: no call crosses.
+    pub(crate) raised: bool,
     /// Oldest first.
     pub(crate) waiting: Vec<ApprovalRequest>,
     pub(crate) servers: Vec<ServerLine>,
@@ -38,13 +42,14 @@ impl Overview {
     }
 
     async fn try_read(door: &Door) -> Result<Self, ApiError> {
+        let raised = door.run(ShowDrawbridge {}).await?.raised;
         let waiting = door.run(ListApprovals {}).await?;
         let servers = door.run(ListServers {}).await?.servers;
         let health = door.run(ShowHealth {}).await?;
         let servers: Vec<ServerLine> =
             servers.into_iter().map(|server| ServerLine { name: server.name, state: server.state }).collect();
         let trouble = trouble(&health, &servers);
-        Ok(Self { waiting, servers, trouble })
+        Ok(Self { raised, waiting, servers, trouble })
     }
 }
 

@@ -1,12 +1,23 @@
-//! The desktop as the controller sees it: a tray, a window, a popup. [`Desktop`] is the real
-//! one, on Tauri. Nothing here waits: what needs the main thread is sent there.
+//! The desktop as the controller sees it: a tray, a window, a popup, a notification, and the
+//! hub that does what was chosen there. [`Desktop`] is the real one, on Tauri. Nothing here
+//! waits: what needs the main thread is sent there, and verbs run by themselves.
 
-use drawbridge_hub::model::event::Event;
+use drawbridge_hub::{
+    api::{
+        ApiError, ErrorCode, Verb,
+        approvals::DecideApproval,
+        drawbridge::{LowerDrawbridge, RaiseDrawbridge},
+    },
+    model::{approval::Verdict, event::Event},
+};
 use tauri::{AppHandle, Emitter, Manager};
 use tokio::sync::watch;
 
 use crate::{
+    door::Door,
+    glance::Seen,
     ipc::HUB_EVENT,
+    notifications::notice::Notice,
     tray::{self, menu::TrayView},
     windows,
 };
@@ -31,6 +42,12 @@ pub(crate) trait Shell: Send + 'static {
     fn show_main(&self);
     fn show_popup(&self, focus: Focus);
     fn hide_popup(&self);
+    /// Shows this notification in place of the one that is open, or none.
+    fn notify(&self, notice: Option<&Notice>);
+    /// Decides the call that the person saw.
+    fn decide(&self, call: &Seen, verdict: Verdict);
+    /// Raises the drawbridge, or lowers it.
+    fn set_raised(&self, raised: bool);
     /// Asks for an overview, which comes as `Input::Looked` of this turn.
     fn look_again(&self, turn: u64);
 }
@@ -38,8 +55,11 @@ pub(crate) trait Shell: Send + 'static {
 /// The desktop, through Tauri.
 pub(crate) struct Desktop {
     pub(crate) app: AppHandle,
+    pub(crate) door: Door,
     /// The turn of the latest wish for an overview.
     pub(crate) looks: watch::Sender<u64>,
+    /// The notification that shall be open.
+    pub(crate) notices: watch::Sender<Option<Notice>>,
 }
 
 impl Desktop {
@@ -47,6 +67,21 @@ impl Desktop {
         let app = self.app.clone();
         let sent = self.app.run_on_main_thread(move || report(work(&app)));
         report(sent);
+    }
+
+    /// Runs a verb. What comes of it is told by the hub's events; what does not, in the log.
+    fn run<V: Verb>(&self, verb: V) {
+        let door = self.door.clone();
+        tokio::spawn(async move {
+            match door.run(verb).await {
+                Ok(_) => {}
+                // Somebody was faster, or the time ran out.
+                Err(ApiError { code: ErrorCode::Conflict, message }) => {
+                    tracing::info!("too late for {}: {message}", V::NAME);
+                }
+                Err(error) => tracing::warn!(%error, "{} failed", V::NAME),
+            }
+        });
     }
 }
 
@@ -87,6 +122,18 @@ impl Shell for Desktop {
 
     fn hide_popup(&self) {
         self.on_main_thread(windows::hide_popup);
+    }
+
+    fn notify(&self, notice: Option<&Notice>) {
+        self.notices.send_replace(notice.cloned());
+    }
+
+    fn decide(&self, call: &Seen, verdict: Verdict) {
+        self.run(DecideApproval { id: call.id.clone(), digest: call.digest.clone(), verdict });
+    }
+
+    fn set_raised(&self, raised: bool) {
+        if raised { self.run(RaiseDrawbridge {}) } else { self.run(LowerDrawbridge {}) }
     }
 
     fn look_again(&self, turn: u64) {

@@ -21,13 +21,16 @@ impl Throttle {
         Self { period: now, told: 0, dropped: false }
     }
 
-    /// Whether the event fits. What decides whether the popup shows always does.
+    /// Whether the event fits. What decides whether the popup shows, and whether calls cross at all, always does.
     pub(crate) fn fits(&mut self, now: Instant, event: &Event) -> bool {
         if now >= self.period + PERIOD && !self.dropped {
             (self.period, self.told) = (now, 0);
         }
         match event {
-            Event::ApprovalAsked { .. } | Event::ApprovalEnded { .. } | Event::Lagged => true,
+            Event::ApprovalAsked { .. }
+            | Event::ApprovalEnded { .. }
+            | Event::DrawbridgeChanged { .. }
+            | Event::Lagged => true,
             Event::ServerChanged { .. }
             | Event::AuthorizationChanged { .. }
             | Event::CallChanged { .. }

@@ -5,16 +5,17 @@
 mod desktop;
 pub(crate) mod menu;
 
+use drawbridge_hub::model::ids::CallId;
 use tauri::{
     AppHandle,
     image::Image,
     include_image,
-    menu::{IsMenuItem, Menu, MenuItem, PredefinedMenuItem},
+    menu::{IsMenuItem, Menu, MenuItem, PredefinedMenuItem, Submenu},
     tray::TrayIconBuilder,
 };
 use tokio::sync::mpsc;
 
-use crate::controller::Input;
+use crate::{controller::Input, glance::Seen};
 use menu::{Choice, Item, TrayState, TrayView};
 
 const ID: &str = "drawbridge";
@@ -23,6 +24,7 @@ const ID: &str = "drawbridge";
 const IDLE: Image<'_> = include_image!("./icons/tray-idle.png");
 const WAITING: Image<'_> = include_image!("./icons/tray-waiting.png");
 const TROUBLE: Image<'_> = include_image!("./icons/tray-trouble.png");
+const RAISED: Image<'_> = include_image!("./icons/tray-raised.png");
 
 /// Puts the app into the tray, where the desktop has one. Without one the app goes on.
 pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
@@ -65,24 +67,36 @@ fn icon(state: TrayState) -> Image<'static> {
         TrayState::Idle => IDLE,
         TrayState::Waiting => WAITING,
         TrayState::Trouble => TROUBLE,
+        TrayState::Raised => RAISED,
     }
 }
 
 fn menu(app: &AppHandle, items: &[Item]) -> tauri::Result<Menu<tauri::Wry>> {
     let menu = Menu::new(app)?;
     for (index, item) in items.iter().enumerate() {
-        let item: Box<dyn IsMenuItem<_>> = match item {
-            Item::Line(text) => {
-                Box::new(MenuItem::with_id(app, format!("line:{index}"), label(text), false, None::<&str>)?)
-            }
-            Item::Action(choice, text) => {
-                Box::new(MenuItem::with_id(app, id(*choice, index), label(text), true, None::<&str>)?)
-            }
-            Item::Separator => Box::new(PredefinedMenuItem::separator(app)?),
-        };
-        menu.append(item.as_ref())?;
+        menu.append(made(app, item, &index.to_string())?.as_ref())?;
     }
     Ok(menu)
+}
+
+/// `place` is that of the item among all of the menu.
+fn made(app: &AppHandle, item: &Item, place: &str) -> tauri::Result<Box<dyn IsMenuItem<tauri::Wry>>> {
+    Ok(match item {
+        Item::Line(text) => {
+            Box::new(MenuItem::with_id(app, format!("line:{place}"), label(text), false, None::<&str>)?)
+        }
+        Item::Action(choice, text) => {
+            Box::new(MenuItem::with_id(app, id(choice, place), label(text), true, None::<&str>)?)
+        }
+        Item::Menu(text, items) => {
+            let submenu = Submenu::with_id(app, format!("menu:{place}"), label(text), true)?;
+            for (index, item) in items.iter().enumerate() {
+                submenu.append(made(app, item, &format!("{place}.{index}"))?.as_ref())?;
+            }
+            Box::new(submenu)
+        }
+        Item::Separator => Box::new(PredefinedMenuItem::separator(app)?),
+    })
 }
 
 /// A menu takes `&` for the mark of an access key.
@@ -90,20 +104,32 @@ fn label(text: &str) -> String {
     text.replace('&', "&&")
 }
 
-/// The id of a menu item; no two items have the same.
-fn id(choice: Choice, index: usize) -> String {
-    let name = match choice {
-        Choice::Open => "open",
-        Choice::ShowApprovals => "approvals",
-        Choice::Quit => "quit",
-    };
-    format!("{name}:{index}")
+/// The id of a menu item; no two items have the same. It holds the call that it was made for: a menu that is
+/// still open when another call takes the first one's place decides nothing else.
+fn id(choice: &Choice, place: &str) -> String {
+    match choice {
+        Choice::Open => format!("open:{place}"),
+        Choice::ShowApprovals => format!("approvals:{place}"),
+        Choice::Approve(call) => format!("approve:{place}:{}:{}", call.digest, call.id),
+        Choice::Deny(call) => format!("deny:{place}:{}:{}", call.digest, call.id),
+        Choice::Raise => format!("raise:{place}"),
+        Choice::Lower => format!("lower:{place}"),
+        Choice::Quit => format!("quit:{place}"),
+    }
 }
 
 fn choice(id: &str) -> Option<Choice> {
-    match id.split_once(':')?.0 {
+    let mut parts = id.splitn(4, ':');
+    let name = parts.next()?;
+    let _place = parts.next()?;
+    let mut seen = || Some(Seen { digest: parts.next()?.to_owned(), id: CallId::new(parts.next()?) });
+    match name {
         "open" => Some(Choice::Open),
         "approvals" => Some(Choice::ShowApprovals),
+        "approve" => seen().map(Choice::Approve),
+        "deny" => seen().map(Choice::Deny),
+        "raise" => Some(Choice::Raise),
+        "lower" => Some(Choice::Lower),
         "quit" => Some(Choice::Quit),
         _ => None,
     }
@@ -122,13 +148,19 @@ mod desktop {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, choice, id};
+    use drawbridge_hub::model::ids::CallId;
+
+    use super::{Choice, Seen, choice, id};
 
     #[test]
     fn what_is_chosen_is_read_back_from_its_item() {
-        for wanted in [Choice::Open, Choice::ShowApprovals, Choice::Quit] {
-            assert_eq!(choice(&id(wanted, 7)), Some(wanted));
+        let call = || Seen { id: CallId::new("7:8"), digest: "00".into() };
+        let calls = [Choice::Approve(call()), Choice::Deny(call())];
+        let plain = [Choice::Open, Choice::ShowApprovals, Choice::Raise, Choice::Lower, Choice::Quit];
+        for wanted in calls.into_iter().chain(plain) {
+            assert_eq!(choice(&id(&wanted, "7.1")), Some(wanted));
         }
-        assert_eq!(choice("line:0"), None);
+        assert_eq!(choice("line:7"), None);
+        assert_eq!(choice("approve:7"), None);
     }
 }

@@ -11,7 +11,7 @@ pub(crate) const MAIN: &str = "main";
 pub(crate) const POPUP: &str = "popup";
 
 /// Width and height of the popup, and its distance from the screen's edges, in logical pixels.
-const POPUP_SIZE: (f64, f64) = (460.0, 620.0);
+const POPUP_SIZE: (f64, f64) = (460.0, 700.0);
 const MARGIN: f64 = 16.0;
 
 /// Shows the main window, making it where there is none. Not on the main thread, but for the start.
@@ -111,6 +111,14 @@ pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
             tracing::warn!(%error, "the popup cannot be hidden");
         }
     }
+}
+
+/// Whether a window has the keyboard after that, where it says something about it.
+pub(crate) fn focus_after(event: &WindowEvent) -> Option<bool> {
+    if let WindowEvent::Focused(focused) = event {
+        return Some(*focused);
+    }
+    matches!(event, WindowEvent::CloseRequested { .. }).then_some(false)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::app;
 
-const SCREENS: &[&str] = &["approvals", "servers", "clients", "activity", "logs", "settings"];
+const SCREENS: &[&str] = &["approvals", "servers", "clients", "activity", "rules", "logs", "settings"];
 
 /// Visits every screen, and the popup at its own size, in both themes.
 fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
@@ -28,7 +28,7 @@ fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
             steps.push(json!({"do": "axe", "where": name}));
         }
         let name = format!("{what}-popup-{theme}");
-        steps.push(json!({"do": "size", "width": 460, "height": 620}));
+        steps.push(json!({"do": "size", "width": 460, "height": 700}));
         steps.push(json!({"do": "route", "hash": "#/popup"}));
         steps.push(json!({"do": "until", "part": popup_shows}));
         steps.push(json!({"do": "until_gone", "part": "nav-servers"}));
@@ -55,7 +55,7 @@ fn every_screen_of_an_empty_hub_is_sound() {
     let _hub = Hub::serve(&desk);
     let seen = browser::take_steps(&desk, &link(&desk), &json!(tour("empty", "popup-empty")));
     seen.nothing_wrong();
-    assert_eq!(seen.pictures().len(), 14);
+    assert_eq!(seen.pictures().len(), 16);
 }
 
 #[test]

@@ -106,7 +106,10 @@ fn nobody_decided_in_time_is_a_denial_that_says_so() {
     hub.add_probe(&[]);
     hub.approval_timeout(5);
     let client = hub.client("desk");
-    let answer = client.call("probe__echo", "{}");
+    let call = client.call_meanwhile("probe__echo", "{}");
+    // Somebody is there to decide.
+    let _ = hub.approval();
+    let answer = call.join().expect("the call ends");
     assert!(answer.is_error(), "{}", answer.raw);
     assert!(answer.text().to_lowercase().contains("timed out"), "it says why: {}", answer.text());
     assert_eq!(calls_heard(&home), Vec::<String>::new(), "nothing reached the server");

@@ -1,10 +1,12 @@
 //! Drawbridge as its users meet it, without a window: the binary, the files, the wire.
 
 mod approvals;
+mod audit;
 mod bridge;
 mod cache;
 mod catalog;
 mod crowd;
+mod decisions;
 mod door;
 mod everything;
 mod faults;

@@ -87,6 +87,13 @@ impl Desk {
         Keyring::new(&self.connection)
     }
 
+    /// Presses keys, as `ctrl+alt+d`, whatever has the keyboard.
+    #[track_caller]
+    pub fn press(&self, keys: &str) {
+        let status = self.home.command(places::program("xdotool")).args(["key", keys]).status();
+        assert!(status.is_ok_and(|status| status.success()), "xdotool presses {keys}");
+    }
+
     fn unlock_keyring(&self) {
         let mut command = self.home.command(places::program("gnome-keyring-daemon"));
         command.args(["--unlock", "--components=secrets"]).stdin(Stdio::piped());

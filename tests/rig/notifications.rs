@@ -11,6 +11,8 @@ use zbus::{
     zvariant::OwnedValue,
 };
 
+use crate::wait::{until, yes};
+
 const PATH: &str = "/org/freedesktop/Notifications";
 const NAME: &str = "org.freedesktop.Notifications";
 
@@ -45,6 +47,22 @@ impl Notifications {
         lock(&self.shown).clone()
     }
 
+    /// Waits until the one notification that is open says that.
+    #[track_caller]
+    pub fn until_says(&self, summary: &str) -> Shown {
+        until(format!("a notification says '{summary}'"), || {
+            let open: Vec<Shown> = self.shown().into_iter().filter(|shown| !shown.closed).collect();
+            assert!(open.len() <= 1, "more than one notification is open: {open:?}");
+            open.into_iter().find(|shown| shown.summary == summary)
+        })
+    }
+
+    /// Waits until none is open.
+    #[track_caller]
+    pub fn until_none(&self) {
+        until("no notification is open", || yes(self.shown().iter().all(|shown| shown.closed)));
+    }
+
     /// A click on an action of a notification.
     #[track_caller]
     pub fn click(&self, id: u32, action: &str) {
@@ -53,11 +71,18 @@ impl Notifications {
             .emit_signal(None::<&str>, PATH, NAME, "ActionInvoked", &(id, action))
             .and_then(|()| connection.emit_signal(None::<&str>, PATH, NAME, "NotificationClosed", &(id, 2_u32)))
             .unwrap_or_else(|e| panic!("click on notification {id}: {e}"));
+        close(&self.shown, id);
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn close(shown: &Mutex<Vec<Shown>>, id: u32) {
+    for shown in lock(shown).iter_mut().filter(|shown| shown.id == id) {
+        shown.closed = true;
+    }
 }
 
 struct Service {
@@ -95,8 +120,6 @@ impl Service {
     }
 
     fn close_notification(&self, id: u32) {
-        for shown in lock(&self.shown).iter_mut().filter(|shown| shown.id == id) {
-            shown.closed = true;
-        }
+        close(&self.shown, id);
     }
 }

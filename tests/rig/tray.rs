@@ -43,6 +43,13 @@ pub struct MenuItem {
     pub children: Vec<MenuItem>,
 }
 
+impl MenuItem {
+    /// What stands in the menu of this line.
+    pub fn lines(&self) -> Vec<&str> {
+        self.children.iter().map(|line| line.label.as_str()).collect()
+    }
+}
+
 impl Tray {
     pub(crate) fn serve<'a>(&self, builder: Builder<'a>) -> zbus::Result<Builder<'a>> {
         builder.name(WATCHER)?.serve_at("/StatusNotifierWatcher", Watcher { icons: Arc::clone(&self.icons) })
@@ -125,10 +132,15 @@ fn item_of(value: Value<'static>) -> Option<MenuItem> {
     }
     Some(MenuItem {
         id,
-        label: text("label").unwrap_or_default().replace('_', ""),
+        label: without_mnemonics(&text("label").unwrap_or_default()),
         enabled: truth("enabled").unwrap_or(true),
         children: children_of(children),
     })
+}
+
+/// One underscore marks the key of a line, two are one that is shown.
+fn without_mnemonics(label: &str) -> String {
+    label.split("__").map(|part| part.replace('_', "")).collect::<Vec<_>>().join("_")
 }
 
 fn flat(items: &[MenuItem]) -> Vec<MenuItem> {

@@ -1,6 +1,6 @@
 /** Where a hash leads. One line a screen. */
 
-export const PAGES = ["approvals", "servers", "clients", "activity", "logs", "settings"] as const;
+export const PAGES = ["approvals", "servers", "clients", "rules", "activity", "logs", "settings"] as const;
 
 export type Page = (typeof PAGES)[number];
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::cmd::{
-    approvals::Approvals, calls::Calls, clients::Clients, logs::Logs, open::Open, policy::Policy, profiles::Profiles,
-    secrets::Secrets, serve::Serve, servers::Servers, stdio::Stdio, tools::Tools,
+    approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, logs::Logs, open::Open, policy::Policy,
+    profiles::Profiles, secrets::Secrets, serve::Serve, servers::Servers, stdio::Stdio, tools::Tools,
 };
 
 /// One local door between AI clients and MCP servers.
@@ -56,6 +56,9 @@ pub(crate) enum Command {
     /// The calls that were made.
     #[command(subcommand)]
     Calls(Calls),
+    /// The record of every call: whether it holds together, and all of it.
+    #[command(subcommand)]
+    Audit(Audit),
     /// What hub and servers said.
     Logs(Logs),
     /// The tools that clients see.
@@ -64,6 +67,10 @@ pub(crate) enum Command {
     /// The values in the keyring that servers refer to.
     #[command(subcommand)]
     Secrets(Secrets),
+    /// Raise the drawbridge: no call crosses, what waits is denied, what is on its way is cancelled.
+    Pause,
+    /// Lower it again.
+    Resume,
     /// Open the screens in a browser.
     Open(Open),
 }

@@ -2,9 +2,11 @@
 //! answer into lines.
 
 pub(crate) mod approvals;
+pub(crate) mod audit;
 pub(crate) mod calls;
 pub(crate) mod clients;
 mod desktop;
+pub(crate) mod drawbridge;
 pub(crate) mod logs;
 pub(crate) mod open;
 pub(crate) mod policy;
@@ -29,9 +31,12 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
         Some(Command::Stdio(stdio)) => stdio.run(&context).await,
         Some(Command::Servers(servers)) => servers.run(&context).await,
         Some(Command::Clients(clients)) => clients.run(&context).await,
+        Some(Command::Pause) => drawbridge::pause(&context).await,
+        Some(Command::Resume) => drawbridge::resume(&context).await,
         Some(Command::Policy(policy)) => policy.run(&context).await,
         Some(Command::Profiles(profiles)) => profiles.run(&context).await,
         Some(Command::Approvals(approvals)) => approvals.run(&context).await,
+        Some(Command::Audit(audit)) => audit.run(&context).await,
         Some(Command::Calls(calls)) => calls.run(&context).await,
         Some(Command::Logs(logs)) => logs.run(&context).await,
         Some(Command::Tools(tools)) => tools.run(&context).await,

@@ -42,6 +42,13 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
+impl From<csv::Error> for Failure {
+    fn from(error: csv::Error) -> Self {
+        let said = error.to_string();
+        if let csv::ErrorKind::Io(error) = error.into_kind() { error.into() } else { Self::Because(said) }
+    }
+}
+
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
         Self::Because(error.to_string())

@@ -5,6 +5,7 @@ mod args;
 mod cmd;
 mod connection;
 mod exit;
+mod moment;
 mod output;
 mod text;
 

@@ -75,7 +75,8 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
     if let Some(token) = bearer(headers) {
         return if access.is_admin(token) {
             Ok(())
-        } else if access.client_of(token).is_some() {
+        } else if let Some(client) = access.client_of(token) {
+            door.hub.refused(&client);
             Err(Refusal::forbidden("a client's token does not administer Drawbridge"))
         } else {
             Err(Refusal::unauthorized())

@@ -6,10 +6,12 @@
 //! name and parameters to `POST /api/verbs/{name}`, where [`dispatch`] runs it.
 
 pub mod approvals;
+pub mod audit;
 #[cfg(test)]
 mod bindings;
 pub mod calls;
 pub mod clients;
+pub mod drawbridge;
 pub mod error;
 pub mod health;
 pub mod logs;
@@ -74,17 +76,32 @@ verbs! {
     approvals::ListApprovals,
     approvals::ShowApproval,
     approvals::DecideApproval,
+    approvals::ListMissed,
+    approvals::AllowRetry,
+    approvals::PreviewVerdict,
+    audit::VerifyAudit,
+    audit::ExportAudit,
     calls::ListCalls,
     calls::ShowCall,
     clients::ListClients,
     clients::AddClient,
     clients::RevokeClient,
+    drawbridge::ShowDrawbridge,
+    drawbridge::RaiseDrawbridge,
+    drawbridge::LowerDrawbridge,
     health::ShowHealth,
     logs::ListLogs,
     policy::ListPolicy,
     policy::SetPolicy,
     policy::RemovePolicy,
     policy::SetDefaultPolicy,
+    policy::SaveRule,
+    policy::ForgetRule,
+    policy::PreviewRule,
+    policy::ExportPolicy,
+    policy::ImportPolicy,
+    policy::ApplyPreset,
+    policy::ShowFigures,
     profiles::ListProfiles,
     profiles::PutProfile,
     profiles::RemoveProfile,

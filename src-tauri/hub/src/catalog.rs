@@ -17,6 +17,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use serde_json::json;
 use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 
 pub use definition::Definition;
@@ -30,6 +31,7 @@ use crate::{
     clock,
     events::Events,
     model::{
+        audit::AuditKind,
         capability::Kind,
         event::Event,
         ids::{ClientName, ServerId, Timestamp},
@@ -380,7 +382,7 @@ impl Catalog {
         let before = self.copy(id);
         let read = before.take(&server, row, offered);
         self.keep(&read).await?;
-        tell_read(&before, &read);
+        tell_read(&before, &read, &self.store);
         Ok(read)
     }
 
@@ -487,13 +489,15 @@ async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
     Ok(copy)
 }
 
-fn tell_read(before: &ServerCopy, read: &ServerCopy) {
+fn tell_read(before: &ServerCopy, read: &ServerCopy, store: &Store) {
     let id = &read.row.id;
     tracing::info!("server {id}: {} tools read", read.tools().len());
     let known = |tool: &Definition| before.tools().iter().any(|one| one.digest == tool.digest);
     for tool in read.tools().iter().filter(|tool| !read.accepted.holds(tool) && !known(tool)) {
         let what = if read.standing(tool) == Standing::New { "is new" } else { "has changed" };
         tracing::warn!("server {id}: the tool '{}' {what}: it waits until a person has accepted it", tool.name);
+        let note = json!({ "server": id, "tool": tool.name, "digest": tool.digest, "what": what });
+        store.note(AuditKind::DefinitionChanged, &note);
     }
 }
 

@@ -22,9 +22,14 @@ impl Events {
 
     /// The same, for what is not free to say: made only where a screen listens.
     pub fn tell_if_heard(&self, event: impl FnOnce() -> Event) {
-        if self.0.receiver_count() > 0 {
+        if self.is_heard() {
             self.tell(event());
         }
+    }
+
+    /// Whether a screen listens now.
+    pub fn is_heard(&self) -> bool {
+        self.0.receiver_count() > 0
     }
 
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {

@@ -1,17 +1,20 @@
 //! The hub: one facade over the engine. What a face can do goes through the verbs of [`crate::api`];
 //! the endpoint also uses what stands here.
 
+mod retention;
+
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use tokio::{
     sync::{broadcast, mpsc},
     task::JoinSet,
+    time::Instant,
 };
 use url::Url;
 
@@ -23,16 +26,17 @@ use crate::{
     events::Events,
     logs::Logs,
     model::{
+        audit::AuditKind,
         capability::Kind,
         event::Event,
         ids::{ClientName, ServerId},
         json::{self, Json},
-        rpc::{Reply, RpcError},
+        rpc::{Reply, RpcError, code},
         spec::Registered,
     },
     oauth::Authorizer,
     pipeline::Pipeline,
-    policy::{Gate, Queue, Rules},
+    policy::{Drawbridge, Gate, Queue, Rules},
     protocol::{self, ClientHello, headers::Mirrored},
     registry::{Registry, Watch},
     router::Router,
@@ -60,12 +64,15 @@ pub struct Hub {
     pub(crate) catalog: Catalog,
     pub(crate) rules: Rules,
     pub(crate) queue: Queue,
+    pub(crate) drawbridge: Drawbridge,
     pipeline: Pipeline,
     router: Router,
     rounds: Rounds,
     guard: Guard,
     transports: Mutex<Vec<TransportHealth>>,
     watch: Mutex<Option<Watch>>,
+    /// Clients whose tokens were refused lately.
+    refused: Mutex<BTreeMap<ClientName, Instant>>,
     /// What runs beside the calls, ended with the hub.
     tasks: Mutex<JoinSet<()>>,
     pub(crate) journal: Journal,
@@ -108,7 +115,6 @@ impl Hub {
                 file.display()
             );
         }
-        store.close_running_calls().await?;
         let hub = Self::assemble(data_dir, events, logs, store, secrets, options.admin_token.as_deref()).await?;
         tracing::info!("hub {} opened {}", env!("CARGO_PKG_VERSION"), hub.data_dir().display());
         Ok(hub)
@@ -138,8 +144,18 @@ impl Hub {
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
         let journal = store.journal();
-        let gate =
-            Gate::new(rules.clone(), queue.clone(), journal.clone(), settings.clone(), events.clone(), logs.clone());
+        journal.begin().await?;
+        let drawbridge = Drawbridge::new(settings.clone(), events.clone());
+        let gate = Gate {
+            rules: rules.clone(),
+            queue: queue.clone(),
+            drawbridge: drawbridge.clone(),
+            store: store.clone(),
+            journal: journal.clone(),
+            settings: settings.clone(),
+            events: events.clone(),
+            logs: logs.clone(),
+        };
         let router = Router::new(registry.clone(), catalog.clone(), pool.clone());
         let hub = Arc::new(Self {
             access: Access::load(store.clone(), events.clone(), admin_token).await?,
@@ -149,6 +165,7 @@ impl Hub {
             rounds: Rounds::default(),
             transports: Mutex::default(),
             watch: Mutex::default(),
+            refused: Mutex::default(),
             tasks: Mutex::default(),
             journal,
             data_dir,
@@ -163,11 +180,13 @@ impl Hub {
             catalog,
             rules,
             queue,
+            drawbridge,
             guard,
         });
         tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
         tasks.spawn(tell_changes(Arc::downgrade(&hub), hub.catalog.changed().clone()));
         tasks.spawn(follow_sign_ins(Arc::downgrade(&hub), signed_in));
+        tasks.spawn(retention::keep(hub.journal.clone(), hub.settings.clone()));
         tasks.spawn(pass_on(hub.router.clone(), announcements));
         *hub.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         hub.watch_specs();
@@ -234,6 +253,16 @@ impl Hub {
         Ok(self.access.admit_local(name).await?)
     }
 
+    /// A client brought its token where only an administrator may go: noted, at most once a minute for each.
+    pub fn refused(&self, client: &ClientName) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.retain(|_, at| at.elapsed() < Duration::from_secs(60));
+        if !refused.contains_key(client) {
+            refused.insert(client.clone(), Instant::now());
+            self.store.note(AuditKind::TokenRefused, &json!({ "client": client }));
+        }
+    }
+
     /// Opens a client session after `initialize`.
     pub async fn open_session(&self, client: ClientName, hello: ClientHello, reach: Reach) -> Arc<ClientSession> {
         self.note_session(&client, &hello).await;
@@ -295,6 +324,7 @@ impl Hub {
                     Box::pin(self.catalog.freshen()).await;
                     Ok(self.catalog.of(back.session()).listed(kind).clone())
                 }
+                None if self.drawbridge.is_raised() => Err(RpcError::new(code::INTERNAL_ERROR, RAISED)),
                 None => Box::pin(self.router.pass(back, method, params)).await,
             },
         }
@@ -410,6 +440,9 @@ impl Hub {
         self.store.close().await;
     }
 }
+
+/// What a client is told whose request is no call, where nothing crosses.
+const RAISED: &str = "the user has raised the drawbridge, so that nothing crosses";
 
 /// The client that a person is on the command line.
 const BY_HAND: &str = "command-line";

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`model`] | the words as types; no I/O |
 //! | [`protocol`] | the revisions of MCP |
-//! | [`store`], [`secrets`], [`settings`], [`logs`], [`clock`], [`random`], [`events`], [`http`], [`lines`], [`data_dir`] | what the rooms above stand on |
+//! | [`store`], [`secrets`], [`settings`], [`logs`], [`clock`], [`random`], [`redact`], [`events`], [`http`], [`lines`], [`data_dir`] | what the rooms above stand on |
 //! | [`oauth`] | signing in to remote servers |
 //! | [`transport`] | a connection to a server: stdio, streamable HTTP, processes |
 //! | [`registry`], [`upstream`], [`access`], [`sessions`] | specs; sessions with servers; clients and their sessions |
@@ -31,6 +31,7 @@ pub mod pipeline;
 pub mod policy;
 pub mod protocol;
 pub mod random;
+pub mod redact;
 pub mod registry;
 pub mod router;
 pub mod secrets;

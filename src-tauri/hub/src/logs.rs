@@ -5,6 +5,7 @@ mod layer;
 mod mask;
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, VecDeque},
     io::Write,
     path::Path,
@@ -25,6 +26,7 @@ use crate::{
         ids::ServerId,
         log::{Level, LogLine},
     },
+    redact,
     secrets::Secret,
 };
 
@@ -108,6 +110,12 @@ impl Logs {
     /// The text as it may be shown and kept: secrets masked, one line, not long.
     pub fn masked(&self, text: &str) -> String {
         mask::printable(&self.inner().masks.apply(cut(text)), MAX_REASON_CHARS)
+    }
+
+    /// JSON as it may be kept: known secrets masked, and what is named or looks as secrets do.
+    pub fn redacted<'a>(&self, json: &'a str) -> Cow<'a, str> {
+        let inner = self.inner();
+        redact::json_without(json, &|text| inner.masks.applied(text))
     }
 
     /// Adds a line of the hub.

@@ -1,6 +1,7 @@
 //! The words of Drawbridge as types: ids, names, specs, calls, outcomes, events. No I/O here.
 
 pub mod approval;
+pub mod audit;
 pub mod authorization;
 pub mod call;
 pub mod capability;

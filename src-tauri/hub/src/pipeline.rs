@@ -19,6 +19,10 @@ use crate::{
     upstream::UpstreamError,
 };
 
+/// What a client is told whose call was on its way when the drawbridge was raised.
+const CALLED_BACK: &str = "The user has raised the drawbridge: the call was cancelled, and whether it ran is unknown. \
+                           Do not try again until the user says so.";
+
 /// The steps of a call. Cheap to clone.
 #[derive(Clone)]
 pub struct Pipeline {
@@ -50,11 +54,19 @@ impl Pipeline {
                     "Nothing was sent: the arguments do not fit the schema of '{name}': {why}"
                 )));
             }
-            let permitted = match self.gate.admit(request.call(tool.clone(), back)).await {
+            let permitted = match self.gate.admit(request.call(tool.clone(), back), Some(back)).await {
                 Ok(permitted) => permitted,
                 Err(refusal) => return Ok(failure(&refusal.to_string())),
             };
-            match self.router.forward(&permitted, back).await {
+            // A person may have changed them.
+            request.params.set("arguments", permitted.call().arguments.clone());
+            let forwarded = tokio::select! {
+                biased;
+                // What is dropped is cancelled at the server.
+                () = self.gate.drawbridge.raised() => return Ok(failure(CALLED_BACK)),
+                forwarded = self.router.forward(&permitted, back) => forwarded,
+            };
+            match forwarded {
                 Err(ForwardError::Upstream(error)) if error.was_not_sent() => {
                     let next = self.router.fallback(back.session(), &tool, &tried);
                     tried.push((tool.server.clone(), error.to_string()));
@@ -62,6 +74,13 @@ impl Pipeline {
                     permitted.ended(Outcome::Unreachable, format!("{error}; '{}' is tried instead", next.server.id));
                     tool = next;
                 }
+                Ok(Ok(result)) => match self.gate.release(&permitted, result, Some(back)).await {
+                    Ok(result) => return answer(permitted, Ok(Ok(result))),
+                    Err(refusal) => {
+                        permitted.ended(Outcome::Withheld, refusal.to_string());
+                        return Ok(failure(&refusal.to_string()));
+                    }
+                },
                 forwarded => return answer(permitted, forwarded),
             }
         }
@@ -194,7 +213,12 @@ fn what_is_known(outcome: Outcome, server: &str) -> String {
     match outcome {
         Outcome::NotSent | Outcome::Unreachable => format!("The call did not reach the server '{server}':"),
         Outcome::TimedOut => format!("The server '{server}' did not answer in time; whether the call ran is unknown:"),
-        Outcome::Ok | Outcome::Running | Outcome::ServerError | Outcome::Unknown | Outcome::Cancelled => {
+        Outcome::Ok
+        | Outcome::Running
+        | Outcome::ServerError
+        | Outcome::Unknown
+        | Outcome::Cancelled
+        | Outcome::Withheld => {
             format!("The server '{server}' gave no answer that can be used; whether the call ran is unknown:")
         }
     }

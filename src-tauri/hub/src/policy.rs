@@ -1,10 +1,14 @@
 //! Policy: whether a call may cross. Rules decide, or a person does; the decision is written, and only
 //! then there is a [`Permitted`] call, without which nothing can be forwarded.
 
+mod conditions;
+mod drawbridge;
 mod gate;
 mod queue;
 mod rules;
 
-pub use gate::{Gate, Permitted, Refusal, ToolCall};
+pub use conditions::{ConditionError, check_conditions, holds_for};
+pub use drawbridge::Drawbridge;
+pub use gate::{Gate, Permitted, Refusal, ToolCall, may_replace};
 pub use queue::{DecideError, Queue};
-pub use rules::{Facts, GrantError, Rules, Ruling, is_suspended};
+pub use rules::{Facts, RuleError, Rules, Ruling};

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
+use tokio::sync::Notify;
 
 use crate::{
     model::policy::Effect,
@@ -18,8 +19,12 @@ pub struct Values {
     pub approval_timeout: Duration,
     /// How long the catalog's copy of a server counts as fresh.
     pub cache_ttl: Duration,
+    /// The drawbridge is raised: no call crosses.
+    pub raised: bool,
     /// The https URL of a document that describes this program to authorization servers; empty for none.
     pub oauth_client_metadata_url: String,
+    /// How many days calls and what else is in the audit are kept; 0 for ever.
+    pub audit_retention_days: u32,
 }
 
 impl Default for Values {
@@ -28,7 +33,9 @@ impl Default for Values {
             default_policy: Effect::Ask,
             approval_timeout: Duration::from_secs(50),
             cache_ttl: Duration::from_secs(300),
+            raised: false,
             oauth_client_metadata_url: String::new(),
+            audit_retention_days: 90,
         }
     }
 }
@@ -38,6 +45,7 @@ impl Default for Values {
 pub struct Settings {
     store: Store,
     values: Arc<ArcSwap<Values>>,
+    changed: Arc<Notify>,
     /// Held from reading to writing, so that no change is lost.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
@@ -58,10 +66,21 @@ impl Settings {
         if let Some(seconds) = read(&store, "cache_ttl_s").await? {
             values.cache_ttl = Duration::from_secs(seconds);
         }
+        if let Some(raised) = read(&store, "raised").await? {
+            values.raised = raised;
+        }
         if let Some(url) = read(&store, "oauth_client_metadata_url").await? {
             values.oauth_client_metadata_url = url;
         }
-        Ok(Self { store, values: Arc::new(ArcSwap::from_pointee(values)), changing: Arc::default() })
+        if let Some(days) = read(&store, "audit_retention_days").await? {
+            values.audit_retention_days = days;
+        }
+        Ok(Self {
+            store,
+            values: Arc::new(ArcSwap::from_pointee(values)),
+            changed: Arc::default(),
+            changing: Arc::default(),
+        })
     }
 
     pub fn get(&self) -> Values {
@@ -78,9 +97,17 @@ impl Settings {
         write(&self.store, "default_policy", &values.default_policy).await?;
         write(&self.store, "approval_timeout_s", &values.approval_timeout.as_secs()).await?;
         write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;
+        write(&self.store, "raised", &values.raised).await?;
         write(&self.store, "oauth_client_metadata_url", &values.oauth_client_metadata_url).await?;
+        write(&self.store, "audit_retention_days", &values.audit_retention_days).await?;
         self.values.store(Arc::new(values));
+        self.changed.notify_one();
         Ok(())
+    }
+
+    /// Returns when a setting has changed since it was last asked; for one who asks.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
     }
 }
 

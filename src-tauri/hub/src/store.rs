@@ -10,16 +10,23 @@
 //! | `profile`, `client_profile` | which servers and tools a client sees |
 //! | `policy` | rules |
 //! | `call` | every call, its decision and outcome; written by the [`journal`] |
+//! | `audit`, `audit_head` | what happened, in a chain that cannot be changed unseen: [`audit`]; written by the journal too |
 
+pub mod audit;
 mod db;
 pub mod journal;
 pub mod table;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use sqlx::SqlitePool;
 
-pub use journal::{CANCELLED, Journal};
+use crate::model::audit::AuditKind;
+
+pub use journal::{CANCELLED, Journal, NotWritten};
 
 /// The store could not read or write.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +41,8 @@ pub struct StoreError {
 pub struct Store {
     pool: SqlitePool,
     file: Arc<Path>,
+    /// The journal, once it was started, for whoever has something to note.
+    notes: Arc<OnceLock<Journal>>,
 }
 
 impl Store {
@@ -44,12 +53,21 @@ impl Store {
     /// Where the file can be neither opened nor made.
     pub async fn open(file: &Path) -> Result<(Self, Option<std::path::PathBuf>), StoreError> {
         let (pool, moved) = db::open(file).await?;
-        Ok((Self { pool, file: file.into() }, moved))
+        Ok((Self { pool, file: file.into(), notes: Arc::default() }, moved))
     }
 
     /// Starts the writer of calls.
     pub fn journal(&self) -> Journal {
-        Journal::start(self.file.to_path_buf(), self.pool.clone())
+        let journal = Journal::start(self.file.to_path_buf(), self.pool.clone());
+        let _ = self.notes.set(journal.clone());
+        journal
+    }
+
+    /// Notes in the audit what happened beside calls, behind: nobody waits for it. It has a JSON object of a few members.
+    pub fn note(&self, kind: AuditKind, body: &impl serde::Serialize) {
+        if let Some(journal) = self.notes.get() {
+            journal.note(kind, body);
+        }
     }
 
     pub async fn close(&self) {

@@ -4,7 +4,7 @@ use std::{
 };
 
 use drawbridge_hub::model::{
-    approval::ApprovalRequest,
+    approval::{ApprovalRequest, Verdict},
     event::Event,
     ids::{CallId, ClientName, ServerId, SessionId, Timestamp},
     server::ServerState,
@@ -14,6 +14,8 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{Controller, Input};
 use crate::{
+    glance,
+    notifications::notice::Notice,
     overview::{Overview, ServerLine},
     shell::{Focus, Shell},
     tray::menu::{Choice, TrayState, TrayView},
@@ -27,6 +29,10 @@ enum Seen {
     Main,
     Popup(Focus),
     PopupHidden,
+    /// The title of the notification, none where it was taken back.
+    Notified(Option<String>),
+    Decided(String, Verdict),
+    SetRaised(bool),
     Looked(u64),
 }
 
@@ -60,6 +66,15 @@ impl Shell for FakeShell {
     }
     fn hide_popup(&self) {
         self.see(Seen::PopupHidden);
+    }
+    fn notify(&self, notice: Option<&Notice>) {
+        self.see(Seen::Notified(notice.map(|notice| notice.title.clone())));
+    }
+    fn decide(&self, call: &glance::Seen, verdict: Verdict) {
+        self.see(Seen::Decided(call.id.to_string(), verdict));
+    }
+    fn set_raised(&self, raised: bool) {
+        self.see(Seen::SetRaised(raised));
     }
     fn look_again(&self, turn: u64) {
         self.see(Seen::Looked(turn));
@@ -120,6 +135,9 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
         annotations: Annotations::default(),
         arguments: "{}".into(),
         extra: None,
+        result: None,
+        is_first: false,
+        suspended: None,
         session: SessionId::new("s"),
         identity: "00".into(),
         definition: "00".into(),
@@ -132,11 +150,15 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
 }
 
 fn asked(id: &str) -> Event {
-    Event::ApprovalAsked { request: request(id) }
+    Event::ApprovalAsked { request: Box::new(request(id)) }
 }
 
 fn ended(id: &str) -> Event {
     Event::ApprovalEnded { id: CallId::new(id) }
+}
+
+fn notified(title: &str) -> Seen {
+    Seen::Notified(Some(title.to_owned()))
 }
 
 fn told(event: Event) -> Seen {
@@ -148,11 +170,14 @@ fn looked(turn: u64, waiting: &[&str]) -> Input {
     Input::Looked { turn, overview: Overview { waiting, ..Overview::default() } }
 }
 
+/// The title of a notification of one call.
+const ONE: &str = "claude wants to call read_file of Files";
+
 #[tokio::test(start_paused = true)]
 async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
     let app = App::start(true).await;
     let seen = app.happens(asked("1")).await;
-    assert_eq!(seen, [told(asked("1")), Seen::Popup(Focus::Leave), Seen::Tray(TrayState::Waiting)]);
+    assert_eq!(seen, [told(asked("1")), Seen::Popup(Focus::Leave), notified(ONE), Seen::Tray(TrayState::Waiting)]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -162,16 +187,18 @@ async fn the_popup_stays_until_no_call_waits() {
     app.happens(asked("2")).await;
     assert!(!app.happens(ended("1")).await.contains(&Seen::PopupHidden));
     let seen = app.happens(ended("2")).await;
-    assert_eq!(seen, [told(ended("2")), Seen::PopupHidden, Seen::Tray(TrayState::Idle)]);
+    let gone = [Seen::PopupHidden, Seen::Notified(None), Seen::Tray(TrayState::Idle)];
+    assert_eq!(seen, [&[told(ended("2"))], gone.as_slice()].concat());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waited_before_the_app_started_shows_the_popup() {
     let app = App::start(true).await;
     let seen = app.gets(looked(0, &["1"])).await;
-    assert_eq!(seen, [Seen::Popup(Focus::Leave), Seen::Tray(TrayState::Waiting)]);
+    assert_eq!(seen, [Seen::Popup(Focus::Leave), notified(ONE), Seen::Tray(TrayState::Waiting)]);
     assert_eq!(app.gets(looked(0, &["1"])).await, []);
-    assert_eq!(app.gets(looked(0, &[])).await, [Seen::PopupHidden, Seen::Tray(TrayState::Idle)]);
+    let gone = [Seen::PopupHidden, Seen::Notified(None), Seen::Tray(TrayState::Idle)];
+    assert_eq!(app.gets(looked(0, &[])).await, gone);
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,6 +243,79 @@ async fn the_tray_and_a_second_start_open_the_windows() {
     assert_eq!(app.gets(Input::Chosen(Choice::Open)).await, [Seen::Main]);
     assert_eq!(app.gets(Input::Raised).await, [Seen::Main]);
     assert_eq!(app.gets(Input::Chosen(Choice::ShowApprovals)).await, [Seen::Popup(Focus::Take)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_calls_are_one_notification_that_counts_them() {
+    let app = App::start(true).await;
+    assert!(app.happens(asked("1")).await.contains(&notified(ONE)));
+    assert!(app.happens(asked("2")).await.contains(&notified("2 calls wait for you")));
+    assert!(app.happens(asked("3")).await.contains(&notified("3 calls wait for you")));
+    assert!(app.happens(ended("1")).await.contains(&notified("2 calls wait for you")));
+    assert!(app.happens(ended("2")).await.contains(&notified(ONE)));
+    assert!(app.happens(ended("3")).await.contains(&Seen::Notified(None)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_looks_at_the_popup_is_not_notified() {
+    let app = App::start(true).await;
+    app.happens(asked("1")).await;
+    assert_eq!(app.gets(Input::PopupFocused(true)).await, [Seen::Notified(None)]);
+    let quiet = |seen: &[Seen]| !seen.iter().any(|seen| matches!(seen, Seen::Notified(_)));
+    assert!(quiet(&app.happens(asked("2")).await));
+    assert!(quiet(&app.gets(Input::PopupFocused(false)).await));
+    assert!(quiet(&app.happens(asked("3")).await), "the same calls are not told twice");
+    for id in ["1", "2", "3"] {
+        assert!(quiet(&app.happens(ended(id)).await));
+    }
+    assert!(app.happens(asked("4")).await.contains(&notified(ONE)), "a popup that hid has no keyboard");
+}
+
+#[tokio::test(start_paused = true)]
+async fn opening_the_popup_takes_the_notification_back() {
+    let app = App::start(true).await;
+    app.happens(asked("1")).await;
+    let seen = app.gets(Input::Chosen(Choice::ShowApprovals)).await;
+    assert_eq!(seen, [Seen::Popup(Focus::Take), Seen::Notified(None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_shortcut_shows_what_waits_and_else_the_window() {
+    let app = App::start(true).await;
+    assert_eq!(app.gets(Input::Summoned).await, [Seen::Main]);
+    app.happens(asked("1")).await;
+    assert_eq!(app.gets(Input::Summoned).await, [Seen::Popup(Focus::Take), Seen::Notified(None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_decided_as_it_was_seen() {
+    let app = App::start(true).await;
+    app.happens(asked("1")).await;
+    let call = || glance::Seen::of(&request("1"));
+    let approved = app.gets(Input::Chosen(Choice::Approve(call()))).await;
+    assert_eq!(approved, [Seen::Decided("1".into(), Verdict::once())]);
+    let denied = app.gets(Input::Chosen(Choice::Deny(call()))).await;
+    assert_eq!(denied, [Seen::Decided("1".into(), Verdict::Deny { reason: String::new() })]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_drawbridge_is_raised_and_lowered() {
+    let app = App::start(true).await;
+    assert_eq!(app.gets(Input::Chosen(Choice::Raise)).await, [Seen::SetRaised(true)]);
+    let up = Event::DrawbridgeChanged { raised: true };
+    assert_eq!(app.happens(up.clone()).await, [told(up), Seen::Tray(TrayState::Raised)]);
+    let too_old = Input::Looked { turn: 0, overview: Overview::default() };
+    assert_eq!(app.gets(too_old).await, [Seen::Looked(1)], "an overview of before does not lower it");
+    assert_eq!(app.gets(Input::Chosen(Choice::Lower)).await, [Seen::SetRaised(false)]);
+    let down = Event::DrawbridgeChanged { raised: false };
+    assert_eq!(app.happens(down.clone()).await, [told(down), Seen::Tray(TrayState::Idle)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drawbridge_that_was_raised_before_the_app_started_is_shown_so() {
+    let app = App::start(true).await;
+    let overview = Overview { raised: true, ..Overview::default() };
+    assert_eq!(app.gets(Input::Looked { turn: 0, overview }).await, [Seen::Tray(TrayState::Raised)]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,13 +2,16 @@
 
 use drawbridge_hub::model::{approval::ApprovalRequest, server::ServerState};
 
-use crate::overview::{Overview, ServerLine};
+use crate::{
+    glance::{self, LINE, Seen, name},
+    overview::{Overview, ServerLine},
+};
 
 /// Approvals and servers in the menu; the windows show them all.
 const APPROVALS: usize = 5;
 const SERVERS: usize = 8;
-/// Characters of a name that others chose.
-const NAME: usize = 40;
+
+const RAISED: &str = "The drawbridge is raised: no call crosses";
 
 /// The state at a glance: which icon stands in the tray.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,13 +20,20 @@ pub(crate) enum TrayState {
     /// A call waits for a person.
     Waiting,
     Trouble,
+    /// No call crosses.
+    Raised,
 }
 
 /// What a person can choose in the menu.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Choice {
     Open,
     ShowApprovals,
+    /// Approve this call once.
+    Approve(Seen),
+    Deny(Seen),
+    Raise,
+    Lower,
     Quit,
 }
 
@@ -32,6 +42,7 @@ pub(crate) enum Item {
     /// Text that cannot be chosen.
     Line(String),
     Action(Choice, String),
+    Menu(String, Vec<Item>),
     Separator,
 }
 
@@ -49,43 +60,72 @@ impl TrayView {
     pub(crate) fn of(overview: &Overview) -> Self {
         let status = status(overview);
         let mut items = vec![Item::Line(status.clone())];
-        if let (false, Some(trouble)) = (overview.waiting.is_empty(), &overview.trouble) {
-            items.push(Item::Line(plain(trouble)));
+        if let (false, Some(trouble)) = (overview.waiting.is_empty() && !overview.raised, &overview.trouble) {
+            items.push(Item::Line(name(trouble)));
         }
         items.extend(approvals(&overview.waiting));
-        items.extend([Item::Separator, Item::Action(Choice::Open, "Open Drawbridge".to_owned())]);
+        items.extend([Item::Separator, action(Choice::Open, "Open Drawbridge"), bridge(overview.raised)]);
         items.extend(servers(&overview.servers));
-        items.extend([Item::Separator, Item::Action(Choice::Quit, "Quit Drawbridge".to_owned())]);
+        items.extend([Item::Separator, action(Choice::Quit, "Quit Drawbridge")]);
         let waiting = overview.waiting.len();
         Self { state: state(overview), tooltip: status, title: (waiting > 0).then(|| waiting.to_string()), items }
     }
 }
 
 fn state(overview: &Overview) -> TrayState {
-    match (overview.waiting.is_empty(), &overview.trouble) {
-        (false, _) => TrayState::Waiting,
-        (true, Some(_)) => TrayState::Trouble,
-        (true, None) => TrayState::Idle,
+    match (overview.raised, overview.waiting.is_empty(), &overview.trouble) {
+        (true, ..) => TrayState::Raised,
+        (false, false, _) => TrayState::Waiting,
+        (false, true, Some(_)) => TrayState::Trouble,
+        (false, true, None) => TrayState::Idle,
     }
 }
 
 fn status(overview: &Overview) -> String {
-    match (overview.waiting.len(), &overview.trouble) {
-        (0, None) => "Drawbridge: idle".to_owned(),
-        (0, Some(trouble)) => format!("Drawbridge: {}", plain(trouble)),
-        (1, _) => "1 call waits for you".to_owned(),
-        (waiting, _) => format!("{waiting} calls wait for you"),
+    match (overview.raised, overview.waiting.len(), &overview.trouble) {
+        (true, ..) => RAISED.to_owned(),
+        (false, 0, None) => "Drawbridge: idle".to_owned(),
+        (false, 0, Some(trouble)) => format!("Drawbridge: {}", name(trouble)),
+        (false, 1, _) => "1 call waits for you".to_owned(),
+        (false, waiting, _) => format!("{waiting} calls wait for you"),
     }
 }
 
+fn action(choice: Choice, text: &str) -> Item {
+    Item::Action(choice, text.to_owned())
+}
+
+fn bridge(raised: bool) -> Item {
+    if raised { action(Choice::Lower, "Lower the drawbridge") } else { action(Choice::Raise, "Raise the drawbridge") }
+}
+
 fn approvals(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
-    let action = |text| Item::Action(Choice::ShowApprovals, text);
-    let shown = waiting.iter().take(APPROVALS).map(move |request| {
-        let (client, server) = (plain(request.client.as_str()), plain(&request.server_name));
-        action(format!("{client} → {server} · {}…", plain(&request.tool)))
-    });
     let more = waiting.len().saturating_sub(APPROVALS);
-    shown.chain((more > 0).then(|| action(format!("{more} more…"))))
+    let more = (more > 0).then(|| Item::Action(Choice::ShowApprovals, format!("{more} more…")));
+    waiting.iter().take(APPROVALS).map(approval).chain(more)
+}
+
+/// A waiting call: what it would do, as far as that can be read here, and what can be done about it.
+fn approval(request: &ApprovalRequest) -> Item {
+    let [client, server, tool] = [request.client.as_str(), &request.server_name, &request.tool].map(name);
+    let mut items: Vec<Item> = told(request).into_iter().map(Item::Line).collect();
+    items.extend([action(Choice::ShowApprovals, "Show…"), action(Choice::Deny(Seen::of(request)), "Deny")]);
+    if glance::is_whole(request) {
+        items.push(action(Choice::Approve(Seen::of(request)), "Approve once"));
+    }
+    Item::Menu(format!("{client} → {server} · {tool}"), items)
+}
+
+fn told(request: &ApprovalRequest) -> Vec<String> {
+    let too_long = || format!("{} characters of arguments", request.arguments.chars().count());
+    let mut lines = vec![glance::arguments(request, LINE).unwrap_or_else(too_long)];
+    let has = [
+        (request.extra.is_some(), "more is sent along"),
+        (request.suspended.is_some(), "the tool or its server has changed since you allowed it"),
+        (request.result.is_some(), "it has run, and its result waits"),
+    ];
+    lines.extend(has.into_iter().filter(|(has, _)| *has).map(|(_, words)| words.to_owned()));
+    lines
 }
 
 fn servers(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
@@ -93,7 +133,7 @@ fn servers(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
     let shown = servers
         .iter()
         .take(SERVERS)
-        .map(|server| Item::Line(format!("{}: {}", plain(&server.name), words(server.state))));
+        .map(|server| Item::Line(format!("{}: {}", name(&server.name), words(server.state))));
     let more = servers.len().saturating_sub(SERVERS);
     first.into_iter().chain(shown).chain((more > 0).then(|| Item::Line(format!("{more} more"))))
 }
@@ -110,22 +150,6 @@ fn words(state: ServerState) -> &'static str {
         ServerState::NeedsSecret => "needs a secret",
         ServerState::NeedsSignIn => "waits for you to sign in",
     }
-}
-
-/// A name that a client or a server chose, cut, with what would hide or reorder text made visible.
-fn plain(text: &str) -> String {
-    let mut plain: String = text.chars().take(NAME).map(|c| if hides(c) { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(NAME).is_some() {
-        plain.push('…');
-    }
-    plain
-}
-
-/// Control characters, zero-width characters and bidi controls (Unicode `Cc`, and the `Cf` that matter).
-fn hides(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ const TO_TEST: &[&str] = &[
     "webkit2gtk-driver",
     "gnome-keyring",
     "libsecret-tools",
+    "xdotool",
     "chromium",
     "fonts-dejavu-core",
     "python3-venv",

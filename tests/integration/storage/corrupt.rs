@@ -98,7 +98,7 @@ fn damage_table(home: &Home, table: &str) {
 
 #[test]
 fn a_database_with_one_damaged_table_is_moved_aside_and_nothing_of_it_is_assumed() {
-    for table in ["call", "policy", "server", "client", "setting"] {
+    for table in ["call", "rule", "server", "client", "setting"] {
         nothing_is_assumed_after(|home| damage_table(home, table));
     }
 }

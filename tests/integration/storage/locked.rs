@@ -7,11 +7,11 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_tests::{Faulty, Home, Hub, canary::files_of};
+use drawbridge_tests::{Faulty, Home, Hub, canary::files_of, store};
 use nix::{sys::signal::Signal, unistd::Uid};
 use serde_json::json;
 
-use super::{is_denied, is_done, screens_work};
+use super::{is_done, screens_work};
 
 /// As an administrator, without the right to write what is read-only.
 fn starter() -> Vec<&'static str> {
@@ -29,19 +29,22 @@ fn lock(data_dir: &Path, is_locked: bool) {
 }
 
 #[test]
-fn while_the_data_folder_is_read_only_calls_are_denied_the_screens_work_and_then_all_goes_on() {
+fn while_the_data_folder_is_read_only_no_call_crosses_unwritten_the_screens_work_and_then_all_goes_on() {
     let home = Home::new();
     let hub = Hub::serve_behind(&home, &starter());
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
     let client = hub.client("desk");
-    // No call was written yet: the journal has not opened its file.
     lock(&home.data_dir(), true);
+    // The journal has its file open since the start, and so may write it: these calls are decided and written.
     for _ in 0..3 {
-        is_denied(&client, &faulty);
+        is_done(&client, &faulty);
     }
     screens_work(&hub);
     lock(&home.data_dir(), false);
     is_done(&client, &faulty);
+    let rows = store::calls(&home.data_dir()).expect("read the store");
+    assert_eq!(rows.len(), 4, "each call that crossed is written: {rows:#?}");
+    home.cli(&["audit", "verify"]).ok();
     assert_eq!(faulty.starts(), 1, "nothing was restarted");
 }
 

@@ -38,6 +38,16 @@ export type AddServer = { spec: ServerSpec, secrets: SecretValues,
 pending: boolean, };
 
 /**
+ * `approvals.allow_retry`: lets an identical retry through of a call that nobody decided in time. It runs nothing by
+ * itself.
+ */
+export type AllowRetry = { id: CallId, 
+/**
+ * The digest of the request that the person saw.
+ */
+digest: string, };
+
+/**
  * A server's hints about its tool (MCP 2025-03-26 `ToolAnnotations`). Hints, not facts.
  */
 export type Annotations = { read_only: boolean | null, destructive: boolean | null, idempotent: boolean | null, open_world: boolean | null, };
@@ -48,7 +58,13 @@ export type Annotations = { read_only: boolean | null, destructive: boolean | nu
 export type ApiError = { code: ErrorCode, message: string, };
 
 /**
- * A call that waits for a person.
+ * `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and so do rules about
+ * single tools or clients; allows of whole servers that the preset does not have go.
+ */
+export type ApplyPreset = { preset: Preset, };
+
+/**
+ * A call that waits for a person, or one whose result does.
  */
 export type ApprovalRequest = { id: CallId, client: ClientName, server: ServerId, server_name: string, 
 /**
@@ -68,6 +84,18 @@ arguments: string,
  */
 extra: string | null, 
 /**
+ * The call has run, and this is its result, as JSON text: it waits to be passed on. None where the call waits.
+ */
+result: string | null, 
+/**
+ * The client has never called this tool.
+ */
+is_first: boolean, 
+/**
+ * The allow that would hold, had the tool or its server not changed since.
+ */
+suspended: SuspendedAllow | null, 
+/**
  * The client session that the call came in.
  */
 session: SessionId, 
@@ -80,7 +108,7 @@ identity: string,
  */
 definition: string, 
 /**
- * What a decision is bound to: SHA-256 over client, server identity, definition and arguments, hex.
+ * What a decision is bound to: SHA-256 over client, server identity, definition, params and result, hex.
  */
 digest: string, asked_at: Timestamp, expires_at: Timestamp, 
 /**
@@ -100,6 +128,99 @@ export type AssignProfile = { client: ClientName,
  * None for none: then it sees all.
  */
 profile: string | null, };
+
+/**
+ * Where the audit does not hold.
+ */
+export type AuditBreak = { 
+/**
+ * The first entry that was changed or is missing.
+ */
+seq: number, 
+/**
+ * In words, also of the call that it is about.
+ */
+why: string, };
+
+/**
+ * A page of an export.
+ */
+export type AuditPage = { calls: Array<AuditedCall>, 
+/**
+ * What the next page comes after; none behind the last one.
+ */
+next: CallId | null, };
+
+/**
+ * Whether the audit holds together.
+ */
+export type AuditReport = { 
+/**
+ * The entries that are there.
+ */
+entries: number, 
+/**
+ * When the first and the last of them were written; none where there are none.
+ */
+from: Timestamp | null, to: Timestamp | null, 
+/**
+ * The first place where it does not hold; none where all of it does.
+ */
+broken: AuditBreak | null, };
+
+/**
+ * A call with what the audit has of it.
+ */
+export type AuditedCall = { 
+/**
+ * SHA-256 of the tool's definition and of the arguments as they were sent, hex.
+ */
+definition_digest: string, arguments_digest: string, 
+/**
+ * The entry with its decision, and that one's hash, hex; none for calls from before there was an audit.
+ */
+seq: number | null, hash: string | null, id: CallId, at: Timestamp, client: ClientName, server: ServerId, 
+/**
+ * The server's own name of the tool.
+ */
+tool: string, exposed_name: string, decision: Decision, 
+/**
+ * Who or what decided: a person, a rule, the default, the clock.
+ */
+decided_by: DecidedBy, 
+/**
+ * The rule that decided, where one did.
+ */
+rule: RuleId | null, 
+/**
+ * A person changed the arguments, and approved what came of that.
+ */
+is_edited: boolean, 
+/**
+ * The person's reason, or the rule in words; may be empty.
+ */
+reason: string, 
+/**
+ * What came of it; `running` until it ended.
+ */
+outcome: Outcome, 
+/**
+ * What went wrong; empty where nothing did.
+ */
+error: string, 
+/**
+ * From the client's request until the decision, in milliseconds.
+ */
+waited_ms: number, 
+/**
+ * From sending it to the server until its answer; none while it runs and where it was not sent.
+ */
+duration_ms: number | null, 
+/**
+ * The arguments as JSON text with what is secret replaced by `•••`. Only where one call is shown and in an export;
+ * never in lists and events, and none where they are longer than 16 KiB.
+ */
+arguments?: string, };
 
 /**
  * How a server stands with OAuth.
@@ -153,6 +274,14 @@ tool: string, exposed_name: string, decision: Decision,
  */
 decided_by: DecidedBy, 
 /**
+ * The rule that decided, where one did.
+ */
+rule: RuleId | null, 
+/**
+ * A person changed the arguments, and approved what came of that.
+ */
+is_edited: boolean, 
+/**
  * The person's reason, or the rule in words; may be empty.
  */
 reason: string, 
@@ -171,7 +300,12 @@ waited_ms: number,
 /**
  * From sending it to the server until its answer; none while it runs and where it was not sent.
  */
-duration_ms: number | null, };
+duration_ms: number | null, 
+/**
+ * The arguments as JSON text with what is secret replaced by `•••`. Only where one call is shown and in an export;
+ * never in lists and events, and none where they are longer than 16 KiB.
+ */
+arguments?: string, };
 
 /**
  * One `tools/call` that reached the door; an approval request has the id of its call.
@@ -216,7 +350,11 @@ cache_ttl_s: number | null,
 /**
  * An https URL with a path; empty for none.
  */
-oauth_client_metadata_url: string | null, };
+oauth_client_metadata_url: string | null, 
+/**
+ * 1 to 3,650 days; 0 for ever.
+ */
+audit_retention_days: number | null, };
 
 /**
  * `servers.check_runtimes`: looks for the programs with which packages are started.
@@ -267,6 +405,28 @@ software: string | null,
 profile: string | null, };
 
 /**
+ * What a rule asks of the arguments.
+ */
+export type Condition = { 
+/**
+ * JSON pointer (RFC 6901) into the arguments, such as `/path`.
+ */
+pointer: string, is: Test, };
+
+/**
+ * One day, UTC.
+ */
+export type Day = { 
+/**
+ * Its first moment.
+ */
+at: Timestamp, approved: number, denied: number, 
+/**
+ * Timed out, or without a screen.
+ */
+unanswered: number, };
+
+/**
  * `approvals.decide`: decides a request that waits. The first decision wins; a later one
  * is a `conflict`.
  */
@@ -284,7 +444,7 @@ export type DecidedBy = "person" | "rule" | "default" | "hub";
 /**
  * Whether a call may cross.
  */
-export type Decision = "allowed" | "denied" | "timed_out" | "abandoned";
+export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "raised" | "queue_full" | "abandoned";
 
 /**
  * A version of a tool's definition.
@@ -319,6 +479,11 @@ export type Definitions = "ask" | "trust";
 export type Done = Record<symbol, never>;
 
 /**
+ * Whether calls may cross at all.
+ */
+export type DrawbridgeState = { raised: boolean, };
+
+/**
  * What happens to a call.
  */
 export type Effect = "allow" | "deny" | "ask";
@@ -336,7 +501,33 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * Something changed. A screen that missed events (`lagged`) reads everything anew.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", raised: boolean, } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+
+/**
+ * `audit.export`: calls, oldest first, a page at a time.
+ */
+export type ExportAudit = { 
+/**
+ * Only those from this moment on.
+ */
+since: Timestamp | null, 
+/**
+ * Only those ahead of this moment.
+ */
+until: Timestamp | null, 
+/**
+ * Only those after this call: the `next` of the page before.
+ */
+after: CallId | null, 
+/**
+ * At most so many; 500 where it is not given, 500 at most.
+ */
+limit: number | null, };
+
+/**
+ * `policy.export`: the rules as a readable file.
+ */
+export type ExportPolicy = Record<symbol, never>;
 
 /**
  * `tools.export`: the tools of all servers as function tools, as the OpenAI API takes them.
@@ -365,6 +556,15 @@ before: unknown,
 after: unknown, };
 
 /**
+ * What a person was asked.
+ */
+export type Figures = { 
+/**
+ * One for each day, oldest first, also without a question.
+ */
+days: Array<Day>, suggestions: Array<Suggestion>, };
+
+/**
  * `servers.fill_manifest`: makes the spec of one of a manifest's choices. Saves nothing; what is missing or does not
  * fit is an error that names it.
  */
@@ -391,6 +591,11 @@ secrets: { [key in string]: string }, };
  * The spec that a manifest's choice and a person's values make, as `servers.add` takes it.
  */
 export type FilledManifest = { spec: ServerSpec, secrets: SecretValues, };
+
+/**
+ * `policy.forget`: removes one rule.
+ */
+export type ForgetRule = { id: RuleId, };
 
 /**
  * What a function tool calls.
@@ -430,6 +635,16 @@ service: string, version: string, builtin_tools: BuiltinTools, registry: Registr
 sessions: number, servers: ServersHealth, };
 
 /**
+ * `policy.import`: adds the rules of such a file, or puts them in the place of all there are. All or none.
+ */
+export type ImportPolicy = { text: string, replace: boolean, };
+
+/**
+ * How many rules were taken.
+ */
+export type Imported = { rules: number, };
+
+/**
  * What the text of a value is.
  */
 export type InputFormat = "text" | "number" | "boolean" | "path";
@@ -451,6 +666,11 @@ export type KeyringStatus = "ready" | "locked" | "absent";
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
 /**
+ * How long a rule holds.
+ */
+export type Life = { "kind": "until_revoked" } | { "kind": "until", at: Timestamp, } | { "kind": "session", session: SessionId, } | { "kind": "calls", count: number, };
+
+/**
  * How long a local server's process lives.
  */
 export type Lifecycle = "singleton" | "transient";
@@ -468,6 +688,22 @@ export type ListCalls = { client: ClientName | null, server: ServerId | null,
  * Only those decided by a person or by the clock: the history of approvals.
  */
 asked: boolean, 
+/**
+ * Only those with this text in their tool, exposed name, reason, error or arguments; ASCII letters in any case.
+ */
+text: string | null, decision: Decision | null, 
+/**
+ * Only those behind this call in the list: the next page.
+ */
+before: CallId | null, 
+/**
+ * Only those from this moment on.
+ */
+since: Timestamp | null, 
+/**
+ * Only those ahead of this moment.
+ */
+until: Timestamp | null, 
 /**
  * At most so many; 200 where it is not given, 1,000 at most.
  */
@@ -496,7 +732,12 @@ text: string | null,
 limit: number | null, };
 
 /**
- * `policy.list`: all rules.
+ * `approvals.missed`: what nobody decided in time, and may still be allowed for an identical retry.
+ */
+export type ListMissed = Record<symbol, never>;
+
+/**
+ * `policy.list`: all rules that hold, oldest first.
  */
 export type ListPolicy = Record<symbol, never>;
 
@@ -526,6 +767,11 @@ export type ListServers = Record<symbol, never>;
 export type ListTools = Record<symbol, never>;
 
 /**
+ * JSON as it was written: a number keeps its digits.
+ */
+export type Literal = unknown;
+
+/**
  * One line of the log.
  */
 export type LogLine = { 
@@ -545,6 +791,11 @@ area: string,
  * Without line breaks; secrets are masked, control characters are shown escaped.
  */
 text: string, };
+
+/**
+ * `drawbridge.lower`: calls may cross again.
+ */
+export type LowerDrawbridge = Record<symbol, never>;
 
 /**
  * A package or a remote of a manifest.
@@ -639,12 +890,43 @@ export type OpenScreen = Record<symbol, never>;
 /**
  * What came of a call.
  */
-export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "unreachable" | "unknown" | "timed_out" | "cancelled";
+export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "unreachable" | "unknown" | "timed_out" | "cancelled" | "withheld";
+
+/**
+ * Past calls that a rule would have matched.
+ */
+export type PastCalls = { 
+/**
+ * How many past calls of its scope were looked at; the newest 1,000 at most.
+ */
+looked_at: number, matched: number, 
+/**
+ * Whose arguments were not kept, so that nobody can tell.
+ */
+unknown: number, 
+/**
+ * The newest of those that matched.
+ */
+newest: Array<Call>, };
+
+/**
+ * The file's text.
+ */
+export type PolicyFile = { 
+/**
+ * JSON.
+ */
+text: string, };
 
 /**
  * The rules, and what happens where none matches. Deny beats allow beats ask.
  */
 export type PolicyView = { default: Effect, rules: Array<RuleView>, };
+
+/**
+ * A whole policy.
+ */
+export type Preset = { "kind": "ask_all" } | { "kind": "ask_writes", trusted: Array<ServerId>, } | { "kind": "ask_listed", listed: Array<ServerId>, };
 
 /**
  * A well-known server.
@@ -658,6 +940,17 @@ description: string, choice: ManifestChoice,
  * How its runtime is found here; nothing where it needs none.
  */
 runtime: RuntimeFound | null, };
+
+/**
+ * `policy.preview`: which past calls a rule would have matched. Nothing is saved.
+ */
+export type PreviewRule = { rule: RuleText, };
+
+/**
+ * `approvals.preview`: the rule that a verdict on a waiting request would make, and which past calls it would have
+ * matched. Nothing is decided.
+ */
+export type PreviewVerdict = { id: CallId, verdict: Verdict, };
 
 /**
  * What a client with this profile sees, and nothing else.
@@ -693,6 +986,11 @@ servers: { [key in ServerId]: Array<string> | null }, };
  * `profiles.put`: writes a profile, new or in place of the one of its name. It holds at once.
  */
 export type PutProfile = { profile: Profile, };
+
+/**
+ * `drawbridge.raise`: nothing crosses any more; what waits is denied, and what is on its way is cancelled.
+ */
+export type RaiseDrawbridge = Record<symbol, never>;
 
 /**
  * `servers.read_manifest`: reads a manifest. Saves nothing, starts nothing.
@@ -750,22 +1048,66 @@ export type RemoveServer = { id: ServerId, };
 export type RestartServer = { id: ServerId, };
 
 /**
+ * What happens to the result of a call.
+ */
+export type ResultEffect = "mask" | "hold";
+
+/**
+ * For how long an identical retry is let through.
+ */
+export type RetryAllowed = { seconds: number, };
+
+/**
  * `clients.revoke`: its token and its sessions end at once.
  */
 export type RevokeClient = { name: ClientName, };
 
 /**
- * A policy with its scope and life.
+ * One rule of the policy.
  */
-export type RuleView = { effect: Effect, created_at: Timestamp, 
+export type RuleId = string;
+
 /**
- * Ends by itself then.
+ * A rule as a person writes it.
  */
-expires_at: Timestamp | null, 
+export type RuleText = { 
 /**
- * Ends with this client session.
+ * Only tools of which their server says that they change nothing.
  */
-session: SessionId | null, 
+read_only: boolean, 
+/**
+ * All must hold.
+ */
+when: Array<Condition>, 
+/**
+ * What happens to the call; none leaves that to other rules.
+ */
+effect: Effect | null, 
+/**
+ * What happens to its result; none leaves that to other rules.
+ */
+result: ResultEffect | null, life: Life, 
+/**
+ * The user's words about it.
+ */
+note: string, server: ServerId | null, 
+/**
+ * The server's own name of the tool; only together with `server`.
+ */
+tool: string | null, client: ClientName | null, };
+
+/**
+ * A rule, and how it stands.
+ */
+export type RuleView = { id: RuleId, read_only: boolean, when: Array<Condition>, effect: Effect | null, result: ResultEffect | null, life: Life, note: string, 
+/**
+ * In one line.
+ */
+words: string, created_at: Timestamp, 
+/**
+ * How many calls it may still decide, where it holds for a number of calls.
+ */
+left: number | null, 
 /**
  * An allow whose tool or server has changed since: it asks until that was accepted.
  */
@@ -793,6 +1135,11 @@ problem: string,
  * What to do about it; empty where there is nothing to do.
  */
 remedy: string, };
+
+/**
+ * `policy.save`: adds a rule, or writes the one of that id anew, for the server and the tool as they are now.
+ */
+export type SaveRule = { id: RuleId | null, rule: RuleText, };
 
 export type ScreenLink = { 
 /**
@@ -984,7 +1331,7 @@ export type SessionId = string;
 export type SetDefaultPolicy = { effect: Effect, };
 
 /**
- * `policy.set`: sets the policy of a scope, replacing the one it had.
+ * `policy.set`: sets the plain policy of a scope, replacing the one it had.
  */
 export type SetPolicy = { effect: Effect, server: ServerId | null, 
 /**
@@ -1014,7 +1361,11 @@ cache_ttl_s: number,
  * The https URL of a document that describes this program to authorization servers (a client id
  * metadata document); empty for none: then it registers itself.
  */
-oauth_client_metadata_url: string, version: string, data_dir: string, 
+oauth_client_metadata_url: string, 
+/**
+ * How many days calls and what else is in the audit are kept; 0 for ever.
+ */
+audit_retention_days: number, version: string, data_dir: string, 
 /**
  * The endpoint, or nothing where no listener runs.
  */
@@ -1030,7 +1381,7 @@ keyring_remedy: string, };
 export type ShowApproval = { id: CallId, };
 
 /**
- * `calls.show`: one call.
+ * `calls.show`: one call, with its arguments as they are kept.
  */
 export type ShowCall = { id: CallId, };
 
@@ -1038,6 +1389,20 @@ export type ShowCall = { id: CallId, };
  * `servers.capabilities`: what a server offered when it was read last. Starts nothing.
  */
 export type ShowCapabilities = { id: ServerId, };
+
+/**
+ * `drawbridge.show`: whether it is raised.
+ */
+export type ShowDrawbridge = Record<symbol, never>;
+
+/**
+ * `policy.figures`: what a person was asked lately, and the rules that this suggests.
+ */
+export type ShowFigures = { 
+/**
+ * How many days back; 14 where it is not given, 90 at most.
+ */
+days: number | null, };
 
 /**
  * `health.show`
@@ -1108,6 +1473,41 @@ export type StorageHealth = {
 active_users: number, };
 
 /**
+ * A rule that would have answered questions as the person did.
+ */
+export type Suggestion = { rule: RuleText, 
+/**
+ * The rule in words.
+ */
+words: string, 
+/**
+ * How many of the person's approvals it would have spared.
+ */
+approved: number, 
+/**
+ * How many past calls it would have matched in all.
+ */
+matched: number, };
+
+/**
+ * An allow that was given for the tool or the server as it was.
+ */
+export type SuspendedAllow = { rule: RuleId, 
+/**
+ * The rule in words.
+ */
+words: string, 
+/**
+ * What the server starts or connects to is another.
+ */
+is_server_changed: boolean, 
+/**
+ * The tool's definition that the allow was given for and the one of now, as JSON text; none where it is the same,
+ * or is not kept any more.
+ */
+definitions: [string, string] | null, };
+
+/**
  * `servers.sync`: reads the server's capabilities anew into the cache.
  */
 export type SyncServer = { id: ServerId, };
@@ -1116,6 +1516,12 @@ export type SyncServer = { id: ServerId, };
  * How the catalog's copy of a server stands.
  */
 export type SyncStatus = "NEVER_SYNCED" | "SYNCING" | "SYNCED" | "FAILED";
+
+/**
+ * What a value among the arguments must be. All but `equals` look into a list: an allow wants each entry to fit, a
+ * deny one.
+ */
+export type Test = { "equals": Literal } | { "one_of": Array<Literal> } | { "path_within": string } | { "host": string } | { "between": { min?: Literal | null, max?: Literal | null, } } | { "matches": string };
 
 /**
  * Bounds in milliseconds.
@@ -1249,7 +1655,20 @@ pending: boolean, };
 /**
  * What a person decided.
  */
-export type Verdict = { "kind": "approve_once" } | { "kind": "approve_for", seconds: number, } | { "kind": "approve_session" } | { "kind": "approve_always" } | { "kind": "deny", reason: string, };
+export type Verdict = { "kind": "approve_once", 
+/**
+ * The arguments to be sent in place of the client's, as JSON text.
+ */
+arguments: string | null, } | { "kind": "approve_for", seconds: number, when: Array<Condition>, } | { "kind": "approve_calls", count: number, when: Array<Condition>, } | { "kind": "approve_session", when: Array<Condition>, } | { "kind": "approve_always", when: Array<Condition>, } | { "kind": "deny", reason: string, };
+
+/**
+ * What a verdict would make.
+ */
+export type VerdictPreview = { 
+/**
+ * The rule in words; empty where the verdict makes none.
+ */
+rule: string, past: PastCalls, };
 
 /**
  * What a server answered when it was verified.
@@ -1259,6 +1678,11 @@ export type VerifiedView = { server_name: string | null, server_version: string 
  * From start to the last page of tools.
  */
 duration_ms: number, };
+
+/**
+ * `audit.verify`: recomputes the chain over all entries and calls.
+ */
+export type VerifyAudit = Record<symbol, never>;
 
 /**
  * `servers.verify`: connects a saved server apart from its session, lists its tools, and ends the connection.
@@ -1272,18 +1696,33 @@ export type Visibility = "visible" | "deferred";
 
 /** Every verb: its parameters and its answer. */
 export interface Verbs {
+  "approvals.allow_retry": { params: AllowRetry; answer: RetryAllowed };
   "approvals.decide": { params: DecideApproval; answer: Call };
   "approvals.list": { params: ListApprovals; answer: Array<ApprovalRequest> };
+  "approvals.missed": { params: ListMissed; answer: Array<ApprovalRequest> };
+  "approvals.preview": { params: PreviewVerdict; answer: VerdictPreview };
   "approvals.show": { params: ShowApproval; answer: ApprovalRequest };
+  "audit.export": { params: ExportAudit; answer: AuditPage };
+  "audit.verify": { params: VerifyAudit; answer: AuditReport };
   "calls.list": { params: ListCalls; answer: Array<Call> };
   "calls.show": { params: ShowCall; answer: Call };
   "clients.add": { params: AddClient; answer: ClientAdded };
   "clients.list": { params: ListClients; answer: Array<ClientView> };
   "clients.revoke": { params: RevokeClient; answer: Done };
+  "drawbridge.lower": { params: LowerDrawbridge; answer: DrawbridgeState };
+  "drawbridge.raise": { params: RaiseDrawbridge; answer: DrawbridgeState };
+  "drawbridge.show": { params: ShowDrawbridge; answer: DrawbridgeState };
   "health.show": { params: ShowHealth; answer: HealthView };
   "logs.list": { params: ListLogs; answer: Array<LogLine> };
+  "policy.apply_preset": { params: ApplyPreset; answer: Done };
+  "policy.export": { params: ExportPolicy; answer: PolicyFile };
+  "policy.figures": { params: ShowFigures; answer: Figures };
+  "policy.forget": { params: ForgetRule; answer: Done };
+  "policy.import": { params: ImportPolicy; answer: Imported };
   "policy.list": { params: ListPolicy; answer: PolicyView };
+  "policy.preview": { params: PreviewRule; answer: PastCalls };
   "policy.remove": { params: RemovePolicy; answer: Done };
+  "policy.save": { params: SaveRule; answer: RuleView };
   "policy.set": { params: SetPolicy; answer: Done };
   "policy.set_default": { params: SetDefaultPolicy; answer: Done };
   "profiles.assign": { params: AssignProfile; answer: Done };

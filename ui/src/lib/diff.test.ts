@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fieldsOf, fieldSteps, kindOf, splitTexts, textsOf } from "./diff";
+import { changesBetween, fieldsOf, fieldSteps, kindOf, splitTexts, textsOf } from "./diff";
 
 describe("a field that differs", () => {
   it.each([
@@ -39,4 +39,19 @@ describe("two texts", () => {
 it("a new definition is shown field by field, without its name", () => {
   expect(fieldsOf({ name: "t", description: "reads", title: null, inputSchema: {} }).map((c) => c.field)).toEqual(["/description", "/inputSchema"]);
   expect(fieldsOf("odd")).toEqual([]);
+});
+
+describe("two definitions as texts", () => {
+  it("differ by their fields, whatever the order of their keys", () => {
+    expect(changesBetween('{"description":"a","inputSchema":{"a/b":1.0,"same":[1,2]},"title":"T"}', '{"title":"T","inputSchema":{"same":[1,2],"a/b":1.50},"description":"b","_meta":{}}')).toEqual([
+      { field: "/_meta", before: null, after: {} },
+      { field: "/description", before: "a", after: "b" },
+      { field: "/inputSchema/a~1b", before: "1.0", after: "1.50" },
+    ]);
+  });
+
+  it("differ as a whole where one cannot be read", () => {
+    expect(changesBetween("{", "{}")).toEqual([{ field: "", before: "{", after: "{}" }]);
+    expect(changesBetween("{}", "{ }")).toEqual([]);
+  });
 });

@@ -1,5 +1,7 @@
 /** What differs between two versions of a definition, in words and as texts to put side by side. */
 
+import { parseLossless, printLossless, type JsonNode } from "./lossless";
+
 /** One field that differs: a JSON pointer, and its value before and after; `null` where there was or is none. */
 export interface Change {
   field: string;
@@ -68,4 +70,32 @@ export function fieldsOf(definition: unknown): Change[] {
   return Object.entries(definition)
     .filter(([key, value]) => key !== "name" && value !== null)
     .map(([key, value]) => ({ field: `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`, before: null, after: value as unknown }));
+}
+
+/** What differs between two definitions as JSON texts, down to the fields; the whole where one cannot be read. */
+export function changesBetween(before: string, after: string): Change[] {
+  try {
+    return between("", parseLossless(before), parseLossless(after));
+  } catch {
+    return before === after ? [] : [{ field: "", before, after }];
+  }
+}
+
+function between(field: string, before: JsonNode, after: JsonNode): Change[] {
+  if (printLossless(before) === printLossless(after)) return [];
+  if (before.kind !== "object" || after.kind !== "object" || [...before.members, ...after.members].some((member) => member.duplicate)) {
+    return [{ field, before: plain(before), after: plain(after) }];
+  }
+  const keys = new Set([...before.members, ...after.members].map((member) => member.key));
+  return [...keys].toSorted().flatMap((key) => {
+    const [one, other] = [before, after].map((node) => node.members.find((member) => member.key === key)?.value);
+    const at = `${field}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    return one && other ? between(at, one, other) : [{ field: at, before: one ? plain(one) : null, after: other ? plain(other) : null }];
+  });
+}
+
+/** In a change, null says that there is nothing. */
+function plain(node: JsonNode): unknown {
+  if (node.kind === "string") return node.value;
+  return node.kind === "object" || node.kind === "array" ? JSON.parse(printLossless(node)) : node.lexeme;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countNodes, parseLossless, type JsonNode } from "./lossless";
+import { countNodes, parseLossless, printLossless, type JsonNode } from "./lossless";
 
 function members(node: JsonNode) {
   if (node.kind !== "object") throw new Error("not an object");
@@ -65,5 +65,18 @@ describe("lossless JSON", () => {
 
   it("counts values", () => {
     expect(countNodes(parseLossless('{"a":[1,2],"b":null}'))).toBe(5);
+  });
+});
+
+describe("JSON printed over several lines", () => {
+  it("keeps numbers as they were written, and a key that stands twice", () => {
+    const text = '{"n":1.50,"big":12345678901234567890,"p":"a","p":"b","empty":[{},[]]}';
+    expect(printLossless(parseLossless(text))).toBe('{\n  "n": 1.50,\n  "big": 12345678901234567890,\n  "p": "a",\n  "p": "b",\n  "empty": [\n    {},\n    []\n  ]\n}');
+  });
+
+  it("writes what would show nothing as an escape", () => {
+    const node = parseLossless('"pay\u202etxt\u{e0041}\\n\\ud800é"');
+    expect(printLossless(node)).toBe('"pay\\u202etxt\\udb40\\udc41\\n\\ud800é"');
+    expect(parseLossless(printLossless(node))).toEqual(node);
   });
 });

@@ -3,6 +3,8 @@
  * twice stands twice. What a person approves must be what is sent, so `JSON.parse` will not do.
  */
 
+import { reveal } from "./reveal";
+
 export type JsonNode =
   | { kind: "object"; members: JsonMember[] }
   | { kind: "array"; items: JsonNode[] }
@@ -19,11 +21,12 @@ export interface JsonMember {
 
 export class JsonError extends Error {
   constructor(
-    message: string,
+    /** What is wrong, without the place. */
+    readonly why: string,
     /** Offset in the text, counted from 0. */
     readonly at: number,
   ) {
-    super(`${message} at character ${at + 1}`);
+    super(`${why} at character ${at + 1}`);
   }
 }
 
@@ -49,6 +52,32 @@ export function countNodes(node: JsonNode): number {
   if (node.kind === "object") return node.members.reduce((sum, m) => sum + countNodes(m.value), 1);
   if (node.kind === "array") return node.items.reduce((sum, item) => sum + countNodes(item), 1);
   return 1;
+}
+
+/** The same JSON over several lines. In texts, characters that would show nothing are written as escapes. */
+export function printLossless(node: JsonNode, indent = ""): string {
+  const inner = `${indent}  `;
+  const lines = (items: string[]) => items.map((item) => `${inner}${item}`).join(",\n");
+  if (node.kind === "object") {
+    if (node.members.length === 0) return "{}";
+    return `{\n${lines(node.members.map(({ key, value }) => `${quote(key)}: ${printLossless(value, inner)}`))}\n${indent}}`;
+  }
+  if (node.kind === "array") {
+    if (node.items.length === 0) return "[]";
+    return `[\n${lines(node.items.map((item) => printLossless(item, inner)))}\n${indent}]`;
+  }
+  return node.kind === "string" ? quote(node.value) : node.lexeme;
+}
+
+function quote(text: string): string {
+  // JSON has line feeds and the like as escapes already.
+  return reveal(JSON.stringify(text)).map((part) => (part.kind === "text" ? part.text : escaped(part.code))).join("");
+}
+
+/** `U+E0041` → `\udb40\udc41`. */
+function escaped(code: string): string {
+  const char = String.fromCodePoint(parseInt(code.slice(2), 16));
+  return Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
 }
 
 class Reader {

@@ -1,10 +1,12 @@
 /** What waits for a person, what was decided, and the decision itself. */
 
-import type { ApprovalRequest, Call, Event, Ipc, Verdict } from "../ipc";
+import { toIpcError, type ApprovalRequest, type Call, type Event, type Ipc, type Verdict, type VerdictPreview } from "../ipc";
 import { Reader } from "./reader";
 
 /** How long after its time a request without an end is looked up again. */
 const GRACE_MS = 1500;
+/** How long it is said what came of many decisions at once. */
+const SAID_MS = 20_000;
 
 /** A request and when its time is up, on this page's own clock: clocks of two machines may differ. */
 export interface Waiting {
@@ -16,8 +18,11 @@ export interface Waiting {
 export class Approvals {
   waiting = $state.raw<Waiting[]>([]);
   loaded = $state(false);
+  /** What came of the last decision about many calls; empty after a while. */
+  said = $state("");
   private readonly reader = new Reader(() => this.read(), (event) => this.apply(event));
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private saidTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly ipc: Ipc) {}
 
@@ -41,8 +46,38 @@ export class Approvals {
     }
   }
 
+  /** Decides many, each exactly as it was shown, and says how that went. */
+  async decideAll(requests: ApprovalRequest[], verdict: Verdict): Promise<void> {
+    const failures: string[] = [];
+    let elsewhere = 0;
+    for (const { id, digest } of requests) {
+      try {
+        await this.ipc.call("approvals.decide", { id, digest, verdict });
+        this.remove(id);
+      } catch (thrown) {
+        const { code, message } = toIpcError(thrown);
+        if (code === "conflict" || code === "not_found") elsewhere += 1;
+        else failures.push(message);
+      }
+    }
+    this.say(summary(requests.length - elsewhere - failures.length, verdict, elsewhere, failures));
+    if (elsewhere || failures.length) void this.load().catch(() => undefined);
+  }
+
+  /** The rule that a verdict would make, and the past calls that it would have matched. Decides nothing. */
+  preview(request: ApprovalRequest, verdict: Verdict): Promise<VerdictPreview> {
+    return this.ipc.call("approvals.preview", { id: request.id, verdict });
+  }
+
   stop(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.saidTimer);
+  }
+
+  private say(words: string): void {
+    this.said = words;
+    clearTimeout(this.saidTimer);
+    this.saidTimer = setTimeout(() => (this.said = ""), SAID_MS);
   }
 
   private async read(): Promise<void> {
@@ -89,6 +124,14 @@ export class Approvals {
   }
 }
 
-function timed(request: ApprovalRequest): Waiting {
+function summary(done: number, verdict: Verdict, elsewhere: number, failures: string[]): string {
+  const calls = (count: number) => (count === 1 ? "1 call" : `${count} calls`);
+  const parts = [`${calls(done)} ${verdict.kind === "deny" ? "denied" : "approved"}.`];
+  if (elsewhere) parts.push(`${calls(elsewhere)} had ended already: decided elsewhere, or out of time.`);
+  if (failures.length) parts.push(`${calls(failures.length)} could not be decided: ${[...new Set(failures)].join(" ")}`);
+  return parts.join(" ");
+}
+
+export function timed(request: ApprovalRequest): Waiting {
   return { request, deadline: performance.now() + request.left_ms };
 }

@@ -34,7 +34,7 @@ export class Calls {
   }
 
   private async read(): Promise<void> {
-    this.list = await this.ipc.call("calls.list", { client: null, server: null, asked: this.asked, limit: this.kept });
+    this.list = await this.ipc.call("calls.list", { client: null, server: null, asked: this.asked, text: null, decision: null, before: null, since: null, until: null, limit: this.kept });
     this.loaded = true;
   }
 }

@@ -6,7 +6,9 @@ import { Approvals } from "./approvals.svelte";
 import { Calls } from "./calls.svelte";
 import { Clients } from "./clients.svelte";
 import { Connection } from "./connection.svelte";
+import { Drawbridge } from "./drawbridge.svelte";
 import { LogFeed } from "./logs.svelte";
+import { Missed } from "./missed.svelte";
 import { Policy } from "./policy.svelte";
 import { Profiles } from "./profiles.svelte";
 import { Servers } from "./servers.svelte";
@@ -24,6 +26,8 @@ export class Stores {
   readonly servers: Servers;
   readonly clients: Clients;
   readonly approvals: Approvals;
+  readonly missed: Missed;
+  readonly drawbridge: Drawbridge;
   readonly history: Calls;
   readonly calls: Calls;
   readonly policy: Policy;
@@ -36,6 +40,8 @@ export class Stores {
     this.servers = new Servers(ipc);
     this.clients = new Clients(ipc);
     this.approvals = new Approvals(ipc);
+    this.missed = new Missed(ipc);
+    this.drawbridge = new Drawbridge(ipc);
     this.history = new Calls(ipc, true);
     this.calls = new Calls(ipc);
     this.policy = new Policy(ipc);
@@ -45,11 +51,12 @@ export class Stores {
   }
 
   start(): () => void {
-    const fixed = [this.servers, this.clients, this.approvals, this.history, this.calls, this.policy, this.profiles, this.settings];
+    const fixed = [this.servers, this.clients, this.approvals, this.missed, this.drawbridge, this.history, this.calls, this.policy, this.profiles, this.settings];
     const stop = feed(this.ipc, this.connection, () => [...fixed, ...this.feeds]);
     return () => {
       stop();
       this.approvals.stop();
+      this.missed.stop();
     };
   }
 

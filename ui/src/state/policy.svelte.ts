@@ -1,6 +1,6 @@
 /** The rules, and what happens where none matches. */
 
-import type { Effect, Event, Ipc, PolicyView, RuleView } from "../ipc";
+import type { Effect, Event, Figures, Ipc, PastCalls, PolicyView, Preset, RuleText, RuleView } from "../ipc";
 import { Reader } from "./reader";
 
 export class Policy {
@@ -23,9 +23,41 @@ export class Policy {
     await this.load();
   }
 
-  async remove(rule: RuleView): Promise<void> {
-    await this.ipc.call("policy.remove", { server: rule.server, tool: rule.tool, client: rule.client });
+  /** Adds a rule, or writes the one of that id anew. */
+  async save(id: string | null, rule: RuleText): Promise<void> {
+    await this.ipc.call("policy.save", { id, rule });
     await this.load();
+  }
+
+  async forget({ id }: RuleView): Promise<void> {
+    await this.ipc.call("policy.forget", { id });
+    await this.load();
+  }
+
+  async apply(preset: Preset): Promise<void> {
+    await this.ipc.call("policy.apply_preset", { preset });
+    await this.load();
+  }
+
+  /** Which past calls a rule would have matched. Saves nothing. */
+  preview(rule: RuleText): Promise<PastCalls> {
+    return this.ipc.call("policy.preview", { rule });
+  }
+
+  /** What a person was asked in the last two weeks. */
+  figures(): Promise<Figures> {
+    return this.ipc.call("policy.figures", { days: null });
+  }
+
+  async export(): Promise<string> {
+    return (await this.ipc.call("policy.export", {})).text;
+  }
+
+  /** Adds the rules of a file, or puts them in the place of all there are. How many were taken. */
+  async import(text: string, replace: boolean): Promise<number> {
+    const { rules } = await this.ipc.call("policy.import", { text, replace });
+    await this.load();
+    return rules;
   }
 
   private async read(): Promise<void> {

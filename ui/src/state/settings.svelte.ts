@@ -19,7 +19,7 @@ export class Settings {
   }
 
   async change(change: Partial<ChangeSettings>): Promise<void> {
-    this.view = await this.ipc.call("settings.change", { approval_timeout_s: null, cache_ttl_s: null, oauth_client_metadata_url: null, ...change });
+    this.view = await this.ipc.call("settings.change", { approval_timeout_s: null, cache_ttl_s: null, oauth_client_metadata_url: null, audit_retention_days: null, ...change });
   }
 
   /** Looks for the programs with which packages are started. Takes a second or two. */

@@ -81,7 +81,7 @@ describe("approval requests", () => {
     const first = hub.ask();
     const second = hub.ask();
     expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([first.id, second.id]);
-    await hub.call("approvals.decide", { id: first.id, digest: first.digest, verdict: { kind: "approve_once" } });
+    await hub.call("approvals.decide", { id: first.id, digest: first.digest, verdict: { kind: "approve_once", arguments: null } });
     expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([second.id]);
     expect(stores.history.list[0]).toMatchObject({ id: first.id, decision: "allowed", decided_by: "person" });
   });
@@ -105,7 +105,7 @@ describe("approval requests", () => {
   it("are read anew when a decision is refused", async () => {
     const request = hub.ask();
     hub.waiting = [];
-    await expect(stores.approvals.decide(request, { kind: "approve_once" })).rejects.toMatchObject({ code: "not_found" });
+    await expect(stores.approvals.decide(request, { kind: "approve_once", arguments: null })).rejects.toMatchObject({ code: "not_found" });
     await settle();
     expect(stores.approvals.waiting).toEqual([]);
   });

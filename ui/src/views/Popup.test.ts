@@ -48,7 +48,7 @@ describe("the approval popup", () => {
     await pass(GUARD);
     await user.click(button("approve-once"));
     await pass(1);
-    expect(new Set(hub.asked.map((a) => a.verb))).toEqual(new Set(["approvals.list", "approvals.decide"]));
+    expect(new Set(hub.asked.map((a) => a.verb))).toEqual(new Set(["approvals.list", "approvals.decide", "drawbridge.show"]));
   });
 
   it("says in one sentence who wants what, with hidden characters drawn", async () => {
@@ -106,15 +106,16 @@ describe("the approval popup", () => {
     await open();
     await pass(GUARD);
     await user.click(button("approve-once"));
-    expect(decisions()).toEqual([{ id, digest, verdict: { kind: "approve_once" } }]);
+    expect(decisions()).toEqual([{ id, digest, verdict: { kind: "approve_once", arguments: null } }]);
     await pass(1);
     expect(screen.getByTestId("popup-empty")).toBeTruthy();
   });
 
   it.each([
-    ["approve-15m", { kind: "approve_for", seconds: 900 }],
-    ["approve-1h", { kind: "approve_for", seconds: 3600 }],
-    ["approve-session", { kind: "approve_session" }],
+    ["approve-15m", { kind: "approve_for", seconds: 900, when: [] }],
+    ["approve-1h", { kind: "approve_for", seconds: 3600, when: [] }],
+    ["approve-10-calls", { kind: "approve_calls", count: 10, when: [] }],
+    ["approve-session", { kind: "approve_session", when: [] }],
   ])("approves for longer by %s", async (choice, verdict) => {
     const { id, digest } = hub.ask();
     await open();
@@ -122,18 +123,6 @@ describe("the approval popup", () => {
     await user.click(button("approve-more"));
     await user.click(button(choice));
     expect(decisions()).toEqual([{ id, digest, verdict }]);
-  });
-
-  it("says which rule it makes before it approves always", async () => {
-    const { id, digest } = hub.ask();
-    await open();
-    await pass(GUARD);
-    await user.click(button("approve-more"));
-    await user.click(button("approve-always"));
-    expect(decisions()).toEqual([]);
-    expect(screen.getByRole("group", { name: "Decision" }).textContent).toContain("allow claude-code to call delete_file of filesystem, with any arguments");
-    await user.click(button("approve-always-confirm"));
-    expect(decisions()).toEqual([{ id, digest, verdict: { kind: "approve_always" } }]);
   });
 
   it("denies with a reason", async () => {
@@ -185,13 +174,15 @@ describe("the approval popup", () => {
 
   it("goes to and fro between requests, and stays where it is when another comes", async () => {
     const first = hub.ask();
-    const second = hub.ask();
+    const second = hub.ask({ tool: "write_file" });
     await open();
     expect(screen.getByTestId("popup-position").textContent).toBe("1 of 2");
+    expect(screen.getByTestId("popup-more").textContent).toBe("1 more waits");
     await user.click(button("popup-next"));
-    hub.ask();
+    hub.ask({ tool: "move_file" });
     await pass(1);
     expect(screen.getByTestId("popup-position").textContent).toBe("2 of 3");
+    expect(screen.getByTestId("popup-more").textContent).toBe("2 more wait");
     expect(screen.getByTestId("approval-card").dataset["id"]).toBe(second.id);
     await user.click(button("popup-previous"));
     expect(screen.getByTestId("approval-card").dataset["id"]).toBe(first.id);

@@ -7,14 +7,16 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use drawbridge_endpoint::ApiClient;
 use drawbridge_hub::{
-    api::approvals::{DecideApproval, ListApprovals, ShowApproval},
+    api::approvals::{AllowRetry, DecideApproval, ListApprovals, ListMissed, ShowApproval},
     model::{
         approval::{ApprovalRequest, Verdict},
         call::Call,
         ids::CallId,
+        policy::Condition,
     },
 };
 
+use super::policy::condition;
 use crate::{
     connection::Context,
     exit::Failure,
@@ -31,7 +33,9 @@ pub(crate) enum Approvals {
     List,
     /// One request, with its arguments in full.
     Show { id: String },
-    /// Let a call through.
+    /// What nobody decided in time, and may still be allowed for an identical retry.
+    Missed,
+    /// Let a call through; one that nobody decided in time for an identical retry only.
     Approve(Approve),
     /// Refuse a call.
     Deny {
@@ -49,6 +53,10 @@ pub(crate) struct Approve {
     id: String,
     #[command(flatten)]
     life: Life,
+    /// With an approval for longer: only where the arguments are so, such as '/path in /home/me/notes'. May be given
+    /// several times.
+    #[arg(long, value_name = "CONDITION", value_parser = condition, conflicts_with = "arguments")]
+    when: Vec<Condition>,
 }
 
 /// How long the approval holds; for this one call where nothing is given.
@@ -64,15 +72,24 @@ struct Life {
     /// Approve this client's calls of the tool until its session ends.
     #[arg(long)]
     session: bool,
+    /// Approve so many more of this client's calls of the tool.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    calls: Option<u32>,
+    /// Approve this call with these arguments in place of the client's, a JSON object.
+    #[arg(long, value_name = "JSON")]
+    arguments: Option<String>,
 }
 
 impl Life {
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self, when: Vec<Condition>) -> Verdict {
         match self.time {
-            Some(time) => Verdict::ApproveFor { seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX) },
-            None if self.always => Verdict::ApproveAlways,
-            None if self.session => Verdict::ApproveSession,
-            None => Verdict::ApproveOnce,
+            Some(time) => Verdict::ApproveFor { seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX), when },
+            None if self.always => Verdict::ApproveAlways { when },
+            None if self.session => Verdict::ApproveSession { when },
+            None => match self.calls {
+                Some(count) => Verdict::ApproveCalls { count, when },
+                None => Verdict::ApproveOnce { arguments: self.arguments.clone() },
+            },
         }
     }
 }
@@ -85,11 +102,30 @@ impl Approvals {
             Self::Show { id } => {
                 output::answer(context.json, &hub.call(ShowApproval { id: CallId::new(id) }).await?, one)
             }
-            Self::Approve(approve) => decide(context, &hub, approve.id, approve.life.verdict()).await,
+            Self::Missed => output::answer(context.json, &hub.call(ListMissed {}).await?, |all| missed(all)),
+            Self::Approve(Approve { id, life, when }) => {
+                let verdict = life.verdict(when.clone());
+                if !when.is_empty() && verdict == Verdict::once() {
+                    return Err(Failure::new("--when needs --for, --calls, --session or --always"));
+                }
+                let late = hub.call(ListMissed {}).await?.into_iter().find(|request| request.id.as_str() == id);
+                match late {
+                    Some(late) => allow_retry(context, &hub, late).await,
+                    None => decide(context, &hub, id, verdict).await,
+                }
+            }
             Self::Deny { id, reason } => decide(context, &hub, id, Verdict::Deny { reason }).await,
             Self::Watch => watch::run(context, &hub).await,
         }
     }
+}
+
+/// It runs nothing: the client has to try again.
+async fn allow_retry(context: &Context, hub: &ApiClient, late: ApprovalRequest) -> Result<(), Failure> {
+    let allowed = hub.call(AllowRetry { id: late.id, digest: late.digest }).await?;
+    output::answer(context.json, &allowed, |allowed| {
+        format!("it timed out; an identical retry within {} s will be let through", allowed.seconds)
+    })
 }
 
 /// A decision is about the request of a digest, so that one must be read first.
@@ -104,20 +140,36 @@ fn decided(call: &Call) -> String {
 }
 
 fn list(requests: &[ApprovalRequest]) -> String {
+    lines(requests).lines_or("nothing waits")
+}
+
+fn missed(requests: &[ApprovalRequest]) -> String {
+    lines(requests).lines_or("nothing was missed lately")
+}
+
+fn lines(requests: &[ApprovalRequest]) -> Table {
     let mut table = Table::new(["ID", "CLIENT", "SERVER", "TOOL", "LEFT", "ARGUMENTS"]);
     for request in requests {
         let left = format!("{} s", request.left_ms / 1000);
         let (client, server) = (request.client.as_str(), request.server.as_str());
-        table.row([request.id.as_str(), client, server, &request.tool, &left, &request.arguments]);
+        let shown = request.result.as_ref().map(|result| format!("its result: {result}"));
+        let shown = shown.as_ref().unwrap_or(&request.arguments);
+        table.row([request.id.as_str(), client, server, &request.tool, &left, shown]);
     }
-    table.lines_or("nothing waits")
+    table
 }
 
 /// A request with all that a decision needs, nothing shortened.
 fn one(request: &ApprovalRequest) -> String {
     format!(
-        "{id}\n{client} wants to call {tool} of {server}; {left} s are left\n\narguments\n{arguments}\n\n\
+        "{id}\n{client} {wants} {tool} of {server}; {left} s are left\n\narguments\n{arguments}\n\n{result}\
          the server's words about the tool\n{description}\n\ndigest {digest}",
+        wants = if request.result.is_some() { "waits for the result of" } else { "wants to call" },
+        result = request
+            .result
+            .as_ref()
+            .map(|result| format!("the result that is held\n{}\n\n", shown_lines(&indented(result))))
+            .unwrap_or_default(),
         id = shown(request.id.as_str()),
         client = shown(request.client.as_str()),
         tool = shown(&request.tool),
@@ -129,7 +181,7 @@ fn one(request: &ApprovalRequest) -> String {
     )
 }
 
-fn duration(text: &str) -> Result<Duration, &'static str> {
+pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     const WRONG: &str = "this must be a time such as 90s, 15m, 8h or 2d";
     let unit = text.chars().last().ok_or(WRONG)?;
     let seconds: u64 = match unit {

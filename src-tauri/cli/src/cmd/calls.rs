@@ -4,14 +4,15 @@ use clap::Subcommand;
 use drawbridge_hub::{
     api::calls::{ListCalls, ShowCall},
     model::{
-        call::Call,
-        ids::{CallId, ClientName, ServerId},
+        call::{Call, Decision},
+        ids::{CallId, ClientName, ServerId, Timestamp},
     },
 };
 
 use crate::{
     connection::Context,
     exit::Failure,
+    moment,
     text::{Table, moment, shown, word},
 };
 
@@ -26,6 +27,21 @@ pub(crate) enum Calls {
         /// Only those that a person or the clock decided.
         #[arg(long)]
         asked: bool,
+        /// Only those with this text in their tool, name, reason, error or arguments.
+        #[arg(long)]
+        text: Option<String>,
+        /// Only those so decided: allowed, denied, timed_out, abandoned.
+        #[arg(long, value_name = "DECISION", value_parser = decision)]
+        decision: Option<Decision>,
+        /// Only those behind this call in the list: the next page.
+        #[arg(long, value_name = "ID")]
+        before: Option<String>,
+        /// Only those from then on: a day, a time, or 7d for so long ago.
+        #[arg(long, value_name = "WHEN", value_parser = moment::read)]
+        since: Option<Timestamp>,
+        /// Only those ahead of that moment.
+        #[arg(long, value_name = "WHEN", value_parser = moment::read)]
+        until: Option<Timestamp>,
         /// At most so many.
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
@@ -37,13 +53,19 @@ pub(crate) enum Calls {
 impl Calls {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::List { client, server, asked, limit } => {
+            Self::List { client, server, asked, text, decision, before, since, until, limit } => {
                 let (client, server) = (client.map(ClientName::new), server.map(ServerId::new));
-                context.show(ListCalls { client, server, asked, limit }, |calls| list(calls)).await
+                let before = before.map(CallId::new);
+                let wanted = ListCalls { client, server, asked, text, decision, before, since, until, limit };
+                context.show(wanted, |calls| list(calls)).await
             }
             Self::Show { id } => context.show(ShowCall { id: CallId::new(id) }, one).await,
         }
     }
+}
+
+fn decision(word: &str) -> Result<Decision, String> {
+    serde_json::from_value(word.into()).map_err(|_| "it is allowed, denied, timed_out or abandoned".to_owned())
 }
 
 fn list(calls: &[Call]) -> String {
@@ -75,6 +97,7 @@ fn one(call: &Call) -> String {
         ("at the door", call.exposed_name.clone()),
         ("decision", format!("{} by {}, after {} ms", word(call.decision), word(call.decided_by), call.waited_ms)),
         ("reason", call.reason.clone()),
+        ("arguments", call.arguments.clone().unwrap_or_default()),
         ("outcome", word(call.outcome)),
         ("error", call.error.clone()),
         ("took", format!("{} ms", took(call))),

@@ -1,21 +1,31 @@
 //! `drawbridge policy`: what may cross without asking, and what never may.
 
-use std::str::FromStr;
+mod conditions;
+mod rule;
+
+use std::{fs, io::Read, path::PathBuf, str::FromStr};
 
 use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::{
-    api::policy::{ListPolicy, PolicyView, RemovePolicy, SetDefaultPolicy, SetPolicy},
+    api::policy::{
+        ApplyPreset, ExportPolicy, Figures, ForgetRule, ImportPolicy, ListPolicy, PastCalls, PolicyView, Preset,
+        PreviewRule, RemovePolicy, RuleView, SaveRule, SetDefaultPolicy, SetPolicy, ShowFigures,
+    },
     model::{
-        ids::{ClientName, ServerId},
-        policy::{Effect, Scope},
+        ids::{ClientName, RuleId, ServerId},
+        policy::{Effect, Life, Scope},
     },
 };
+
+pub(crate) use conditions::condition;
 
 use crate::{
     connection::Context,
     exit::Failure,
-    text::{Table, moment_or_dash, word},
+    output,
+    text::{Table, moment, shown, word},
 };
+use rule::RuleArgs;
 
 #[cfg(test)]
 mod tests;
@@ -41,8 +51,44 @@ pub(crate) enum Policy {
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
     },
+    /// Add a rule that looks at arguments or results, or that ends by itself.
+    Add {
+        #[command(flatten)]
+        rule: RuleArgs,
+        /// Only say which past calls it would have matched.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Remove one rule.
+    Forget {
+        /// Its id, as `policy list` shows it.
+        id: String,
+    },
     /// Set what happens where no rule matches.
     Default { effect: EffectArg },
+    /// Set the default and the rules of whole servers in one go; rules that deny, and those about single tools, stay.
+    Preset {
+        preset: PresetArg,
+        /// ask-writes: servers whose word is believed that a tool only reads. ask-listed: servers to ask for.
+        #[arg(long = "server", value_name = "ID")]
+        servers: Vec<String>,
+    },
+    /// Print the rules as a file that `policy import` reads.
+    Export,
+    /// Add the rules of a file; all or none.
+    Import {
+        /// The file; - for stdin.
+        file: PathBuf,
+        /// Put them in the place of all rules there are, with the file's default.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// What you were asked lately, and the rules that this suggests.
+    Figures {
+        /// How many days back.
+        #[arg(long, default_value_t = 14)]
+        days: u32,
+    },
 }
 
 impl Policy {
@@ -56,11 +102,42 @@ impl Policy {
             Self::Remove { target, client } => {
                 context.show(RemovePolicy { scope: target.scope(client) }, |_| "removed".to_owned()).await
             }
+            Self::Add { rule, dry_run: true } => context.show(PreviewRule { rule: rule.text() }, past).await,
+            Self::Add { rule, dry_run: false } => {
+                context
+                    .show(SaveRule { id: None, rule: rule.text() }, |rule| format!("{}: {}", rule.id, words(rule)))
+                    .await
+            }
+            Self::Forget { id } => context.show(ForgetRule { id: RuleId::new(id) }, |_| "removed".to_owned()).await,
             Self::Default { effect } => {
                 context.show(SetDefaultPolicy { effect: effect.into() }, |_| "set".to_owned()).await
             }
+            Self::Preset { preset, servers } => {
+                let preset = preset.of(servers.into_iter().map(ServerId::new).collect())?;
+                context.show(ApplyPreset { preset }, |_| "set".to_owned()).await
+            }
+            Self::Export => {
+                let file = context.ask(ExportPolicy {}).await?;
+                // The file is JSON itself.
+                output::answer(false, &file, |file| file.text.clone())
+            }
+            Self::Import { file, replace } => {
+                let text = read(&file)?;
+                context.show(ImportPolicy { text, replace }, |done| format!("{} rules taken", done.rules)).await
+            }
+            Self::Figures { days } => context.show(ShowFigures { days: Some(days) }, figures).await,
         }
     }
+}
+
+fn read(file: &PathBuf) -> Result<String, Failure> {
+    let cannot = |e: std::io::Error| Failure::new(format!("cannot read {}: {e}", file.display()));
+    if file.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map_err(cannot)?;
+        return Ok(text);
+    }
+    fs::read_to_string(file).map_err(cannot)
 }
 
 /// The servers and tools that a rule is about.
@@ -110,22 +187,101 @@ impl From<EffectArg> for Effect {
     }
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum PresetArg {
+    /// Ask for everything.
+    #[value(name = "ask-all")]
+    All,
+    /// Ask for all but what the given servers say changes nothing.
+    #[value(name = "ask-writes")]
+    Writes,
+    /// Ask only for the tools of the given servers.
+    #[value(name = "ask-listed")]
+    Listed,
+}
+
+impl PresetArg {
+    fn of(self, servers: Vec<ServerId>) -> Result<Preset, Failure> {
+        match self {
+            Self::All if !servers.is_empty() => Err(Failure::new("ask-all takes no --server: it asks for all")),
+            Self::All => Ok(Preset::AskAll),
+            Self::Writes => Ok(Preset::AskWrites { trusted: servers }),
+            Self::Listed => Ok(Preset::AskListed { listed: servers }),
+        }
+    }
+}
+
 fn list(policy: &PolicyView) -> String {
-    let mut table = Table::new(["SERVER", "TOOL", "CLIENT", "EFFECT", "UNTIL", ""]);
+    let mut table = Table::new(["ID", "SERVER", "TOOL", "CLIENT", "EFFECT", "UNTIL", ""]);
     for rule in &policy.rules {
-        let scope = &rule.scope;
-        let until = match &rule.session {
-            Some(session) => format!("session {session}"),
-            None => moment_or_dash(rule.expires_at),
+        let (scope, more) = (&rule.scope, more(rule));
+        let until = match &rule.life {
+            Life::UntilRevoked => "-".to_owned(),
+            Life::Until { at } => moment(*at),
+            Life::Session { session } => format!("session {session}"),
+            Life::Calls { .. } => format!("{} calls", rule.left.unwrap_or_default()),
+        };
+        let effect = match (rule.effect, rule.result) {
+            (Some(effect), None) => word(effect),
+            (Some(effect), Some(result)) => format!("{}, {}", word(effect), word(result)),
+            (None, result) => result.map(word).unwrap_or_default(),
         };
         table.row([
+            rule.id.as_str(),
             scope.server.as_ref().map_or("*", ServerId::as_str),
-            scope.tool.as_deref().unwrap_or("*"),
+            scope.tool.as_deref().unwrap_or(if rule.read_only { "read-only" } else { "*" }),
             scope.client.as_ref().map_or("*", ClientName::as_str),
-            &word(rule.effect),
+            &effect,
             &until,
-            if rule.suspended { "suspended: it asks until the change was accepted" } else { "" },
+            &more,
         ]);
     }
     format!("{}\n\ndefault: {}", table.lines_or("no rules"), word(policy.default))
+}
+
+/// What else a rule says: its conditions, and how it stands.
+fn more(rule: &RuleView) -> String {
+    let conditions: Vec<_> = rule.when.iter().map(ToString::to_string).collect();
+    let when = if conditions.is_empty() { String::new() } else { format!("where {}", conditions.join(" and ")) };
+    let note = if rule.note.is_empty() { String::new() } else { format!("({})", rule.note) };
+    let stands = if rule.suspended { "suspended: it asks until the change was accepted" } else { "" };
+    [when.as_str(), note.as_str(), stands]
+        .iter()
+        .filter(|part| !part.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn words(rule: &RuleView) -> String {
+    shown(&rule.words)
+}
+
+fn past(past: &PastCalls) -> String {
+    let mut table = Table::new(["AT", "ID", "CLIENT", "SERVER", "TOOL", "DECISION"]);
+    for call in &past.newest {
+        let (client, server) = (call.client.as_str(), call.server.as_str());
+        table.row([&moment(call.at), call.id.as_str(), client, server, &call.tool, &word(call.decision)]);
+    }
+    let unknown = match past.unknown {
+        0 => String::new(),
+        unknown => format!("; of {unknown} the arguments were not kept"),
+    };
+    let matched = format!("it would have matched {} of {} past calls{unknown}", past.matched, past.looked_at);
+    if past.newest.is_empty() { matched } else { format!("{matched}\n\n{}", table.lines_or("")) }
+}
+
+fn figures(figures: &Figures) -> String {
+    let mut table = Table::new(["DAY", "APPROVED", "DENIED", "UNANSWERED"]);
+    for day in figures.days.iter().filter(|day| day.approved + day.denied + day.unanswered > 0) {
+        let date = moment(day.at);
+        let date = date.split(' ').next().unwrap_or(&date);
+        table.row([date, &day.approved.to_string(), &day.denied.to_string(), &day.unanswered.to_string()]);
+    }
+    let mut lines = vec![table.lines_or("nothing was asked")];
+    for suggestion in &figures.suggestions {
+        let words = shown(&suggestion.words);
+        lines.push(format!("suggested: {words} (you approved {} like it)", suggestion.approved));
+    }
+    lines.join("\n\n")
 }

@@ -1,24 +1,35 @@
 //! Approvals: the calls that wait for a person, and the person's decision.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use super::{ApiError, Verb};
+use super::{
+    ApiError, Verb,
+    policy::{self, PastCalls, matched},
+};
 use crate::{
     clock,
     hub::Hub,
     model::{
         approval::{ApprovalRequest, Verdict},
+        audit::AuditKind,
         call::{Call, Decision},
-        ids::{CallId, Timestamp},
-        policy::{Effect, Scope},
+        ids::{CallId, RuleId, Timestamp},
+        policy::{Condition, Effect, Life, Rule, RuleText, Scope},
     },
-    store::table::policy::RuleRow,
+    policy::{Facts, holds_for, may_replace},
+    random,
 };
 
 /// `approvals.list`: what waits, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListApprovals {}
+
+/// `approvals.missed`: what nobody decided in time, and may still be allowed for an identical retry.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ListMissed {}
 
 /// `approvals.show`: one that waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +49,41 @@ pub struct DecideApproval {
     pub verdict: Verdict,
 }
 
+/// `approvals.allow_retry`: lets an identical retry through of a call that nobody decided in time. It runs nothing by
+/// itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AllowRetry {
+    pub id: CallId,
+    /// The digest of the request that the person saw.
+    pub digest: String,
+}
+
+/// For how long an identical retry is let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RetryAllowed {
+    pub seconds: u32,
+}
+
+/// `approvals.preview`: the rule that a verdict on a waiting request would make, and which past calls it would have
+/// matched. Nothing is decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PreviewVerdict {
+    pub id: CallId,
+    pub verdict: Verdict,
+}
+
+/// What a verdict would make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct VerdictPreview {
+    /// The rule in words; empty where the verdict makes none.
+    pub rule: String,
+    pub past: PastCalls,
+}
+
 impl Verb for ListApprovals {
     const NAME: &'static str = "approvals.list";
     type Answer = Vec<ApprovalRequest>;
@@ -47,12 +93,21 @@ impl Verb for ListApprovals {
     }
 }
 
+impl Verb for ListMissed {
+    const NAME: &'static str = "approvals.missed";
+    type Answer = Vec<ApprovalRequest>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<ApprovalRequest>, ApiError> {
+        Ok(hub.queue.missed())
+    }
+}
+
 impl Verb for ShowApproval {
     const NAME: &'static str = "approvals.show";
     type Answer = ApprovalRequest;
 
     async fn run(self, hub: &Hub) -> Result<ApprovalRequest, ApiError> {
-        hub.queue.get(&self.id).ok_or_else(|| ApiError::not_found(format!("no call with the id '{}' waits", self.id)))
+        shown(hub, &self.id)
     }
 }
 
@@ -61,53 +116,133 @@ impl Verb for DecideApproval {
     type Answer = Call;
 
     async fn run(self, hub: &Hub) -> Result<Call, ApiError> {
-        check(&self.verdict)?;
+        // What cannot be is said ahead of taking the request out: it goes on waiting.
+        if let Some(request) = hub.queue.get(&self.id) {
+            check(hub, &request, &self.verdict)?;
+        }
         let taken = hub.queue.take(&self.id, &self.digest)?;
-        let rule = rule_of(&taken.request, &self.verdict);
+        let rule = rule_of(&taken.request, &self.verdict).map(|text| bound(&taken.request, text));
         let call = taken.decide(self.verdict).await?;
         if let Some(rule) = rule.filter(|_| call.decision == Decision::Allowed) {
+            let note = policy::note(&rule);
             hub.rules.grant(rule).await?;
+            hub.store.note(AuditKind::PolicyChanged, &note);
         }
         Ok(call)
     }
 }
 
-/// The longest time that an allow can be given for, in seconds.
-const MAX_GRANT_S: u32 = 30 * 24 * 3600;
+impl Verb for AllowRetry {
+    const NAME: &'static str = "approvals.allow_retry";
+    type Answer = RetryAllowed;
 
-fn check(verdict: &Verdict) -> Result<(), ApiError> {
-    match verdict {
-        Verdict::ApproveFor { seconds } if !(1..=MAX_GRANT_S).contains(seconds) => {
-            Err(ApiError::invalid(format!("'seconds' is 1 to {MAX_GRANT_S} (30 days), not {seconds}")))
-        }
-        Verdict::ApproveFor { .. }
-        | Verdict::ApproveOnce
-        | Verdict::ApproveSession
-        | Verdict::ApproveAlways
-        | Verdict::Deny { .. } => Ok(()),
+    async fn run(self, hub: &Hub) -> Result<RetryAllowed, ApiError> {
+        let seconds = hub.queue.allow_retry(&self.id, &self.digest)?;
+        Ok(RetryAllowed { seconds: u32::try_from(seconds).unwrap_or(u32::MAX) })
     }
 }
 
-/// The rule that a verdict makes beyond its one call: this client, this tool, as they are now.
-fn rule_of(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleRow> {
-    let now = clock::now();
-    let (expires_at, in_session) = match verdict {
-        Verdict::ApproveOnce | Verdict::Deny { .. } => return None,
-        Verdict::ApproveFor { seconds } => (Some(Timestamp(now.0 + i64::from(*seconds) * 1_000)), false),
-        Verdict::ApproveSession => (None, true),
-        Verdict::ApproveAlways => (None, false),
+impl Verb for PreviewVerdict {
+    const NAME: &'static str = "approvals.preview";
+    type Answer = VerdictPreview;
+
+    async fn run(self, hub: &Hub) -> Result<VerdictPreview, ApiError> {
+        let request = shown(hub, &self.id)?;
+        check(hub, &request, &self.verdict)?;
+        match rule_of(&request, &self.verdict) {
+            Some(text) => Ok(VerdictPreview { rule: text.to_string(), past: matched(hub, &text).await? }),
+            None => Ok(VerdictPreview { rule: String::new(), past: PastCalls::default() }),
+        }
+    }
+}
+
+fn shown(hub: &Hub, id: &CallId) -> Result<ApprovalRequest, ApiError> {
+    hub.queue.get(id).ok_or_else(|| ApiError::not_found(format!("no call with the id '{id}' waits")))
+}
+
+/// The longest time that an allow can be given for, in seconds.
+const MAX_GRANT_S: u32 = 30 * 24 * 3600;
+/// The most calls that an allow can be given for.
+const MAX_GRANT_CALLS: u32 = 10_000;
+
+fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), ApiError> {
+    match verdict {
+        Verdict::ApproveFor { seconds, .. } if !(1..=MAX_GRANT_S).contains(seconds) => {
+            return Err(ApiError::invalid(format!("'seconds' is 1 to {MAX_GRANT_S} (30 days), not {seconds}")));
+        }
+        Verdict::ApproveCalls { count, .. } if !(1..=MAX_GRANT_CALLS).contains(count) => {
+            return Err(ApiError::invalid(format!("'count' is 1 to {MAX_GRANT_CALLS}, not {count}")));
+        }
+        Verdict::ApproveOnce { arguments: Some(arguments) } => check_arguments(hub, request, arguments)?,
+        Verdict::ApproveOnce { arguments: None } | Verdict::Deny { .. } => return Ok(()),
+        Verdict::ApproveFor { .. }
+        | Verdict::ApproveCalls { .. }
+        | Verdict::ApproveSession { .. }
+        | Verdict::ApproveAlways { .. } => {}
+    }
+    if request.result.is_some() {
+        return Err(ApiError::invalid("a result is let through once, or denied"));
+    }
+    let Some(rule) = rule_of(request, verdict) else { return Ok(()) };
+    let arguments = RawValue::from_string(request.arguments.clone())
+        .map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))?;
+    let server = hub.registry.get(&request.server)?;
+    match holds_for(&rule.when, &arguments, &server) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(ApiError::invalid("the rule would not match the very call that is approved")),
+        Err(why) => Err(ApiError::invalid(why.to_string())),
+    }
+}
+
+/// Whether a person's arguments can take the place of the client's.
+fn check_arguments(hub: &Hub, request: &ApprovalRequest, arguments: &str) -> Result<(), ApiError> {
+    let gone = || ApiError::not_found(format!("no call with the id '{}' waits", request.id));
+    let tool = hub.queue.tool(&request.id).ok_or_else(gone)?;
+    let arguments = RawValue::from_string(arguments.to_owned())
+        .map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))?;
+    let facts = Facts {
+        client: Some(&request.client),
+        session: Some(&request.session),
+        server: &tool.server,
+        tool: &request.tool,
+        definition: &request.definition,
+        annotations: &request.annotations,
+        arguments: None,
     };
-    Some(RuleRow {
+    may_replace(&hub.rules, &facts, &tool, &arguments).map_err(ApiError::invalid)
+}
+
+/// The rule that a verdict makes beyond its one call: this client, this tool, as they are now.
+fn rule_of(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleText> {
+    let (life, when): (Life, &[Condition]) = match verdict {
+        Verdict::ApproveOnce { .. } | Verdict::Deny { .. } => return None,
+        Verdict::ApproveFor { seconds, when } => {
+            (Life::Until { at: Timestamp(clock::now().0 + i64::from(*seconds) * 1_000) }, when)
+        }
+        Verdict::ApproveCalls { count, when } => (Life::Calls { count: *count }, when),
+        Verdict::ApproveSession { when } => (Life::Session { session: request.session.clone() }, when),
+        Verdict::ApproveAlways { when } => (Life::UntilRevoked, when),
+    };
+    Some(RuleText {
         scope: Scope {
             server: Some(request.server.clone()),
             tool: Some(request.tool.clone()),
             client: Some(request.client.clone()),
         },
-        session: in_session.then(|| request.session.clone()),
-        effect: Effect::Allow,
+        when: when.to_vec(),
+        effect: Some(Effect::Allow),
+        life,
+        ..RuleText::default()
+    })
+}
+
+fn bound(request: &ApprovalRequest, text: RuleText) -> Rule {
+    Rule {
+        id: RuleId::new(random::id()),
+        text,
         identity: Some(request.identity.clone()),
         definition: Some(request.definition.clone()),
-        created_at: now,
-        expires_at,
-    })
+        created_at: clock::now(),
+        used: 0,
+    }
 }

@@ -8,10 +8,10 @@ use crate::{
     data_dir::DataDirError,
     oauth::OauthError,
     policy::DecideError,
-    policy::GrantError,
+    policy::RuleError,
     registry::RegistryError,
     secrets::SecretError,
-    store::StoreError,
+    store::{NotWritten, StoreError},
     upstream::UpstreamError,
 };
 
@@ -87,6 +87,12 @@ impl From<StoreError> for ApiError {
     }
 }
 
+impl From<NotWritten> for ApiError {
+    fn from(error: NotWritten) -> Self {
+        Self::unavailable(format!("the journal cannot read or write: {}", error.why()))
+    }
+}
+
 impl From<RegistryError> for ApiError {
     fn from(error: RegistryError) -> Self {
         let code = match &error {
@@ -120,11 +126,12 @@ impl From<DecideError> for ApiError {
     }
 }
 
-impl From<GrantError> for ApiError {
-    fn from(error: GrantError) -> Self {
+impl From<RuleError> for ApiError {
+    fn from(error: RuleError) -> Self {
         let code = match error {
-            GrantError::Denied => ErrorCode::Conflict,
-            GrantError::Store(_) => ErrorCode::Unavailable,
+            RuleError::Denied => ErrorCode::Conflict,
+            RuleError::Condition(_) => ErrorCode::Invalid,
+            RuleError::Store(_) => ErrorCode::Unavailable,
         };
         Self::new(code, error.to_string())
     }

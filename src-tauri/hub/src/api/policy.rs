@@ -1,33 +1,51 @@
 //! Policy: what may cross without asking, what never may.
 
+mod presets;
+mod suggestions;
+
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::{json, value::RawValue};
 
 use super::{ApiError, Done, Verb};
 use crate::{
     clock,
     hub::Hub,
     model::{
+        audit::AuditKind,
+        call::Call,
         event::Event,
-        ids::{ClientName, ServerId, SessionId, Timestamp},
-        policy::{Effect, Scope},
+        ids::{ClientName, RuleId, ServerId, Timestamp},
+        policy::{Condition, Effect, Life, ResultEffect, Rule, RuleText, Scope},
     },
-    policy::is_suspended,
+    policy::holds_for,
+    random,
     settings::Values,
-    store::table::policy::RuleRow,
+    store::table::call::PastFilter,
 };
 
-/// A policy with its scope and life.
+pub use presets::{ApplyPreset, Preset};
+pub use suggestions::{Day, Figures, ShowFigures, Suggestion};
+
+/// A rule, and how it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RuleView {
+    pub id: RuleId,
     #[serde(flatten)]
     pub scope: Scope,
-    pub effect: Effect,
+    pub read_only: bool,
+    pub when: Vec<Condition>,
+    pub effect: Option<Effect>,
+    pub result: Option<ResultEffect>,
+    pub life: Life,
+    pub note: String,
+    /// In one line.
+    pub words: String,
     pub created_at: Timestamp,
-    /// Ends by itself then.
-    pub expires_at: Option<Timestamp>,
-    /// Ends with this client session.
-    pub session: Option<SessionId>,
+    /// How many calls it may still decide, where it holds for a number of calls.
+    pub left: Option<u32>,
     /// An allow whose tool or server has changed since: it asks until that was accepted.
     pub suspended: bool,
 }
@@ -40,12 +58,12 @@ pub struct PolicyView {
     pub rules: Vec<RuleView>,
 }
 
-/// `policy.list`: all rules.
+/// `policy.list`: all rules that hold, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPolicy {}
 
-/// `policy.set`: sets the policy of a scope, replacing the one it had.
+/// `policy.set`: sets the plain policy of a scope, replacing the one it had.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetPolicy {
@@ -60,6 +78,71 @@ pub struct SetPolicy {
 pub struct RemovePolicy {
     #[serde(flatten)]
     pub scope: Scope,
+}
+
+/// `policy.save`: adds a rule, or writes the one of that id anew, for the server and the tool as they are now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SaveRule {
+    #[serde(default)]
+    pub id: Option<RuleId>,
+    pub rule: RuleText,
+}
+
+/// `policy.forget`: removes one rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ForgetRule {
+    pub id: RuleId,
+}
+
+/// `policy.preview`: which past calls a rule would have matched. Nothing is saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PreviewRule {
+    pub rule: RuleText,
+}
+
+/// Past calls that a rule would have matched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PastCalls {
+    /// How many past calls of its scope were looked at; the newest 1,000 at most.
+    pub looked_at: u32,
+    pub matched: u32,
+    /// Whose arguments were not kept, so that nobody can tell.
+    pub unknown: u32,
+    /// The newest of those that matched.
+    pub newest: Vec<Call>,
+}
+
+/// `policy.export`: the rules as a readable file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ExportPolicy {}
+
+/// The file's text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PolicyFile {
+    /// JSON.
+    pub text: String,
+}
+
+/// `policy.import`: adds the rules of such a file, or puts them in the place of all there are. All or none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ImportPolicy {
+    pub text: String,
+    #[serde(default)]
+    pub replace: bool,
+}
+
+/// How many rules were taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Imported {
+    pub rules: u32,
 }
 
 /// `policy.set_default`: what happens where no rule matches.
@@ -84,18 +167,12 @@ impl Verb for SetPolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        check(&self.scope)?;
-        let (identity, definition) = bound_to(hub, &self.scope);
-        let rule = RuleRow {
-            scope: self.scope,
-            session: None,
-            effect: self.effect,
-            identity,
-            definition,
-            created_at: clock::now(),
-            expires_at: None,
-        };
+        let text = RuleText { scope: self.scope, effect: Some(self.effect), ..RuleText::default() };
+        check(&text)?;
+        let rule = made(hub, None, text);
+        let note = note(&rule);
         hub.rules.put(rule).await?;
+        hub.store.note(AuditKind::PolicyChanged, &note);
         Ok(Done {})
     }
 }
@@ -105,11 +182,98 @@ impl Verb for RemovePolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        check(&self.scope)?;
+        check_scope(&self.scope)?;
         if hub.rules.remove(&self.scope).await? {
+            hub.store.note(AuditKind::PolicyChanged, &json!({ "scope": self.scope, "removed": true }));
             return Ok(Done {});
         }
         Err(ApiError::not_found("there is no rule of exactly that scope"))
+    }
+}
+
+impl Verb for SaveRule {
+    const NAME: &'static str = "policy.save";
+    type Answer = RuleView;
+
+    async fn run(self, hub: &Hub) -> Result<RuleView, ApiError> {
+        check(&self.rule)?;
+        if let Some(id) = &self.id
+            && !hub.rules.list().iter().any(|rule| rule.id == *id)
+        {
+            return Err(no_such(id));
+        }
+        let rule = made(hub, self.id, self.rule);
+        hub.rules.put(rule.clone()).await?;
+        hub.store.note(AuditKind::PolicyChanged, &note(&rule));
+        Ok(view(hub, &rule))
+    }
+}
+
+impl Verb for ForgetRule {
+    const NAME: &'static str = "policy.forget";
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        if !hub.rules.forget(&self.id).await? {
+            return Err(no_such(&self.id));
+        }
+        hub.store.note(AuditKind::PolicyChanged, &json!({ "id": self.id, "removed": true }));
+        Ok(Done {})
+    }
+}
+
+impl Verb for PreviewRule {
+    const NAME: &'static str = "policy.preview";
+    type Answer = PastCalls;
+
+    async fn run(self, hub: &Hub) -> Result<PastCalls, ApiError> {
+        check(&self.rule)?;
+        matched(hub, &self.rule).await
+    }
+}
+
+impl Verb for ExportPolicy {
+    const NAME: &'static str = "policy.export";
+    type Answer = PolicyFile;
+
+    async fn run(self, hub: &Hub) -> Result<PolicyFile, ApiError> {
+        // A session's rules mean nothing elsewhere or later.
+        let rules = hub.rules.list().iter().map(|rule| rule.text.clone()).filter(|text| !is_of_session(text)).collect();
+        let file = File { default: Some(hub.settings.get().default_policy), rules };
+        let text = serde_json::to_string_pretty(&file);
+        Ok(PolicyFile { text: text.map_err(|e| ApiError::unavailable(format!("the rules cannot be written: {e}")))? })
+    }
+}
+
+impl Verb for ImportPolicy {
+    const NAME: &'static str = "policy.import";
+    type Answer = Imported;
+
+    async fn run(self, hub: &Hub) -> Result<Imported, ApiError> {
+        let file: File = serde_json::from_str(&self.text)
+            .map_err(|e| ApiError::invalid(format!("this is no file of rules, at line {}: {e}", e.line())))?;
+        for (at, text) in file.rules.iter().enumerate() {
+            let wrong = |why: &str| ApiError::invalid(format!("rule {}: {why}", at + 1));
+            check(text).map_err(|error| wrong(&error.message))?;
+            if is_of_session(text) {
+                return Err(wrong("a rule for one session cannot come from a file"));
+            }
+        }
+        let count = u32::try_from(file.rules.len()).unwrap_or(u32::MAX);
+        let new = file.rules.into_iter().map(|text| made(hub, None, text));
+        let kept = hub.rules.list().iter().map(|rule| (**rule).clone()).filter(|_| !self.replace).collect::<Vec<_>>();
+        // A plain rule of a scope is one: the file's.
+        let new: Vec<Rule> = new.collect();
+        let replaces = |old: &Rule| new.iter().any(|new| new.text == old.text || replaces_plain(new, old));
+        let all = kept.into_iter().filter(|old| !replaces(old)).chain(new.iter().cloned()).collect();
+        hub.rules.replace_all(all).await?;
+        if let Some(default) = file.default.filter(|_| self.replace) {
+            hub.settings.change(|values| Values { default_policy: default, ..values }).await?;
+            hub.events.tell(Event::PolicyChanged);
+        }
+        let rules: Vec<_> = new.iter().map(note).collect();
+        hub.store.note(AuditKind::PolicyChanged, &json!({ "imported": rules, "replace": self.replace }));
+        Ok(Imported { rules: count })
     }
 }
 
@@ -119,12 +283,60 @@ impl Verb for SetDefaultPolicy {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.settings.change(|values| Values { default_policy: self.effect, ..values }).await?;
+        hub.store.note(AuditKind::PolicyChanged, &json!({ "default": self.effect }));
         hub.events.tell(Event::PolicyChanged);
         Ok(Done {})
     }
 }
 
-fn check(scope: &Scope) -> Result<(), ApiError> {
+/// A file of rules.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    default: Option<Effect>,
+    rules: Vec<RuleText>,
+}
+
+/// What the audit has of a rule that is set.
+pub(super) fn note(rule: &Rule) -> serde_json::Value {
+    json!({ "id": rule.id, "rule": rule.text })
+}
+
+fn is_of_session(text: &RuleText) -> bool {
+    matches!(text.life, Life::Session { .. })
+}
+
+fn replaces_plain(new: &Rule, old: &Rule) -> bool {
+    new.text.is_plain() && old.text.is_plain() && new.text.scope == old.text.scope
+}
+
+fn no_such(id: &RuleId) -> ApiError {
+    ApiError::not_found(format!("there is no rule '{id}'"))
+}
+
+/// The longest text that a person may write about a rule, in bytes.
+const MAX_NOTE: usize = 1_000;
+
+fn check(text: &RuleText) -> Result<(), ApiError> {
+    check_scope(&text.scope)?;
+    if text.effect.is_none() && text.result.is_none() {
+        return Err(ApiError::invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)"));
+    }
+    if text.effect == Some(Effect::Deny) && text.result.is_some() {
+        return Err(ApiError::invalid("what is denied has no result: leave 'result' out"));
+    }
+    if text.note.len() > MAX_NOTE {
+        return Err(ApiError::invalid(format!("'note' has at most {MAX_NOTE} bytes")));
+    }
+    match text.life {
+        Life::Until { at } if at <= clock::now() => Err(ApiError::invalid("'life.at' lies in the past")),
+        Life::Calls { count: 0 } => Err(ApiError::invalid("'life.count' is at least 1")),
+        Life::UntilRevoked | Life::Until { .. } | Life::Session { .. } | Life::Calls { .. } => Ok(()),
+    }
+}
+
+fn check_scope(scope: &Scope) -> Result<(), ApiError> {
     let parts = [
         ("server", scope.server.as_ref().map(ServerId::as_str)),
         ("tool", scope.tool.as_deref()),
@@ -139,11 +351,17 @@ fn check(scope: &Scope) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What a rule is bound to: the server and the tool's definition as they are now. A rule made before either is
-/// known is bound to nothing.
-fn bound_to(hub: &Hub, scope: &Scope) -> (Option<String>, Option<String>) {
-    let server = scope.server.as_ref().and_then(|id| hub.registry.get(id).ok());
-    (server.map(|server| server.identity.clone()), definition(hub, scope))
+/// A rule for the server and the tool as they are now. One made before either is known is bound to nothing.
+fn made(hub: &Hub, id: Option<RuleId>, text: RuleText) -> Rule {
+    let server = text.scope.server.as_ref().and_then(|id| hub.registry.get(id).ok());
+    Rule {
+        id: id.unwrap_or_else(|| RuleId::new(random::id())),
+        identity: server.map(|server| server.identity.clone()),
+        definition: definition(hub, &text.scope),
+        created_at: clock::now(),
+        used: 0,
+        text,
+    }
 }
 
 fn definition(hub: &Hub, scope: &Scope) -> Option<String> {
@@ -152,16 +370,81 @@ fn definition(hub: &Hub, scope: &Scope) -> Option<String> {
     copy.tools().iter().find(|tool| tool.name == *name).map(|tool| tool.digest.clone())
 }
 
-fn view(hub: &Hub, rule: &RuleRow) -> RuleView {
-    let server = rule.scope.server.as_ref().and_then(|id| hub.registry.get(id).ok());
+fn view(hub: &Hub, rule: &Rule) -> RuleView {
+    let server = rule.text.scope.server.as_ref().and_then(|id| hub.registry.get(id).ok());
     let suspended =
-        server.is_some_and(|server| is_suspended(rule, &server.identity, definition(hub, &rule.scope).as_deref()));
+        server.is_some_and(|server| rule.is_suspended(&server.identity, definition(hub, &rule.text.scope).as_deref()));
     RuleView {
-        scope: rule.scope.clone(),
-        effect: rule.effect,
+        id: rule.id.clone(),
+        words: rule.text.to_string(),
+        scope: rule.text.scope.clone(),
+        read_only: rule.text.read_only,
+        when: rule.text.when.clone(),
+        effect: rule.text.effect,
+        result: rule.text.result,
+        life: rule.text.life.clone(),
+        note: rule.text.note.clone(),
         created_at: rule.created_at,
-        expires_at: rule.expires_at,
-        session: rule.session.clone(),
+        left: rule.left(),
         suspended,
     }
+}
+
+/// Of the past calls that a rule is tried on.
+const MAX_PAST: u32 = 1_000;
+const SHOWN_PAST: usize = 10;
+
+/// The past calls that a rule would have matched, as if it had held then. Arguments are kept with their secrets masked.
+pub(super) async fn matched(hub: &Hub, text: &RuleText) -> Result<PastCalls, ApiError> {
+    let scope = &text.scope;
+    let filter = PastFilter {
+        client: scope.client.clone(),
+        server: scope.server.clone(),
+        tool: scope.tool.clone(),
+        limit: MAX_PAST,
+        ..PastFilter::default()
+    };
+    hub.journal.flush().await;
+    let mut past = PastCalls::default();
+    let mut hints = BTreeMap::new();
+    for (call, arguments) in hub.store.past_calls(&filter).await? {
+        past.looked_at += 1;
+        let server = hub.registry.get(&call.server).ok();
+        if text.read_only {
+            let key = (call.server.clone(), call.tool.clone());
+            let is_read_only = *hints.entry(key).or_insert_with(|| is_read_only(hub, &call));
+            if !is_read_only {
+                continue;
+            }
+        }
+        let holds = match (text.when.is_empty(), arguments, server) {
+            (true, ..) => true,
+            (false, Some(arguments), Some(server)) => {
+                let arguments = RawValue::from_string(arguments).unwrap_or_else(|_| RawValue::NULL.to_owned());
+                holds_for(&text.when, &arguments, &server).map_err(|why| ApiError::invalid(why.to_string()))?
+            }
+            (false, ..) => {
+                past.unknown += 1;
+                continue;
+            }
+        };
+        if holds {
+            past.matched += 1;
+            if past.newest.len() < SHOWN_PAST {
+                past.newest.push(call);
+            }
+        }
+    }
+    // Also where there was no call to try it on.
+    holds_for_nothing(text)?;
+    Ok(past)
+}
+
+fn holds_for_nothing(text: &RuleText) -> Result<(), ApiError> {
+    crate::policy::check_conditions(&text.when).map_err(|why| ApiError::invalid(why.to_string()))
+}
+
+fn is_read_only(hub: &Hub, call: &Call) -> bool {
+    let copy = hub.catalog.copy(&call.server);
+    copy.tools().iter().any(|tool| tool.name == call.tool && tool.annotations.read_only == Some(true))
 }

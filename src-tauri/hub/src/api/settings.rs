@@ -26,6 +26,8 @@ pub struct SettingsView {
     /// The https URL of a document that describes this program to authorization servers (a client id
     /// metadata document); empty for none: then it registers itself.
     pub oauth_client_metadata_url: String,
+    /// How many days calls and what else is in the audit are kept; 0 for ever.
+    pub audit_retention_days: u32,
     pub version: String,
     pub data_dir: String,
     /// The endpoint, or nothing where no listener runs.
@@ -51,6 +53,8 @@ pub struct ChangeSettings {
     pub cache_ttl_s: Option<u32>,
     /// An https URL with a path; empty for none.
     pub oauth_client_metadata_url: Option<String>,
+    /// 1 to 3,650 days; 0 for ever.
+    pub audit_retention_days: Option<u32>,
 }
 
 impl Verb for ShowSettings {
@@ -72,6 +76,7 @@ impl Verb for ChangeSettings {
             approval_timeout: seconds("approval_timeout_s", self.approval_timeout_s, 5..=600, old.approval_timeout)?,
             cache_ttl: seconds("cache_ttl_s", self.cache_ttl_s, 10..=86_400, old.cache_ttl)?,
             oauth_client_metadata_url: document(self.oauth_client_metadata_url, old.oauth_client_metadata_url)?,
+            audit_retention_days: days(self.audit_retention_days, old.audit_retention_days)?,
             ..old
         };
         hub.settings.change(|now| Values { default_policy: now.default_policy, ..values }).await?;
@@ -79,6 +84,9 @@ impl Verb for ChangeSettings {
         Ok(view(hub).await)
     }
 }
+
+/// The longest that the audit is kept, where not for ever.
+const MAX_DAYS: u32 = 3_650;
 
 /// The URL of a client id metadata document: https, with a path.
 fn document(given: Option<String>, old: String) -> Result<String, ApiError> {
@@ -88,6 +96,16 @@ fn document(given: Option<String>, old: String) -> Result<String, ApiError> {
         return Ok(given);
     }
     Err(ApiError::invalid("'oauth_client_metadata_url' is an https URL with a path, or empty"))
+}
+
+fn days(given: Option<u32>, old: u32) -> Result<u32, ApiError> {
+    match given {
+        None => Ok(old),
+        Some(days) if days <= MAX_DAYS => Ok(days),
+        Some(days) => Err(ApiError::invalid(format!(
+            "'audit_retention_days' is 1 to {MAX_DAYS} days, or 0 to keep everything, not {days}"
+        ))),
+    }
 }
 
 fn seconds(
@@ -113,6 +131,7 @@ async fn view(hub: &Hub) -> SettingsView {
         approval_timeout_s: u32::try_from(values.approval_timeout.as_secs()).unwrap_or(u32::MAX),
         cache_ttl_s: u32::try_from(values.cache_ttl.as_secs()).unwrap_or(u32::MAX),
         oauth_client_metadata_url: values.oauth_client_metadata_url,
+        audit_retention_days: values.audit_retention_days,
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: hub.data_dir().display().to_string(),
         url: hub.url(),

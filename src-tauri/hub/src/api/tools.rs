@@ -175,7 +175,15 @@ fn why_hidden(hub: &Hub, server: &Registered, tool: &Definition, standing: Stand
 
 /// A tool as it is shown. Its exposed name is the plain one; only the catalog knows of a collision.
 pub(super) fn view(hub: &Hub, server: &Registered, tool: &Definition) -> ToolView {
-    let facts = Facts { client: None, session: None, server, tool: &tool.name, definition: &tool.digest };
+    let facts = Facts {
+        client: None,
+        session: None,
+        server,
+        tool: &tool.name,
+        definition: &tool.digest,
+        annotations: &tool.annotations,
+        arguments: None,
+    };
     let prefix = server.spec.prefix.as_deref().unwrap_or(server.id.as_str());
     let bare = prefix.is_empty() && names::is_plain(&tool.name);
     ToolView {
@@ -190,7 +198,7 @@ pub(super) fn view(hub: &Hub, server: &Registered, tool: &Definition) -> ToolVie
         input_schema: tool.input_schema.clone(),
         annotations: tool.annotations.clone(),
         digest: tool.digest.clone(),
-        policy: hub.rules.decide(&facts).effect,
+        policy: hub.rules.peek(&facts).effect,
         own_policy: hub.rules.own(&server.id, &tool.name),
     }
 }

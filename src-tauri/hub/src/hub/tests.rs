@@ -1,7 +1,7 @@
 use super::*;
 use crate::upstream::Outgoing;
 use crate::{
-    api::{ErrorCode, Verb, clients::*, policy::*, secrets::*, servers::*, settings::*},
+    api::{ErrorCode, Verb, audit::*, clients::*, policy::*, secrets::*, servers::*, settings::*},
     model::{
         policy::{Effect, Scope},
         server::{Acceptance, ServerState},
@@ -166,11 +166,31 @@ async fn settings_are_bounded_and_kept() {
     let desk = desk().await;
     let wrong = ChangeSettings { approval_timeout_s: Some(1), ..ChangeSettings::default() };
     assert_eq!(code(desk.run(wrong).await), Some(ErrorCode::Invalid));
+    let wrong = ChangeSettings { audit_retention_days: Some(4_000), ..ChangeSettings::default() };
+    assert_eq!(code(desk.run(wrong).await), Some(ErrorCode::Invalid));
+    let kept = ChangeSettings { audit_retention_days: Some(0), ..ChangeSettings::default() };
+    assert_eq!(desk.run(kept).await.expect("changed").audit_retention_days, 0);
     let right = ChangeSettings { approval_timeout_s: Some(20), ..ChangeSettings::default() };
     desk.run(right).await.expect("changed");
     desk.run(SetDefaultPolicy { effect: Effect::Deny }).await.expect("set");
     let loaded = Settings::load(desk.hub.store.clone()).await.expect("loaded").get();
     assert_eq!((loaded.approval_timeout.as_secs(), loaded.default_policy), (20, Effect::Deny));
+    assert_eq!(loaded.audit_retention_days, 0);
+}
+
+#[tokio::test]
+async fn what_changes_what_may_cross_is_noted_in_the_audit() {
+    let desk = desk().await;
+    let before = desk.run(VerifyAudit {}).await.expect("verified").entries;
+    desk.add(r#"{"name":"a","url":"http://127.0.0.1:9/mcp"}"#, SecretValues::default(), false).await;
+    let scope = Scope { server: Some(ServerId::new("a")), ..Scope::default() };
+    desk.run(SetPolicy { scope: scope.clone(), effect: Effect::Deny }).await.expect("set");
+    desk.run(RemovePolicy { scope }).await.expect("removed");
+    desk.run(SetDefaultPolicy { effect: Effect::Deny }).await.expect("set");
+    desk.hub.refused(&ClientName::new("c"));
+    desk.hub.refused(&ClientName::new("c"));
+    let report = desk.run(VerifyAudit {}).await.expect("verified");
+    assert_eq!((report.entries - before, report.broken), (5, None), "a server, two rules, the default, one token");
 }
 
 /// A future is moved with all that is around it when it is first waited for: what is seldom on the way is boxed.

@@ -7,13 +7,12 @@ use base64::{
     prelude::{BASE64_STANDARD as BASE64, BASE64_URL_SAFE_NO_PAD as BASE64_URL},
 };
 
-use crate::model::json;
+use crate::{model::json, redact::MASK};
 
 /// Shorter values are no secrets, and masking them would eat the log.
 const SHORTEST: usize = 6;
 /// A line of a value of several lines that is masked by itself, as of a private key.
 const LONG_LINE: usize = 16;
-const MASK: &str = "•••";
 
 /// The values to mask.
 #[derive(Default)]
@@ -39,6 +38,11 @@ impl Masks {
         if form.len() >= SHORTEST && !self.0.contains(&form) {
             self.0.push(form);
         }
+    }
+
+    /// The text with what is masked in it; none where nothing is.
+    pub(super) fn applied(&self, text: &str) -> Option<String> {
+        self.0.iter().any(|value| text.contains(value.as_str())).then(|| self.apply(text))
     }
 
     pub(super) fn apply(&self, text: &str) -> String {

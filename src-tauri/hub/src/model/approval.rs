@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ids::{CallId, ClientName, ServerId, SessionId, Timestamp},
+    ids::{CallId, ClientName, RuleId, ServerId, SessionId, Timestamp},
+    policy::Condition,
     tool::Annotations,
 };
 
-/// A call that waits for a person.
+/// A call that waits for a person, or one whose result does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApprovalRequest {
@@ -26,13 +27,19 @@ pub struct ApprovalRequest {
     pub arguments: String,
     /// What is sent along beside name and arguments, as JSON text.
     pub extra: Option<String>,
+    /// The call has run, and this is its result, as JSON text: it waits to be passed on. None where the call waits.
+    pub result: Option<String>,
+    /// The client has never called this tool.
+    pub is_first: bool,
+    /// The allow that would hold, had the tool or its server not changed since.
+    pub suspended: Option<SuspendedAllow>,
     /// The client session that the call came in.
     pub session: SessionId,
     /// What the server would start or connect to, as a digest.
     pub identity: String,
     /// The digest of the tool's definition.
     pub definition: String,
-    /// What a decision is bound to: SHA-256 over client, server identity, definition and arguments, hex.
+    /// What a decision is bound to: SHA-256 over client, server identity, definition, params and result, hex.
     pub digest: String,
     pub asked_at: Timestamp,
     pub expires_at: Timestamp,
@@ -42,22 +49,63 @@ pub struct ApprovalRequest {
     pub left_ms: u32,
 }
 
+/// An allow that was given for the tool or the server as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SuspendedAllow {
+    pub rule: RuleId,
+    /// The rule in words.
+    pub words: String,
+    /// What the server starts or connects to is another.
+    pub is_server_changed: bool,
+    /// The tool's definition that the allow was given for and the one of now, as JSON text; none where it is the same,
+    /// or is not kept any more.
+    pub definitions: Option<[String; 2]>,
+}
+
 /// What a person decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Verdict {
-    /// Let this call through.
-    ApproveOnce,
+    /// Let this call through, or this result.
+    ApproveOnce {
+        /// The arguments to be sent in place of the client's, as JSON text.
+        #[serde(default)]
+        arguments: Option<String>,
+    },
     /// Let it through, and this client's calls of this tool for that long.
-    ApproveFor { seconds: u32 },
+    ApproveFor {
+        seconds: u32,
+        #[serde(default)]
+        when: Vec<Condition>,
+    },
+    /// Let it through, and so many more of this client's calls of this tool.
+    ApproveCalls {
+        count: u32,
+        #[serde(default)]
+        when: Vec<Condition>,
+    },
     /// Let it through, and this client's calls of this tool until its session ends.
-    ApproveSession,
+    ApproveSession {
+        #[serde(default)]
+        when: Vec<Condition>,
+    },
     /// Let it through, and this client's calls of this tool from now on.
-    ApproveAlways,
+    ApproveAlways {
+        #[serde(default)]
+        when: Vec<Condition>,
+    },
     /// Refuse it. The reason reaches the model; empty for none.
     Deny {
         #[serde(default)]
         reason: String,
     },
+}
+
+impl Verdict {
+    /// The plain approval of one call, or one result.
+    pub fn once() -> Self {
+        Self::ApproveOnce { arguments: None }
+    }
 }

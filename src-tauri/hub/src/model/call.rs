@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{CallId, ClientName, ServerId, Timestamp};
+use super::ids::{CallId, ClientName, RuleId, ServerId, Timestamp};
 
 /// One call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +18,12 @@ pub struct Call {
     pub decision: Decision,
     /// Who or what decided: a person, a rule, the default, the clock.
     pub decided_by: DecidedBy,
+    /// The rule that decided, where one did.
+    #[serde(default)]
+    pub rule: Option<RuleId>,
+    /// A person changed the arguments, and approved what came of that.
+    #[serde(default)]
+    pub is_edited: bool,
     /// The person's reason, or the rule in words; may be empty.
     pub reason: String,
     /// What came of it; `running` until it ended.
@@ -28,6 +34,11 @@ pub struct Call {
     pub waited_ms: u32,
     /// From sending it to the server until its answer; none while it runs and where it was not sent.
     pub duration_ms: Option<u32>,
+    /// The arguments as JSON text with what is secret replaced by `•••`. Only where one call is shown and in an export;
+    /// never in lists and events, and none where they are longer than 16 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub arguments: Option<String>,
 }
 
 /// Whether a call may cross.
@@ -39,6 +50,12 @@ pub enum Decision {
     Denied,
     /// Nobody decided in time; the call did not cross.
     TimedOut,
+    /// There was no screen on which anybody could have decided.
+    NoScreen,
+    /// The drawbridge was raised: nothing crossed.
+    Raised,
+    /// Too many calls of the client waited already, or its last ones were not answered.
+    QueueFull,
     /// The client went away while the call waited; it did not cross.
     Abandoned,
 }
@@ -75,4 +92,6 @@ pub enum Outcome {
     TimedOut,
     /// The client cancelled it or went away.
     Cancelled,
+    /// The server answered, and a person did not let the result through.
+    Withheld,
 }

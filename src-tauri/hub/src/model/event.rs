@@ -33,7 +33,7 @@ pub enum Event {
     },
     /// A call waits for a person.
     ApprovalAsked {
-        request: ApprovalRequest,
+        request: Box<ApprovalRequest>,
     },
     /// A call no longer waits: decided, timed out, or its client left.
     ApprovalEnded {
@@ -46,6 +46,10 @@ pub enum Event {
     /// A client was added, revoked, came or went.
     ClientsChanged,
     PolicyChanged,
+    /// The drawbridge was raised or lowered.
+    DrawbridgeChanged {
+        raised: bool,
+    },
     /// A profile changed, or who has which.
     ProfilesChanged,
     SettingsChanged,

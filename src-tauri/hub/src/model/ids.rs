@@ -54,6 +54,11 @@ id! {
 }
 
 id! {
+    /// One rule of the policy.
+    RuleId
+}
+
+id! {
     /// One attempt to sign in to a server.
     SignInId
 }

@@ -1,13 +1,17 @@
-//! The gate: decide, write the decision, and only then let the call through.
+//! The gate: decide, write the decision, and only then let the call through. On the way back it may hold the result.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use serde_json::value::RawValue;
-use tokio::time::Instant;
+use tokio::{
+    sync::oneshot,
+    time::{Instant, MissedTickBehavior, interval_at},
+};
 
 use super::{
-    queue::{Decided, MAX_PER_CLIENT, Queue},
-    rules::{Facts, Rules},
+    drawbridge::Drawbridge,
+    queue::{Decided, Full, Queue, Waited},
+    rules::{Facts, Rules, Ruling},
 };
 use crate::{
     catalog::CatalogEntry,
@@ -15,20 +19,27 @@ use crate::{
     events::Events,
     logs::Logs,
     model::{
-        approval::{ApprovalRequest, Verdict},
+        approval::{ApprovalRequest, SuspendedAllow, Verdict},
         call::{Call, DecidedBy, Decision, Outcome},
         digest,
         event::Event,
         ids::{CallId, ClientName, SessionId, Timestamp},
-        policy::Effect,
+        json::{self, Json, RawObject},
+        policy::{Effect, ResultEffect},
     },
     random,
+    sessions::Back,
     settings::Settings,
-    store::{CANCELLED, Journal, table::call::CallRow},
+    store::{CANCELLED, Journal, Store, table::call::CallRow},
 };
 
-/// The longest params that a person is asked about, in bytes.
+/// The longest params, or the longest result, that a person is asked about, in bytes.
 const MAX_SHOWN: usize = 1024 * 1024;
+/// How often a client that waits for a person hears that it still does: some give up after a minute of silence.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+
+/// The longest arguments that are kept with their call, in bytes.
+const MAX_KEPT: usize = 16 * 1024;
 
 /// A call that wants to cross.
 pub struct ToolCall {
@@ -55,6 +66,27 @@ impl ToolCall {
             self.params.get().as_bytes(),
         ])
     }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            client: Some(&self.client),
+            session: Some(&self.session),
+            server: &self.tool.server,
+            tool: &self.tool.definition.name,
+            definition: &self.tool.definition.digest,
+            annotations: &self.tool.definition.annotations,
+            arguments: Some(&self.arguments),
+        }
+    }
+
+    /// Puts other arguments in the place of the client's.
+    fn edit(&mut self, arguments: Box<RawValue>) -> Result<(), serde_json::Error> {
+        let mut params = RawObject::parse(&self.params)?;
+        params.set("arguments", arguments.clone());
+        let params = params.to_raw();
+        (self.params, self.arguments) = (params, arguments);
+        Ok(())
+    }
 }
 
 /// Why a call may not cross, in words for the model.
@@ -65,41 +97,39 @@ pub struct Refusal(String);
 /// Lets calls through. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
-    rules: Rules,
-    queue: Queue,
-    journal: Journal,
-    settings: Settings,
-    events: Events,
-    logs: Logs,
+    pub rules: Rules,
+    pub queue: Queue,
+    pub drawbridge: Drawbridge,
+    pub store: Store,
+    pub journal: Journal,
+    pub settings: Settings,
+    pub events: Events,
+    pub logs: Logs,
 }
 
 impl Gate {
-    pub fn new(rules: Rules, queue: Queue, journal: Journal, settings: Settings, events: Events, logs: Logs) -> Self {
-        Self { rules, queue, journal, settings, events, logs }
-    }
-
-    /// Decides a call, by rule or by asking a person, and writes the decision down.
+    /// Decides a call, by rule or by asking a person, and writes the decision down. A person may have changed its
+    /// arguments: what is permitted is what the person saw last.
     ///
     /// # Errors
     /// Where it is denied, nobody decided in time, or the decision cannot be written.
-    pub async fn admit(&self, call: ToolCall) -> Result<Permitted, Refusal> {
+    pub async fn admit(&self, mut call: ToolCall, back: Option<&Back>) -> Result<Permitted, Refusal> {
         let mut entry = Entry::new(self, &call);
-        let facts = Facts {
-            client: Some(&call.client),
-            session: Some(&call.session),
-            server: &call.tool.server,
-            tool: &call.tool.definition.name,
-            definition: &call.tool.definition.digest,
-        };
-        let ruling = self.rules.decide(&facts);
         let mut recorded = None;
-        match ruling.effect {
-            Effect::Allow => entry.decide(Decision::Allowed, ruling.by, ruling.reason),
-            Effect::Deny => entry.decide(Decision::Denied, ruling.by, ruling.reason),
-            Effect::Ask => recorded = self.ask(&call, &mut entry).await,
+        if self.drawbridge.is_raised() {
+            entry.decide(Decision::Raised, DecidedBy::Hub, String::new());
+        } else {
+            let ruling = self.rules.decide(&call.facts());
+            match ruling.effect {
+                Effect::Allow => entry.decide_by(Decision::Allowed, ruling),
+                Effect::Deny => entry.decide_by(Decision::Denied, ruling),
+                Effect::Ask => recorded = Box::pin(self.ask(&mut call, &mut entry, back)).await,
+            }
         }
         let (done, record) = self.write(entry).await?;
         let answer = match record {
+            // Raised in the meantime: then the record is dropped, and says that it did not go on.
+            Some(_) if self.drawbridge.is_raised() => Err(raised()),
             Some(record) => Ok(Permitted { call, record }),
             None => Err(refusal(&done.call, self.settings.get().approval_timeout.as_secs())),
         };
@@ -109,33 +139,162 @@ impl Gate {
         answer
     }
 
-    async fn ask(&self, call: &ToolCall, entry: &mut Entry<'_>) -> Option<tokio::sync::oneshot::Sender<Call>> {
+    async fn ask(
+        &self,
+        call: &mut ToolCall,
+        entry: &mut Entry<'_>,
+        back: Option<&Back>,
+    ) -> Option<oneshot::Sender<Call>> {
         if call.params.get().len() > MAX_SHOWN {
             let reason = format!("it has over {MAX_SHOWN} bytes, more than a person can look at; a rule may allow it");
             entry.decide(Decision::Denied, DecidedBy::Hub, reason);
             return None;
         }
-        let patience = self.settings.get().approval_timeout;
-        let Some(ticket) = self.queue.ask(request(call, entry.id(), patience.as_millis()), patience) else {
-            let reason = format!("{MAX_PER_CLIENT} calls of {} wait already; answer those first", call.client);
-            entry.decide(Decision::Denied, DecidedBy::Hub, reason);
+        if self.queue.takes_retry(&call.digest()) {
+            entry.decide(Decision::Allowed, DecidedBy::Person, "late, for this identical retry".into());
             return None;
-        };
-        // From here on the client may leave: then the entry is dropped undecided, and written as abandoned.
-        let Some(Decided { verdict, recorded }) = ticket.decided().await else {
-            entry.decide(Decision::TimedOut, DecidedBy::Hub, String::new());
-            return None;
-        };
-        match verdict {
-            Verdict::ApproveOnce => entry.decide(Decision::Allowed, DecidedBy::Person, "once".into()),
-            Verdict::ApproveFor { seconds } => {
-                entry.decide(Decision::Allowed, DecidedBy::Person, format!("for {seconds} s"))
-            }
-            Verdict::ApproveSession => entry.decide(Decision::Allowed, DecidedBy::Person, "for this session".into()),
-            Verdict::ApproveAlways => entry.decide(Decision::Allowed, DecidedBy::Person, "always".into()),
-            Verdict::Deny { reason } => entry.decide(Decision::Denied, DecidedBy::Person, reason),
         }
+        let patience = self.settings.get().approval_timeout;
+        let mut request = request(call, entry.id(), patience);
+        (request.is_first, request.suspended) = (self.is_first(call).await, self.suspended(call).await);
+        let Decided { verdict, recorded } = match self.wait(request, call, patience, back).await {
+            Ok(decided) => decided,
+            Err((decision, reason)) => {
+                entry.decide(decision, DecidedBy::Hub, reason);
+                return None;
+            }
+        };
+        let allowed = |words: String| (Decision::Allowed, DecidedBy::Person, words);
+        let (decision, by, reason) = match verdict {
+            Verdict::ApproveOnce { arguments: None } => allowed("once".into()),
+            Verdict::ApproveOnce { arguments: Some(arguments) } => match self.edit(call, arguments) {
+                Ok(()) => {
+                    entry.edited(call);
+                    allowed("once, with other arguments".into())
+                }
+                Err(why) => (Decision::Denied, DecidedBy::Hub, why),
+            },
+            Verdict::ApproveFor { seconds, .. } => allowed(format!("for {seconds} s")),
+            Verdict::ApproveCalls { count, .. } => allowed(format!("with {count} more calls")),
+            Verdict::ApproveSession { .. } => allowed("for this session".into()),
+            Verdict::ApproveAlways { .. } => allowed("always".into()),
+            Verdict::Deny { reason } => (Decision::Denied, DecidedBy::Person, reason),
+        };
+        entry.decide(decision, by, reason);
         Some(recorded)
+    }
+
+    /// Puts a person's arguments in the place of the client's, checked like those.
+    fn edit(&self, call: &mut ToolCall, arguments: String) -> Result<(), String> {
+        let arguments =
+            RawValue::from_string(arguments).map_err(|e| format!("the other arguments are no JSON: {e}"))?;
+        may_replace(&self.rules, &call.facts(), &call.tool, &arguments)?;
+        call.edit(arguments).map_err(|e| format!("the other arguments cannot be put in: {e}"))
+    }
+
+    /// Asks a person; what was decided where nobody did.
+    async fn wait(
+        &self,
+        request: ApprovalRequest,
+        call: &ToolCall,
+        patience: Duration,
+        back: Option<&Back>,
+    ) -> Result<Decided, (Decision, String)> {
+        let ticket = self.queue.ask(request, call.tool.clone(), patience);
+        let mut ticket = ticket.map_err(|full: Full| (Decision::QueueFull, full.to_string()))?;
+        let mut keepalive = interval_at(Instant::now() + KEEPALIVE, KEEPALIVE);
+        keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut told = 0;
+        // From here on the client may leave: then the entry is dropped undecided, and written as abandoned.
+        loop {
+            tokio::select! {
+                biased;
+                () = self.drawbridge.raised() => return Err((Decision::Raised, String::new())),
+                waited = ticket.decided() => return match waited {
+                    Waited::Decided(decided) => Ok(decided),
+                    Waited::TimedOut => Err((Decision::TimedOut, String::new())),
+                    Waited::NoScreen => Err((Decision::NoScreen, String::new())),
+                },
+                _ = keepalive.tick() => {
+                    told += 1;
+                    still_waiting(call, back, told);
+                }
+            }
+        }
+    }
+
+    /// Whether the client has never called the tool. Where that cannot be read nobody is told that it has.
+    async fn is_first(&self, call: &ToolCall) -> bool {
+        let tool = &call.tool;
+        self.store.has_called(&call.client, &tool.server.id, &tool.definition.name).await.is_ok_and(|called| !called)
+    }
+
+    async fn suspended(&self, call: &ToolCall) -> Option<SuspendedAllow> {
+        let rule = self.rules.suspended(&call.facts())?;
+        let (server, now) = (&call.tool.server, &call.tool.definition);
+        let before = rule.definition.as_ref().filter(|before| **before != now.digest);
+        let kept = match before {
+            Some(before) => self.store.definition(&server.id, &now.name, before).await.ok().flatten(),
+            None => None,
+        };
+        Some(SuspendedAllow {
+            rule: rule.id.clone(),
+            words: rule.text.to_string(),
+            is_server_changed: rule.identity.as_ref().is_some_and(|identity| *identity != server.identity),
+            definitions: kept.map(|before| [before, now.raw.get().to_owned()]),
+        })
+    }
+
+    /// What goes back to the client for a result: as it is, masked, or held until a person has seen it.
+    ///
+    /// # Errors
+    /// Where it was held, and not let through.
+    pub async fn release(&self, permitted: &Permitted, result: Json, back: Option<&Back>) -> Result<Json, Refusal> {
+        let call = permitted.call();
+        let Some((effect, rule)) = self.rules.result(&call.facts()) else { return Ok(result) };
+        if effect == ResultEffect::Mask {
+            return Ok(self.masked(result));
+        }
+        if result.get().len() > MAX_SHOWN {
+            return Err(Refusal(format!(
+                "The call has run, but its result was withheld ({rule}): it has over {MAX_SHOWN} bytes, more than a \
+                 person can look at."
+            )));
+        }
+        let patience = self.settings.get().approval_timeout;
+        let id = CallId::new(random::id_in_order());
+        let mut request = request(call, id, patience);
+        request.digest = digest::sha256_of(&[request.digest.as_bytes(), result.get().as_bytes()]);
+        request.result = Some(result.get().to_owned());
+        let withheld = |why: &str| Refusal(format!("The call has run, but its result was withheld ({rule}): {why}."));
+        match Box::pin(self.wait(request, call, patience, back)).await {
+            Ok(Decided { verdict, recorded }) => {
+                let seen = Call { ..permitted.record.row.as_ref().map(|row| row.call.clone()).ok_or_else(raised)? };
+                let _ = recorded.send(seen);
+                match verdict {
+                    Verdict::Deny { reason } if reason.is_empty() => Err(withheld("the user did not let it through")),
+                    Verdict::Deny { reason } => Err(withheld(&format!("the user says: {reason}"))),
+                    Verdict::ApproveOnce { .. }
+                    | Verdict::ApproveFor { .. }
+                    | Verdict::ApproveCalls { .. }
+                    | Verdict::ApproveSession { .. }
+                    | Verdict::ApproveAlways { .. } => Ok(result),
+                }
+            }
+            Err((Decision::QueueFull, why)) => Err(withheld(&why)),
+            Err((Decision::Raised, _)) => Err(withheld("the drawbridge was raised")),
+            Err((Decision::NoScreen, _)) => Err(withheld("there was no screen to show it on")),
+            Err(_) => Err(withheld("nobody looked at it in time")),
+        }
+    }
+
+    /// With known secrets, and what looks like one, masked. One of which nothing is masked stays as it was sent.
+    fn masked(&self, result: Json) -> Json {
+        let masked = match self.logs.redacted(result.get()) {
+            Cow::Borrowed(_) => return result,
+            Cow::Owned(masked) => masked,
+        };
+        Json::new(masked)
     }
 
     /// Writes the decision; for an allowed call the record that its outcome goes to.
@@ -176,19 +335,39 @@ impl<'a> Entry<'a> {
                 decision: Decision::Abandoned,
                 decided_by: DecidedBy::Hub,
                 reason: "the client left while the call waited".into(),
+                rule: None,
+                is_edited: false,
                 outcome: Outcome::NotSent,
                 error: String::new(),
                 waited_ms: 0,
                 duration_ms: None,
+                arguments: None,
             },
+            is_counted: false,
             definition_digest: call.tool.definition.digest.clone(),
             arguments_digest: digest::sha256(call.arguments.get().as_bytes()),
+            arguments: kept(&gate.logs, &call.arguments),
         };
         Self { gate, started: Instant::now(), row: Some(row) }
     }
 
     fn id(&self) -> CallId {
         self.row.as_ref().map_or_else(|| CallId::new(random::id_in_order()), |row| row.call.id.clone())
+    }
+
+    fn decide_by(&mut self, decision: Decision, ruling: Ruling) {
+        if let Some(row) = &mut self.row {
+            (row.call.rule, row.is_counted) = (ruling.rule, ruling.is_counted);
+        }
+        self.decide(decision, ruling.by, ruling.reason);
+    }
+
+    fn edited(&mut self, call: &ToolCall) {
+        if let Some(row) = &mut self.row {
+            row.call.is_edited = true;
+            row.arguments_digest = digest::sha256(call.arguments.get().as_bytes());
+            row.arguments = kept(&self.gate.logs, &call.arguments);
+        }
     }
 
     fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
@@ -280,10 +459,28 @@ impl Drop for Record {
     }
 }
 
-fn request(call: &ToolCall, id: CallId, timeout_ms: u128) -> ApprovalRequest {
+/// Whether these arguments may be put in the place of the client's: they fit the tool's schema, and no rule denies them.
+///
+/// # Errors
+/// In words for the person.
+pub fn may_replace(rules: &Rules, facts: &Facts<'_>, tool: &CatalogEntry, arguments: &RawValue) -> Result<(), String> {
+    RawObject::parse(arguments).map_err(|e| format!("the arguments are no plain JSON object: {e}"))?;
+    tool.definition.check_arguments(arguments).map_err(|why| format!("they do not fit the tool's schema: {why}"))?;
+    match rules.denies(&Facts { arguments: Some(arguments), ..*facts }) {
+        Some(rule) => Err(format!("with these arguments a rule denies it: {rule}")),
+        None => Ok(()),
+    }
+}
+
+/// The arguments as they are kept with the call; none where they are long.
+fn kept(logs: &Logs, arguments: &RawValue) -> Option<String> {
+    (arguments.get().len() <= MAX_KEPT).then(|| logs.redacted(arguments.get()).into_owned())
+}
+
+fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
     let tool = &call.tool;
     let asked_at = clock::now();
-    let timeout_ms = u32::try_from(timeout_ms).unwrap_or(u32::MAX);
+    let timeout_ms = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
     ApprovalRequest {
         id,
         client: call.client.clone(),
@@ -296,6 +493,9 @@ fn request(call: &ToolCall, id: CallId, timeout_ms: u128) -> ApprovalRequest {
         annotations: tool.definition.annotations.clone(),
         arguments: call.arguments.get().to_owned(),
         extra: call.extra.as_ref().map(|extra| extra.get().to_owned()),
+        result: None,
+        is_first: false,
+        suspended: None,
         session: call.session.clone(),
         identity: tool.server.identity.clone(),
         definition: tool.definition.digest.clone(),
@@ -307,13 +507,36 @@ fn request(call: &ToolCall, id: CallId, timeout_ms: u128) -> ApprovalRequest {
     }
 }
 
+/// Tells the client that its call still waits. The server's own progress, once it runs, begins at nought or above.
+fn still_waiting(call: &ToolCall, back: Option<&Back>, told: u32) {
+    let Some(back) = back else { return };
+    let Some(token) = back.progress_token().or_else(|| call.progress_token.clone()) else { return };
+    let params = format!(
+        r#"{{"progressToken":{},"progress":{},"message":"waiting for the user to approve the call"}}"#,
+        token.get(),
+        f64::from(told) * 1e-6,
+    );
+    back.notify("notifications/progress", Some(&json::raw(params)));
+}
+
+fn raised() -> Refusal {
+    Refusal("Denied by Drawbridge: the user has raised the drawbridge, so that no call crosses. The call was not run. Do not try again until the user says so.".into())
+}
+
 fn refusal(call: &Call, timeout_s: u64) -> Refusal {
     let reason = if call.reason.is_empty() { String::new() } else { format!(": {}", call.reason) };
     Refusal(match (call.decision, call.decided_by) {
+        (Decision::Raised, _) => return raised(),
         (Decision::TimedOut, _) => {
             format!(
                 "Timed out: nobody approved the call within {timeout_s} s. It was not run. Ask the user before trying again."
             )
+        }
+        (Decision::NoScreen, _) => format!(
+            "No screen: nobody could be asked to approve the call within {timeout_s} s, as neither the Drawbridge app nor another screen of it was open. It was not run. Ask the user to open Drawbridge before trying again."
+        ),
+        (Decision::QueueFull, _) => {
+            format!("Queue full{reason}. The call was not run. Wait for the user before trying again.")
         }
         (_, DecidedBy::Person) => format!("Denied by the user{reason}. The call was not run."),
         (_, DecidedBy::Rule | DecidedBy::Default) => format!("Denied by policy{reason}. The call was not run."),

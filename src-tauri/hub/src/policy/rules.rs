@@ -1,22 +1,30 @@
 //! Rules: what is decided without asking. Deny beats allow beats ask; where no rule matches, the default holds.
+//! They are compiled once, and found by their server.
+
+mod compiled;
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use serde_json::value::RawValue;
 
+use super::conditions::ConditionError;
 use crate::{
     clock,
     events::Events,
     model::{
         call::DecidedBy,
         event::Event,
-        ids::{ClientName, ServerId, SessionId, Timestamp},
-        policy::{Effect, Scope},
+        ids::{ClientName, RuleId, ServerId, SessionId, Timestamp},
+        policy::{Effect, ResultEffect, Rule, Scope},
         spec::Registered,
+        tool::Annotations,
     },
     settings::Settings,
-    store::{Store, StoreError, table::policy::RuleRow},
+    store::{Store, StoreError},
 };
+
+use compiled::{Compiled, RuleSet};
 
 /// What a rule can look at.
 #[derive(Clone, Copy)]
@@ -29,6 +37,9 @@ pub struct Facts<'a> {
     pub tool: &'a str,
     /// The digest of the tool's definition.
     pub definition: &'a str,
+    pub annotations: &'a Annotations,
+    /// None to see what holds whatever they are: then rules with conditions say nothing.
+    pub arguments: Option<&'a RawValue>,
 }
 
 /// What the rules say of a call, and why.
@@ -36,8 +47,12 @@ pub struct Facts<'a> {
 pub struct Ruling {
     pub effect: Effect,
     pub by: DecidedBy,
+    /// The rule that decided.
+    pub rule: Option<RuleId>,
     /// The rule in words.
     pub reason: String,
+    /// The rule holds for a number of calls, of which this is one.
+    pub is_counted: bool,
 }
 
 /// The rules. Cheap to clone.
@@ -46,17 +61,19 @@ pub struct Rules {
     store: Store,
     settings: Settings,
     events: Events,
-    rules: Arc<ArcSwap<Vec<RuleRow>>>,
+    rules: Arc<ArcSwap<RuleSet>>,
     /// Held from writing to publishing, so that an older list is never published over a newer one.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Why an allow that a person gave with an approval is not kept.
+/// Why a rule is not kept.
 #[derive(Debug, thiserror::Error)]
-pub enum GrantError {
+pub enum RuleError {
     #[error("the call was let through, but no rule was made: a rule to deny such calls was made meanwhile")]
     Denied,
-    #[error("the call was let through, but no rule was made: {0}")]
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
+    #[error(transparent)]
     Store(#[from] StoreError),
 }
 
@@ -67,59 +84,141 @@ impl Rules {
     /// Where the store cannot be used.
     pub async fn load(store: Store, settings: Settings, events: Events) -> Result<Self, StoreError> {
         store.remove_ended_rules(clock::now()).await?;
-        let rules = store.rules().await?;
+        let rules = RuleSet::new(store.rules().await?, None);
         Ok(Self { store, settings, events, rules: Arc::new(ArcSwap::from_pointee(rules)), changing: Arc::default() })
     }
 
-    /// What happens to such a call.
+    /// What happens to such a call. A rule that holds for a number of calls counts it.
     pub fn decide(&self, facts: &Facts<'_>) -> Ruling {
-        let rules = self.rules.load();
-        let now = clock::now();
-        let strongest = rules.iter().filter(|rule| matches(rule, facts, now)).min_by_key(|rule| strength(rule.effect));
-        match strongest {
-            Some(rule) => Ruling { effect: rule.effect, by: DecidedBy::Rule, reason: in_words(rule) },
+        self.ruling(facts, Compiled::take)
+    }
+
+    /// What would happen to such a call; nothing is counted.
+    pub fn peek(&self, facts: &Facts<'_>) -> Ruling {
+        self.ruling(facts, |rule| rule.left() != Some(0))
+    }
+
+    fn ruling(&self, facts: &Facts<'_>, take: impl Fn(&Compiled) -> bool) -> Ruling {
+        match self.rules.load().ruling(facts, clock::now(), take) {
+            Some((effect, rule)) => Ruling {
+                effect,
+                by: DecidedBy::Rule,
+                rule: Some(rule.rule.id.clone()),
+                reason: rule.words.clone(),
+                is_counted: rule.is_counted(),
+            },
             None => Ruling {
                 effect: self.settings.get().default_policy,
                 by: DecidedBy::Default,
+                rule: None,
                 reason: "no rule matches: the default policy".into(),
+                is_counted: false,
             },
         }
     }
 
-    pub fn list(&self) -> Arc<Vec<RuleRow>> {
-        self.rules.load_full()
+    /// Whether a rule denies such a call; nothing is counted.
+    pub fn denies(&self, facts: &Facts<'_>) -> Option<String> {
+        let ruling = self.peek(facts);
+        (ruling.effect == Effect::Deny && ruling.by == DecidedBy::Rule).then_some(ruling.reason)
     }
 
-    /// The rule of exactly that tool, for all clients.
+    /// What happens to the result of such a call: the strictest that any rule says, and the rule in words.
+    pub fn result(&self, facts: &Facts<'_>) -> Option<(ResultEffect, String)> {
+        let rules = self.rules.load();
+        let now = clock::now();
+        let matching = rules.of(&facts.server.id).filter(|rule| rule.is_about_the_result_of(facts, now));
+        let effects = matching.filter_map(|rule| Some((rule.rule.text.result?, rule)));
+        effects.max_by_key(|(effect, _)| *effect).map(|(effect, rule)| (effect, rule.words.clone()))
+    }
+
+    /// The allow that would hold, had its server or the tool not changed since.
+    pub fn suspended(&self, facts: &Facts<'_>) -> Option<Arc<Rule>> {
+        let rules = self.rules.load();
+        let now = clock::now();
+        rules.of(&facts.server.id).find(|rule| rule.would_allow(facts, now)).map(|rule| rule.current())
+    }
+
+    /// All rules that still hold, as they are now, oldest first.
+    pub fn list(&self) -> Vec<Arc<Rule>> {
+        let now = clock::now();
+        self.rules.load().all().map(Compiled::current).filter(|rule| !rule.is_over(now)).collect()
+    }
+
+    /// The plain rule of exactly that tool, for all clients.
     pub fn own(&self, server: &ServerId, tool: &str) -> Option<Effect> {
-        let scope = Scope { server: Some(server.clone()), tool: Some(tool.to_owned()), client: None };
-        self.rules.load().iter().find(|rule| rule.scope == scope && rule.session.is_none()).map(|rule| rule.effect)
+        let rules = self.rules.load();
+        let is_own = |rule: &&Compiled| {
+            let scope = &rule.rule.text.scope;
+            scope.tool.as_deref() == Some(tool) && scope.client.is_none() && rule.rule.text.is_plain()
+        };
+        rules.of(server).find(is_own).and_then(|rule| rule.rule.text.effect)
     }
 
-    /// Adds a rule, or replaces the one of its scope.
+    /// Adds a rule, or replaces the one of its id. A plain one replaces the plain one of its scope.
     ///
     /// # Errors
-    /// Where it cannot be written; then it does not hold.
-    pub async fn put(&self, rule: RuleRow) -> Result<(), StoreError> {
+    /// Where a condition cannot be, or it cannot be written; then it does not hold.
+    pub async fn put(&self, rule: Rule) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
-        self.store.put_rule(&rule).await?;
-        self.reload().await
+        self.write(rule).await
     }
 
     /// Adds an allow that came with an approval. A deny of its scope stays.
     ///
     /// # Errors
     /// Where there is such a deny, or it cannot be written.
-    pub async fn grant(&self, rule: RuleRow) -> Result<(), GrantError> {
+    pub async fn grant(&self, rule: Rule) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
-        if self.rules.load().iter().any(|known| known.scope == rule.scope && known.effect == Effect::Deny) {
-            return Err(GrantError::Denied);
+        let is_denied = self.rules.load().all().any(|known| {
+            known.rule.text.scope == rule.text.scope
+                && known.rule.text.effect == Some(Effect::Deny)
+                && known.rule.text.is_plain()
+        });
+        if is_denied {
+            return Err(RuleError::Denied);
         }
-        self.store.put_rule(&rule).await?;
+        self.write(rule).await
+    }
+
+    async fn write(&self, rule: Rule) -> Result<(), RuleError> {
+        Compiled::new(Arc::new(rule.clone()))?;
+        let now = clock::now();
+        let is_replaced = |known: &Rule| {
+            known.is_over(now) || (rule.text.is_plain() && known.text.is_plain() && known.text.scope == rule.text.scope)
+        };
+        let known = self.rules.load();
+        let replaced = known.all().map(Compiled::current).filter(|known| is_replaced(known) && known.id != rule.id);
+        let replaced: Vec<RuleId> = replaced.map(|rule| rule.id.clone()).collect();
+        self.store.put_rule(&rule, &replaced).await?;
         Ok(self.reload().await?)
     }
 
-    /// Removes the rules of exactly that scope; whether there were any.
+    /// Puts rules in the place of all there are.
+    ///
+    /// # Errors
+    /// Where a condition cannot be, or they cannot be written; then nothing has changed.
+    pub async fn replace_all(&self, rules: Vec<Rule>) -> Result<(), RuleError> {
+        let _one_at_a_time = self.changing.lock().await;
+        for rule in &rules {
+            Compiled::new(Arc::new(rule.clone()))?;
+        }
+        self.store.replace_rules(&rules).await?;
+        Ok(self.reload().await?)
+    }
+
+    /// Removes a rule; whether there was one.
+    ///
+    /// # Errors
+    /// Where it cannot be removed; then it still holds.
+    pub async fn forget(&self, id: &RuleId) -> Result<bool, StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
+        let removed = self.store.remove_rule(id).await?;
+        self.reload().await?;
+        Ok(removed > 0)
+    }
+
+    /// Removes the rules of exactly that scope, whatever else they ask; whether there were any.
     ///
     /// # Errors
     /// Where they cannot be removed; then they still hold.
@@ -151,56 +250,12 @@ impl Rules {
     }
 
     async fn reload(&self) -> Result<(), StoreError> {
-        self.rules.store(Arc::new(self.store.rules().await?));
+        let rules = self.store.rules().await?;
+        let new = RuleSet::new(rules, Some(&self.rules.load()));
+        self.rules.store(Arc::new(new));
         self.events.tell(Event::PolicyChanged);
         Ok(())
     }
-}
-
-/// Whether an allow no longer fits what it was given for. A deny always fits.
-pub fn is_suspended(rule: &RuleRow, identity: &str, definition: Option<&str>) -> bool {
-    rule.effect == Effect::Allow
-        && (rule.identity.as_deref().is_some_and(|accepted| accepted != identity)
-            || rule.definition.as_deref().is_some_and(|accepted| definition.is_some_and(|now| now != accepted)))
-}
-
-fn matches(rule: &RuleRow, facts: &Facts<'_>, now: Timestamp) -> bool {
-    let scope = &rule.scope;
-    scope.server.as_ref().is_none_or(|server| *server == facts.server.id)
-        && scope.tool.as_ref().is_none_or(|tool| tool == facts.tool)
-        && scope.client.as_ref().is_none_or(|client| Some(client) == facts.client)
-        && rule.session.as_ref().is_none_or(|session| Some(session) == facts.session)
-        // A clock that was set back must not make a rule live longer.
-        && rule.expires_at.is_none_or(|end| rule.created_at <= now && now < end)
-        && !is_suspended(rule, &facts.server.identity, Some(facts.definition))
-}
-
-fn strength(effect: Effect) -> u8 {
-    match effect {
-        Effect::Deny => 0,
-        Effect::Allow => 1,
-        Effect::Ask => 2,
-    }
-}
-
-fn in_words(rule: &RuleRow) -> String {
-    let effect = match rule.effect {
-        Effect::Allow => "allow",
-        Effect::Deny => "deny",
-        Effect::Ask => "ask for",
-    };
-    let what = match (&rule.scope.server, &rule.scope.tool) {
-        (Some(server), Some(tool)) => format!("{tool} of {server}"),
-        (Some(server), None) => format!("all tools of {server}"),
-        (None, _) => "all tools".to_owned(),
-    };
-    let client = rule.scope.client.as_ref().map(|client| format!(" for {client}")).unwrap_or_default();
-    let life = match (&rule.session, rule.expires_at) {
-        (Some(_), _) => " in this session",
-        (None, Some(_)) => " for a while",
-        (None, None) => "",
-    };
-    format!("rule: {effect} {what}{client}{life}")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{StoreError, While};
+use super::{StoreError, While, audit};
 use crate::clock;
 
 const MIGRATIONS: &[(i64, &str, &str)] = &[
@@ -22,6 +22,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (3, "call_number", include_str!("migrations/0003_call_number.sql")),
     (4, "ttl", include_str!("migrations/0004_ttl.sql")),
     (5, "definitions", include_str!("migrations/0005_definitions.sql")),
+    (6, "rules", include_str!("migrations/0006_rules.sql")),
+    (7, "audit", include_str!("migrations/0007_audit.sql")),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
@@ -36,6 +38,8 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
             for rest in ["db-wal", "db-shm"] {
                 let _ = std::fs::rename(file.with_extension(rest), aside.with_extension(rest));
             }
+            // With its key what is left of its audit can be verified; the new one begins anew.
+            let _ = std::fs::rename(file.with_file_name(audit::KEY_FILE), aside.with_extension("key"));
             Ok((try_open(file).await?, Some(aside)))
         }
         Err(error) => Err(error),
@@ -62,15 +66,18 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
 
 /// Reads all that is read while a hub runs: better now, where it can be begun anew, than when somebody waits for it.
 async fn check(pool: &SqlitePool) -> Result<(), sqlx::Error> {
-    const TABLES: [&str; 8] =
-        ["setting", "client", "server", "capability", "definition", "profile", "client_profile", "policy"];
+    const TABLES: [&str; 9] =
+        ["setting", "client", "server", "capability", "definition", "profile", "client_profile", "rule", "audit_head"];
     for table in TABLES {
         let sql = format!("SELECT * FROM {table}");
         let mut rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch(pool);
         while rows.try_next().await?.is_some() {}
     }
-    // Every page of it is looked at, and no more.
-    sqlx::query("SELECT count(*) FROM call WHERE outcome = ''").fetch_one(pool).await.map(drop)
+    // Every page of them is looked at, and no more.
+    for count in ["SELECT count(*) FROM call WHERE outcome = ''", "SELECT count(*) FROM audit WHERE kind = ''"] {
+        sqlx::query(count).fetch_one(pool).await?;
+    }
+    Ok(())
 }
 
 fn migrator(migrations: &[(i64, &'static str, &'static str)]) -> Migrator {

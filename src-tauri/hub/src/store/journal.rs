@@ -23,10 +23,17 @@ use rusqlite::{Connection, OpenFlags};
 use sqlx::SqlitePool;
 use tokio::sync::oneshot;
 
-use super::table::call::{self, CallRow, Ended};
-use crate::model::{
-    call::{DecidedBy, Decision, Outcome},
-    ids::CallId,
+use super::{
+    audit::{self, Chain, Fixed, Key, Segment, Tip},
+    table::call::{self, CallRow, Ended},
+};
+use crate::{
+    clock,
+    model::{
+        audit::{AuditKind, AuditReport},
+        call::{DecidedBy, Decision, Outcome},
+        ids::{CallId, Timestamp},
+    },
 };
 
 /// Rows that are committed where they are made.
@@ -40,6 +47,8 @@ const CHECKPOINT: u32 = 500;
 const BEHIND: Duration = Duration::from_millis(100);
 /// Outcomes kept for a database that cannot be written; the calls of later ones stay `running` until a restart.
 const MAX_LATE: usize = 10_000;
+/// The pause between two portions of what is taken away.
+const BETWEEN: Duration = Duration::from_millis(20);
 /// How long a commit waits for another program that writes to the database.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -50,6 +59,13 @@ pub const CANCELLED: &str = "the client cancelled it or left";
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the decision could not be written: {0}")]
 pub struct NotWritten(String);
+
+impl NotWritten {
+    /// What kept it from being written.
+    pub fn why(&self) -> &str {
+        &self.0
+    }
+}
 
 /// Writes calls. Cheap to clone.
 #[derive(Clone)]
@@ -66,8 +82,10 @@ type Waiter = oneshot::Sender<Result<(), NotWritten>>;
 enum Entry {
     /// To be committed together, and with them the outcomes that wait.
     Decisions { rows: Vec<Arc<CallRow>>, written: Waiter },
-    /// There are outcomes to be written behind.
-    Ended,
+    /// There are outcomes or notes to be written behind.
+    Behind,
+    /// What is old is to be taken away.
+    Prune { segment: Segment, written: Waiter },
     /// The write-ahead log has grown.
     Checkpoint,
 }
@@ -82,12 +100,29 @@ struct Gathered {
     is_carried: bool,
 }
 
-/// Outcomes that are not written yet.
+/// Outcomes and notes that are not written yet.
 #[derive(Default)]
 struct Outcomes {
     waiting: Vec<Ended>,
+    notes: Vec<Note>,
     /// The journal will look at them by itself.
     noticed: bool,
+}
+
+/// An entry of the audit that is about no call.
+struct Note {
+    at: Timestamp,
+    kind: AuditKind,
+    /// JSON.
+    body: String,
+}
+
+/// What a commit writes.
+#[derive(Default)]
+struct Batch<'a> {
+    rows: &'a [Arc<CallRow>],
+    ended: Vec<Ended>,
+    notes: Vec<Note>,
 }
 
 impl Journal {
@@ -95,7 +130,7 @@ impl Journal {
     pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
         let (entries, inbox) = mpsc::channel();
         let outcomes = Arc::<Mutex<Outcomes>>::default();
-        let writer = Writer { file, pool, connection: None, outcomes: outcomes.clone(), commits: 0 };
+        let writer = Writer { file, pool, open: None, key: None, outcomes: outcomes.clone(), commits: 0 };
         let writer = Arc::new(Mutex::new(writer));
         let writes = writer.clone();
         // Without its thread every decision is refused.
@@ -158,7 +193,7 @@ impl Journal {
 
     /// Commits a few automatic decisions here and now; nothing where it is for the thread to do.
     fn at_once(&self, rows: &[Arc<CallRow>]) -> Option<()> {
-        let is_small = !rows.is_empty() && rows.len() + lock(&self.outcomes).waiting.len() <= AT_ONCE;
+        let is_small = !rows.is_empty() && rows.len() + lock(&self.outcomes).len() <= AT_ONCE;
         if !is_small || rows.iter().any(|row| row.call.decided_by == DecidedBy::Person) {
             return None;
         }
@@ -180,7 +215,66 @@ impl Journal {
         let mut outcomes = lock(&self.outcomes);
         outcomes.waiting.push(Ended { id, outcome, error, duration_ms });
         if !std::mem::replace(&mut outcomes.noticed, true) {
-            let _ = self.entries.send(Entry::Ended);
+            let _ = self.entries.send(Entry::Behind);
+        }
+    }
+
+    /// Writes down what happened beside calls, behind: nobody waits for it.
+    pub fn note(&self, kind: AuditKind, body: &impl serde::Serialize) {
+        let body = serde_json::to_string(body).unwrap_or_default();
+        let mut outcomes = lock(&self.outcomes);
+        if outcomes.notes.len() < MAX_LATE {
+            outcomes.notes.push(Note { at: clock::now(), kind, body });
+        }
+        if !std::mem::replace(&mut outcomes.noticed, true) {
+            let _ = self.entries.send(Entry::Behind);
+        }
+    }
+
+    /// At a hub's start: looks whether the audit is as it was left, and closes the calls of an earlier run. What came
+    /// of those is unknown.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub async fn begin(&self) -> Result<(), NotWritten> {
+        let writer = self.writer.clone();
+        tokio::task::spawn_blocking(move || lock(&writer).begin()).await.map_err(|_| gone())?
+    }
+
+    /// Recomputes the audit, as of now.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub async fn verify(&self) -> Result<AuditReport, NotWritten> {
+        self.flush().await;
+        let writer = self.writer.clone();
+        blocking(move || {
+            let (file, key) = lock(&writer).place()?;
+            open(&file).and_then(|mut connection| audit::verify(&mut connection, &key))
+        })
+        .await
+    }
+
+    /// Takes away what was written before that time, a little at once.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub async fn prune(&self, before: Timestamp) -> Result<(), NotWritten> {
+        let before = before.0.min(clock::now().0);
+        loop {
+            let writer = self.writer.clone();
+            let segment = blocking(move || {
+                let file = lock(&writer).file.clone();
+                open(&file).and_then(|connection| audit::segment(&connection, before))
+            });
+            let segment = segment.await?;
+            if segment.is_empty() {
+                return Ok(());
+            }
+            let (written, answer) = oneshot::channel();
+            self.entries.send(Entry::Prune { segment, written }).map_err(|_| gone())?;
+            answer.await.map_err(|_| gone())??;
+            tokio::time::sleep(BETWEEN).await;
         }
     }
 
@@ -207,11 +301,27 @@ impl Drop for Carrying {
 struct Writer {
     file: PathBuf,
     pool: SqlitePool,
-    /// Its own, and how durably it commits now: that is no matter of the others.
-    connection: Option<(Connection, &'static str)>,
+    open: Option<Open>,
+    /// The key of the audit, once it was read.
+    key: Option<Arc<Key>>,
     outcomes: Arc<Mutex<Outcomes>>,
     /// Since the last checkpoint.
     commits: u32,
+}
+
+/// A connection of the journal's own.
+struct Open {
+    connection: Connection,
+    /// How durably it commits now: that is no matter of the others.
+    mode: &'static str,
+    /// Where the audit ends; none where that is to be read.
+    tip: Option<Tip>,
+}
+
+impl Outcomes {
+    fn len(&self) -> usize {
+        self.waiting.len() + self.notes.len()
+    }
 }
 
 fn write_all(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Entry>) {
@@ -225,7 +335,12 @@ fn write_all(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Entry>) {
                 checkpoint_where_due(writer);
             }
             Ok(Entry::Checkpoint) => checkpoint_where_due(writer),
-            Ok(Entry::Ended) => {}
+            Ok(Entry::Behind) => {}
+            Ok(Entry::Prune { segment, written }) => {
+                let result = lock(writer).prune(&segment);
+                let _ = written.send(result);
+                checkpoint_where_due(writer);
+            }
             Err(RecvTimeoutError::Timeout) => drop(lock(writer).write(&[])),
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -255,72 +370,136 @@ fn checkpoint_where_due(writer: &Mutex<Writer>) {
 }
 
 impl Writer {
-    /// Writes decisions, and the outcomes that wait.
+    /// Writes decisions, and what waits to be written behind.
     fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), NotWritten> {
-        let ended = {
+        let batch = {
             let mut outcomes = lock(&self.outcomes);
             // With nothing to write twice in a row, the next outcome has to say that it is there.
-            outcomes.noticed = !(rows.is_empty() && outcomes.waiting.is_empty());
-            std::mem::take(&mut outcomes.waiting)
+            outcomes.noticed = !(rows.is_empty() && outcomes.len() == 0);
+            Batch { rows, ended: std::mem::take(&mut outcomes.waiting), notes: std::mem::take(&mut outcomes.notes) }
         };
-        if rows.is_empty() && ended.is_empty() {
+        if rows.is_empty() && batch.ended.is_empty() && batch.notes.is_empty() {
             return Ok(());
         }
-        self.commit(rows, &ended).map_err(|why| {
+        self.commit(&batch, |_, _| Ok(())).map_err(|why| {
             tracing::error!("the database cannot write the calls: {why}");
-            // Another connection may fare better.
-            self.connection = None;
             lock(&self.outcomes).noticed = false;
-            self.keep(ended);
-            NotWritten(why.to_string())
+            self.keep(batch);
+            self.failed(&why)
         })
     }
 
     /// The same without waiting for anything; nothing where that cannot be. Whether a checkpoint is due then.
     fn write_at_once(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
-        let (connection, _) = self.connection.as_ref().filter(|(_, mode)| *mode == NORMAL)?;
-        connection.busy_timeout(Duration::ZERO).ok()?;
-        let ended = std::mem::take(&mut lock(&self.outcomes).waiting);
-        let committed = self.commit(rows, &ended);
-        if let Some((connection, _)) = &self.connection {
-            let _ = connection.busy_timeout(BUSY);
+        let open = self.open.as_ref().filter(|open| open.mode == NORMAL && open.tip.is_some())?;
+        open.connection.busy_timeout(Duration::ZERO).ok()?;
+        let batch = {
+            let mut outcomes = lock(&self.outcomes);
+            Batch { rows, ended: std::mem::take(&mut outcomes.waiting), notes: std::mem::take(&mut outcomes.notes) }
+        };
+        let committed = self.commit(&batch, |_, _| Ok(()));
+        if let Some(open) = &self.open {
+            let _ = open.connection.busy_timeout(BUSY);
         }
         if committed.is_err() {
             // The thread tries again, and says what is wrong.
-            self.keep(ended);
+            self.keep(batch);
             return None;
         }
         Some(self.commits >= CHECKPOINT)
     }
 
-    /// Keeps outcomes that were not written.
-    fn keep(&self, ended: Vec<Ended>) {
+    /// Keeps what was not written.
+    fn keep(&self, batch: Batch<'_>) {
         let mut outcomes = lock(&self.outcomes);
-        outcomes.waiting.splice(0..0, ended);
+        outcomes.waiting.splice(0..0, batch.ended);
         outcomes.waiting.truncate(MAX_LATE);
+        outcomes.notes.splice(0..0, batch.notes);
+        outcomes.notes.truncate(MAX_LATE);
     }
 
-    fn commit(&mut self, rows: &[Arc<CallRow>], ended: &[Ended]) -> Result<(), rusqlite::Error> {
+    /// Resumes the audit, and closes the calls of an earlier run.
+    fn begin(&mut self) -> Result<(), NotWritten> {
+        let closed = self.commit(&Batch::default(), |connection, chain| {
+            call::update(&call::left_running(connection)?, connection, chain)
+        });
+        closed.map_err(|why| self.failed(&why))
+    }
+
+    fn prune(&mut self, segment: &Segment) -> Result<(), NotWritten> {
+        let pruned = self.commit(&Batch::default(), |connection, chain| audit::prune(segment, connection, chain));
+        pruned.map_err(|why| self.failed(&why))
+    }
+
+    fn failed(&mut self, why: &rusqlite::Error) -> NotWritten {
+        // Another connection may fare better.
+        self.open = None;
+        NotWritten(why.to_string())
+    }
+
+    /// The database, and the key of its audit.
+    fn place(&mut self) -> Result<(PathBuf, Arc<Key>), rusqlite::Error> {
         if self.pool.is_closed() {
             return Err(rusqlite::Error::InvalidPath(self.file.clone()));
         }
-        let (connection, mode) = match &mut self.connection {
-            Some(connection) => connection,
-            none => none.insert((open(&self.file)?, "")),
+        let key = match &self.key {
+            Some(key) => key.clone(),
+            None => {
+                let folder = self.file.parent().unwrap_or(Path::new("."));
+                let failed = |error| rusqlite::Error::ToSqlConversionFailure(format!("audit: {error}").into());
+                self.key.insert(Arc::new(Key::load(folder).map_err(failed)?)).clone()
+            }
         };
-        let by_person = rows.iter().any(|row| row.call.decided_by == DecidedBy::Person);
-        let wanted = if by_person { FULL } else { NORMAL };
-        if *mode != wanted {
-            connection.pragma_update(None, "synchronous", wanted)?;
-            *mode = wanted;
+        Ok((self.file.clone(), key))
+    }
+
+    /// Writes a batch, and what else is to be in the same transaction.
+    fn commit(
+        &mut self,
+        batch: &Batch<'_>,
+        more: impl FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error>,
+    ) -> Result<(), rusqlite::Error> {
+        if self.pool.is_closed() {
+            return Err(rusqlite::Error::InvalidPath(self.file.clone()));
         }
-        let transaction = Transaction::begin(connection)?;
-        call::insert(rows.iter().map(AsRef::as_ref), connection)?;
-        call::update(ended, connection)?;
+        if self.key.is_none() || self.open.is_none() {
+            let (file, _) = self.place()?;
+            self.open = Some(Open { connection: open(&file)?, mode: "", tip: None });
+        }
+        let (Some(open), Some(key)) = (&mut self.open, &self.key) else {
+            return Err(rusqlite::Error::InvalidPath(self.file.clone()));
+        };
+        let by_person = batch.rows.iter().any(|row| row.call.decided_by == DecidedBy::Person);
+        let wanted = if by_person { FULL } else { NORMAL };
+        if open.mode != wanted {
+            open.connection.pragma_update(None, "synchronous", wanted)?;
+            open.mode = wanted;
+        }
+        // Until it is committed nobody knows where the audit ends: after a failure that is read again.
+        let tip = open.tip.take();
+        let transaction = Transaction::begin(&open.connection)?;
+        let mut chain = Chain::resume(&open.connection, key, tip)?;
+        call::insert(batch.rows.iter().map(AsRef::as_ref), &open.connection, &mut chain)?;
+        call::update(&batch.ended, &open.connection, &mut chain)?;
+        for note in &batch.notes {
+            chain.append_at(note.at.0, note.kind, None, &note.body, &Fixed::Nothing)?;
+        }
+        more(&open.connection, &mut chain)?;
+        let tip = chain.end()?;
         transaction.commit()?;
+        open.tip = Some(tip);
+        key.settle();
         self.commits += 1;
         Ok(())
     }
+}
+
+/// Does on a thread of its own what takes long.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, rusqlite::Error> + Send + 'static,
+) -> Result<T, NotWritten> {
+    let done = tokio::task::spawn_blocking(work).await.map_err(|_| gone())?;
+    done.map_err(|error| NotWritten(error.to_string()))
 }
 
 /// A transaction whose statements are prepared once, not each time. Dropped, it is rolled back.

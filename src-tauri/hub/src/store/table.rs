@@ -1,11 +1,12 @@
 //! One file a table: its rows and every statement on it.
 
+pub mod audit;
 pub mod call;
 pub mod capability;
 pub mod client;
 pub mod definition;
-pub mod policy;
 pub mod profile;
+pub mod rule;
 pub mod server;
 pub mod setting;
 

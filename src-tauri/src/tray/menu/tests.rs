@@ -1,8 +1,9 @@
-use drawbridge_hub::model::server::ServerState;
+use drawbridge_hub::model::{approval::ApprovalRequest, server::ServerState};
 
-use super::{Choice, Item, TrayState, TrayView, plain};
+use super::{Choice, Item, TrayState, TrayView};
 use crate::{
     controller::tests::request,
+    glance::Seen,
     overview::{Overview, ServerLine},
 };
 
@@ -30,16 +31,34 @@ fn an_idle_tray_offers_to_open_and_to_quit() {
             line("Drawbridge: idle"),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
+            action(Choice::Raise, "Raise the drawbridge"),
             Item::Separator,
             action(Choice::Quit, "Quit Drawbridge"),
         ]
     );
 }
 
+fn seen() -> Seen {
+    Seen::of(&request("1"))
+}
+
+/// The menu of a waiting call.
+fn submenu(request: ApprovalRequest) -> Vec<Item> {
+    let view = TrayView::of(&Overview { waiting: vec![request], ..Overview::default() });
+    let submenus =
+        view.items.into_iter().filter_map(|item| if let Item::Menu(_, items) = item { Some(items) } else { None });
+    submenus.flatten().collect()
+}
+
+fn can_be_approved(request: ApprovalRequest) -> bool {
+    submenu(request).iter().any(|item| matches!(item, Item::Action(Choice::Approve(_), _)))
+}
+
 #[test]
-fn a_call_that_waits_is_told_first_and_can_be_opened() {
+fn a_call_that_waits_is_told_first_and_can_be_decided() {
     let trouble = Some("1 server is in error".to_owned());
-    let view = TrayView::of(&Overview { waiting: vec![request("1")], servers: servers(1), trouble });
+    let waiting = vec![request("1")];
+    let view = TrayView::of(&Overview { waiting, servers: servers(1), trouble, ..Overview::default() });
     assert_eq!(view.state, TrayState::Waiting);
     assert_eq!(view.title.as_deref(), Some("1"));
     assert_eq!(
@@ -47,15 +66,65 @@ fn a_call_that_waits_is_told_first_and_can_be_opened() {
         [
             line("1 call waits for you"),
             line("1 server is in error"),
-            action(Choice::ShowApprovals, "claude → Files · read_file…"),
+            Item::Menu(
+                "claude → Files · read_file".into(),
+                vec![
+                    line("{}"),
+                    action(Choice::ShowApprovals, "Show…"),
+                    action(Choice::Deny(seen()), "Deny"),
+                    action(Choice::Approve(seen()), "Approve once"),
+                ]
+            ),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
+            action(Choice::Raise, "Raise the drawbridge"),
             Item::Separator,
             line("server 0: idle"),
             Item::Separator,
             action(Choice::Quit, "Quit Drawbridge"),
         ]
     );
+}
+
+#[test]
+fn a_call_that_does_not_fit_is_shown_or_denied_but_not_approved() {
+    let long = submenu(ApprovalRequest { arguments: "x".repeat(121), ..request("1") });
+    assert_eq!(
+        long,
+        [
+            line("121 characters of arguments"),
+            action(Choice::ShowApprovals, "Show…"),
+            action(Choice::Deny(seen()), "Deny"),
+        ]
+    );
+}
+
+#[test]
+fn what_is_not_in_the_arguments_is_said_and_not_approved() {
+    let along = ApprovalRequest { extra: Some("{}".into()), ..request("1") };
+    assert_eq!(submenu(along.clone())[..2], [line("{}"), line("more is sent along")]);
+    assert!(!can_be_approved(along));
+    let held = ApprovalRequest { result: Some("{}".into()), ..request("1") };
+    assert_eq!(submenu(held.clone())[..2], [line("{}"), line("it has run, and its result waits")]);
+    assert!(!can_be_approved(held));
+}
+
+#[test]
+fn hidden_characters_are_shown_and_not_approved() {
+    let hiding = ApprovalRequest { arguments: "{\"a\":\"\u{202e}\"}".into(), ..request("1") };
+    assert_eq!(submenu(hiding.clone())[0], line("{\"a\":\"⟨U+202E⟩\"}"));
+    assert!(!can_be_approved(hiding));
+}
+
+#[test]
+fn a_raised_drawbridge_is_told_before_all_else() {
+    let trouble = Some("1 server is in error".to_owned());
+    let view = TrayView::of(&Overview { raised: true, trouble, ..Overview::default() });
+    assert_eq!(view.state, TrayState::Raised);
+    assert_eq!(view.tooltip, "The drawbridge is raised: no call crosses");
+    assert_eq!(view.items[..2], [line("The drawbridge is raised: no call crosses"), line("1 server is in error")]);
+    assert!(view.items.contains(&action(Choice::Lower, "Lower the drawbridge")));
+    assert!(!view.items.contains(&action(Choice::Raise, "Raise the drawbridge")));
 }
 
 #[test]
@@ -68,14 +137,8 @@ fn trouble_is_named_in_the_first_line() {
 #[test]
 fn long_lists_are_cut_and_say_so() {
     let waiting = (0..7).map(|id| request(&id.to_string())).collect();
-    let view = TrayView::of(&Overview { waiting, servers: servers(10), trouble: None });
-    assert_eq!(view.items.iter().filter(|item| matches!(item, Item::Action(Choice::ShowApprovals, _))).count(), 6);
+    let view = TrayView::of(&Overview { waiting, servers: servers(10), ..Overview::default() });
+    assert_eq!(view.items.iter().filter(|item| matches!(item, Item::Menu(..))).count(), 5);
     assert!(view.items.contains(&action(Choice::ShowApprovals, "2 more…")));
     assert!(view.items.contains(&line("2 more")));
-}
-
-#[test]
-fn names_cannot_hide_or_reorder_what_is_shown() {
-    assert_eq!(plain("a\u{202e}b\nc\u{200b}d"), "a\u{fffd}b\u{fffd}c\u{fffd}d");
-    assert_eq!(plain(&"x".repeat(50)), format!("{}…", "x".repeat(40)));
 }

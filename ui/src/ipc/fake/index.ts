@@ -2,15 +2,18 @@
 
 import { IpcError, type Event, type Ipc, type Verb, type Verbs } from "..";
 import type {
-  ApprovalRequest, Call, ClientView, DecideApproval, LogLine, Profile, RuleView, SecretValues, ServerSpec, ServerView, SettingsView, SignIn, SignInState, Verdict,
+  ApprovalRequest, Call, ClientView, Condition, DecideApproval, LogLine, Profile, RuleView, SecretValues, ServerSpec, ServerView, SettingsView, SignIn, SignInState,
 } from "../bindings";
 import * as data from "./data";
 import { versionsOf } from "./definitions";
 import { fillManifest, PRESETS, readManifest, RUNTIMES } from "./manifests";
+import * as policy from "./policy";
 import * as profiles from "./profiles";
 import { readSpecs, sealed } from "./specs";
 
 const STEP_MS = 700;
+/** How long a retry of a missed call can be allowed. */
+const LATE_MS = 120_000;
 const URL_ = "http://127.0.0.1:8765/mcp";
 
 type Handlers = { [V in Verb]: (params: Verbs[V]["params"]) => Verbs[V]["answer"] | Promise<Verbs[V]["answer"]> };
@@ -31,12 +34,14 @@ export class FakeHub implements Ipc {
   servers: ServerView[];
   clients: ClientView[];
   waiting: ApprovalRequest[] = [];
+  missed: ApprovalRequest[] = [];
+  raised = false;
   calls: Call[];
   logs: LogLine[];
   rules: RuleView[];
   profiles: Profile[];
   settings: SettingsView = {
-    default_policy: "ask", approval_timeout_s: 50, cache_ttl_s: 300, version: "0.1.0", data_dir: "/home/ada/.local/share/drawbridge",
+    default_policy: "ask", approval_timeout_s: 50, cache_ttl_s: 300, audit_retention_days: 90, version: "0.1.0", data_dir: "/home/ada/.local/share/drawbridge",
     url: URL_, oauth_client_metadata_url: "", keyring: "ready", keyring_remedy: "",
   };
   /** Every verb that was called, for tests. */
@@ -47,6 +52,7 @@ export class FakeHub implements Ipc {
   private readonly listeners = new Set<(event: Event) => void>();
   private readonly connections = new Set<(connected: boolean) => void>();
   private readonly deadlines = new Map<string, number>();
+  private readonly kept: Map<string, string>;
 
   constructor(private readonly empty = false) {
     this.servers = empty ? [] : data.servers();
@@ -55,6 +61,7 @@ export class FakeHub implements Ipc {
     this.logs = empty ? [] : data.logs();
     this.rules = empty ? [] : data.rules();
     this.profiles = empty ? [] : profiles.profiles();
+    this.kept = policy.keptArguments(this.calls);
   }
 
   async call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
@@ -89,6 +96,8 @@ export class FakeHub implements Ipc {
 
   ask(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     const request = data.request(part);
+    this.kept.set(request.id, request.arguments);
+    if (this.raised) return this.keepOut(request);
     this.waiting.push(request);
     this.deadlines.set(request.id, performance.now() + request.left_ms);
     setTimeout(() => this.timeOut(request.id), request.left_ms);
@@ -128,10 +137,32 @@ export class FakeHub implements Ipc {
     "approvals.list": () => this.waiting.map((request) => this.timed(request)),
     "approvals.show": ({ id }) => this.timed(this.request(id)),
     "approvals.decide": (params) => this.decide(params),
-    "calls.list": ({ client, server, asked, limit }) =>
+    "approvals.missed": () => this.missed.map((request) => this.timed(request)).filter((request) => request.left_ms > 0),
+    "approvals.allow_retry": ({ id, digest }) => {
+      const request = found(this.missed.find((one) => one.id === id), "missed call", id);
+      if (request.digest !== digest) throw new IpcError("conflict", "The call changed since it was shown. Nothing was allowed.");
+      this.missed = this.missed.filter((one) => one.id !== id);
+      this.emit({ kind: "approval_ended", id });
+      return { seconds: Math.floor(this.timed(request).left_ms / 1000) };
+    },
+    "approvals.preview": ({ id, verdict }) => {
+      const request = this.request(id);
+      const rule = policy.grantOf(request, verdict);
+      if (!rule) return { rule: "", past: { looked_at: 0, matched: 0, unknown: 0, newest: [] } };
+      this.checkGrant(request, rule.when);
+      return { rule: policy.wordsOf(rule), past: policy.past(rule, this.calls, this.kept) };
+    },
+    "drawbridge.show": () => ({ raised: this.raised }),
+    "drawbridge.raise": () => this.move(true),
+    "drawbridge.lower": () => this.move(false),
+    "audit.export": () => ({ calls: [], next: null }),
+    "audit.verify": () => ({ entries: 2 * this.calls.length, from: this.calls.at(-1)?.at ?? null, to: this.calls[0]?.at ?? null, broken: null }),
+    "calls.list": ({ client, server, asked, text, decision, before, since, until, limit }) =>
       this.calls
         .filter((c) => (client === null || c.client === client) && (server === null || c.server === server))
-        .filter((c) => !asked || c.decided_by === "person" || c.decision === "timed_out")
+        .filter((c) => (decision === null || c.decision === decision) && c.at >= (since ?? 0) && c.at < (until ?? Infinity) && (before === null || c.id < before))
+        .filter((c) => [c.tool, c.exposed_name, c.reason, c.error].some((said) => said.toLowerCase().includes(text?.toLowerCase() ?? "")))
+        .filter((c) => !asked || c.decided_by === "person" || c.decided_by === "hub")
         .toSorted((a, b) => b.at - a.at)
         .slice(0, limit ?? 200),
     "calls.show": ({ id }) => found(this.calls.find((c) => c.id === id), "call", id),
@@ -174,9 +205,42 @@ export class FakeHub implements Ipc {
         .slice(-(limit ?? 500));
     },
     "policy.list": () => ({ default: this.settings.default_policy, rules: this.rules }),
+    "policy.save": ({ id, rule }) => {
+      policy.check(rule);
+      const made = policy.ruleOf(rule, id === null ? {} : { id: found(this.rules.find((one) => one.id === id), "rule", id).id });
+      this.rules = id === null ? [...this.rules, made] : this.rules.map((one) => (one.id === id ? made : one));
+      this.policyChanged();
+      return made;
+    },
+    "policy.forget": ({ id }) => {
+      found(this.rules.find((one) => one.id === id), "rule", id);
+      this.rules = this.rules.filter((one) => one.id !== id);
+      this.policyChanged();
+      return {};
+    },
+    "policy.preview": ({ rule }) => {
+      policy.check(rule);
+      return policy.past(rule, this.calls, this.kept);
+    },
+    "policy.export": () => ({ text: policy.writeFile(this.settings.default_policy, this.rules) }),
+    "policy.import": ({ text, replace }) => {
+      const file = policy.readFile(text);
+      this.rules = [...(replace ? [] : this.rules), ...file.rules.map((rule) => policy.ruleOf(rule))];
+      if (replace && file.default) this.settings.default_policy = file.default;
+      this.policyChanged();
+      return { rules: file.rules.length };
+    },
+    "policy.figures": ({ days }) => policy.figures(this.calls, this.rules, this.servers, days ?? 14),
+    "policy.apply_preset": ({ preset }) => {
+      const applied = policy.presetRules(preset, this.rules);
+      this.settings.default_policy = applied.default;
+      this.rules = applied.rules;
+      this.policyChanged();
+      return {};
+    },
     "policy.set": ({ effect, server, tool, client }) => {
       this.dropRules(server, tool, client);
-      this.rules.push({ effect, server, tool, client, created_at: Date.now(), expires_at: null, session: null, suspended: false });
+      this.rules.push(policy.ruleOf({ ...policy.PLAIN, effect, server, tool, client }));
       this.policyChanged();
       return {};
     },
@@ -261,13 +325,15 @@ export class FakeHub implements Ipc {
     "servers.try": ({ spec, secrets }) => this.try(spec, secrets),
     "servers.update": ({ id, spec, secrets }) => this.start(this.server(id), { spec: sealed(id, spec, secrets), name: spec.name ?? id }),
     "servers.verify": ({ id }) => this.try(this.server(id).spec, { env: {}, headers: {} }),
-    "settings.change": ({ approval_timeout_s, cache_ttl_s, oauth_client_metadata_url }) => {
+    "settings.change": ({ approval_timeout_s, cache_ttl_s, oauth_client_metadata_url, audit_retention_days }) => {
       if (oauth_client_metadata_url) new URL(oauth_client_metadata_url);
       this.settings.oauth_client_metadata_url = oauth_client_metadata_url ?? this.settings.oauth_client_metadata_url;
       if (approval_timeout_s !== null && (approval_timeout_s < 5 || approval_timeout_s > 600)) throw new IpcError("invalid", "The time to decide is between 5 and 600 seconds.");
       if (cache_ttl_s !== null && (cache_ttl_s < 10 || cache_ttl_s > 86_400)) throw new IpcError("invalid", "The cache's time is between 10 and 86,400 seconds.");
       this.settings.approval_timeout_s = approval_timeout_s ?? this.settings.approval_timeout_s;
       this.settings.cache_ttl_s = cache_ttl_s ?? this.settings.cache_ttl_s;
+      if (audit_retention_days !== null && audit_retention_days > 3650) throw new IpcError("invalid", "Calls are kept for 1 to 3,650 days, or 0 for ever.");
+      this.settings.audit_retention_days = audit_retention_days ?? this.settings.audit_retention_days;
       this.emit({ kind: "settings_changed" });
       return this.settings;
     },
@@ -324,36 +390,56 @@ export class FakeHub implements Ipc {
   private decide({ id, digest, verdict }: DecideApproval): Call {
     const request = this.request(id);
     if (request.digest !== digest) throw new IpcError("conflict", "The request changed since it was shown. Nothing was decided.");
-    if (verdict.kind !== "approve_once" && verdict.kind !== "deny") this.remember(request, verdict);
-    return this.end(request, verdict.kind === "deny"
-      ? { decision: "denied", decided_by: "person", reason: verdict.reason, outcome: "not_sent" }
-      : { decision: "allowed", decided_by: "person", outcome: "ok", duration_ms: 23 });
+    if (verdict.kind === "deny") {
+      if (request.result !== null) return this.end(request, { reason: verdict.reason, outcome: "withheld", duration_ms: 23 });
+      return this.end(request, { decision: "denied", reason: verdict.reason, outcome: "not_sent" });
+    }
+    const edited = verdict.kind === "approve_once" ? verdict.arguments : null;
+    if (edited?.includes("/etc/")) throw new IpcError("invalid", "A rule denies these arguments: deny all tools where /path is in /etc.");
+    const rule = policy.grantOf(request, verdict);
+    if (rule) {
+      this.checkGrant(request, rule.when);
+      this.rules.push(policy.ruleOf(rule));
+      this.policyChanged();
+    }
+    return this.end(request, { outcome: "ok", duration_ms: 23, is_edited: edited !== null });
+  }
+
+  private checkGrant({ result, arguments: text }: ApprovalRequest, when: Condition[]): void {
+    if (result !== null) throw new IpcError("invalid", "a result is let through once, or denied");
+    if (!when.every((one) => policy.holds(one, text))) throw new IpcError("invalid", "the rule would not match the very call that is approved");
+  }
+
+  private move(raised: boolean): { raised: boolean } {
+    this.raised = raised;
+    this.emit({ kind: "drawbridge_changed", raised });
+    if (raised) for (const request of this.waiting) this.end(request, { decision: "raised", decided_by: "hub", reason: "The drawbridge is raised.", outcome: "not_sent" });
+    return { raised };
+  }
+
+  private keepOut(request: ApprovalRequest): ApprovalRequest {
+    this.end(request, { decision: "raised", decided_by: "hub", reason: "The drawbridge is raised.", outcome: "not_sent" });
+    return request;
   }
 
   private timeOut(id: string): void {
     const request = this.waiting.find((r) => r.id === id);
-    if (request) this.end(request, { decision: "timed_out", decided_by: "hub", reason: "Nobody decided in time.", outcome: "not_sent" });
+    if (!request) return;
+    this.missed = [...this.missed, request];
+    this.deadlines.set(id, performance.now() + LATE_MS);
+    this.end(request, { decision: "timed_out", decided_by: "hub", reason: "Nobody decided in time.", outcome: "not_sent" });
   }
 
   private end(request: ApprovalRequest, part: Partial<Call>): Call {
     this.waiting = this.waiting.filter((r) => r.id !== request.id);
     const call: Call = {
       id: request.id, at: request.asked_at, client: request.client, server: request.server, tool: request.tool, exposed_name: request.exposed_name,
-      decision: "allowed", decided_by: "person", reason: "", outcome: "ok", error: "", waited_ms: Math.max(0, Date.now() - request.asked_at), duration_ms: null, ...part,
+      decision: "allowed", decided_by: "person", rule: null, is_edited: false, reason: "", outcome: "ok", error: "", waited_ms: Math.max(0, Date.now() - request.asked_at), duration_ms: null, ...part,
     };
     this.calls = [call, ...this.calls];
     this.emit({ kind: "approval_ended", id: request.id });
     this.emit({ kind: "call_changed", call });
     return call;
-  }
-
-  private remember(request: ApprovalRequest, verdict: Verdict): void {
-    this.rules.push({
-      effect: "allow", server: request.server, tool: request.tool, client: request.client, created_at: Date.now(), suspended: false,
-      expires_at: verdict.kind === "approve_for" ? Date.now() + verdict.seconds * 1000 : null,
-      session: verdict.kind === "approve_session" ? request.session : null,
-    });
-    this.policyChanged();
   }
 
   private dropRules(server: string | null, tool: string | null, client: string | null): void {
@@ -363,7 +449,7 @@ export class FakeHub implements Ipc {
   private policyChanged(): void {
     for (const view of this.servers) {
       for (const tool of view.tools) {
-        tool.own_policy = this.rules.find((r) => r.server === view.id && r.tool === tool.name && r.client === null)?.effect ?? null;
+        tool.own_policy = this.rules.find((r) => r.server === view.id && r.tool === tool.name && r.client === null && r.when.length === 0)?.effect ?? null;
         tool.policy = tool.own_policy ?? this.settings.default_policy;
       }
     }

@@ -2,7 +2,7 @@
 
 use drawbridge_hub::model::ids::ServerId;
 
-use super::Target;
+use super::{Target, condition};
 
 #[test]
 fn a_target_is_all_servers_or_one_or_one_tool() {
@@ -15,5 +15,23 @@ fn a_target_is_all_servers_or_one_or_one_tool() {
     assert_eq!("files/a/b".parse(), target(Some("files"), Some("a/b")));
     for wrong in ["", "/", "files/", "/read", "*/read"] {
         assert!(wrong.parse::<Target>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn conditions_are_read_as_they_are_shown() {
+    for (text, shown) in [
+        ("/n is 1.0", "/n is 1.0"),
+        ("/mode one-of [\"r\", 1e2]", "/mode is one of \"r\", 1e2"),
+        ("/path in /home/me/my notes", "/path is in /home/me/my notes"),
+        ("/url host *.example.com", "/url is a URL of *.example.com"),
+        ("/n between 1 10", "/n is from 1 to 10"),
+        ("/n between - 10", "/n is at most 10"),
+        ("/command matches ls .*", "/command fits /ls .*/"),
+    ] {
+        assert_eq!(condition(text).map(|condition| condition.to_string()).as_deref(), Ok(shown), "{text}");
+    }
+    for wrong in ["", "/a", "/a is", "/a is b", "/a was 1", "/a one-of 1", "/a between 1"] {
+        assert!(condition(wrong).is_err(), "{wrong}");
     }
 }

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     api::{ApiError, Verb, servers::ServerView},
     hub::Hub,
-    model::ids::{ServerId, Timestamp},
+    model::{
+        audit::AuditKind,
+        ids::{ServerId, Timestamp},
+    },
 };
 
 /// A version of a tool's definition.
@@ -108,6 +111,10 @@ impl Verb for AcceptTools {
         let server = hub.registry.get(&self.id)?;
         let tools: Vec<_> = self.tools.into_iter().map(|tool| (tool.name, tool.digest)).collect();
         hub.catalog.accept_tools(&self.id, &tools).await?;
+        for (tool, digest) in &tools {
+            let note = json!({ "server": self.id, "tool": tool, "digest": digest });
+            hub.store.note(AuditKind::DefinitionAccepted, &note);
+        }
         Ok(super::view::server(hub, &server))
     }
 }
@@ -136,8 +143,6 @@ fn compare(field: &str, before: Option<&Value>, after: Option<&Value>, changes: 
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

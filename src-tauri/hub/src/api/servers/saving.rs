@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 
 use super::{SecretValues, VerifiedView};
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     catalog::all_of,
     hub::Hub,
     model::{
+        audit::AuditKind,
         capability::Kind,
         ids::ServerId,
         spec::{Registered, ServerSpec},
@@ -66,6 +67,7 @@ fn refer(
 /// The user accepts the server as it is; it is read behind the answer.
 pub(super) async fn accept(hub: &Hub, server: &Arc<Registered>) -> Result<(), ApiError> {
     hub.registry.accept(server).await?;
+    hub.store.note(AuditKind::ServerAccepted, &json!({ "server": server.id, "identity": server.identity }));
     hub.catalog.rebuild();
     read_behind(hub, server);
     Ok(())

@@ -4,7 +4,8 @@ use super::*;
 use crate::{
     catalog::Definition,
     model::{capability::Kind, ids::ServerId, json, spec::Registered},
-    policy::DecideError,
+    policy::{DecideError, queue::MAX_PER_CLIENT},
+    secrets::Secret,
     settings::Values,
     store::{Store, table::call::CallFilter},
 };
@@ -24,7 +25,16 @@ async fn desk() -> Desk {
     let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await.expect("rules");
     let queue = Queue::new(events.clone());
     let logs = Logs::open(temp.path(), events.clone()).expect("logs");
-    let gate = Gate::new(rules, queue.clone(), store.journal(), settings.clone(), events, logs);
+    let gate = Gate {
+        rules,
+        queue: queue.clone(),
+        drawbridge: Drawbridge::new(settings.clone(), events.clone()),
+        store: store.clone(),
+        journal: store.journal(),
+        settings: settings.clone(),
+        events,
+        logs,
+    };
     Desk { gate, queue, store, settings, _temp: temp }
 }
 
@@ -60,7 +70,28 @@ impl Desk {
     /// Asks for a call on the side.
     fn ask(&self) -> tokio::task::JoinHandle<Result<Permitted, Refusal>> {
         let gate = self.gate.clone();
-        tokio::spawn(async move { gate.admit(call("client", "{}")).await })
+        tokio::spawn(async move { gate.admit(call("client", "{}"), None).await })
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_kept_without_what_is_secret_where_they_are_not_long() {
+    let desk = desk().await;
+    desk.gate.logs.mask(&Secret::new("tiger-42".into()));
+    desk.set(|values| values.default_policy = Effect::Deny).await;
+    let mut heard = desk.gate.events.subscribe();
+    let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_KEPT));
+    for (arguments, kept) in [
+        (r#"{"n":1.0, "password":"x", "b":"a tiger-42"}"#, Some(r#"{"n":1.0, "password":"•••", "b":"a •••"}"#)),
+        (long.as_str(), None),
+    ] {
+        assert!(desk.gate.admit(call("client", arguments), None).await.is_err());
+        let id = desk.recorded().await.id;
+        let shown = desk.store.call(&id).await.expect("read").expect("it is there");
+        assert_eq!(shown.arguments.as_deref(), kept);
+    }
+    while let Ok(event) = heard.try_recv() {
+        assert!(!format!("{event:?}").contains("password"), "events are light: {event:?}");
     }
 }
 
@@ -86,7 +117,7 @@ fn call(client: &str, arguments: &str) -> ToolCall {
 async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
     let desk = desk().await;
     desk.set(|values| values.default_policy = Effect::Allow).await;
-    let permitted = desk.gate.admit(call("c", "{}")).await.expect("permitted");
+    let permitted = desk.gate.admit(call("c", "{}"), None).await.expect("permitted");
     let recorded = desk.recorded().await;
     assert_eq!((recorded.decision, recorded.outcome), (Decision::Allowed, Outcome::Running));
     drop(permitted);
@@ -97,7 +128,7 @@ async fn a_call_whose_decision_cannot_be_written_is_denied() {
     let desk = desk().await;
     desk.set(|values| values.default_policy = Effect::Allow).await;
     desk.store.close().await;
-    let refusal = desk.gate.admit(call("c", "{}")).await.err().expect("refused");
+    let refusal = desk.gate.admit(call("c", "{}"), None).await.err().expect("refused");
     assert!(refusal.to_string().contains("could not be written"), "{refusal}");
 }
 
@@ -108,7 +139,7 @@ async fn a_person_approves_and_a_second_decision_is_told_that_it_came_too_late()
     let request = desk.waiting().await;
     let taken = desk.queue.take(&request.id, &request.digest).expect("taken");
     assert_eq!(desk.queue.take(&request.id, &request.digest).err(), Some(DecideError::Gone(request.id.clone())));
-    let recorded = taken.decide(Verdict::ApproveOnce).await.expect("decided");
+    let recorded = taken.decide(Verdict::once()).await.expect("decided");
     assert_eq!((recorded.decision, recorded.decided_by), (Decision::Allowed, DecidedBy::Person));
     assert!(asked.await.expect("asked").is_ok());
 }
@@ -145,7 +176,8 @@ fn the_digest_is_bound_to_client_and_exact_arguments() {
 async fn nobody_decides_in_time_and_the_call_is_denied_as_timed_out() {
     let desk = desk().await;
     desk.set(|values| values.approval_timeout = Duration::from_millis(20)).await;
-    let refusal = desk.gate.admit(call("c", "{}")).await.err().expect("refused");
+    let _screen = desk.gate.events.subscribe();
+    let refusal = desk.gate.admit(call("c", "{}"), None).await.err().expect("refused");
     assert!(refusal.to_string().starts_with("Timed out"), "{refusal}");
     assert_eq!(desk.recorded().await.decision, Decision::TimedOut);
     assert!(desk.queue.list().is_empty());
@@ -168,7 +200,7 @@ async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
     while desk.queue.list().len() < MAX_PER_CLIENT {
         tokio::task::yield_now().await;
     }
-    let refusal = desk.gate.admit(call("client", "{}")).await.err().expect("refused");
+    let refusal = desk.gate.admit(call("client", "{}"), None).await.err().expect("refused");
     assert!(refusal.to_string().contains("wait already"), "{refusal}");
     waiting.into_iter().for_each(|asked| asked.abort());
 }
@@ -177,7 +209,7 @@ async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
 async fn a_running_call_that_is_dropped_is_recorded_as_cancelled() {
     let desk = desk().await;
     desk.set(|values| values.default_policy = Effect::Allow).await;
-    drop(desk.gate.admit(call("c", "{}")).await.expect("permitted"));
+    drop(desk.gate.admit(call("c", "{}"), None).await.expect("permitted"));
     while desk.recorded().await.outcome != Outcome::Cancelled {
         tokio::task::yield_now().await;
     }

@@ -1,11 +1,16 @@
 use std::path::PathBuf;
 
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
 use super::*;
+use crate::model::policy::{Condition, Life, Literal, RuleText, Test};
 
 struct Desk {
     rules: Rules,
     settings: Settings,
     server: Registered,
+    store: Store,
     _temp: tempfile::TempDir,
 }
 
@@ -13,32 +18,56 @@ async fn desk() -> Desk {
     let temp = tempfile::tempdir().expect("a folder");
     let (store, _) = Store::open(&temp.path().join("test.db")).await.expect("a store");
     let settings = Settings::load(store.clone()).await.expect("settings");
-    let rules = Rules::load(store, settings.clone(), Events::new()).await.expect("rules");
-    let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
-    Desk { rules, settings, server: Registered::new(ServerId::new("s"), spec, PathBuf::new()), _temp: temp }
+    let rules = Rules::load(store.clone(), settings.clone(), Events::new()).await.expect("rules");
+    Desk { rules, settings, server: server(), store, _temp: temp }
 }
 
+fn server() -> Registered {
+    let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
+    Registered::new(ServerId::new("s"), spec, PathBuf::new())
+}
+
+fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
+    let mut rule = Rule {
+        id: RuleId::new(crate::random::id()),
+        text: RuleText { effect: Some(effect), ..RuleText::default() },
+        identity: None,
+        definition: None,
+        created_at: Timestamp(0),
+        used: 0,
+    };
+    change(&mut rule);
+    rule
+}
+
+const READ_ONLY: Annotations =
+    Annotations { read_only: Some(true), destructive: None, idempotent: None, open_world: None };
+
 impl Desk {
-    fn effect(&self, client: &str, definition: &str) -> Effect {
+    fn ruling(&self, client: &str, definition: &str, arguments: &str) -> Ruling {
         let client = ClientName::new(client);
         let session = SessionId::new("session");
-        let facts =
-            Facts { client: Some(&client), session: Some(&session), server: &self.server, tool: "t", definition };
-        self.rules.decide(&facts).effect
+        let arguments = crate::model::json::raw(arguments.into());
+        let facts = Facts {
+            client: Some(&client),
+            session: Some(&session),
+            server: &self.server,
+            tool: "t",
+            definition,
+            annotations: &READ_ONLY,
+            arguments: Some(&arguments),
+        };
+        self.rules.decide(&facts)
     }
 
-    async fn put(&self, effect: Effect, change: impl FnOnce(&mut RuleRow)) {
-        let mut rule = RuleRow {
-            scope: Scope::default(),
-            session: None,
-            effect,
-            identity: None,
-            definition: None,
-            created_at: Timestamp(0),
-            expires_at: None,
-        };
-        change(&mut rule);
-        self.rules.put(rule).await.expect("put");
+    fn effect(&self, client: &str, definition: &str) -> Effect {
+        self.ruling(client, definition, "{}").effect
+    }
+
+    async fn put(&self, effect: Effect, change: impl FnOnce(&mut Rule)) -> RuleId {
+        let rule = rule(effect, change);
+        self.rules.put(rule.clone()).await.expect("put");
+        rule.id
     }
 }
 
@@ -54,11 +83,12 @@ async fn without_a_rule_the_default_holds_and_it_is_to_ask() {
 #[tokio::test]
 async fn deny_beats_allow_beats_ask_whatever_the_scopes() {
     let desk = desk().await;
-    desk.put(Effect::Ask, |rule| rule.scope.tool = None).await;
-    desk.put(Effect::Allow, |rule| rule.scope.server = Some(ServerId::new("s"))).await;
+    desk.put(Effect::Ask, |rule| rule.text.scope.tool = None).await;
+    desk.put(Effect::Allow, |rule| rule.text.scope.server = Some(ServerId::new("s"))).await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
-    desk.put(Effect::Deny, |rule| rule.scope.client = Some(ClientName::new("c"))).await;
+    let id = desk.put(Effect::Deny, |rule| rule.text.scope.client = Some(ClientName::new("c"))).await;
     assert_eq!(desk.effect("c", "d"), Effect::Deny);
+    assert_eq!(desk.ruling("c", "d", "{}").rule, Some(id), "it says which rule");
     assert_eq!(desk.effect("other", "d"), Effect::Allow);
 }
 
@@ -66,14 +96,26 @@ async fn deny_beats_allow_beats_ask_whatever_the_scopes() {
 async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
     let mut desk = desk().await;
     let identity = desk.server.identity.clone();
-    desk.put(Effect::Allow, |rule| {
-        rule.scope = Scope { server: Some(ServerId::new("s")), tool: Some("t".into()), client: None };
-        rule.identity = Some(identity);
-        rule.definition = Some("d".into());
-    })
-    .await;
+    let id = desk
+        .put(Effect::Allow, |rule| {
+            rule.text.scope = Scope { server: Some(ServerId::new("s")), tool: Some("t".into()), client: None };
+            rule.identity = Some(identity);
+            rule.definition = Some("d".into());
+        })
+        .await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
     assert_eq!(desk.effect("c", "changed"), Effect::Ask);
+    let (annotations, server) = (Annotations::default(), desk.server.clone());
+    let facts = Facts {
+        client: None,
+        session: None,
+        server: &server,
+        tool: "t",
+        definition: "changed",
+        annotations: &annotations,
+        arguments: None,
+    };
+    assert_eq!(desk.rules.suspended(&facts).map(|rule| rule.id.clone()), Some(id), "a prompt can say why it asks");
     desk.server.identity = "another".into();
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
 }
@@ -81,28 +123,275 @@ async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
 #[tokio::test]
 async fn a_rule_ends_with_its_time_or_its_session() {
     let desk = desk().await;
-    desk.put(Effect::Allow, |rule| rule.expires_at = Some(clock::now())).await;
+    desk.put(Effect::Allow, |rule| rule.text.life = Life::Until { at: clock::now() }).await;
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    desk.put(Effect::Allow, |rule| rule.session = Some(SessionId::new("another"))).await;
+    let of = |session| Life::Session { session: SessionId::new(session) };
+    desk.put(Effect::Allow, |rule| rule.text.life = of("another")).await;
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    desk.put(Effect::Allow, |rule| rule.session = Some(SessionId::new("session"))).await;
+    desk.put(Effect::Allow, |rule| rule.text.life = of("session")).await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
+}
+
+#[tokio::test]
+async fn a_rule_for_a_number_of_calls_is_used_up_and_a_look_uses_nothing() {
+    let desk = desk().await;
+    let id = desk.put(Effect::Allow, |rule| rule.text.life = Life::Calls { count: 2 }).await;
+    let left = || desk.rules.list().iter().find(|rule| rule.id == id).and_then(|rule| rule.left());
+    let (annotations, server) = (Annotations::default(), server());
+    let facts = Facts {
+        client: None,
+        session: None,
+        server: &server,
+        tool: "t",
+        definition: "d",
+        annotations: &annotations,
+        arguments: None,
+    };
+    assert_eq!((desk.rules.peek(&facts).effect, left()), (Effect::Allow, Some(2)));
+    assert_eq!((desk.effect("c", "d"), left()), (Effect::Allow, Some(1)));
+    // Another rule comes: what was counted stays counted.
+    desk.put(Effect::Ask, |_| {}).await;
+    assert_eq!((desk.effect("c", "d"), left()), (Effect::Allow, None), "what is used up is not listed");
+    assert_eq!(desk.effect("c", "d"), Effect::Ask);
+}
+
+#[tokio::test]
+async fn a_lasting_allow_spares_the_one_that_is_counted() {
+    let desk = desk().await;
+    desk.put(Effect::Allow, |rule| rule.text.life = Life::Calls { count: 1 }).await;
+    desk.put(Effect::Allow, |rule| rule.text.scope.client = Some(ClientName::new("c"))).await;
+    assert!(!desk.ruling("c", "d", "{}").is_counted);
+    assert!(desk.ruling("other", "d", "{}").is_counted);
+    assert_eq!(desk.effect("other", "d"), Effect::Ask);
 }
 
 #[tokio::test]
 async fn an_allow_for_a_while_stands_beside_a_lasting_rule_and_never_beats_a_deny() {
     let desk = desk().await;
     let now = clock::now();
-    let timed = |rule: &mut RuleRow| {
+    let timed = |rule: &mut Rule| {
         rule.created_at = now;
-        rule.expires_at = Some(Timestamp(now.0 + 60_000));
+        rule.text.life = Life::Until { at: Timestamp(now.0 + 60_000) };
     };
     desk.put(Effect::Ask, |_| {}).await;
     desk.put(Effect::Allow, timed).await;
     assert_eq!((desk.effect("c", "d"), desk.rules.list().len()), (Effect::Allow, 2));
     desk.put(Effect::Deny, |_| {}).await;
     assert_eq!(desk.effect("c", "d"), Effect::Deny);
-    let allow = RuleRow { effect: Effect::Allow, ..desk.rules.list()[0].clone() };
-    assert!(matches!(desk.rules.grant(allow).await, Err(GrantError::Denied)));
+    assert_eq!(desk.rules.list().len(), 2, "of a scope there is one plain rule");
+    assert!(matches!(desk.rules.grant(rule(Effect::Allow, |_| {})).await, Err(RuleError::Denied)));
     assert_eq!(desk.effect("c", "d"), Effect::Deny);
+}
+
+#[tokio::test]
+async fn hints_count_only_where_a_rule_says_that_they_are_believed() {
+    let desk = desk().await;
+    desk.put(Effect::Allow, |rule| rule.text.read_only = true).await;
+    assert_eq!(desk.effect("c", "d"), Effect::Allow);
+    let server = server();
+    let says = |read_only| Annotations { read_only, ..Annotations::default() };
+    for (annotations, effect) in [(says(None), Effect::Ask), (says(Some(false)), Effect::Ask)] {
+        let facts = Facts {
+            client: None,
+            session: None,
+            server: &server,
+            tool: "t",
+            definition: "d",
+            annotations: &annotations,
+            arguments: None,
+        };
+        assert_eq!(desk.rules.peek(&facts).effect, effect);
+    }
+}
+
+#[tokio::test]
+async fn of_rules_about_results_the_strictest_holds_and_the_call_is_decided_by_others() {
+    let desk = desk().await;
+    let about = |effect| move |rule: &mut Rule| (rule.text.effect, rule.text.result) = (None, Some(effect));
+    desk.put(Effect::Ask, about(ResultEffect::Mask)).await;
+    let server = server();
+    let annotations = Annotations::default();
+    let facts = Facts {
+        client: None,
+        session: None,
+        server: &server,
+        tool: "t",
+        definition: "d",
+        annotations: &annotations,
+        arguments: None,
+    };
+    assert_eq!(desk.rules.result(&facts).map(|(effect, _)| effect), Some(ResultEffect::Mask));
+    desk.put(Effect::Ask, about(ResultEffect::Hold)).await;
+    assert_eq!(desk.rules.result(&facts).map(|(effect, _)| effect), Some(ResultEffect::Hold));
+    assert_eq!(desk.ruling("c", "d", "{}").by, DecidedBy::Default);
+}
+
+#[tokio::test]
+async fn what_was_saved_is_what_holds_after_a_restart() {
+    let desk = desk().await;
+    let text = RuleText {
+        scope: Scope { server: Some(ServerId::new("s")), tool: Some("t".into()), client: Some(ClientName::new("c")) },
+        read_only: true,
+        when: vec![
+            Condition { pointer: "/n".into(), is: Test::Equals(Literal("1.50".into())) },
+            Condition { pointer: "/m".into(), is: Test::Between { min: Some(Literal("1e400".into())), max: None } },
+        ],
+        effect: Some(Effect::Allow),
+        result: Some(ResultEffect::Mask),
+        life: Life::Calls { count: 5 },
+        note: "why not".into(),
+    };
+    let id = desk.put(Effect::Allow, |rule| rule.text = text.clone()).await;
+    let again = Rules::load(desk.store.clone(), desk.settings.clone(), Events::new()).await.expect("rules");
+    let read: Vec<_> = again.list().iter().map(|rule| (rule.id.clone(), rule.text.clone())).collect();
+    assert_eq!(read, [(id, text)], "numbers as they were written too");
+}
+
+#[tokio::test]
+async fn a_broken_condition_is_refused_and_one_in_the_store_denies() {
+    let desk = desk().await;
+    let broken = |rule: &mut Rule| {
+        rule.text.when = vec![Condition { pointer: "/a".into(), is: Test::Matches("(".into()) }];
+    };
+    let error = desk.rules.put(rule(Effect::Allow, broken)).await.expect_err("refused");
+    assert!(error.to_string().contains("condition 1 (on '/a')"), "{error}");
+    desk.store.put_rule(&rule(Effect::Allow, broken), &[]).await.expect("written past the check");
+    let again = Rules::load(desk.store.clone(), desk.settings.clone(), Events::new()).await.expect("rules");
+    let desk = Desk { rules: again, ..desk };
+    assert_eq!(desk.effect("c", "d"), Effect::Deny, "it fails closed");
+}
+
+// Engine and a naive reference.
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        (0..4_i32).prop_map(|n| json!(n)),
+        prop::sample::select(vec!["a", "b", "ab", ""]).prop_map(|text| json!(text)),
+        Just(json!(null)),
+    ];
+    prop_oneof![3 => leaf.clone(), 1 => prop::collection::vec(leaf, 0..3).prop_map(|list| json!(list))]
+}
+
+fn arguments() -> impl Strategy<Value = Value> {
+    prop::collection::btree_map(prop::sample::select(vec!["x", "y"]), value(), 0..3).prop_map(|members| json!(members))
+}
+
+fn condition() -> impl Strategy<Value = Condition> {
+    let literal = || value().prop_map(|value| Literal(value.to_string()));
+    let bound = || prop::option::of((0..4_i32).prop_map(|n| Literal(n.to_string())));
+    let test = prop_oneof![
+        literal().prop_map(Test::Equals),
+        prop::collection::vec(literal(), 1..3).prop_map(Test::OneOf),
+        (bound(), bound()).prop_map(|(one, other)| match (one, other) {
+            (Some(one), Some(other)) if one.0 > other.0 => Test::Between { min: Some(other), max: Some(one) },
+            (min, max) => Test::Between { min, max },
+        }),
+        prop::sample::select(vec!["a", "a.*", "a|b", ""]).prop_map(|regex| Test::Matches(regex.into())),
+    ];
+    (prop::sample::select(vec!["/x", "/y", "/x/0"]), test)
+        .prop_map(|(pointer, is)| Condition { pointer: pointer.into(), is })
+}
+
+fn any_rule() -> impl Strategy<Value = Rule> {
+    let effect = prop::sample::select(vec![Effect::Allow, Effect::Deny, Effect::Ask]);
+    let of = |names: [&'static str; 2]| prop::option::of(prop::sample::select(names.to_vec()));
+    let scope = (of(["s", "other"]), of(["t", "u"]), of(["c", "d"]));
+    let bound = (of(["d", "older"]), any::<bool>());
+    (effect, scope, prop::collection::vec(condition(), 0..3), bound).prop_map(
+        |(effect, (server, tool, client), when, (definition, read_only))| {
+            rule(effect, |rule| {
+                rule.text.scope = Scope {
+                    server: server.map(ServerId::new),
+                    tool: server.and(tool).map(str::to_owned),
+                    client: client.map(ClientName::new),
+                };
+                rule.text.when = when;
+                rule.text.read_only = read_only;
+                rule.definition = definition.map(str::to_owned);
+            })
+        },
+    )
+}
+
+/// What the rules say of a call of `t` of `s` by `c`, in the plainest way.
+fn naive(rules: &[Rule], default: Effect, arguments: &Value, says_read_only: bool) -> Effect {
+    let fits = |rule: &&Rule| {
+        let text = &rule.text;
+        let scope = &text.scope;
+        let is_allow = text.effect == Some(Effect::Allow);
+        scope.server.as_ref().is_none_or(|server| server.as_str() == "s")
+            && scope.tool.as_ref().is_none_or(|tool| tool == "t")
+            && scope.client.as_ref().is_none_or(|client| client.as_str() == "c")
+            && (!text.read_only || says_read_only)
+            && !(is_allow && rule.definition.as_ref().is_some_and(|definition| definition != "d"))
+            && text.when.iter().all(|condition| naive_condition(condition, arguments, is_allow))
+    };
+    let effects: Vec<_> = rules.iter().filter(fits).filter_map(|rule| rule.text.effect).collect();
+    [Effect::Deny, Effect::Allow, Effect::Ask].into_iter().find(|effect| effects.contains(effect)).unwrap_or(default)
+}
+
+fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool {
+    let Some(value) = arguments.pointer(&condition.pointer) else { return false };
+    let read = |literal: &Literal| serde_json::from_str::<Value>(&literal.0).expect("JSON");
+    let one = |value: &Value| match &condition.is {
+        Test::Equals(wanted) => read(wanted) == *value,
+        Test::OneOf(wanted) => wanted.iter().any(|wanted| read(wanted) == *value),
+        Test::Between { min, max } => value.as_i64().is_some_and(|n| {
+            let bound = |bound: &Option<Literal>| bound.as_ref().map(|bound| read(bound).as_i64().expect("a number"));
+            bound(min).is_none_or(|min| min <= n) && bound(max).is_none_or(|max| n <= max)
+        }),
+        Test::Matches(regex) => value.as_str().is_some_and(|text| match regex.as_str() {
+            "a" => text == "a",
+            "a.*" => text.starts_with('a'),
+            "a|b" => text == "a" || text == "b",
+            _ => text.is_empty(),
+        }),
+        Test::PathWithin(_) | Test::Host(_) => unreachable!("not among these"),
+    };
+    match (&condition.is, value) {
+        (Test::Equals(_), value) => one(value),
+        (_, Value::Array(items)) if each => !items.is_empty() && items.iter().all(one),
+        (_, Value::Array(items)) => items.iter().any(one),
+        (_, value) => one(value),
+    }
+}
+
+/// What the engine says, with the rules in this order on file.
+fn engine(rules: &[Rule], default: Effect, arguments: &Value, annotations: &Annotations) -> Effect {
+    let set = RuleSet::new(rules.to_vec(), None);
+    let (client, server, arguments) = (ClientName::new("c"), server(), crate::model::json::raw(arguments.to_string()));
+    let facts = Facts {
+        client: Some(&client),
+        session: None,
+        server: &server,
+        tool: "t",
+        definition: "d",
+        annotations,
+        arguments: Some(&arguments),
+    };
+    set.ruling(&facts, Timestamp(0), Compiled::take).map_or(default, |(effect, _)| effect)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn engine_and_reference_agree_and_the_order_on_file_changes_nothing(
+        rules in prop::collection::vec(any_rule(), 0..7),
+        shuffled in any::<prop::sample::Index>(),
+        default in prop::sample::select(vec![Effect::Allow, Effect::Deny, Effect::Ask]),
+        arguments in arguments(),
+        read_only: bool,
+    ) {
+        let annotations = Annotations { read_only: Some(read_only), ..Annotations::default() };
+        let decided = engine(&rules, default, &arguments, &annotations);
+        prop_assert_eq!(decided, naive(&rules, default, &arguments, read_only));
+        let mut other = rules.clone();
+        other.reverse();
+        if !other.is_empty() {
+            let at = shuffled.index(other.len());
+            other.rotate_left(at);
+        }
+        prop_assert_eq!(decided, engine(&other, default, &arguments, &annotations));
+    }
 }

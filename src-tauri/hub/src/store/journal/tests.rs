@@ -31,13 +31,22 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         exposed_name: "s__t".into(),
         decision: Decision::Allowed,
         decided_by,
+        rule: None,
+        is_edited: false,
         reason: String::new(),
         outcome: Outcome::Running,
         error: String::new(),
         waited_ms: 0,
         duration_ms: None,
+        arguments: None,
     };
-    Arc::new(CallRow { call, definition_digest: "d".into(), arguments_digest: "a".into() })
+    Arc::new(CallRow {
+        call,
+        definition_digest: "d".into(),
+        arguments_digest: "a".into(),
+        arguments: None,
+        is_counted: false,
+    })
 }
 
 async fn calls(store: &Store) -> Vec<Call> {
@@ -108,4 +117,19 @@ async fn the_log_of_the_database_does_not_grow_for_ever() {
     // A commit of a row is a page or two of 4 KiB.
     assert!(log < u64::from(4 * CHECKPOINT) * 2 * 4096, "it has {log} bytes");
     assert_eq!(calls(&store).await.len(), 8 * CHECKPOINT as usize);
+}
+
+#[tokio::test]
+async fn while_the_file_cannot_be_opened_decisions_are_refused_and_then_all_goes_on() {
+    let (folder, store) = store().await;
+    let journal = store.journal();
+    let (file, away) = (folder.path().join("drawbridge.db"), folder.path().join("away.db"));
+    std::fs::rename(&file, &away).expect("take it away");
+    for _ in 0..3 {
+        assert!(journal.decided(row(DecidedBy::Rule)).await.is_err());
+    }
+    std::fs::rename(&away, &file).expect("put it back");
+    journal.decided(row(DecidedBy::Rule)).await.expect("decided");
+    assert_eq!(calls(&store).await.len(), 1);
+    assert_eq!(journal.verify().await.expect("verified").broken, None);
 }

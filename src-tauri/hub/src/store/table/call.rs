@@ -1,17 +1,26 @@
 //! `call`: every call, its decision and its outcome. Written by the journal only.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use sqlx::{Row, sqlite::SqliteRow};
 
-use super::{from_word, word};
+use super::{from_word, rule, word};
 use crate::{
     model::{
-        call::{Call, Outcome},
-        ids::{CallId, ClientName, ServerId, Timestamp},
+        audit::{AuditKind, AuditedCall},
+        call::{Call, Decision, Outcome},
+        ids::{CallId, ClientName, RuleId, ServerId, Timestamp},
     },
     random,
-    store::{Store, StoreError, While},
+    store::{
+        Store, StoreError, While,
+        audit::{Chain, Decided, Ending, Fixed},
+    },
 };
+
+/// A call's columns, for lists without its arguments.
+const LISTED: &str =
+    "id, at, client, server, tool, exposed_name, decision, decided_by, reason, outcome, error, waited_ms,
+    duration_ms, rule, is_edited, NULL AS arguments";
 
 /// A call with what its decision was bound to.
 #[derive(Debug, Clone)]
@@ -19,6 +28,10 @@ pub struct CallRow {
     pub call: Call,
     pub definition_digest: String,
     pub arguments_digest: String,
+    /// The rule that decided it holds for a number of calls, of which this is one.
+    pub is_counted: bool,
+    /// The arguments as they are kept: JSON text without what is secret; none where they are long.
+    pub arguments: Option<String>,
 }
 
 /// Which calls to read, newest first.
@@ -28,22 +41,92 @@ pub struct CallFilter {
     pub server: Option<ServerId>,
     /// Only those that waited for a person.
     pub asked: bool,
+    /// Only those with this text in their tool, exposed name, reason, error or arguments; ASCII letters in any case.
+    pub text: Option<String>,
+    pub decision: Option<Decision>,
+    /// Only those behind this one in the list.
+    pub before: Option<CallId>,
+    /// Only those from this moment on, and those ahead of that one.
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+    pub limit: u32,
+}
+
+/// Which past calls to look at, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct PastFilter {
+    pub client: Option<ClientName>,
+    pub server: Option<ServerId>,
+    pub tool: Option<String>,
+    /// Only those that waited for a person.
+    pub asked: bool,
+    pub since: Option<Timestamp>,
     pub limit: u32,
 }
 
 impl Store {
-    pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
+    /// Past calls, each with its arguments as they are kept.
+    pub async fn past_calls(&self, filter: &PastFilter) -> Result<Vec<(Call, Option<String>)>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
-             AND (NOT ?3 OR decided_by IN ('person', 'hub')) ORDER BY id DESC LIMIT ?4",
+             AND (?3 IS NULL OR tool = ?3) AND (NOT ?4 OR decided_by IN ('person', 'hub'))
+             AND (?5 IS NULL OR at >= ?5) ORDER BY id DESC LIMIT ?6",
         )
         .bind(filter.client.as_ref().map(ClientName::as_str))
         .bind(filter.server.as_ref().map(ServerId::as_str))
+        .bind(&filter.tool)
         .bind(filter.asked)
+        .bind(filter.since.map(|at| at.0))
         .bind(filter.limit)
         .fetch_all(&self.pool)
         .await;
+        let with_arguments = |row: &SqliteRow| Ok((read(row)?, row.try_get("arguments")?));
+        rows.and_then(|rows| rows.iter().map(with_arguments).collect()).doing("cannot read the calls")
+    }
+
+    pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
+        let sql = format!(
+            "SELECT {LISTED} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
+             AND (NOT ?3 OR decided_by IN ('person', 'hub')) AND (?5 IS NULL OR decision = ?5)
+             AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
+             AND (?9 IS NULL OR tool LIKE ?9 ESCAPE '\\' OR exposed_name LIKE ?9 ESCAPE '\\'
+                  OR reason LIKE ?9 ESCAPE '\\' OR error LIKE ?9 ESCAPE '\\' OR arguments LIKE ?9 ESCAPE '\\')
+             ORDER BY id DESC LIMIT ?4"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(filter.client.as_ref().map(ClientName::as_str))
+            .bind(filter.server.as_ref().map(ServerId::as_str))
+            .bind(filter.asked)
+            .bind(filter.limit)
+            .bind(filter.decision.as_ref().map(word))
+            .bind(filter.before.as_ref().and_then(number))
+            .bind(filter.since.map(|at| at.0))
+            .bind(filter.until.map(|at| at.0))
+            .bind(filter.text.as_deref().map(containing))
+            .fetch_all(&self.pool)
+            .await;
         rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the calls")
+    }
+
+    /// Calls with what the audit has of them, oldest first: those after one, from a moment on and ahead of another.
+    pub async fn audited_calls(
+        &self,
+        after: Option<&CallId>,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+        limit: u32,
+    ) -> Result<Vec<AuditedCall>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT c.*, a.hash FROM call c LEFT JOIN audit a ON a.seq = c.seq
+             WHERE c.id > ?1 AND (?2 IS NULL OR c.at >= ?2) AND (?3 IS NULL OR c.at < ?3) ORDER BY c.id LIMIT ?4",
+        )
+        .bind(after.and_then(number).unwrap_or(-1))
+        .bind(since.map(|at| at.0))
+        .bind(until.map(|at| at.0))
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await;
+        rows.and_then(|rows| rows.iter().map(audited).collect()).doing("cannot read the calls")
     }
 
     pub async fn call(&self, id: &CallId) -> Result<Option<Call>, StoreError> {
@@ -52,12 +135,16 @@ impl Store {
         row.and_then(|row| row.as_ref().map(read).transpose()).doing("cannot read a call")
     }
 
-    /// Calls that were running when an earlier hub ended: what came of them is unknown.
-    pub async fn close_running_calls(&self) -> Result<(), StoreError> {
-        let done = sqlx::query("UPDATE call SET outcome = 'unknown', error = 'Drawbridge ended while the call ran' WHERE outcome = 'running'")
-            .execute(&self.pool)
-            .await;
-        done.map(drop).doing("cannot close the calls of an earlier run")
+    /// Whether the client has ever called the tool, with whatever decision.
+    pub async fn has_called(&self, client: &ClientName, server: &ServerId, tool: &str) -> Result<bool, StoreError> {
+        let row =
+            sqlx::query("SELECT 1 FROM call WHERE client = ? AND server = ? AND tool = ? ORDER BY id DESC LIMIT 1")
+                .bind(client.as_str())
+                .bind(server.as_str())
+                .bind(tool)
+                .fetch_optional(&self.pool)
+                .await;
+        row.map(|row| row.is_some()).doing("cannot read the calls")
     }
 }
 
@@ -74,15 +161,18 @@ pub(in crate::store) struct Ended {
 pub(in crate::store) fn insert<'a>(
     rows: impl Iterator<Item = &'a CallRow>,
     connection: &Connection,
+    chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest, arguments_digest,
-         decision, decided_by, reason, outcome, error, waited_ms, duration_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments, seq, rule, is_edited)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
-    for CallRow { call, definition_digest, arguments_digest } in rows {
+    for CallRow { call, definition_digest, arguments_digest, arguments, is_counted } in rows {
+        let number = stored(&call.id)?;
+        let (decision, decided_by, outcome) = (word(&call.decision), word(&call.decided_by), word(&call.outcome));
         statement.execute(params![
-            stored(&call.id)?,
+            number,
             call.at.0,
             call.client.as_str(),
             call.server.as_str(),
@@ -90,26 +180,83 @@ pub(in crate::store) fn insert<'a>(
             call.exposed_name,
             definition_digest,
             arguments_digest,
-            word(&call.decision),
-            word(&call.decided_by),
+            decision,
+            decided_by,
             call.reason,
-            word(&call.outcome),
+            outcome,
             call.error,
             call.waited_ms,
             call.duration_ms,
+            arguments,
+            chain.next(),
+            call.rule.as_ref().map(RuleId::as_str),
+            call.is_edited,
         ])?;
+        if let (true, Some(rule)) = (is_counted, &call.rule) {
+            rule::count(rule, connection)?;
+        }
+        let decided = Decided {
+            at: call.at.0,
+            client: call.client.as_str().as_bytes(),
+            server: call.server.as_str().as_bytes(),
+            tool: call.tool.as_bytes(),
+            exposed_name: call.exposed_name.as_bytes(),
+            definition_digest: definition_digest.as_bytes(),
+            arguments_digest: arguments_digest.as_bytes(),
+            arguments: arguments.as_deref().map(str::as_bytes),
+            decision: decision.as_bytes(),
+            decided_by: decided_by.as_bytes(),
+            reason: call.reason.as_bytes(),
+            rule: call.rule.as_ref().map(|rule| rule.as_str().as_bytes()),
+            is_edited: call.is_edited.into(),
+            waited_ms: call.waited_ms.into(),
+            end: (call.decision != Decision::Allowed).then(|| ending(&outcome, &call.error, call.duration_ms)),
+        };
+        chain.append(AuditKind::Decided, Some(number), "", &Fixed::Decision(decided))?;
     }
     Ok(())
 }
 
-/// Writes what came of calls.
-pub(in crate::store) fn update(ended: &[Ended], connection: &Connection) -> Result<(), rusqlite::Error> {
-    let mut statement =
-        connection.prepare_cached("UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ?")?;
+/// Writes what came of calls. The first that is said of a call holds.
+pub(in crate::store) fn update(
+    ended: &[Ended],
+    connection: &Connection,
+    chain: &mut Chain<'_>,
+) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ? AND outcome = 'running' RETURNING seq",
+    )?;
     for ended in ended {
-        statement.execute(params![word(&ended.outcome), ended.error, ended.duration_ms, stored(&ended.id)?])?;
+        let (number, outcome) = (stored(&ended.id)?, word(&ended.outcome));
+        let values = params![outcome, ended.error, ended.duration_ms, number];
+        let entry: Option<Option<i64>> = statement.query_row(values, |row| row.get(0)).optional()?;
+        // A call from before there was an audit is not in it.
+        if entry.flatten().is_some() {
+            let ending = ending(&outcome, &ended.error, ended.duration_ms);
+            chain.append(AuditKind::Ended, Some(number), "", &Fixed::End(ending))?;
+        }
     }
     Ok(())
+}
+
+/// Calls that were running when an earlier hub ended: what came of them is unknown.
+pub(in crate::store) fn left_running(connection: &Connection) -> Result<Vec<Ended>, rusqlite::Error> {
+    let mut statement = connection.prepare("SELECT id FROM call WHERE outcome = 'running' ORDER BY id")?;
+    let ended = |id: i64| Ended {
+        id: id_of(id),
+        outcome: Outcome::Unknown,
+        error: "Drawbridge ended while the call ran".into(),
+        duration_ms: None,
+    };
+    statement.query_map([], |row| row.get(0).map(ended))?.collect()
+}
+
+fn ending<'a>(outcome: &'a str, error: &'a str, duration_ms: Option<u32>) -> Ending<'a> {
+    Ending { outcome: outcome.as_bytes(), error: error.as_bytes(), duration_ms: duration_ms.map(Into::into) }
+}
+
+fn id_of(number: i64) -> CallId {
+    CallId::new(random::id_of(number.cast_unsigned()))
 }
 
 /// The number that the letters of an id write, by which its row is found; none for what is no id.
@@ -121,9 +268,25 @@ fn stored(id: &CallId) -> Result<i64, rusqlite::Error> {
     number(id).ok_or_else(|| rusqlite::Error::ToSqlConversionFailure(format!("'{id}' is no id of a call").into()))
 }
 
+/// A pattern for `LIKE` of whatever has that text in it.
+fn containing(text: &str) -> String {
+    let escaped = text.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+    format!("%{escaped}%")
+}
+
+fn audited(row: &SqliteRow) -> Result<AuditedCall, sqlx::Error> {
+    Ok(AuditedCall {
+        call: read(row)?,
+        definition_digest: row.try_get("definition_digest")?,
+        arguments_digest: row.try_get("arguments_digest")?,
+        seq: row.try_get::<Option<i64>, _>("seq")?.and_then(|seq| seq.try_into().ok()),
+        hash: row.try_get::<Option<Vec<u8>>, _>("hash")?.map(hex::encode),
+    })
+}
+
 fn read(row: &SqliteRow) -> Result<Call, sqlx::Error> {
     Ok(Call {
-        id: CallId::new(random::id_of(row.try_get::<i64, _>("id")?.cast_unsigned())),
+        id: id_of(row.try_get("id")?),
         at: Timestamp(row.try_get("at")?),
         client: ClientName::new(row.try_get::<String, _>("client")?),
         server: ServerId::new(row.try_get::<String, _>("server")?),
@@ -131,10 +294,16 @@ fn read(row: &SqliteRow) -> Result<Call, sqlx::Error> {
         exposed_name: row.try_get("exposed_name")?,
         decision: from_word(row.try_get("decision")?)?,
         decided_by: from_word(row.try_get("decided_by")?)?,
+        rule: row.try_get::<Option<String>, _>("rule")?.map(RuleId::new),
+        is_edited: row.try_get("is_edited")?,
         reason: row.try_get("reason")?,
         outcome: from_word(row.try_get("outcome")?)?,
         error: row.try_get("error")?,
         waited_ms: row.try_get("waited_ms")?,
         duration_ms: row.try_get("duration_ms")?,
+        arguments: row.try_get("arguments")?,
     })
 }
+
+#[cfg(test)]
+mod tests;

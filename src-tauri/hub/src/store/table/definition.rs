@@ -33,6 +33,18 @@ pub struct Seen {
 
 impl Store {
     /// All versions of a server's tools, by name, the newest first.
+    /// One definition of a tool as it was seen, as JSON text.
+    pub async fn definition(&self, server: &ServerId, name: &str, digest: &str) -> Result<Option<String>, StoreError> {
+        let row = sqlx::query("SELECT definition FROM definition WHERE server = ? AND name = ? AND digest = ?")
+            .bind(server.as_str())
+            .bind(name)
+            .bind(digest)
+            .fetch_optional(&self.pool)
+            .await;
+        row.and_then(|row| row.map(|row| row.try_get("definition")).transpose())
+            .doing("cannot read a definition of a server's tool")
+    }
+
     pub async fn definitions(&self, server: &ServerId) -> Result<Vec<DefinitionRow>, StoreError> {
         let rows =
             sqlx::query("SELECT * FROM definition WHERE server = ? ORDER BY name, first_seen_at DESC, rowid DESC")

@@ -1,0 +1,211 @@
+//! `drawbridge audit`: whether the record of calls holds together, and all of it for somebody else to read.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+};
+
+use clap::{Subcommand, ValueEnum};
+use drawbridge_hub::{
+    api::audit::{ExportAudit, VerifyAudit},
+    model::{
+        audit::{AuditReport, AuditedCall},
+        ids::Timestamp,
+    },
+};
+
+use crate::{
+    connection::{Connection, Context},
+    exit::Failure,
+    moment, output,
+    text::{moment as shown_moment, moment_or_dash, shown_json, word},
+};
+
+#[derive(Subcommand)]
+pub(crate) enum Audit {
+    /// Recompute the chain over all calls and entries; exits 1 where something was changed, added or taken away.
+    Verify,
+    /// Every call with its decision, outcome, digests and arguments without what is secret, oldest first.
+    Export {
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+        /// Only those from then on: a day, a time, or 7d for so long ago.
+        #[arg(long, value_name = "WHEN", value_parser = moment::read)]
+        since: Option<Timestamp>,
+        /// Only those ahead of that moment.
+        #[arg(long, value_name = "WHEN", value_parser = moment::read)]
+        until: Option<Timestamp>,
+        /// Write to this file instead of stdout.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// A JSON object a line.
+    #[default]
+    Jsonl,
+    Csv,
+}
+
+impl Audit {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Verify => verify(context).await,
+            Self::Export { format, since, until, output } => {
+                let first = ExportAudit { since, until, ..ExportAudit::default() };
+                let Some(file) = output else {
+                    if context.json {
+                        let mut lines = Vec::new();
+                        export(context, first, Format::Jsonl, &mut lines).await?;
+                        let lines = String::from_utf8_lossy(&lines);
+                        return output::line(&format!("[{}]", lines.lines().collect::<Vec<_>>().join(",")));
+                    }
+                    return export(context, first, format, io::stdout().lock()).await.map(drop);
+                };
+                let named = |error: io::Error| Failure::new(format!("{}: {error}", file.display()));
+                let count = export(context, first, format, private(&file).map_err(named)?).await?;
+                let answer = serde_json::json!({ "calls": count, "file": file });
+                output::answer(context.json, &answer, |_| format!("{count} calls in {}", file.display()))
+            }
+        }
+    }
+}
+
+async fn verify(context: &Context) -> Result<(), Failure> {
+    let report = context.ask(VerifyAudit {}).await?;
+    let Some(broken) = &report.broken else {
+        return output::answer(context.json, &report, holds);
+    };
+    if context.json {
+        output::answer(true, &report, holds)?;
+    }
+    Err(Failure::new(format!("the audit does not hold from entry {} on: {}", broken.seq, broken.why)))
+}
+
+fn holds(report: &AuditReport) -> String {
+    let (from, to) = (moment_or_dash(report.from), moment_or_dash(report.to));
+    format!("{} entries from {from} to {to} hold together", report.entries)
+}
+
+/// Writes page after page; how many calls that were.
+async fn export(context: &Context, first: ExportAudit, format: Format, out: impl Write) -> Result<usize, Failure> {
+    let connection = Connection::open(context).await?;
+    let (mut page, mut out, mut count) = (first, Out::new(format, out)?, 0);
+    let written = loop {
+        let answer = match connection.run(page.clone()).await {
+            Ok(answer) => answer,
+            Err(error) => break Err(error.into()),
+        };
+        count += answer.calls.len();
+        if let Err(error) = answer.calls.iter().try_for_each(|call| out.write(call)) {
+            break Err(error);
+        }
+        match answer.next {
+            None => break out.end(),
+            next => page.after = next,
+        }
+    };
+    connection.close().await;
+    written.map(|()| count)
+}
+
+/// A new file for this user alone: it has the arguments of calls.
+fn private(file: &std::path::Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file)
+}
+
+enum Out<W: Write> {
+    Jsonl(BufWriter<W>),
+    Csv(Box<csv::Writer<W>>),
+}
+
+const COLUMNS: [&str; 19] = [
+    "id",
+    "at",
+    "client",
+    "server",
+    "tool",
+    "exposed_name",
+    "decision",
+    "decided_by",
+    "reason",
+    "outcome",
+    "error",
+    "waited_ms",
+    "duration_ms",
+    "definition_digest",
+    "arguments_digest",
+    "arguments",
+    "seq",
+    "hash",
+    "at_ms",
+];
+
+impl<W: Write> Out<W> {
+    fn new(format: Format, out: W) -> Result<Self, Failure> {
+        Ok(match format {
+            Format::Jsonl => Self::Jsonl(BufWriter::new(out)),
+            Format::Csv => {
+                // RFC 4180 ends lines with both.
+                let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
+                writer.write_record(COLUMNS)?;
+                Self::Csv(Box::new(writer))
+            }
+        })
+    }
+
+    fn write(&mut self, call: &AuditedCall) -> Result<(), Failure> {
+        match self {
+            Self::Jsonl(out) => Ok(writeln!(out, "{}", shown_json(&serde_json::to_string(call)?))?),
+            Self::Csv(out) => Ok(out.write_record(cells(call).map(|cell| harmless(&cell)))?),
+        }
+    }
+
+    fn end(self) -> Result<(), Failure> {
+        match self {
+            Self::Jsonl(mut out) => Ok(out.flush()?),
+            Self::Csv(mut out) => Ok(out.flush()?),
+        }
+    }
+}
+
+fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
+    let call = &audited.call;
+    let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
+    [
+        call.id.to_string(),
+        shown_moment(call.at),
+        call.client.to_string(),
+        call.server.to_string(),
+        call.tool.clone(),
+        call.exposed_name.clone(),
+        word(call.decision),
+        word(call.decided_by),
+        call.reason.clone(),
+        word(call.outcome),
+        call.error.clone(),
+        call.waited_ms.to_string(),
+        number(call.duration_ms),
+        audited.definition_digest.clone(),
+        audited.arguments_digest.clone(),
+        call.arguments.clone().unwrap_or_default(),
+        number(audited.seq),
+        audited.hash.clone().unwrap_or_default(),
+        call.at.0.to_string(),
+    ]
+}
+
+/// A cell that no spreadsheet takes for a formula.
+fn harmless(cell: &str) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+//! `drawbridge pause` and `resume`: raised, no call crosses.
+
+use drawbridge_hub::api::drawbridge::{LowerDrawbridge, RaiseDrawbridge};
+
+use crate::{connection::Context, exit::Failure};
+
+pub(crate) async fn pause(context: &Context) -> Result<(), Failure> {
+    let words = "the drawbridge is raised: no call crosses until `drawbridge resume`";
+    context.show(RaiseDrawbridge {}, |_| words.to_owned()).await
+}
+
+pub(crate) async fn resume(context: &Context) -> Result<(), Failure> {
+    context.show(LowerDrawbridge {}, |_| "the drawbridge is lowered: calls may cross".to_owned()).await
+}

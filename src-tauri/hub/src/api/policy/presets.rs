@@ -1,0 +1,93 @@
+//! Presets: whole policies with one choice.
+
+use serde::{Deserialize, Serialize};
+
+use super::{made, replaces_plain};
+use crate::{
+    api::{ApiError, Done, Verb},
+    hub::Hub,
+    model::{
+        event::Event,
+        ids::ServerId,
+        policy::{Effect, Rule, RuleText, Scope},
+    },
+    settings::Values,
+};
+
+/// A whole policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Preset {
+    /// Ask for everything.
+    AskAll,
+    /// Ask for all but what these servers say changes nothing: their words are believed.
+    AskWrites { trusted: Vec<ServerId> },
+    /// Ask only for the tools of these servers; let the others through.
+    AskListed { listed: Vec<ServerId> },
+}
+
+/// `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and so do rules about
+/// single tools or clients; allows of whole servers that the preset does not have go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ApplyPreset {
+    pub preset: Preset,
+}
+
+impl Verb for ApplyPreset {
+    const NAME: &'static str = "policy.apply_preset";
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        let (default, texts) = self.preset.rules();
+        for id in texts.iter().filter_map(|text| text.scope.server.as_ref()) {
+            hub.registry.get(id)?;
+        }
+        let new: Vec<Rule> = texts.into_iter().map(|text| made(hub, None, text)).collect();
+        let kept = hub.rules.list();
+        let stays =
+            |old: &&std::sync::Arc<Rule>| !is_of_preset(&old.text) && !new.iter().any(|new| replaces_plain(new, old));
+        let kept: Vec<Rule> = kept.iter().filter(stays).map(|rule| (**rule).clone()).collect();
+        // Asking comes first: in between nothing may cross that neither policy lets through.
+        let strict = |values: Values| Values { default_policy: Effect::Ask, ..values };
+        if default != Effect::Ask || hub.settings.get().default_policy == Effect::Allow {
+            hub.settings.change(strict).await?;
+        }
+        hub.rules.replace_all(kept.into_iter().chain(new).collect()).await?;
+        hub.settings.change(|values| Values { default_policy: default, ..values }).await?;
+        hub.events.tell(Event::PolicyChanged);
+        Ok(Done {})
+    }
+}
+
+impl Preset {
+    fn rules(self) -> (Effect, Vec<RuleText>) {
+        let of = |server: ServerId| Scope { server: Some(server), ..Scope::default() };
+        match self {
+            Self::AskAll => (Effect::Ask, Vec::new()),
+            Self::AskWrites { trusted } => {
+                let rule = |server| RuleText {
+                    scope: of(server),
+                    read_only: true,
+                    effect: Some(Effect::Allow),
+                    ..RuleText::default()
+                };
+                (Effect::Ask, trusted.into_iter().map(rule).collect())
+            }
+            Self::AskListed { listed } => {
+                let rule = |server| RuleText { scope: of(server), effect: Some(Effect::Ask), ..RuleText::default() };
+                (Effect::Allow, listed.into_iter().map(rule).collect())
+            }
+        }
+    }
+}
+
+/// Whether a rule is of the kind that presets make: about whole servers, for all clients, and no deny.
+fn is_of_preset(text: &RuleText) -> bool {
+    text.scope.tool.is_none()
+        && text.scope.client.is_none()
+        && text.when.is_empty()
+        && text.result.is_none()
+        && matches!(text.effect, Some(Effect::Allow | Effect::Ask))
+}

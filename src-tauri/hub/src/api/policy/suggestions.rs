@@ -1,0 +1,241 @@
+//! How often a person is asked, and which rules would spare questions that were always answered alike.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use super::matched;
+use crate::{
+    api::{ApiError, Verb},
+    clock,
+    hub::Hub,
+    model::{
+        call::{Call, DecidedBy, Decision},
+        ids::{ClientName, ServerId, Timestamp},
+        policy::{Condition, Effect, Literal, RuleText, Scope, Test},
+    },
+    policy::Facts,
+    store::table::call::PastFilter,
+};
+
+const DAY_MS: i64 = 24 * 3600 * 1_000;
+/// Calls that are looked at.
+const MAX_CALLS: u32 = 5_000;
+/// So many approvals in a row, and no denial, suggest a rule.
+const ALIKE: usize = 4;
+const MAX_SUGGESTIONS: usize = 10;
+const MAX_DAYS: u32 = 90;
+
+/// `policy.figures`: what a person was asked lately, and the rules that this suggests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShowFigures {
+    /// How many days back; 14 where it is not given, 90 at most.
+    #[serde(default)]
+    pub days: Option<u32>,
+}
+
+/// What a person was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Figures {
+    /// One for each day, oldest first, also without a question.
+    pub days: Vec<Day>,
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// One day, UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Day {
+    /// Its first moment.
+    pub at: Timestamp,
+    pub approved: u32,
+    pub denied: u32,
+    /// Timed out, or without a screen.
+    pub unanswered: u32,
+}
+
+/// A rule that would have answered questions as the person did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Suggestion {
+    pub rule: RuleText,
+    /// The rule in words.
+    pub words: String,
+    /// How many of the person's approvals it would have spared.
+    pub approved: u32,
+    /// How many past calls it would have matched in all.
+    pub matched: u32,
+}
+
+impl Verb for ShowFigures {
+    const NAME: &'static str = "policy.figures";
+    type Answer = Figures;
+
+    async fn run(self, hub: &Hub) -> Result<Figures, ApiError> {
+        let count = self.days.unwrap_or(14).clamp(1, MAX_DAYS);
+        let today = clock::now().0.div_euclid(DAY_MS);
+        let first = today - i64::from(count) + 1;
+        let filter =
+            PastFilter { asked: true, since: Some(Timestamp(first * DAY_MS)), limit: MAX_CALLS, ..Default::default() };
+        hub.journal.flush().await;
+        let calls = hub.store.past_calls(&filter).await?;
+        let mut days: Vec<Day> = (first..=today)
+            .map(|day| Day { at: Timestamp(day * DAY_MS), approved: 0, denied: 0, unanswered: 0 })
+            .collect();
+        for (call, _) in &calls {
+            let at = usize::try_from(call.at.0.div_euclid(DAY_MS) - first).ok();
+            let Some(day) = at.and_then(|at| days.get_mut(at)) else { continue };
+            match (call.decision, call.decided_by) {
+                (Decision::Allowed, DecidedBy::Person) => day.approved += 1,
+                (Decision::Denied, DecidedBy::Person) => day.denied += 1,
+                (Decision::TimedOut | Decision::NoScreen, _) => day.unanswered += 1,
+                _ => {}
+            }
+        }
+        Ok(Figures { days, suggestions: suggestions(hub, &calls).await? })
+    }
+}
+
+async fn suggestions(hub: &Hub, calls: &[(Call, Option<String>)]) -> Result<Vec<Suggestion>, ApiError> {
+    type Key<'a> = (&'a ClientName, &'a ServerId, &'a str);
+    let mut groups: BTreeMap<Key<'_>, Vec<&(Call, Option<String>)>> = BTreeMap::new();
+    for past in calls.iter().filter(|(call, _)| call.decided_by == DecidedBy::Person) {
+        groups.entry((&past.0.client, &past.0.server, &past.0.tool)).or_default().push(past);
+    }
+    let mut suggestions = Vec::new();
+    for ((client, server, tool), group) in groups {
+        let is_always_approved = group.iter().all(|(call, _)| call.decision == Decision::Allowed && !call.is_edited);
+        if group.len() < ALIKE || !is_always_approved || !is_still_asked(hub, client, server, tool) {
+            continue;
+        }
+        let arguments: Option<Vec<Value>> =
+            group.iter().map(|(_, arguments)| serde_json::from_str(arguments.as_deref()?).ok()).collect();
+        let when = arguments.map(|all| in_common(&all)).unwrap_or_default();
+        // What may destroy is not let through whatever its arguments are.
+        if when.is_empty() && !is_read_only(hub, server, tool) {
+            continue;
+        }
+        let scope = Scope { server: Some(server.clone()), tool: Some(tool.to_owned()), client: Some(client.clone()) };
+        let rule = RuleText { scope, when, effect: Some(Effect::Allow), ..RuleText::default() };
+        let past = matched(hub, &rule).await?;
+        let approved = u32::try_from(group.len()).unwrap_or(u32::MAX);
+        suggestions.push(Suggestion { words: rule.to_string(), rule, approved, matched: past.matched });
+    }
+    suggestions.sort_by_key(|suggestion| std::cmp::Reverse(suggestion.approved));
+    suggestions.truncate(MAX_SUGGESTIONS);
+    Ok(suggestions)
+}
+
+fn is_still_asked(hub: &Hub, client: &ClientName, server: &ServerId, tool: &str) -> bool {
+    let Ok(registered) = hub.registry.get(server) else { return false };
+    let copy = hub.catalog.copy(server);
+    let Some(definition) = copy.tools().iter().find(|known| known.name == tool) else { return false };
+    let has_rule = hub.rules.list().iter().any(|rule| {
+        let scope = &rule.text.scope;
+        scope.client.as_ref() == Some(client)
+            && scope.server.as_ref() == Some(server)
+            && scope.tool.as_deref() == Some(tool)
+            && rule.text.effect == Some(Effect::Allow)
+    });
+    let facts = Facts {
+        client: Some(client),
+        session: None,
+        server: &registered,
+        tool,
+        definition: &definition.digest,
+        annotations: &definition.annotations,
+        arguments: None,
+    };
+    !has_rule && hub.rules.peek(&facts).effect == Effect::Ask
+}
+
+fn is_read_only(hub: &Hub, server: &ServerId, tool: &str) -> bool {
+    let copy = hub.catalog.copy(server);
+    copy.tools().iter().any(|known| known.name == tool && known.annotations.read_only == Some(true))
+}
+
+/// What the arguments of calls have in common: the same value, a folder, a host.
+fn in_common(all: &[Value]) -> Vec<Condition> {
+    let objects: Option<Vec<_>> = all.iter().map(Value::as_object).collect();
+    let Some(objects) = objects else { return Vec::new() };
+    let keys: BTreeSet<&String> = objects.iter().flat_map(|object| object.keys()).collect();
+    let mut when = Vec::new();
+    for key in keys {
+        let values: Option<Vec<&Value>> = objects.iter().map(|object| object.get(key)).collect();
+        // Not every call had it.
+        let Some(values) = values else { continue };
+        if let Some(is) = alike(&values) {
+            when.push(Condition { pointer: format!("/{}", key.replace('~', "~0").replace('/', "~1")), is });
+        }
+    }
+    when
+}
+
+fn alike(values: &[&Value]) -> Option<Test> {
+    let different: HashMap<String, &Value> = values.iter().map(|value| (value.to_string(), *value)).collect();
+    let is_plain = values.iter().all(|value| !value.is_object() && !value.is_array());
+    if different.len() == 1 && is_plain {
+        // What is masked is not what was sent.
+        let text = values[0].to_string();
+        return (!text.contains('•')).then_some(Test::Equals(Literal(text)));
+    }
+    let texts: Option<Vec<&str>> = values.iter().map(|value| value.as_str()).collect();
+    let texts = texts?;
+    folder(&texts).map(Test::PathWithin).or_else(|| host(&texts).map(Test::Host))
+}
+
+/// The deepest folder that all these paths are in; none where that is hardly any.
+fn folder(texts: &[&str]) -> Option<String> {
+    let paths: Vec<&Path> = texts.iter().map(Path::new).collect();
+    if !paths.iter().all(|path| path.is_absolute()) {
+        return None;
+    }
+    let mut common: PathBuf = paths.first()?.parent()?.to_owned();
+    while !paths.iter().all(|path| path.starts_with(&common)) {
+        common = common.parent()?.to_owned();
+    }
+    // The root, or a folder of everybody's in it, says nothing.
+    (common.components().count() > 2).then(|| common.display().to_string())
+}
+
+fn host(texts: &[&str]) -> Option<String> {
+    let hosts: Option<BTreeSet<String>> =
+        texts.iter().map(|text| Url::parse(text).ok()?.host_str().map(str::to_owned)).collect();
+    let hosts = hosts?;
+    (hosts.len() == 1).then(|| hosts.into_iter().next()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn conditions(all: &[Value]) -> Vec<String> {
+        in_common(all).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_calls_have_in_common_is_the_same_value_a_folder_or_a_host() {
+        let all = [
+            json!({"path": "/home/me/notes/a.md", "mode": "r", "url": "https://example.com/a", "n": 1, "rare": 1}),
+            json!({"path": "/home/me/notes/b/c.md", "mode": "r", "url": "https://example.com/b?x", "n": 2}),
+        ];
+        assert_eq!(conditions(&all), ["/mode is \"r\"", "/path is in /home/me/notes", "/url is a URL of example.com"]);
+    }
+
+    #[test]
+    fn what_says_nothing_suggests_nothing() {
+        assert!(conditions(&[json!({"path": "/a"}), json!({"path": "/b"})]).is_empty(), "the root is everything");
+        assert!(conditions(&[json!({"path": "a"}), json!({"path": "b"})]).is_empty(), "relative to what?");
+        assert!(conditions(&[json!({"key": "•••"}), json!({"key": "•••"})]).is_empty(), "a secret is not kept");
+        assert!(conditions(&[json!({"u": "https://a.com/"}), json!({"u": "https://b.com/"})]).is_empty());
+    }
+}

@@ -1,0 +1,47 @@
+//! Takes away what is older than the user wants kept: at the start, once a day, and when the user wants less.
+
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use crate::{clock, model::ids::Timestamp, settings::Settings, store::Journal};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+/// At the start there is more urgent work.
+const FIRST: Duration = Duration::from_secs(5);
+
+/// Runs as long as the hub.
+pub(super) async fn keep(journal: Journal, settings: Settings) {
+    sleep(FIRST).await;
+    loop {
+        let days = settings.get().audit_retention_days;
+        if let Some(before) = oldest_kept(clock::now(), days)
+            && let Err(error) = journal.prune(before).await
+        {
+            tracing::warn!("what is older than {days} days stays for now: {}", error.why());
+        }
+        let changed = async {
+            while settings.get().audit_retention_days == days {
+                settings.changed().await;
+            }
+        };
+        let _ = timeout(DAY, changed).await;
+    }
+}
+
+/// Since when is kept what is kept for so many days; none for ever.
+fn oldest_kept(now: Timestamp, days: u32) -> Option<Timestamp> {
+    (days > 0).then(|| Timestamp(now.0 - i64::from(days) * 24 * 3600 * 1_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_too_old_where_all_is_kept() {
+        let now = Timestamp(100 * 24 * 3600 * 1_000);
+        assert_eq!(oldest_kept(now, 0), None);
+        assert_eq!(oldest_kept(now, 90), Some(Timestamp(10 * 24 * 3600 * 1_000)));
+    }
+}

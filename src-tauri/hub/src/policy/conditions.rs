@@ -1,0 +1,235 @@
+//! Conditions on arguments, compiled once.
+//!
+//! Servers differ in how they read odd input: keys twice or in another case, paths through links, URLs with user
+//! names. So a condition has two questions: does it surely hold (for an allow), and may it hold (for a deny or an ask)?
+
+mod canonical;
+mod number;
+mod paths;
+mod pointer;
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
+
+use regex::{Regex, RegexBuilder};
+use serde_json::value::RawValue;
+use url::Url;
+
+use crate::model::{
+    policy::{Condition, Literal, Test},
+    spec::Registered,
+};
+
+use number::Number;
+use paths::Folder;
+
+/// Of a compiled regular expression, in bytes.
+const MAX_REGEX: usize = 256 * 1024;
+/// Of a rule.
+const MAX_CONDITIONS: usize = 20;
+/// Of one condition's values or a regular expression's letters.
+const MAX_VALUES: usize = 1_000;
+
+/// What is wrong with a condition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("condition {number} (on '{pointer}'): {why}")]
+pub struct ConditionError {
+    number: usize,
+    pointer: String,
+    why: String,
+}
+
+/// How sure a condition has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sure {
+    /// It holds, however the server reads the arguments.
+    Surely,
+    /// It holds in one way of reading them.
+    Maybe,
+}
+
+/// The conditions of a rule.
+#[derive(Debug, Default)]
+pub(super) struct Conditions(Vec<(Vec<String>, Compiled)>);
+
+#[derive(Debug)]
+enum Compiled {
+    Equals(String),
+    OneOf(HashSet<String>),
+    PathWithin(Folder),
+    Host { name: String, under: bool },
+    Between(Option<Number>, Option<Number>),
+    Matches(Regex),
+}
+
+impl Conditions {
+    /// # Errors
+    /// With the number of the condition that cannot be, and why.
+    pub(super) fn compile(conditions: &[Condition]) -> Result<Self, ConditionError> {
+        let wrong = |at: usize, why: String| ConditionError {
+            number: at + 1,
+            pointer: conditions.get(at).map(|condition| condition.pointer.clone()).unwrap_or_default(),
+            why,
+        };
+        if conditions.len() > MAX_CONDITIONS {
+            return Err(wrong(MAX_CONDITIONS, format!("a rule has at most {MAX_CONDITIONS} conditions")));
+        }
+        let compile = |(at, condition): (usize, &Condition)| {
+            let pointer = pointer::parse(&condition.pointer).map_err(|why| wrong(at, why))?;
+            Ok((pointer, Compiled::new(&condition.is).map_err(|why| wrong(at, why))?))
+        };
+        conditions.iter().enumerate().map(compile).collect::<Result<_, _>>().map(Self)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether all hold for these arguments. `folder` is where the server runs, for relative paths; none where it
+    /// runs elsewhere.
+    pub(super) fn hold(&self, arguments: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
+        self.0.iter().all(|(pointer, test)| {
+            let found = pointer::resolve(pointer, arguments);
+            match sure {
+                Sure::Surely => found.is_sure && found.values.first().is_some_and(|one| test.holds(one, folder, sure)),
+                Sure::Maybe => found.values.iter().any(|one| test.holds(one, folder, sure)),
+            }
+        })
+    }
+}
+
+impl Compiled {
+    fn new(test: &Test) -> Result<Self, String> {
+        Ok(match test {
+            Test::Equals(value) => Self::Equals(canonical(value)?),
+            Test::OneOf(values) if values.is_empty() => return Err("it names no value".into()),
+            Test::OneOf(values) if values.len() > MAX_VALUES => return Err(format!("at most {MAX_VALUES} values")),
+            Test::OneOf(values) => Self::OneOf(values.iter().map(canonical).collect::<Result<_, String>>()?),
+            Test::PathWithin(folder) => Self::PathWithin(Folder::new(folder)?),
+            Test::Host(host) => {
+                let (name, under) = host.strip_prefix("*.").map_or((host.as_str(), false), |name| (name, true));
+                let name = url::Host::parse(name).map_err(|e| format!("'{host}' is no host: {e}"))?.to_string();
+                Self::Host { name, under }
+            }
+            Test::Between { min, max } => {
+                let bound = |bound: &Option<Literal>| {
+                    let bound = bound.as_ref().filter(|bound| bound.0 != "null");
+                    bound
+                        .map(|bound| Number::parse(&bound.0).ok_or_else(|| format!("{bound} is no number")))
+                        .transpose()
+                };
+                let (min, max) = (bound(min)?, bound(max)?);
+                if let (Some(min), Some(max)) = (&min, &max)
+                    && min > max
+                {
+                    return Err("its least is more than its most".into());
+                }
+                Self::Between(min, max)
+            }
+            Test::Matches(text) => {
+                let whole = format!(r"\A(?:{text})\z");
+                // Alone too: a bracket of it must not close ours.
+                Regex::new(text).map_err(|e| format!("no regular expression: {}", last_line(&e.to_string())))?;
+                let built = RegexBuilder::new(&whole).dot_matches_new_line(true).size_limit(MAX_REGEX).build();
+                Self::Matches(built.map_err(|e| format!("no regular expression: {}", last_line(&e.to_string())))?)
+            }
+        })
+    }
+
+    fn holds(&self, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
+        if let Self::Equals(_) = self {
+            return self.holds_for_one(value, folder, sure);
+        }
+        let Some(items) = pointer::items(value) else { return self.holds_for_one(value, folder, sure) };
+        match sure {
+            Sure::Surely => !items.is_empty() && items.iter().all(|item| self.holds_for_one(item, folder, sure)),
+            Sure::Maybe => items.iter().any(|item| self.holds_for_one(item, folder, sure)),
+        }
+    }
+
+    fn holds_for_one(&self, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
+        let text = || serde_json::from_str::<String>(value.get()).ok();
+        match self {
+            // What has a key twice has no one value.
+            Self::Equals(wanted) => canonical::of(value).map_or(sure == Sure::Maybe, |value| *wanted == value),
+            Self::OneOf(wanted) => canonical::of(value).map_or(sure == Sure::Maybe, |value| wanted.contains(&value)),
+            Self::PathWithin(wanted) => text().is_some_and(|path| match sure {
+                Sure::Surely => wanted.surely_holds(&path, folder),
+                Sure::Maybe => wanted.may_hold(&path, folder),
+            }),
+            Self::Host { name, under } => text().is_some_and(|text| is_host(&text, name, *under, sure)),
+            Self::Between(min, max) => {
+                let text = value.get();
+                // Many a server takes a number in quotes.
+                let quoted = (sure == Sure::Maybe).then(|| serde_json::from_str::<String>(text).ok()).flatten();
+                Number::parse(quoted.as_deref().map_or(text, str::trim)).is_some_and(|number| {
+                    min.as_ref().is_none_or(|min| *min <= number) && max.as_ref().is_none_or(|max| number <= *max)
+                })
+            }
+            Self::Matches(regex) => text().is_some_and(|text| regex.is_match(&text)),
+        }
+    }
+}
+
+/// # Errors
+/// Where it is no JSON, or has a key twice.
+fn canonical(literal: &Literal) -> Result<String, String> {
+    let wrong = || format!("{literal} is no JSON value");
+    let raw = RawValue::from_string(literal.0.clone()).map_err(|_| wrong())?;
+    canonical::of(&raw).ok_or_else(wrong)
+}
+
+fn is_host(text: &str, name: &str, under: bool, sure: Sure) -> bool {
+    let fits = |url: &Url| {
+        let host = url.host_str().unwrap_or_default();
+        let host = if sure == Sure::Maybe { host.trim_end_matches('.') } else { host };
+        if under {
+            host.strip_suffix(name).is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
+        } else {
+            host == name
+        }
+    };
+    match sure {
+        // Readers of URLs differ about these.
+        Sure::Surely if text.contains(['\\', '@']) || text.contains(|c: char| c.is_whitespace() || c.is_control()) => {
+            false
+        }
+        Sure::Surely => Url::parse(text).is_ok_and(|url| url.has_host() && fits(&url)),
+        Sure::Maybe => {
+            let ways = [text.to_owned(), format!("http://{text}"), text.replace('\\', "/"), text.replace('\\', "@")];
+            ways.iter().any(|way| Url::parse(way.trim()).is_ok_and(|url| fits(&url)))
+                || text.split('@').skip(1).any(|rest| Url::parse(&format!("http://{rest}")).is_ok_and(|url| fits(&url)))
+        }
+    }
+}
+
+/// Of several lines of an error the last says what is wrong.
+fn last_line(text: &str) -> &str {
+    text.lines().last().unwrap_or_default().trim_start_matches("error: ")
+}
+
+/// Whether conditions surely hold for these arguments of a server's tool.
+///
+/// # Errors
+/// Where one of them cannot be.
+pub fn holds_for(when: &[Condition], arguments: &RawValue, server: &Registered) -> Result<bool, ConditionError> {
+    Ok(Conditions::compile(when)?.hold(arguments, folder_of(server).as_deref(), Sure::Surely))
+}
+
+/// # Errors
+/// Where one of them cannot be.
+pub fn check_conditions(when: &[Condition]) -> Result<(), ConditionError> {
+    Conditions::compile(when).map(drop)
+}
+
+/// Where a local server runs, and so what relative paths are relative to.
+pub(super) fn folder_of(server: &Registered) -> Option<PathBuf> {
+    server.spec.command.as_ref()?;
+    let home = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
+    server.spec.cwd.as_ref().map(PathBuf::from).or_else(home)
+}
+
+#[cfg(test)]
+mod tests;

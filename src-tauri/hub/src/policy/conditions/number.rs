@@ -1,0 +1,128 @@
+//! Numbers as they are written: compared by their value, exactly, whatever their size.
+
+use std::cmp::Ordering;
+
+/// `±0.digits · 10^exponent`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Number {
+    is_negative: bool,
+    exponent: i64,
+    /// Without zeros at either end.
+    digits: Vec<u8>,
+}
+
+impl Number {
+    /// Reads a number of JSON; none where it is none.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (is_negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, power(exponent)?),
+            None => (rest, 0),
+        };
+        let (whole, fraction) = match mantissa.split_once('.') {
+            Some((_, "")) => return None,
+            Some(parts) => parts,
+            None => (mantissa, ""),
+        };
+        let is_written = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit());
+        if whole.is_empty()
+            || !is_written(whole)
+            || !is_written(fraction)
+            || (whole.len() > 1 && whole.starts_with('0'))
+        {
+            return None;
+        }
+        let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+        let begin = all.iter().take_while(|digit| **digit == b'0').count();
+        let end = all.len() - all.iter().rev().take_while(|digit| **digit == b'0').count();
+        if begin >= end {
+            return Some(Self { is_negative: false, exponent: 0, digits: Vec::new() });
+        }
+        let place = i64::try_from(whole.len()).ok()? - i64::try_from(begin).ok()?;
+        Some(Self { is_negative, exponent: exponent.saturating_add(place), digits: all[begin..end].to_vec() })
+    }
+
+    /// One text for each value.
+    pub(super) fn canonical(&self) -> String {
+        let sign = if self.is_negative { "-" } else { "" };
+        format!("{sign}0.{}e{}", String::from_utf8_lossy(&self.digits), self.exponent)
+    }
+}
+
+/// An exponent; one that is out of all bounds is as large as can be.
+fn power(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let most = i64::MAX / 4;
+    let power = digits.parse::<i64>().unwrap_or(most).min(most);
+    Some(if text.starts_with('-') { -power } else { power })
+}
+
+impl Ord for Number {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let sign = |number: &Self| match (number.digits.is_empty(), number.is_negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        };
+        let by_size = || self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits));
+        sign(self).cmp(&sign(other)).then_with(|| match sign(self) {
+            1 => by_size(),
+            -1 => by_size().reverse(),
+            _ => Ordering::Equal,
+        })
+    }
+}
+
+impl PartialOrd for Number {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn number(text: &str) -> Number {
+        Number::parse(text).unwrap_or_else(|| panic!("{text} is a number"))
+    }
+
+    #[test]
+    fn the_same_value_in_other_digits_is_the_same() {
+        for (one, other) in [("1", "1.0"), ("1", "10e-1"), ("0", "-0.00e7"), ("-120", "-1.2E+2"), ("0.05", "5e-2")] {
+            assert_eq!(number(one), number(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn digits_that_a_float_would_lose_count() {
+        assert!(number("9007199254740993") > number("9007199254740992"));
+        assert!(number("0.10000000000000000001") > number("0.1"));
+        assert!(number("1e400") < number("1e401"));
+        assert!(number("-1e99999999999999999999") < number("-1"));
+    }
+
+    #[test]
+    fn what_is_no_number_of_json_is_none() {
+        for text in ["", "-", "01", "1.", ".5", "1e", "+1", "0x10", "NaN", "Infinity", "1 ", "１", "true", "\"1\""] {
+            assert_eq!(Number::parse(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn order_is_that_of_integers(one: i64, other: i64) {
+            prop_assert_eq!(number(&one.to_string()).cmp(&number(&other.to_string())), one.cmp(&other));
+        }
+
+        #[test]
+        fn order_is_that_of_floats(one in -1e9..1e9_f64, other in -1e9..1e9_f64) {
+            prop_assert_eq!(Some(number(&one.to_string()).cmp(&number(&other.to_string()))), one.partial_cmp(&other));
+        }
+    }
+}

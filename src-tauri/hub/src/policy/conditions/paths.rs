@@ -1,0 +1,85 @@
+//! Whether a path is in a folder, once `..` and links are resolved.
+
+use std::path::{Component, Path, PathBuf};
+
+use url::Url;
+
+/// A folder that a rule names.
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// # Errors
+    /// Where it is no absolute path.
+    pub(super) fn new(text: &str) -> Result<Self, String> {
+        let path = at_home(text).unwrap_or_else(|| PathBuf::from(text));
+        if !path.is_absolute() {
+            return Err(format!("'{text}' is no absolute path"));
+        }
+        Ok(Self(plain(&path)))
+    }
+
+    /// Whether the path is in the folder by its words, and by what is on the disk now.
+    pub(super) fn surely_holds(&self, text: &str, folder: Option<&Path>) -> bool {
+        // Some servers take these for something else.
+        if text.starts_with('~') || text.contains(char::is_control) {
+            return false;
+        }
+        let Some(path) = absolute(text, folder) else { return false };
+        let resolved = || Some(real(&path)?.starts_with(real(&self.0)?));
+        plain(&path).starts_with(&self.0) && resolved().unwrap_or(false)
+    }
+
+    /// Whether the path is in the folder by its words, or by what is on the disk now, or nobody can tell.
+    pub(super) fn may_hold(&self, text: &str, folder: Option<&Path>) -> bool {
+        let Some(path) = at_home(text).or_else(|| absolute(text, folder)) else { return true };
+        let is_in = |path: &Path, folder: &Path| folded(path).starts_with(folded(folder));
+        is_in(&plain(&path), &self.0)
+            || real(&path).is_none_or(|path| is_in(&path, &real(&self.0).unwrap_or_else(|| self.0.clone())))
+    }
+}
+
+/// `~` and what is under it.
+fn at_home(text: &str) -> Option<PathBuf> {
+    let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))?;
+    let dirs = directories::BaseDirs::new()?;
+    Some(dirs.home_dir().join(rest.trim_start_matches(['/', '\\'])))
+}
+
+fn absolute(text: &str, folder: Option<&Path>) -> Option<PathBuf> {
+    if text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+        return Url::parse(text).ok()?.to_file_path().ok();
+    }
+    let path = Path::new(text);
+    if path.is_absolute() { Some(path.to_owned()) } else { folder.map(|folder| folder.join(path)) }
+}
+
+/// Without `.` and `..`, by its words alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(component),
+        }
+    }
+    plain
+}
+
+/// As the system would find it, links resolved; what does not exist yet is under what does. None where that cannot be
+/// told, such as for a link that leads nowhere.
+fn real(path: &Path) -> Option<PathBuf> {
+    if let Ok(found) = path.canonicalize() {
+        return Some(found);
+    }
+    if path.symlink_metadata().is_ok() {
+        return None;
+    }
+    Some(real(path.parent()?)?.join(path.file_name()?))
+}
+
+/// Some file systems take letters of both cases for the same.
+fn folded(path: &Path) -> PathBuf {
+    PathBuf::from(path.to_string_lossy().to_lowercase())
+}

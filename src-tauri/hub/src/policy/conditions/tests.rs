@@ -1,0 +1,160 @@
+use super::*;
+use crate::model::json;
+
+fn condition(pointer: &str, is: Test) -> Condition {
+    Condition { pointer: pointer.into(), is }
+}
+
+/// Whether the test holds for sure, and whether it may, at `/v`.
+fn told(is: &Test, value: &str) -> (bool, bool) {
+    told_of(&format!(r#"{{"v":{value}}}"#), is, "/v")
+}
+
+fn told_of(arguments: &str, is: &Test, pointer: &str) -> (bool, bool) {
+    let conditions = Conditions::compile(&[condition(pointer, is.clone())]).expect("a condition");
+    let arguments = json::raw(arguments.into());
+    let folder = Path::new("/work");
+    let holds = |sure| conditions.hold(&arguments, Some(folder), sure);
+    (holds(Sure::Surely), holds(Sure::Maybe))
+}
+
+const BOTH: (bool, bool) = (true, true);
+const NEITHER: (bool, bool) = (false, false);
+const MAYBE: (bool, bool) = (false, true);
+
+fn equals(text: &str) -> Test {
+    Test::Equals(Literal(text.into()))
+}
+
+#[test]
+fn values_are_the_same_by_what_they_are_and_not_by_how_they_are_written() {
+    assert_eq!(told(&equals("1"), "1.0"), BOTH);
+    assert_eq!(told(&equals("9007199254740993"), "9007199254740992"), NEITHER);
+    assert_eq!(told(&equals(r#""a/b""#), r#""\u0061\/b""#), BOTH);
+    assert_eq!(told(&equals(r#"{"a":1,"b":[2]}"#), r#"{ "b": [2.0], "a": 1 }"#), BOTH);
+    assert_eq!(told(&equals("\"1\""), "1"), NEITHER);
+    assert_eq!(told(&equals(r#"{"a":1}"#), r#"{"a":1,"a":2}"#), MAYBE);
+}
+
+#[test]
+fn a_key_that_stands_twice_or_in_another_case_is_never_sure() {
+    let is = equals("1");
+    assert_eq!(told_of(r#"{"a":{"k":1}}"#, &is, "/a/k"), BOTH);
+    assert_eq!(told_of(r#"{"a":{"k":1,"k":2}}"#, &is, "/a/k"), MAYBE);
+    assert_eq!(told_of(r#"{"a":{"k":1,"K":2}}"#, &is, "/a/k"), MAYBE);
+    assert_eq!(told_of(r#"{"A":{"k":1}}"#, &is, "/a/k"), MAYBE);
+    assert_eq!(told_of(r#"{"a":{}}"#, &is, "/a/k"), NEITHER);
+    assert_eq!(told_of(r#"{"a/b":{"~":1}}"#, &is, "/a~1b/~0"), BOTH);
+    assert_eq!(told_of(r#"{"l":[0,1]}"#, &is, "/l/1"), BOTH);
+}
+
+#[test]
+fn of_a_list_each_entry_counts_for_an_allow_and_any_for_a_deny() {
+    let is = Test::OneOf(vec![Literal("1".into()), Literal("2".into())]);
+    assert_eq!(told(&is, "[1,2]"), BOTH);
+    assert_eq!(told(&is, "[1,3]"), MAYBE);
+    assert_eq!(told(&is, "[]"), NEITHER);
+    assert_eq!(told(&is, "3"), NEITHER);
+}
+
+#[test]
+fn numbers_lie_between_their_bounds_both_included() {
+    let is = Test::Between { min: Some(Literal("0".into())), max: Some(Literal("10".into())) };
+    for (value, wanted) in [("0", BOTH), ("10.0", BOTH), ("10.0000000000000000001", NEITHER), ("-0.1", NEITHER)] {
+        assert_eq!(told(&is, value), wanted, "{value}");
+    }
+    assert_eq!(told(&is, "\"5\""), MAYBE, "many a server takes a number in quotes");
+    assert_eq!(told(&is, "1e999999999999999999999"), NEITHER);
+    assert_eq!(told(&is, "null"), NEITHER);
+}
+
+#[test]
+fn a_regular_expression_has_to_fit_the_whole_text() {
+    let is = Test::Matches("rm|ls .*".into());
+    for (value, wanted) in [("rm", BOTH), ("ls -l", BOTH), ("ls -l\\nrm -rf /", BOTH), ("xrm", NEITHER)] {
+        assert_eq!(told(&is, &format!("\"{value}\"")), wanted, "{value}");
+    }
+}
+
+#[test]
+fn a_host_is_the_one_that_every_reader_of_the_url_finds() {
+    let is = Test::Host("example.com".into());
+    for (url, wanted) in [
+        ("https://example.com/a?b", BOTH),
+        ("https://EXAMPLE.com:8443", BOTH),
+        ("https://example.com.evil.net/", NEITHER),
+        ("https://evil.net/?example.com", NEITHER),
+        ("https://evil.net#@example.com", MAYBE),
+        ("https://example.com@evil.net/", NEITHER),
+        ("https://evil.net\\\\@example.com/", MAYBE),
+        ("https://example.com./", MAYBE),
+        ("example.com/path", MAYBE),
+        (" https://example.com/", MAYBE),
+    ] {
+        assert_eq!(told(&is, &format!("\"{url}\"")), wanted, "{url}");
+    }
+    let under = Test::Host("*.example.com".into());
+    assert_eq!(told(&under, "\"https://a.b.example.com/\""), BOTH);
+    assert_eq!(told(&under, "\"https://example.com/\""), NEITHER);
+    assert_eq!(told(&under, "\"https://evilexample.com/\""), NEITHER);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_is_in_a_folder_by_its_words_and_on_the_disk() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let root = temp.path().canonicalize().expect("a folder");
+    let (project, secret) = (root.join("project"), root.join("secret"));
+    for folder in [&project, &secret] {
+        std::fs::create_dir(folder).expect("a folder");
+    }
+    std::fs::write(project.join("a.txt"), "a").expect("a file");
+    std::os::unix::fs::symlink(&secret, project.join("link")).expect("a link");
+    std::os::unix::fs::symlink(root.join("nowhere"), project.join("dangling")).expect("a link");
+    let is = Test::PathWithin(project.display().to_string());
+    let at = |path: &str| format!("\"{}/{path}\"", root.display());
+    for (path, wanted) in [
+        ("project", BOTH),
+        ("project/a.txt", BOTH),
+        ("project/new/deep.txt", BOTH),
+        ("project/./x/../a.txt", MAYBE),
+        ("project/../project/a.txt", BOTH),
+        ("projects/a.txt", NEITHER),
+        ("project/../secret/a.txt", NEITHER),
+        ("project/link/a.txt", MAYBE),
+        ("project/link/../a.txt", MAYBE),
+        ("project/dangling", MAYBE),
+        ("secret", NEITHER),
+    ] {
+        assert_eq!(told(&is, &at(path)), wanted, "{path}");
+    }
+    assert_eq!(told(&is, &format!("\"file://{}/project/a.txt\"", root.display())), BOTH);
+    assert_eq!(told(&is, "\"~/project\""), NEITHER, "another folder");
+    let work = Test::PathWithin("/work".into());
+    assert_eq!(told(&work, "\"a/b\""), BOTH, "relative to where the server runs");
+    assert_eq!(told(&work, "\"../etc\""), NEITHER);
+    assert_eq!(told(&Test::PathWithin("~/x".into()), "\"~/x/y\""), MAYBE, "not every server knows ~");
+}
+
+#[test]
+fn a_condition_that_cannot_be_says_which_and_why() {
+    let wrong = [
+        (condition("a", equals("1")), "begins with /"),
+        (condition("/a", equals("{")), "no JSON value"),
+        (condition("/a", Test::OneOf(vec![])), "names no value"),
+        (condition("/a", Test::PathWithin("a/b".into())), "no absolute path"),
+        (condition("/a", Test::Host("a b".into())), "no host"),
+        (
+            condition("/a", Test::Between { min: Some(Literal("2".into())), max: Some(Literal("1".into())) }),
+            "its least",
+        ),
+        (condition("/a", Test::Matches("(".into())), "regular expression"),
+        (condition("/a", Test::Matches("a)(b".into())), "regular expression"),
+        (condition("/a", Test::Matches("(\\w{1000}){1000}".into())), "regular expression"),
+    ];
+    for (condition, why) in wrong {
+        let fine = self::condition("/x", equals("1"));
+        let error = Conditions::compile(&[fine, condition]).expect_err(why).to_string();
+        assert!(error.contains("condition 2") && error.contains(why), "{error}");
+    }
+}

@@ -1,0 +1,168 @@
+//! Rules in the form in which calls are looked at.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use super::{Facts, Timestamp};
+use crate::{
+    model::{
+        ids::{RuleId, ServerId},
+        policy::{Effect, Life, Rule},
+    },
+    policy::conditions::{ConditionError, Conditions, Sure, folder_of},
+};
+
+/// A rule that can be held against a call.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    pub(super) rule: Arc<Rule>,
+    pub(super) words: String,
+    conditions: Conditions,
+    /// How many calls it decided. It outlives a reload.
+    used: Arc<AtomicU32>,
+}
+
+impl Compiled {
+    /// # Errors
+    /// Where a condition of it cannot be.
+    pub(super) fn new(rule: Arc<Rule>) -> Result<Self, ConditionError> {
+        let conditions = Conditions::compile(&rule.text.when)?;
+        let used = Arc::new(AtomicU32::new(rule.used));
+        Ok(Self { words: format!("rule: {}", rule.text), conditions, used, rule })
+    }
+
+    /// Whether it decides the call, and so. An allow must surely fit, the others may.
+    pub(super) fn decides(&self, effect: Effect, facts: &Facts<'_>, now: Timestamp) -> bool {
+        let sure = if effect == Effect::Allow { Sure::Surely } else { Sure::Maybe };
+        self.rule.text.effect == Some(effect) && !self.is_suspended(facts) && self.fits(facts, now, sure)
+    }
+
+    pub(super) fn is_about_the_result_of(&self, facts: &Facts<'_>, now: Timestamp) -> bool {
+        self.rule.text.result.is_some() && self.fits(facts, now, Sure::Maybe)
+    }
+
+    /// Whether only a change since keeps it from allowing the call.
+    pub(super) fn would_allow(&self, facts: &Facts<'_>, now: Timestamp) -> bool {
+        self.rule.text.effect == Some(Effect::Allow)
+            && self.is_suspended(facts)
+            && self.fits(facts, now, Sure::Surely)
+            && self.left() != Some(0)
+    }
+
+    fn is_suspended(&self, facts: &Facts<'_>) -> bool {
+        self.rule.is_suspended(&facts.server.identity, Some(facts.definition))
+    }
+
+    fn fits(&self, facts: &Facts<'_>, now: Timestamp, sure: Sure) -> bool {
+        let text = &self.rule.text;
+        let scope = &text.scope;
+        scope.server.as_ref().is_none_or(|server| *server == facts.server.id)
+            && scope.tool.as_ref().is_none_or(|tool| tool == facts.tool)
+            && scope.client.as_ref().is_none_or(|client| Some(client) == facts.client)
+            && (!text.read_only || facts.annotations.read_only == Some(true))
+            && match &text.life {
+                Life::Session { session } => Some(session) == facts.session,
+                Life::UntilRevoked | Life::Until { .. } | Life::Calls { .. } => !self.rule.is_over(now),
+            }
+            && (self.conditions.is_empty()
+                || facts
+                    .arguments
+                    .is_some_and(|arguments| self.conditions.hold(arguments, folder_of(facts.server).as_deref(), sure)))
+    }
+
+    pub(super) fn is_counted(&self) -> bool {
+        matches!(self.rule.text.life, Life::Calls { .. })
+    }
+
+    pub(super) fn left(&self) -> Option<u32> {
+        match self.rule.text.life {
+            Life::Calls { count } => Some(count.saturating_sub(self.used.load(Ordering::Relaxed))),
+            Life::UntilRevoked | Life::Until { .. } | Life::Session { .. } => None,
+        }
+    }
+
+    /// Counts a call; false where none is left.
+    pub(super) fn take(&self) -> bool {
+        let Life::Calls { count } = self.rule.text.life else { return true };
+        let one_more = |used: u32| (used < count).then_some(used + 1);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// The rule with what it has counted by now.
+    pub(super) fn current(&self) -> Arc<Rule> {
+        match self.used.load(Ordering::Relaxed) {
+            used if used == self.rule.used => self.rule.clone(),
+            used => Arc::new(Rule { used, ..(*self.rule).clone() }),
+        }
+    }
+}
+
+/// All rules.
+#[derive(Debug, Default)]
+pub(super) struct RuleSet {
+    all: Vec<Compiled>,
+    /// By server, and those of all servers, in order.
+    by_server: HashMap<ServerId, Vec<usize>>,
+    of_all_servers: Vec<usize>,
+}
+
+impl RuleSet {
+    /// Counts go on where they were. A rule that cannot be compiled any more denies what it is about.
+    pub(super) fn new(rules: Vec<Rule>, before: Option<&Self>) -> Self {
+        let counted: HashMap<&RuleId, &Arc<AtomicU32>> =
+            before.iter().flat_map(|before| &before.all).map(|rule| (&rule.rule.id, &rule.used)).collect();
+        let mut set = Self::default();
+        for rule in rules {
+            let compiled = Compiled::new(Arc::new(rule.clone())).unwrap_or_else(|why| {
+                tracing::error!("the rule {} is broken and denies all that it is about: {why}", rule.id);
+                Compiled::broken(rule)
+            });
+            let used = counted.get(&compiled.rule.id).map_or_else(|| compiled.used.clone(), |used| (*used).clone());
+            let at = set.all.len();
+            match &compiled.rule.text.scope.server {
+                Some(server) => set.by_server.entry(server.clone()).or_default().push(at),
+                None => set.of_all_servers.push(at),
+            }
+            set.all.push(Compiled { used, ..compiled });
+        }
+        set
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Compiled> {
+        self.all.iter()
+    }
+
+    /// The rule that decides a call, if any does: deny beats allow beats ask. One that lasts is not used up.
+    pub(super) fn ruling(
+        &self,
+        facts: &Facts<'_>,
+        now: Timestamp,
+        take: impl Fn(&Compiled) -> bool,
+    ) -> Option<(Effect, &Compiled)> {
+        [Effect::Deny, Effect::Allow, Effect::Ask].into_iter().find_map(|effect| {
+            let matching = || self.of(&facts.server.id).filter(|rule| rule.decides(effect, facts, now));
+            let lasting = matching().find(|rule| !rule.is_counted());
+            lasting.or_else(|| matching().find(|rule| take(rule))).map(|rule| (effect, rule))
+        })
+    }
+
+    /// The rules that may be about a server.
+    pub(super) fn of(&self, server: &ServerId) -> impl Iterator<Item = &Compiled> {
+        let own = self.by_server.get(server).into_iter().flatten();
+        own.chain(&self.of_all_servers).map(|at| &self.all[*at])
+    }
+}
+
+impl Compiled {
+    fn broken(mut rule: Rule) -> Self {
+        rule.text.when.clear();
+        rule.text.effect = Some(Effect::Deny);
+        let words = format!("a broken rule denies: {}", rule.text);
+        Self { words, conditions: Conditions::default(), used: Arc::default(), rule: Arc::new(rule) }
+    }
+}

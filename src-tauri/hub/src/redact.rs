@@ -1,0 +1,334 @@
+//! Takes what is secret out of JSON: the values of members whose names say so, and what looks like a well-known kind of
+//! token anywhere else. The rest stays as it was written: numbers, order, spaces.
+//!
+//! It finds what is named or looks as secrets do; a password in a sentence it cannot know. What is known to be secret,
+//! since it is in the keyring, the caller adds.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use aho_corasick::AhoCorasick;
+use regex::Regex;
+
+use crate::model::json;
+
+/// What stands in the place of a secret.
+pub const MASK: &str = "•••";
+/// JSON within a string of JSON, and so on: no deeper.
+const MAX_NESTED: usize = 4;
+
+/// What a name has to say, in small letters and without what stands between its words.
+const NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "accountkey",
+    "authorization",
+    "authkey",
+    "bearer",
+    "privatekey",
+    "signingkey",
+    "encryptionkey",
+    "credential",
+    "cookie",
+    "sessionid",
+    "connectionstring",
+];
+
+/// Names that say `token` and mean how many.
+const COUNTS: &[&str] = &["tokens", "tokencount", "tokenlimit", "tokenbudget", "tokenusage"];
+
+/// Without any of these in it a text has nothing to hide. An escape may hide anything, as may what folds to a letter.
+const HINTS: &[&str] = &[
+    "pass",
+    "pwd",
+    "\"pat\"",
+    "secret",
+    "token",
+    "key",
+    "authorization",
+    "bearer",
+    "credential",
+    "cookie",
+    "session",
+    "connection",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "sk-",
+    "sk_",
+    "rk_",
+    "xox",
+    "akia",
+    "asia",
+    "aiza",
+    "npm_",
+    "eyj",
+    "\\u",
+    "ſ",
+    "\u{212a}",
+];
+
+static HINT: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let built = AhoCorasick::builder().ascii_case_insensitive(true).build(HINTS);
+    built.expect("the hints are a valid set")
+});
+
+/// Tokens by how they look. The first group, where there is one, stays.
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    let looks = [
+        // GitHub, GitLab, npm, Slack, AWS, Google.
+        r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{24,}",
+        r"xox[abeoprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{32,}",
+        // JSON web tokens, signed or encrypted.
+        r"eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}",
+        // OpenAI, Anthropic, Stripe; a word that ends with "sk" is none.
+        r"(^|[^A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,})",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
+        r"((?i:\bbearer\s+))[A-Za-z0-9._~+/-]{16,}=*",
+    ];
+    Regex::new(&looks.join("|")).expect("the looks are a valid expression")
+});
+
+/// JSON text without what is secret in it. What is no JSON is taken for one string.
+pub fn json(text: &str) -> Cow<'_, str> {
+    json_without(text, &|_| None)
+}
+
+/// The same, also without what `known` replaces in the contents of strings, which it gets as they are written, and in
+/// numbers; none where it has nothing to replace.
+pub fn json_without<'a>(text: &'a str, known: &dyn Fn(&str) -> Option<String>) -> Cow<'a, str> {
+    if !HINT.is_match(text) && known(text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let found = rewritten(text, known, 0);
+    if found == text { Cow::Borrowed(text) } else { Cow::Owned(found) }
+}
+
+fn rewritten(text: &str, known: &dyn Fn(&str) -> Option<String>, nested: usize) -> String {
+    if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
+        return plain(text, known);
+    }
+    let mut writer = Writer { text, at: 0, out: String::with_capacity(text.len()), known, nested };
+    writer.run();
+    writer.out
+}
+
+fn plain(text: &str, known: &dyn Fn(&str) -> Option<String>) -> String {
+    let text = known(text).map_or(Cow::Borrowed(text), Cow::Owned);
+    TOKEN
+        .replace_all(&text, |found: &regex::Captures<'_>| {
+            let stays = found.get(1).or_else(|| found.get(2)).map_or("", |group| group.as_str());
+            format!("{stays}{MASK}")
+        })
+        .into_owned()
+}
+
+/// Whether a member's name says that its value is secret.
+fn says_secret(name: &str) -> bool {
+    let name: String = json::fold(name).chars().filter(|c| c.is_alphanumeric()).collect();
+    matches!(name.as_str(), "pass" | "userpass" | "dbpass" | "pat") || NAMES.iter().any(|secret| name.contains(secret))
+}
+
+/// Whether it may say how many there are.
+fn says_how_many(name: &str) -> bool {
+    let name: String = name.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+    COUNTS.iter().any(|count| name.contains(count))
+}
+
+/// Copies valid JSON, but for what is secret. It keeps its own stack: what is nested deeply does no harm.
+struct Writer<'a> {
+    text: &'a str,
+    at: usize,
+    out: String,
+    known: &'a dyn Fn(&str) -> Option<String>,
+    nested: usize,
+}
+
+/// What is open.
+enum Open {
+    Array,
+    Object { name_next: bool },
+}
+
+impl<'a> Writer<'a> {
+    fn run(&mut self) {
+        let mut open = Vec::new();
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => match open.last_mut() {
+                    Some(Open::Object { name_next }) if *name_next => {
+                        *name_next = false;
+                        self.member();
+                    }
+                    _ => {
+                        let string = self.string();
+                        self.write_string(string);
+                    }
+                },
+                b'-' | b'0'..=b'9' => self.number(),
+                b'{' => {
+                    open.push(Open::Object { name_next: true });
+                    self.copy(1);
+                }
+                b'[' => {
+                    open.push(Open::Array);
+                    self.copy(1);
+                }
+                b'}' | b']' => {
+                    open.pop();
+                    self.copy(1);
+                }
+                b',' => {
+                    if let Some(Open::Object { name_next }) = open.last_mut() {
+                        *name_next = true;
+                    }
+                    self.copy(1);
+                }
+                // Spaces, colons and words.
+                _ => self.copy(1),
+            }
+        }
+    }
+
+    /// A member's name, and its value where the name says that it is secret.
+    fn member(&mut self) {
+        let name = self.string();
+        self.write_string(name);
+        let name = unescaped(name).unwrap_or_else(|| name.into());
+        if !says_secret(&name) {
+            return;
+        }
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n' | b':')) {
+            self.copy(1);
+        }
+        match self.peek() {
+            // Words are no secrets, and neither is how many there are, or nothing.
+            None | Some(b't' | b'f' | b'n') => {}
+            Some(b'-' | b'0'..=b'9') if says_how_many(&name) => {}
+            Some(b'"') if self.text[self.at..].starts_with("\"\"") => {}
+            Some(_) => {
+                self.skip_value();
+                self.write_mask();
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn copy(&mut self, bytes: usize) {
+        self.out.push_str(&self.text[self.at..self.at + bytes]);
+        self.at += bytes;
+    }
+
+    fn write_mask(&mut self) {
+        self.out.push('"');
+        self.out.push_str(MASK);
+        self.out.push('"');
+    }
+
+    /// Goes over a string; its contents as they are written.
+    fn string(&mut self) -> &'a str {
+        let bytes = self.text.as_bytes();
+        let begin = self.at + 1;
+        let mut end = begin;
+        while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[end..]) {
+            end += found;
+            if bytes[end] == b'"' {
+                break;
+            }
+            end += 2;
+        }
+        self.at = end + 1;
+        &self.text[begin..end]
+    }
+
+    fn write_string(&mut self, contents: &str) {
+        self.out.push('"');
+        if let Some(hidden) = self.hidden(contents) {
+            self.out.push_str(&hidden);
+        } else {
+            self.out.push_str(contents);
+        }
+        self.out.push('"');
+    }
+
+    /// A string's contents without what is secret, as they are to be written; none where nothing is.
+    fn hidden(&self, contents: &str) -> Option<String> {
+        let Some(said) = unescaped(contents) else {
+            // Half of a surrogate pair: it is looked at as it is written.
+            let found = plain(contents, &|_| None);
+            return (found != contents).then_some(found);
+        };
+        let is_json = said.trim_start().starts_with(['{', '[']) && self.nested < MAX_NESTED;
+        let found = if is_json { rewritten(&said, self.known, self.nested + 1) } else { plain(&said, self.known) };
+        (found != said).then(|| {
+            let quoted = json::string(&found);
+            quoted[1..quoted.len() - 1].to_owned()
+        })
+    }
+
+    fn number(&mut self) {
+        let rest = &self.text[self.at..];
+        let end = rest.find(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9')).unwrap_or(rest.len());
+        if (self.known)(&rest[..end]).is_some() {
+            self.at += end;
+            self.write_mask();
+        } else {
+            self.copy(end);
+        }
+    }
+
+    /// Goes over a value of any kind.
+    fn skip_value(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => drop(self.string()),
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                    continue;
+                }
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    self.at += 1;
+                }
+                b'-' | b'0'..=b'9' | b'a'..=b'z' if depth == 0 => {
+                    let rest = &self.text.as_bytes()[self.at..];
+                    let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
+                    self.at += rest.iter().position(is_end).unwrap_or(rest.len());
+                }
+                _ => {
+                    self.at += 1;
+                    continue;
+                }
+            }
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// What the contents of a string say; none for half of a surrogate pair.
+fn unescaped(contents: &str) -> Option<Cow<'_, str>> {
+    if !contents.contains('\\') {
+        return Some(Cow::Borrowed(contents));
+    }
+    serde_json::from_str(&format!("\"{contents}\"")).ok().map(Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+const GITHUB: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+const JWT: &str = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
+
+#[test]
+fn a_value_whose_name_says_secret_is_hidden_whatever_it_is() {
+    for name in [
+        "password",
+        "PASSWORD",
+        "db_password",
+        "userPassword",
+        "passwd",
+        "Secret",
+        "client_secret",
+        "client-secret",
+        "token",
+        "access_token",
+        "refreshToken",
+        "api_key",
+        "apikey",
+        "API-KEY",
+        "apiKey",
+        "Authorization",
+        "private_key",
+        "privateKey",
+        "credential",
+        "credentials",
+        "Cookie",
+        "set-cookie",
+        "x-api-key",
+        "AWS_SECRET_ACCESS_KEY",
+        "pwd",
+        "pass",
+        "pa\\u0073sword",
+        "paſſword",
+        "to\u{212a}en",
+    ] {
+        for value in ["\"hunter2\"", "12345", "-1.5e3", "{\"a\":[\"hunter2\"]}", "[\"hunter2\", {\"b\":\"]}\"}]"] {
+            let text = format!(r#"{{"before":1.0, "{name}" : {value} ,"after":"x"}}"#);
+            let hidden = format!(r#"{{"before":1.0, "{name}" : "•••" ,"after":"x"}}"#);
+            assert_eq!(json(&text), hidden);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_secret_stays_as_it_was_written() {
+    for text in [
+        r#"{"path":"/etc/hosts","n":1.10,"big":123456789012345678901234567890,"e":1E+2}"#,
+        r#"{"max_tokens": 4096, "token": null, "use_token": true, "secret":"", "b":{"z":1,"a":2}}"#,
+        r#"{"text":"task-force-of-the-disk-1234567890123456 says: ask-me-anything-at-all-2026","key":"k"}"#,
+        r#"["monkey","author","tokenizer is a word","\u00e9","\ud83d\ude00", "\ud83d"]"#,
+        r#"{"deep":{"password_":null},"list":["password", "secret"]}"#,
+        "12",
+        "\"eyJ\"",
+        "",
+        "no json, no secret",
+        "{",
+    ] {
+        assert_eq!(json(text), text);
+    }
+}
+
+#[test]
+fn what_looks_like_a_token_is_hidden_wherever_it_stands() {
+    let key = "-----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n-----END RSA PRIVATE KEY-----";
+    for secret in [
+        GITHUB,
+        "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz",
+        "sk-proj-abcdefghijklmnop1234567890",
+        "xoxb-1234567890-abcdefghij",
+        "xoxp-1234567890-abc",
+        "AKIAIOSFODNN7EXAMPLE",
+        JWT,
+        key,
+        "-----BEGIN OPENSSH PRIVATE KEY-----\\nb3Bl",
+        "sk-ant-api03-abcdefghijklmnop",
+    ] {
+        assert_eq!(json(&format!(r#"{{"text":"{secret}"}}"#)), r#"{"text":"•••"}"#);
+        assert_eq!(json(&format!(r#"["one", "{secret}"]"#)), r#"["one", "•••"]"#);
+        assert!(json(&format!(r#"{{"{secret}":1}}"#)).starts_with(r#"{"•••":"#), "a name too");
+    }
+    let header = format!(r#"{{"curl":"-H 'Authorization: Bearer 0123456789abcdef0123' -d {GITHUB} x"}}"#);
+    assert_eq!(json(&header), r#"{"curl":"-H 'Authorization: Bearer •••' -d ••• x"}"#);
+    let escaped = format!(r#"{{"text":"\u0067{}"}}"#, &GITHUB[1..]);
+    assert_eq!(json(&escaped), r#"{"text":"•••"}"#, "also where it is written with escapes");
+    assert_eq!(json(&format!("no json: {GITHUB}.")), "no json: •••.");
+}
+
+#[test]
+fn json_within_a_string_is_looked_into() {
+    let inner = r#"{"user":"u","password":"hunter2"}"#;
+    let text = format!(r#"{{"body":{}, "n":1.0}}"#, json::string(inner));
+    let hidden = format!(r#"{{"body":{}, "n":1.0}}"#, json::string(r#"{"user":"u","password":"•••"}"#));
+    assert_eq!(json(&text), hidden);
+    let twice = format!("[{}]", json::string(&text));
+    assert!(!json(&twice).contains("hunter2"), "{}", json(&twice));
+}
+
+#[test]
+fn what_is_known_is_hidden_in_names_strings_and_numbers() {
+    let known = |text: &str| text.contains("424242").then(|| text.replace("424242", MASK));
+    let hide = |text| json_without(text, &known).into_owned();
+    assert_eq!(hide(r#"{"a 424242":["b\n424242",1424242.5,424]}"#), r#"{"a •••":["b\n•••","•••",424]}"#);
+}
+
+/// JSON texts of every shape, with names and strings that may be secret.
+fn texts() -> impl Strategy<Value = String> {
+    let string = prop_oneof![
+        "[a-z\"\\\\\n\u{e9}]{0,12}",
+        Just("password".to_owned()),
+        Just("max_tokens".to_owned()),
+        Just(GITHUB.to_owned()),
+        Just(format!("x {JWT} y")),
+        Just(r#"{"secret":"hunter2"}"#.to_owned()),
+    ];
+    let leaf = prop_oneof![
+        string.clone().prop_map(|text| json::string(&text)),
+        "-?(0|[1-9][0-9]{0,20})(\\.[0-9]{1,5})?([eE][+-]?[0-9]{1,2})?",
+        Just("true".to_owned()),
+        Just("null".to_owned()),
+        Just("\"\\ud800 sk-\"".to_owned()),
+    ];
+    leaf.prop_recursive(4, 40, 5, move |inner| {
+        let space = "[ \n]{0,2}";
+        let member = (string.clone(), space, inner.clone())
+            .prop_map(|(name, space, value)| format!("{}{space}:{space}{value}", json::string(&name)));
+        prop_oneof![
+            (prop::collection::vec(inner, 0..5), space)
+                .prop_map(|(all, space)| format!("[{space}{}{space}]", all.join(","))),
+            prop::collection::vec(member, 0..5).prop_map(|all| format!("{{{}}}", all.join(", "))),
+        ]
+    })
+}
+
+fn depth_first(value: &Value, seen: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => members.iter().for_each(|(name, value)| {
+            seen.push(name.clone());
+            depth_first(value, seen);
+        }),
+        Value::Array(all) => all.iter().for_each(|value| depth_first(value, seen)),
+        Value::String(text) => seen.push(text.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn of_any_json_json_is_left_without_its_secrets_and_for_good(text in texts()) {
+        let hidden = json(&text);
+        prop_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&hidden).is_ok(), "{text} became {hidden}");
+        for secret in [GITHUB, JWT, "hunter2"] {
+            prop_assert!(!hidden.contains(secret), "{text} became {hidden}");
+        }
+        prop_assert_eq!(json(&hidden), hidden.clone());
+        let mut seen = Vec::new();
+        if let Ok(value) = serde_json::from_str(&hidden) {
+            depth_first(&value, &mut seen);
+        }
+        prop_assert!(!seen.iter().any(|said| said.contains("ghp_")));
+    }
+
+    #[test]
+    fn any_text_at_all_is_survived(text in "(?s).{0,200}") {
+        let _ = json(&text);
+        let _ = json_without(&text, &|_| Some(MASK.to_owned()));
+    }
+}

@@ -1,0 +1,228 @@
+//! The audit: a chain of entries, each with an HMAC over itself, what it fixes of its call, and the hash before it.
+//!
+//! ```text
+//! entry 1 ──hash──▶ entry 2 ──hash──▶ … ──hash──▶ entry n ──▶ head (n, HMAC over n and its hash)
+//!    │ decided         │ ended
+//!    └─ the call's immutable columns   └─ outcome, error, duration
+//! ```
+//!
+//! Whoever can write the database but has no [`Key`] can change nothing of it unseen: not a column of a call, not an
+//! entry, their order, or where they end. Whoever has the key, as this user's other programs may, can write it all anew.
+//!
+//! Entries are appended by the journal, in the very transaction that writes the call: [`Chain`]. [`verify`] recomputes
+//! all of it; [`prune`] takes old entries away and leaves an anchor, an entry that says what the chain begins with.
+
+mod key;
+mod prune;
+mod verify;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::table::audit::{self, Head};
+use crate::{clock, model::audit::AuditKind};
+
+pub(super) use key::{Key, NAME as KEY_FILE};
+pub(super) use prune::{Segment, prune, segment};
+pub(super) use verify::verify;
+
+/// The hash of an entry.
+pub(super) type Hash = [u8; 32];
+
+/// Where a chain ends; before its first entry: 0 and zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Tip {
+    pub(super) seq: i64,
+    pub(super) hash: Hash,
+}
+
+/// An entry without its hash.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) seq: i64,
+    pub(super) at: i64,
+    pub(super) kind: &'a str,
+    pub(super) call: Option<i64>,
+    pub(super) body: &'a str,
+}
+
+/// What an entry fixes of its call. Texts as the bytes that are stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Fixed<'a> {
+    /// It is about no call.
+    Nothing,
+    Decision(Decided<'a>),
+    End(Ending<'a>),
+}
+
+/// The columns of a call that are fixed with its decision.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decided<'a> {
+    pub(super) at: i64,
+    pub(super) client: &'a [u8],
+    pub(super) server: &'a [u8],
+    pub(super) tool: &'a [u8],
+    pub(super) exposed_name: &'a [u8],
+    pub(super) definition_digest: &'a [u8],
+    pub(super) arguments_digest: &'a [u8],
+    pub(super) arguments: Option<&'a [u8]>,
+    pub(super) decision: &'a [u8],
+    pub(super) decided_by: &'a [u8],
+    pub(super) reason: &'a [u8],
+    pub(super) rule: Option<&'a [u8]>,
+    pub(super) is_edited: i64,
+    pub(super) waited_ms: i64,
+    /// A call that may not cross has come to its end with the decision.
+    pub(super) end: Option<Ending<'a>>,
+}
+
+/// The columns of a call that are fixed with its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ending<'a> {
+    pub(super) outcome: &'a [u8],
+    pub(super) error: &'a [u8],
+    pub(super) duration_ms: Option<i64>,
+}
+
+impl Entry<'_> {
+    /// Its hash: each part is preceded by its length, so that nothing can be shifted from one into the next.
+    pub(super) fn hash(&self, before: &Hash, fixed: &Fixed<'_>, key: &Key) -> Hash {
+        let mut parts = key.begin("entry");
+        parts.bytes(before).number(self.seq).number(self.at).bytes(self.kind.as_bytes());
+        parts.maybe_number(self.call).bytes(self.body.as_bytes());
+        match fixed {
+            Fixed::Nothing => {}
+            Fixed::Decision(decided) => decided.add_to(&mut parts),
+            Fixed::End(ending) => ending.add_to(&mut parts),
+        }
+        parts.hash()
+    }
+}
+
+impl Decided<'_> {
+    fn add_to(&self, parts: &mut key::Parts) {
+        parts.number(self.at).bytes(self.client).bytes(self.server).bytes(self.tool).bytes(self.exposed_name);
+        parts.bytes(self.definition_digest).bytes(self.arguments_digest).maybe_bytes(self.arguments);
+        parts.bytes(self.decision).bytes(self.decided_by).bytes(self.reason);
+        parts.maybe_bytes(self.rule).number(self.is_edited).number(self.waited_ms);
+        if let Some(end) = &self.end {
+            end.add_to(parts);
+        }
+    }
+}
+
+impl Ending<'_> {
+    fn add_to(&self, parts: &mut key::Parts) {
+        parts.bytes(self.outcome).bytes(self.error).maybe_number(self.duration_ms);
+    }
+}
+
+impl Tip {
+    fn mac(&self, key: &Key) -> Hash {
+        let mut parts = key.begin("head");
+        parts.number(self.seq).bytes(&self.hash);
+        parts.hash()
+    }
+}
+
+/// A chain that is appended to, within a transaction.
+pub(super) struct Chain<'a> {
+    connection: &'a Connection,
+    key: &'a Key,
+    tip: Tip,
+    /// Where it ended before this transaction.
+    before: Tip,
+    at: i64,
+}
+
+impl<'a> Chain<'a> {
+    /// Goes on where it ended. `tip` is that place where it is known; else it is read, and an entry says where it is not
+    /// as it was left.
+    pub(super) fn resume(connection: &'a Connection, key: &'a Key, tip: Option<Tip>) -> Result<Self, rusqlite::Error> {
+        let at = clock::now().0;
+        if let Some(tip) = tip {
+            return Ok(Self { connection, key, tip, before: tip, at });
+        }
+        let (last, head) = (audit::last(connection)?, audit::head(connection)?);
+        let tip = last.unwrap_or_default();
+        let mut chain = Self { connection, key, tip, before: tip, at };
+        let found = match (last, head) {
+            (None, None) if key.is_new() => {
+                let (calls, through) = audit::calls_before(connection)?;
+                let body = json!({ "calls_before": calls, "through": through }).to_string();
+                chain.append(AuditKind::Began, None, &body, &Fixed::Nothing)?;
+                None
+            }
+            (None, None) => Some((1, 0, "the audit is empty, though its key is older: all of it is gone".to_owned())),
+            (last, head) => {
+                let last = last.unwrap_or_default();
+                wrong_end(last, head.as_ref(), key).map(|why| (last.seq + 1, head.map_or(0, |head| head.seq), why))
+            }
+        };
+        if let Some((seq, head, why)) = found {
+            tracing::error!("{why}; `drawbridge audit verify` says more");
+            // Behind whatever was there, so that the gap stays to be seen.
+            chain.tip.seq = chain.tip.seq.max(head);
+            let body = json!({ "seq": seq, "why": why }).to_string();
+            chain.append(AuditKind::Broken, None, &body, &Fixed::Nothing)?;
+        }
+        Ok(chain)
+    }
+
+    /// The number of the entry that comes next.
+    pub(super) fn next(&self) -> i64 {
+        self.tip.seq + 1
+    }
+
+    pub(super) fn append(
+        &mut self,
+        kind: AuditKind,
+        call: Option<i64>,
+        body: &str,
+        fixed: &Fixed<'_>,
+    ) -> Result<(), rusqlite::Error> {
+        self.append_at(self.at, kind, call, body, fixed)
+    }
+
+    pub(super) fn append_at(
+        &mut self,
+        at: i64,
+        kind: AuditKind,
+        call: Option<i64>,
+        body: &str,
+        fixed: &Fixed<'_>,
+    ) -> Result<(), rusqlite::Error> {
+        let entry = Entry { seq: self.next(), at, kind: kind.as_str(), call, body };
+        let hash = entry.hash(&self.tip.hash, fixed, self.key);
+        audit::insert(&entry, &hash, self.connection)?;
+        self.tip = Tip { seq: entry.seq, hash };
+        Ok(())
+    }
+
+    /// Writes where it ends now, where that has changed. To be committed with what was appended.
+    pub(super) fn end(self) -> Result<Tip, rusqlite::Error> {
+        if self.tip == self.before {
+            return Ok(self.tip);
+        }
+        audit::put_head(self.tip.seq, &self.tip.mac(self.key), self.connection)?;
+        Ok(self.tip)
+    }
+}
+
+/// Why a chain does not end where its head says.
+fn wrong_end(last: Tip, head: Option<&Head>, key: &Key) -> Option<String> {
+    let Some(head) = head else { return Some("the record of where the audit ends is gone".into()) };
+    let first_gone = last.seq + 1;
+    if head.seq == last.seq {
+        return (head.mac != last.mac(key))
+            .then(|| "the end of the audit was changed, or it has another key".to_owned());
+    }
+    Some(match head.seq - last.seq {
+        1 => format!("the audit was cut off at its end: entry {first_gone} is gone"),
+        2.. => format!("the audit was cut off at its end: the entries {first_gone} to {} are gone", head.seq),
+        _ => format!("entries were added to the audit behind its end at {}", head.seq),
+    })
+}
+
+#[cfg(test)]
+mod tests;

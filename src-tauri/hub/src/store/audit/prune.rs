@@ -1,0 +1,92 @@
+//! Takes away what is old: from the beginning of the chain, up to a moment at which no call was under way, so that what
+//! stays can be verified by itself. The anchor is an entry at the end, which says where the chain begins now.
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, params};
+use serde_json::json;
+
+use super::{Chain, Fixed};
+use crate::{model::audit::AuditKind, store::table::audit};
+
+/// Entries that are taken away at once: no call waits for long.
+const AT_ONCE: usize = 500;
+
+/// The beginning of what is stored, all of it old.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::store) struct Segment {
+    /// The last entry of it; none where none is old enough.
+    through: Option<i64>,
+    /// The last of a few calls from before there was an audit.
+    calls_through: Option<i64>,
+}
+
+impl Segment {
+    pub(in crate::store) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Finds what can be taken away next of what was written before that time.
+pub(in crate::store) fn segment(connection: &Connection, before: i64) -> Result<Segment, rusqlite::Error> {
+    Ok(Segment { through: old_entries(connection, before)?, calls_through: old_calls(connection, before)? })
+}
+
+fn old_entries(connection: &Connection, before: i64) -> Result<Option<i64>, rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT a.seq, a.at, a.kind, a.call, c.decision FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq",
+    )?;
+    let mut rows = statement.query([])?;
+    let (mut under_way, mut through, mut count) = (HashSet::new(), None, 0);
+    while let Some(row) = rows.next()? {
+        if row.get::<_, i64>(1)? >= before || (count >= AT_ONCE && through.is_some()) {
+            break;
+        }
+        count += 1;
+        let (kind, decision): (String, Option<String>) = (row.get(2)?, row.get(4)?);
+        if let Some(call) = row.get::<_, Option<i64>>(3)? {
+            match (kind.as_str(), decision.as_deref()) {
+                // One that is gone stays under way: what does not hold is kept, so that it can be seen.
+                ("decided", Some("allowed") | None) => drop(under_way.insert(call)),
+                ("ended", Some(_)) => drop(under_way.remove(&call)),
+                _ => {}
+            }
+        }
+        if under_way.is_empty() {
+            through = Some(row.get(0)?);
+        }
+    }
+    Ok(through)
+}
+
+fn old_calls(connection: &Connection, before: i64) -> Result<Option<i64>, rusqlite::Error> {
+    let mut statement = connection.prepare_cached("SELECT id, at, seq FROM call ORDER BY id LIMIT ?")?;
+    let mut rows = statement.query([AT_ONCE as i64])?;
+    let mut through = None;
+    while let Some(row) = rows.next()? {
+        if row.get::<_, Option<i64>>(2)?.is_some() || row.get::<_, i64>(1)? >= before {
+            break;
+        }
+        through = Some(row.get(0)?);
+    }
+    Ok(through)
+}
+
+/// Takes a segment away, within a transaction.
+pub(in crate::store) fn prune(
+    segment: &Segment,
+    connection: &Connection,
+    chain: &mut Chain<'_>,
+) -> Result<(), rusqlite::Error> {
+    if let Some(through) = segment.calls_through {
+        connection.execute("DELETE FROM call WHERE id <= ? AND seq IS NULL", [through])?;
+    }
+    let Some(through) = segment.through else { return Ok(()) };
+    let last = audit::tip_at(through, connection)?;
+    const CALLS: &str = "DELETE FROM call WHERE id IN (SELECT call FROM audit WHERE seq <= ? AND call IS NOT NULL)";
+    let calls = connection.execute(CALLS, params![through])?;
+    let entries = connection.execute("DELETE FROM audit WHERE seq <= ?", params![through])?;
+    let body =
+        json!({ "through": through, "hash": hex::encode(last.hash), "calls": calls, "entries": entries }).to_string();
+    chain.append(AuditKind::Pruned, None, &body, &Fixed::Nothing)
+}

@@ -1,0 +1,107 @@
+//! `audit` and `audit_head`: the entries of the audit, and where they end. Written by the journal only.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::store::audit::{Decided, Ending, Entry, Hash, Tip};
+
+/// Where the chain was said to end.
+#[derive(Debug)]
+pub(in crate::store) struct Head {
+    pub(in crate::store) seq: i64,
+    pub(in crate::store) mac: Vec<u8>,
+}
+
+pub(in crate::store) fn insert(entry: &Entry<'_>, hash: &Hash, connection: &Connection) -> Result<(), rusqlite::Error> {
+    let mut statement =
+        connection.prepare_cached("INSERT INTO audit (seq, at, kind, call, body, hash) VALUES (?, ?, ?, ?, ?, ?)")?;
+    statement.execute(params![entry.seq, entry.at, entry.kind, entry.call, entry.body, hash]).map(drop)
+}
+
+pub(in crate::store) fn put_head(seq: i64, mac: &Hash, connection: &Connection) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO audit_head (id, seq, mac) VALUES (1, ?, ?)
+         ON CONFLICT DO UPDATE SET seq = excluded.seq, mac = excluded.mac",
+    )?;
+    statement.execute(params![seq, mac]).map(drop)
+}
+
+pub(in crate::store) fn head(connection: &Connection) -> Result<Option<Head>, rusqlite::Error> {
+    let read = |row: &Row<'_>| Ok(Head { seq: row.get(0)?, mac: row.get(1)? });
+    connection.query_row("SELECT seq, mac FROM audit_head", [], read).optional()
+}
+
+/// The last entry.
+pub(in crate::store) fn last(connection: &Connection) -> Result<Option<Tip>, rusqlite::Error> {
+    connection.query_row("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1", [], tip).optional()
+}
+
+/// The entry of that number.
+pub(in crate::store) fn tip_at(seq: i64, connection: &Connection) -> Result<Tip, rusqlite::Error> {
+    connection.query_row("SELECT seq, hash FROM audit WHERE seq = ?", [seq], tip)
+}
+
+/// A hash of another length is none that was written, and becomes one that fits nothing.
+fn tip(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
+    let hash: Vec<u8> = row.get(1)?;
+    Ok(Tip { seq: row.get(0)?, hash: hash.try_into().unwrap_or_default() })
+}
+
+/// How many calls there are, and the last of them: those from before there was an audit.
+pub(in crate::store) fn calls_before(connection: &Connection) -> Result<(i64, i64), rusqlite::Error> {
+    connection.query_row("SELECT count(*), coalesce(max(id), 0) FROM call", [], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// An entry with its call.
+pub(in crate::store) struct Read<'a> {
+    pub(in crate::store) entry: Entry<'a>,
+    pub(in crate::store) hash: &'a [u8],
+    /// None where its call is gone.
+    pub(in crate::store) call: Option<CallColumns<'a>>,
+}
+
+pub(in crate::store) struct CallColumns<'a> {
+    pub(in crate::store) seq: Option<i64>,
+    pub(in crate::store) decided: Decided<'a>,
+    pub(in crate::store) ending: Ending<'a>,
+}
+
+/// All entries in their order, each with its call.
+pub(in crate::store) const ALL: &str = "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
+    c.id, c.seq, c.at, c.client, c.server, c.tool, c.exposed_name, c.definition_digest, c.arguments_digest, c.arguments,
+    c.decision, c.decided_by, c.reason, c.waited_ms, c.outcome, c.error, c.duration_ms, c.rule, c.is_edited
+    FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq";
+
+/// Reads a row of [`ALL`]; none where it holds what was never written.
+pub(in crate::store) fn read<'a>(row: &'a Row<'_>) -> Option<Read<'a>> {
+    let number = |column: usize| row.get_ref(column).ok()?.as_i64().ok();
+    let maybe_number = |column: usize| row.get_ref(column).ok()?.as_i64_or_null().ok();
+    let bytes = |column: usize| row.get_ref(column).ok()?.as_bytes().ok();
+    let text = |column: usize| std::str::from_utf8(bytes(column)?).ok();
+    let entry = Entry { seq: number(0)?, at: number(1)?, kind: text(2)?, call: maybe_number(3)?, body: text(4)? };
+    let call = match maybe_number(6)? {
+        None => None,
+        Some(_) => {
+            let ending = Ending { outcome: bytes(20)?, error: bytes(21)?, duration_ms: maybe_number(22)? };
+            let decision = bytes(16)?;
+            let decided = Decided {
+                at: number(8)?,
+                client: bytes(9)?,
+                server: bytes(10)?,
+                tool: bytes(11)?,
+                exposed_name: bytes(12)?,
+                definition_digest: bytes(13)?,
+                arguments_digest: bytes(14)?,
+                arguments: row.get_ref(15).ok()?.as_bytes_or_null().ok()?,
+                decision,
+                decided_by: bytes(17)?,
+                reason: bytes(18)?,
+                rule: row.get_ref(23).ok()?.as_bytes_or_null().ok()?,
+                is_edited: number(24)?,
+                waited_ms: number(19)?,
+                end: (decision != b"allowed").then_some(ending),
+            };
+            Some(CallColumns { seq: maybe_number(7)?, decided, ending })
+        }
+    };
+    Some(Read { entry, hash: bytes(5)?, call })
+}

@@ -1,0 +1,156 @@
+//! `rule`: what is decided without asking.
+
+use rusqlite::{Connection, params};
+use sqlx::{Row, Sqlite, Transaction, sqlite::SqliteRow};
+
+use super::{from_word, word};
+use crate::{
+    model::{
+        ids::{ClientName, RuleId, ServerId, Timestamp},
+        policy::{Life, Rule, RuleText, Scope},
+    },
+    store::{Store, StoreError, While},
+};
+
+impl Store {
+    /// All rules, oldest first.
+    pub async fn rules(&self) -> Result<Vec<Rule>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM rule ORDER BY created_at, id").fetch_all(&self.pool).await;
+        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the rules")
+    }
+
+    /// Adds the rule, or replaces the one of its id; and removes those that it replaces.
+    pub async fn put_rule(&self, rule: &Rule, replaced: &[RuleId]) -> Result<(), StoreError> {
+        let write = async {
+            let mut transaction = self.pool.begin().await?;
+            for replaced in replaced {
+                sqlx::query("DELETE FROM rule WHERE id = ?").bind(replaced.as_str()).execute(&mut *transaction).await?;
+            }
+            insert(rule, &mut transaction).await?;
+            transaction.commit().await
+        };
+        write.await.doing("cannot write a rule")
+    }
+
+    /// Puts rules in the place of all there are.
+    pub async fn replace_rules(&self, rules: &[Rule]) -> Result<(), StoreError> {
+        let write = async {
+            let mut transaction = self.pool.begin().await?;
+            sqlx::query("DELETE FROM rule").execute(&mut *transaction).await?;
+            for rule in rules {
+                insert(rule, &mut transaction).await?;
+            }
+            transaction.commit().await
+        };
+        write.await.doing("cannot write the rules")
+    }
+
+    /// Removes a rule; how many there were.
+    pub async fn remove_rule(&self, id: &RuleId) -> Result<u64, StoreError> {
+        let done = sqlx::query("DELETE FROM rule WHERE id = ?").bind(id.as_str()).execute(&self.pool).await;
+        done.map(|done| done.rows_affected()).doing("cannot remove a rule")
+    }
+
+    /// Removes the rules of exactly that scope; how many there were.
+    pub async fn remove_rules(&self, scope: &Scope) -> Result<u64, StoreError> {
+        let (server, tool, client) = columns(scope);
+        sqlx::query("DELETE FROM rule WHERE server = ? AND tool = ? AND client = ?")
+            .bind(server)
+            .bind(tool)
+            .bind(client)
+            .execute(&self.pool)
+            .await
+            .map(|done| done.rows_affected())
+            .doing("cannot remove a rule")
+    }
+
+    /// Removes every rule about a server.
+    pub async fn remove_rules_of(&self, server: &ServerId) -> Result<(), StoreError> {
+        let done = sqlx::query("DELETE FROM rule WHERE server = ?").bind(server.as_str()).execute(&self.pool).await;
+        done.map(drop).doing("cannot remove a server's rules")
+    }
+
+    /// Removes every rule about a client.
+    pub async fn remove_rules_for(&self, client: &ClientName) -> Result<(), StoreError> {
+        let done = sqlx::query("DELETE FROM rule WHERE client = ?").bind(client.as_str()).execute(&self.pool).await;
+        done.map(drop).doing("cannot remove a client's rules")
+    }
+
+    /// Removes the rules whose time is over or whose calls are used up, and those of client sessions: no session
+    /// outlives the hub.
+    pub async fn remove_ended_rules(&self, now: Timestamp) -> Result<(), StoreError> {
+        let done = sqlx::query(
+            "DELETE FROM rule WHERE life ->> 'kind' = 'session' OR life ->> 'at' <= ? OR life ->> 'count' <= used",
+        )
+        .bind(now.0)
+        .execute(&self.pool)
+        .await;
+        done.map(drop).doing("cannot remove ended rules")
+    }
+}
+
+async fn insert(rule: &Rule, transaction: &mut Transaction<'_, Sqlite>) -> Result<(), sqlx::Error> {
+    let (server, tool, client) = columns(&rule.text.scope);
+    let json = |value: Result<String, serde_json::Error>| value.map_err(|e| sqlx::Error::Encode(e.into()));
+    sqlx::query(
+        "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, life, note,
+         identity, definition, created_at, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(rule.id.as_str())
+    .bind(server)
+    .bind(tool)
+    .bind(client)
+    .bind(rule.text.read_only)
+    .bind(json(serde_json::to_string(&rule.text.when))?)
+    .bind(rule.text.effect.as_ref().map(word))
+    .bind(rule.text.result.as_ref().map(word))
+    .bind(json(serde_json::to_string(&rule.text.life))?)
+    .bind(&rule.text.note)
+    .bind(&rule.identity)
+    .bind(&rule.definition)
+    .bind(rule.created_at.0)
+    .bind(rule.used)
+    .execute(&mut **transaction)
+    .await
+    .map(drop)
+}
+
+/// Counts a call that a rule for a number of calls has decided; for the journal, with the decision.
+pub(in crate::store) fn count(rule: &RuleId, connection: &Connection) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare_cached("UPDATE rule SET used = used + 1 WHERE id = ?")?;
+    statement.execute(params![rule.as_str()]).map(drop)
+}
+
+fn columns(scope: &Scope) -> (&str, &str, &str) {
+    (
+        scope.server.as_ref().map_or("", ServerId::as_str),
+        scope.tool.as_deref().unwrap_or(""),
+        scope.client.as_ref().map_or("", ClientName::as_str),
+    )
+}
+
+fn read(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
+    let text = |column: &str| row.try_get::<String, _>(column).map(|text| (!text.is_empty()).then_some(text));
+    let decode = |e: serde_json::Error| sqlx::Error::Decode(e.into());
+    let life: Life = serde_json::from_str(row.try_get("life")?).map_err(decode)?;
+    Ok(Rule {
+        id: RuleId::new(row.try_get::<String, _>("id")?),
+        text: RuleText {
+            scope: Scope {
+                server: text("server")?.map(ServerId::new),
+                tool: text("tool")?,
+                client: text("client")?.map(ClientName::new),
+            },
+            read_only: row.try_get("read_only")?,
+            when: serde_json::from_str(row.try_get("conditions")?).map_err(decode)?,
+            effect: row.try_get::<Option<&str>, _>("effect")?.map(from_word).transpose()?,
+            result: row.try_get::<Option<&str>, _>("result")?.map(from_word).transpose()?,
+            life,
+            note: row.try_get("note")?,
+        },
+        identity: row.try_get("identity")?,
+        definition: row.try_get("definition")?,
+        created_at: Timestamp(row.try_get("created_at")?),
+        used: row.try_get("used")?,
+    })
+}

@@ -1,0 +1,22 @@
+//! Commands on the drawbridge: raised, no call crosses.
+
+use drawbridge_hub::api::drawbridge::{LowerDrawbridge, RaiseDrawbridge, ShowDrawbridge};
+use tauri::State;
+
+use super::Answer;
+use crate::door::Door;
+
+#[tauri::command]
+pub(crate) async fn drawbridge_show(door: State<'_, Door>, request: ShowDrawbridge) -> Answer<ShowDrawbridge> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn drawbridge_raise(door: State<'_, Door>, request: RaiseDrawbridge) -> Answer<RaiseDrawbridge> {
+    door.run(request).await
+}
+
+#[tauri::command]
+pub(crate) async fn drawbridge_lower(door: State<'_, Door>, request: LowerDrawbridge) -> Answer<LowerDrawbridge> {
+    door.run(request).await
+}

@@ -1,0 +1,40 @@
+//! The global shortcut: the waiting calls under the hand, whatever has the keyboard. It is a
+//! convenience; where a desktop does not give it the app goes on without.
+
+use tauri::AppHandle;
+use tauri_plugin_global_shortcut::{Builder, Code, GlobalShortcutExt, Modifiers, Shortcut, ShortcutState};
+use tokio::sync::mpsc;
+
+use crate::{controller::Input, display};
+
+const NAME: &str = if cfg!(target_os = "macos") { "Cmd+Alt+D" } else { "Ctrl+Alt+D" };
+const MODIFIER: Modifiers = if cfg!(target_os = "macos") { Modifiers::SUPER } else { Modifiers::CONTROL };
+
+/// Registers it. On the main thread.
+pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
+    // There a registration succeeds and no key ever comes.
+    if display::is_wayland() {
+        tracing::info!(
+            "no {NAME}: Wayland gives no program a shortcut; one of the desktop's may start drawbridge-desktop"
+        );
+        return;
+    }
+    if let Err(error) = try_register(app, inputs) {
+        tracing::warn!(%error, "no {NAME}: the shortcut cannot be had");
+    }
+}
+
+fn try_register(
+    app: &AppHandle,
+    inputs: mpsc::UnboundedSender<Input>,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    app.plugin(Builder::new().build())?;
+    let shortcut = Shortcut::new(Some(MODIFIER | Modifiers::ALT), Code::KeyD);
+    app.global_shortcut().on_shortcut(shortcut, move |_, _, event| {
+        if event.state == ShortcutState::Pressed {
+            // The controller is gone only when the app is about to end.
+            let _ = inputs.send(Input::Summoned);
+        }
+    })?;
+    Ok(())
+}

@@ -1,0 +1,35 @@
+/** Whether calls may cross at all. */
+
+import type { Event, Ipc } from "../ipc";
+import { Reader } from "./reader";
+
+export class Drawbridge {
+  raised = $state(false);
+  private readonly reader = new Reader(() => this.read(), (event) => this.apply(event));
+
+  constructor(private readonly ipc: Ipc) {}
+
+  load(): Promise<void> {
+    return this.reader.run();
+  }
+
+  on(event: Event): void {
+    this.reader.on(event);
+  }
+
+  async raise(): Promise<void> {
+    this.raised = (await this.ipc.call("drawbridge.raise", {})).raised;
+  }
+
+  async lower(): Promise<void> {
+    this.raised = (await this.ipc.call("drawbridge.lower", {})).raised;
+  }
+
+  private apply(event: Event): void {
+    if (event.kind === "drawbridge_changed") this.raised = event.raised;
+  }
+
+  private async read(): Promise<void> {
+    this.raised = (await this.ipc.call("drawbridge.show", {})).raised;
+  }
+}

@@ -1,0 +1,103 @@
+import { fireEvent, screen } from "@testing-library/svelte";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { FakeHub } from "../ipc/fake";
+import { open, pass, user, withFakeTime } from "../test/app";
+import { button, decisions, GUARD, openPopup, tooHigh } from "../test/popup";
+
+withFakeTime();
+afterEach(() => vi.restoreAllMocks());
+
+const ask = (hub: FakeHub, path: string) => hub.ask({ arguments: JSON.stringify({ path }) });
+
+async function openBatch(paths: string[]) {
+  const hub = await openPopup((one) => paths.forEach((path) => ask(one, path)));
+  const shown = [...hub.waiting];
+  await user.click(button("batch-open"));
+  await pass(GUARD);
+  return { hub, shown };
+}
+
+describe("calls that are alike", () => {
+  it("are one card with a counter; those of another tool, another client or a changed tool are not", async () => {
+    await openPopup((hub) => {
+      ask(hub, "/a");
+      ask(hub, "/b");
+      hub.ask({ tool: "write_file" });
+      hub.ask({ client: "cursor" });
+      hub.ask({ definition: "another" });
+    });
+    expect(screen.getByTestId("approval-card").textContent).toContain("1 of 2 alike");
+    expect(screen.getByTestId("popup-position").textContent).toBe("1 of 4");
+    expect(screen.getByTestId("popup-more").textContent).toBe("3 more wait");
+  });
+
+  it("show what each sends, identical ones once with their count", async () => {
+    await openBatch(["/a", "/b", "/a"]);
+    const items = screen.getByTestId("batch-list").querySelectorAll("ol > li");
+    expect([...items].map((item) => item.textContent.replaceAll(/\s+/g, " ").trim())).toEqual(["1 of 22 calls send exactly this path /a", "2 of 2 path /b"]);
+  });
+
+  it("are decided each as it was shown, and none that came meanwhile", async () => {
+    const { hub, shown } = await openBatch(["/a", "/b"]);
+    const late = ask(hub, "/late");
+    await pass(1);
+    expect(screen.getByTestId("batch-list").textContent).not.toContain("/late");
+    await user.click(button("batch-approve"));
+    await pass(1);
+    expect(decisions(hub)).toEqual(shown.map(({ id, digest }) => ({ id, digest, verdict: { kind: "approve_once", arguments: null } })));
+    expect(hub.waiting.map((request) => request.id)).toEqual([late.id]);
+    expect(screen.getByTestId("approvals-said").textContent).toBe("2 calls approved.");
+    expect(screen.getByTestId("approval-card").dataset["id"]).toBe(late.id);
+  });
+
+  it("are told apart where some were decided elsewhere", async () => {
+    const { hub, shown } = await openBatch(["/a", "/b", "/c"]);
+    hub.waiting = hub.waiting.filter((request) => request.id !== shown[1]?.id);
+    await user.click(button("batch-approve"));
+    await pass(1);
+    expect(screen.getByTestId("approvals-said").textContent).toBe("2 calls approved. 1 call had ended already: decided elsewhere, or out of time.");
+  });
+
+  it("stay on screen when the oldest ends while they are read", async () => {
+    const { hub, shown } = await openBatch(["/a", "/b"]);
+    hub.emit({ kind: "approval_ended", id: shown[0]?.id ?? "" });
+    await pass(1);
+    expect(screen.getByTestId("batch-list").textContent).toContain("/a");
+    expect(screen.getByTestId("approval-card").textContent).toContain("One of them has ended meanwhile.");
+  });
+
+  it("are denied with one reason", async () => {
+    const { hub } = await openBatch(["/a", "/b"]);
+    await user.click(button("batch-deny"));
+    await user.type(screen.getByTestId("deny-reason"), "Not now.");
+    await user.click(button("deny-confirm"));
+    await pass(1);
+    expect(decisions(hub).map((one) => one.verdict)).toEqual([{ kind: "deny", reason: "Not now." }, { kind: "deny", reason: "Not now." }]);
+    expect(screen.getByTestId("approvals-said").textContent).toBe("2 calls denied.");
+  });
+
+  it("are approved only when the list was scrolled to its end; denied at once", async () => {
+    tooHigh();
+    const hub = await openPopup((one) => ["/a", "/b"].forEach((path) => ask(one, path)));
+    await user.click(button("batch-open"));
+    expect(button("batch-deny").disabled).toBe(true);
+    await pass(GUARD);
+    expect(button("batch-deny").disabled).toBe(false);
+    expect(button("batch-approve").disabled).toBe(true);
+    const list = screen.getByTestId("batch-list");
+    list.scrollTop = 600;
+    await fireEvent.scroll(list);
+    expect(button("batch-approve").disabled).toBe(false);
+    button("batch-approve").focus();
+    await user.keyboard("{Enter} ");
+    expect(decisions(hub)).toEqual([]);
+  });
+
+  it("are one card in the main window too", async () => {
+    await open("#/approvals", (hub) => ["/a", "/b"].forEach((path) => ask(hub, path)));
+    expect(screen.getAllByTestId("approval-card")).toHaveLength(1);
+    await pass(GUARD);
+    await user.click(button("batch-open"));
+    expect(screen.getByTestId("batch-approve").textContent.trim()).toBe("Approve these 2");
+  });
+});

@@ -1,0 +1,63 @@
+import { fireEvent, screen } from "@testing-library/svelte";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { pass, user, withFakeTime } from "../test/app";
+import { button, decisions, GUARD, openPopup, tooHigh } from "../test/popup";
+
+withFakeTime();
+afterEach(() => vi.restoreAllMocks());
+
+const RESULT = '{"content":[{"type":"text","text":"the secret is 1.50\u200b"}]}';
+
+describe("a result that is held", () => {
+  it("is shown in full, with the arguments folded away, and offers two choices only", async () => {
+    await openPopup((hub) => hub.ask({ result: RESULT }));
+    expect(screen.getByTestId("approval-card").querySelector(".sentence")?.textContent.trim()).toBe("filesystem has answered delete_file for claude-code; pass the result on?");
+    expect(screen.getByTestId("result").textContent).toContain("the secret is 1.50⟨U+200B⟩");
+    for (const id of ["approve-more", "approve-once", "edit", "deny", "batch-open"]) expect(screen.queryByTestId(id)).toBeNull();
+    await user.click(screen.getByTestId("held-arguments"));
+    expect(screen.getByTestId("held-arguments-panel").textContent).toContain("/home/ada/Projects/drawbridge/notes.txt");
+    await user.click(button("result-raw"));
+    expect(screen.getByTestId("result").textContent).toContain('{"content":[');
+  });
+
+  it("is passed on", async () => {
+    const hub = await openPopup((one) => one.ask({ result: RESULT }));
+    await user.click(button("result-pass"));
+    expect(decisions(hub)).toMatchObject([{ verdict: { kind: "approve_once", arguments: null } }]);
+  });
+
+  it("is withheld with a reason", async () => {
+    const hub = await openPopup((one) => one.ask({ result: RESULT }));
+    await user.click(button("result-withhold"));
+    await user.type(screen.getByTestId("deny-reason"), "It holds a secret.");
+    await user.click(button("deny-confirm"));
+    expect(decisions(hub)).toMatchObject([{ verdict: { kind: "deny", reason: "It holds a secret." } }]);
+    await pass(1);
+    expect(hub.calls[0]).toMatchObject({ decision: "allowed", outcome: "withheld" });
+  });
+
+  it("has to be read to its end, and is not passed on by a key", async () => {
+    tooHigh();
+    const hub = await openPopup((one) => one.ask({ result: RESULT }));
+    expect(button("result-pass").disabled).toBe(true);
+    expect(button("result-withhold").disabled).toBe(false);
+    const area = screen.getByTestId("result");
+    area.scrollTop = 600;
+    await fireEvent.scroll(area);
+    button("result-pass").focus();
+    await user.keyboard("{Enter} ");
+    expect(decisions(hub)).toEqual([]);
+    await fireEvent(document, new Event("visibilitychange"));
+    expect(button("result-pass").disabled).toBe(true);
+    await pass(GUARD);
+    expect(button("result-pass").disabled).toBe(false);
+  });
+
+  it("is a card of its own beside calls of the same tool", async () => {
+    await openPopup((hub) => {
+      hub.ask();
+      hub.ask({ result: RESULT });
+    });
+    expect(screen.getByTestId("popup-position").textContent).toBe("1 of 2");
+  });
+});

@@ -1,0 +1,119 @@
+import { screen, within } from "@testing-library/svelte";
+import { describe, expect, it } from "vitest";
+import { IpcError } from "../ipc";
+import { suspended } from "../ipc/fake/data";
+import { asked, pass, user, withFakeTime } from "../test/app";
+import { button, decisions, GUARD, openPopup } from "../test/popup";
+
+withFakeTime();
+
+const part = (key: string) => [...screen.getByTestId("only-where").querySelectorAll<HTMLElement>("[data-key]")].find((row) => row.dataset["key"] === key) as HTMLElement;
+
+describe("an approval for longer", () => {
+  it("holds for the arguments that are ticked, and for any others of those that are not", async () => {
+    const hub = await openPopup((one) => one.ask());
+    await user.click(button("approve-more"));
+    await user.click(within(part("force")).getByRole("checkbox"));
+    await user.selectOptions(within(part("path")).getByRole("combobox"), "in /home/ada/Projects");
+    expect(within(part("path")).getByRole<HTMLInputElement>("checkbox").checked).toBe(true);
+    await user.click(button("approve-1h"));
+    expect(decisions(hub)[0]?.verdict).toEqual({
+      kind: "approve_for", seconds: 3600, when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }, { pointer: "/force", is: { equals: true } }],
+    });
+  });
+
+  it("goes on waiting where the hub refuses it", async () => {
+    const hub = await openPopup((one) => one.ask());
+    await user.click(button("approve-more"));
+    hub.failures.set("approvals.decide", new IpcError("invalid", "the rule would not match the very call that is approved"));
+    await user.click(button("approve-10-calls"));
+    await pass(1);
+    expect(screen.getByTestId("approval-error").textContent).toContain("would not match the very call");
+    expect(hub.waiting).toHaveLength(1);
+  });
+});
+
+describe("an approval for always", () => {
+  async function always(empty = true) {
+    const hub = await openPopup((one) => one.ask({ tool: "list_directory", arguments: '{"path":"/home/ada/Projects/drawbridge/x"}' }), empty);
+    await user.click(button("approve-more"));
+    await user.click(button("approve-always"));
+    return hub;
+  }
+
+  it("shows the rule and the past calls that it would have matched, and only then takes a yes", async () => {
+    const hub = await always(false);
+    expect(button("approve-always-confirm").disabled).toBe(true);
+    await pass(1);
+    expect(screen.getByTestId("preview-rule").textContent).toBe("allow list_directory of filesystem for claude-code");
+    expect(screen.getByTestId("preview-matched").textContent).toContain("It would have matched 4 of 4 past calls.");
+    expect(within(screen.getByTestId("preview-matched")).getAllByRole("listitem")[0]?.textContent).toContain("Allowed");
+    await user.click(button("approve-always-confirm"));
+    expect(decisions(hub)).toEqual([]);
+    await pass(GUARD);
+    await user.click(button("approve-always-confirm"));
+    expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_always", when: [] });
+  });
+
+  it("looks again when a condition changes, and approves exactly what it then shows", async () => {
+    const hub = await always(false);
+    await pass(GUARD);
+    await user.click(within(part("path")).getByRole("checkbox"));
+    expect(button("approve-always-confirm").disabled).toBe(true);
+    await pass(1);
+    expect(screen.getByTestId("preview-rule").textContent).toContain('where /path is "/home/ada/Projects/drawbridge/x"');
+    expect(screen.getByTestId("preview-matched").textContent).toContain("It would have matched 0 of 4 past calls");
+    await pass(GUARD);
+    await user.click(button("approve-always-confirm"));
+    expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_always", when: [{ pointer: "/path", is: { equals: "/home/ada/Projects/drawbridge/x" } }] });
+  });
+
+  it("is not given without its preview", async () => {
+    const hub = await openPopup((one) => one.ask());
+    await user.click(button("approve-more"));
+    hub.failures.set("approvals.preview", new IpcError("internal", "The store cannot be read."));
+    await user.click(button("approve-always"));
+    await pass(GUARD * 2);
+    expect(screen.getByTestId("preview-error").textContent).toBe("The store cannot be read.");
+    expect(button("approve-always-confirm").disabled).toBe(true);
+    await user.click(screen.getByText("Try again"));
+    await pass(GUARD * 2);
+    expect(button("approve-always-confirm").disabled).toBe(false);
+    expect(asked(hub, "approvals.preview")).toHaveLength(2);
+  });
+
+  it("is not given by a key until Tab has led there", async () => {
+    const hub = await always();
+    await pass(GUARD * 2);
+    button("approve-always-confirm").focus();
+    await user.keyboard("{Enter} ");
+    expect(decisions(hub)).toEqual([]);
+    await user.tab();
+    button("approve-always-confirm").focus();
+    await user.keyboard("{Enter}");
+    expect(decisions(hub)).toHaveLength(1);
+  });
+});
+
+describe("what is said of a call", () => {
+  it("is that its client has never made one like it", async () => {
+    await openPopup((hub) => hub.ask({ is_first: true }));
+    expect(screen.getByText("new to this client")).toBeTruthy();
+    expect(screen.queryByText("changed")).toBeNull();
+  });
+
+  it("is which allow does not hold any more, and what differs since", async () => {
+    await openPopup((hub) => hub.ask({ suspended: suspended() }));
+    expect(screen.getByTestId("changed").textContent).toContain("It was allowed by “allow browser_navigate of browser for cursor”. Since then the tool has changed, so you are asked.");
+    await user.click(screen.getByTestId("changed-diff"));
+    const diff = screen.getByTestId("changed-diff-panel");
+    expect(diff.querySelector('[data-field="/description"] [data-hidden="U+200B"]')).toBeTruthy();
+    expect(diff.querySelector('[data-field="/inputSchema/properties/note"]')?.textContent).toContain("new");
+  });
+
+  it("is that its server is another one, where no definition can be compared", async () => {
+    await openPopup((hub) => hub.ask({ suspended: { ...suspended(), is_server_changed: true, definitions: null } }));
+    expect(screen.getByTestId("changed").textContent).toContain("what the server starts or connects to has changed, so you are asked");
+    expect(screen.queryByTestId("changed-diff")).toBeNull();
+  });
+});
