@@ -96,7 +96,8 @@ fn row(decision: Decision) -> Arc<CallRow> {
         decided_by: DecidedBy::Rule,
         rule: None,
         is_edited: false,
-        reason: "a rule".into(),
+        // No two are the same, so that what is put in the place of another shows.
+        reason: format!("rule {}", random::id()),
         outcome: if is_allowed { Outcome::Running } else { Outcome::NotSent },
         error: String::new(),
         waited_ms: 1,
