@@ -7,7 +7,7 @@ mod gate;
 mod queue;
 mod rules;
 
-pub use conditions::{ConditionError, check_conditions, holds_for};
+pub use conditions::{ConditionError, Conditions};
 pub use drawbridge::Drawbridge;
 pub use gate::{Gate, Permitted, Refusal, ToolCall, may_replace};
 pub use queue::{DecideError, Queue};

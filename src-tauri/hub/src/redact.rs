@@ -99,13 +99,8 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&looks.join("|")).expect("the looks are a valid expression")
 });
 
-/// JSON text without what is secret in it. What is no JSON is taken for one string.
-pub fn json(text: &str) -> Cow<'_, str> {
-    json_without(text, &|_| None)
-}
-
-/// The same, also without what `known` replaces in the contents of strings, which it gets as they are written, and in
-/// numbers; none where it has nothing to replace.
+/// JSON text without what is secret in it, and without what `known` replaces in the contents of strings, which it gets
+/// as they are written, and in numbers; none where it has nothing to replace. What is no JSON is taken for one string.
 pub fn json_without<'a>(text: &'a str, known: &dyn Fn(&str) -> Option<String>) -> Cow<'a, str> {
     if !HINT.is_match(text) && known(text).is_none() {
         return Cow::Borrowed(text);

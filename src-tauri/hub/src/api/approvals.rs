@@ -17,7 +17,7 @@ use crate::{
         ids::{CallId, RuleId, Timestamp},
         policy::{Condition, Effect, Life, Rule, RuleText, Scope},
     },
-    policy::{Facts, holds_for, may_replace},
+    policy::{Conditions, Facts, may_replace},
     random,
 };
 
@@ -121,14 +121,19 @@ impl Verb for DecideApproval {
             check(hub, &request, &self.verdict)?;
         }
         let taken = hub.queue.take(&self.id, &self.digest)?;
-        let rule = rule_of(&taken.request, &self.verdict).map(|text| bound(&taken.request, text));
-        let call = taken.decide(self.verdict).await?;
-        if let Some(rule) = rule.filter(|_| call.decision == Decision::Allowed) {
-            let note = policy::note(&rule);
-            hub.rules.grant(rule).await?;
-            hub.store.note(AuditKind::PolicyChanged, &note);
+        let Some(text) = rule_of(&taken.request, &self.verdict) else { return Ok(taken.decide(self.verdict).await?) };
+        let rule = bound(&taken.request, text);
+        let (id, note) = (rule.id.clone(), policy::note(&rule));
+        // Ahead of the decision: the client's next call may come with the answer of this one.
+        let granted = hub.rules.grant(rule).await;
+        let decided = taken.decide(self.verdict).await;
+        if !decided.as_ref().is_ok_and(|call| call.decision == Decision::Allowed) {
+            hub.rules.forget(&id).await?;
+            return Ok(decided?);
         }
-        Ok(call)
+        granted?;
+        hub.store.note(AuditKind::PolicyChanged, &note);
+        Ok(decided?)
     }
 }
 
@@ -187,11 +192,10 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
     let arguments = RawValue::from_string(request.arguments.clone())
         .map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))?;
     let server = hub.registry.get(&request.server)?;
-    match holds_for(&rule.when, &arguments, &server) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(ApiError::invalid("the rule would not match the very call that is approved")),
-        Err(why) => Err(ApiError::invalid(why.to_string())),
+    if Conditions::compile(&rule.when)?.hold_for(rule.effect, &arguments, &server) {
+        return Ok(());
     }
+    Err(ApiError::invalid("the rule would not match the very call that is approved"))
 }
 
 /// Whether a person's arguments can take the place of the client's.

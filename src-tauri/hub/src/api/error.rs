@@ -7,8 +7,7 @@ use crate::{
     catalog::{AcceptError, ProfileError, SyncError},
     data_dir::DataDirError,
     oauth::OauthError,
-    policy::DecideError,
-    policy::RuleError,
+    policy::{ConditionError, DecideError, RuleError},
     registry::RegistryError,
     secrets::SecretError,
     store::{NotWritten, StoreError},
@@ -123,6 +122,12 @@ impl From<AccessError> for ApiError {
 impl From<DecideError> for ApiError {
     fn from(error: DecideError) -> Self {
         Self::conflict(error.to_string())
+    }
+}
+
+impl From<ConditionError> for ApiError {
+    fn from(error: ConditionError) -> Self {
+        Self::invalid(error.to_string())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
         ids::{ClientName, RuleId, ServerId, Timestamp},
         policy::{Condition, Effect, Life, ResultEffect, Rule, RuleText, Scope},
     },
-    policy::holds_for,
+    policy::Conditions,
     random,
     settings::Values,
     store::table::call::PastFilter,
@@ -396,6 +396,8 @@ const SHOWN_PAST: usize = 10;
 
 /// The past calls that a rule would have matched, as if it had held then. Arguments are kept with their secrets masked.
 pub(super) async fn matched(hub: &Hub, text: &RuleText) -> Result<PastCalls, ApiError> {
+    // First: what cannot be is said also where there is no call to try it on.
+    let conditions = Conditions::compile(&text.when)?;
     let scope = &text.scope;
     let filter = PastFilter {
         client: scope.client.clone(),
@@ -421,7 +423,7 @@ pub(super) async fn matched(hub: &Hub, text: &RuleText) -> Result<PastCalls, Api
             (true, ..) => true,
             (false, Some(arguments), Some(server)) => {
                 let arguments = RawValue::from_string(arguments).unwrap_or_else(|_| RawValue::NULL.to_owned());
-                holds_for(&text.when, &arguments, &server).map_err(|why| ApiError::invalid(why.to_string()))?
+                conditions.hold_for(text.effect, &arguments, &server)
             }
             (false, ..) => {
                 past.unknown += 1;
@@ -435,13 +437,7 @@ pub(super) async fn matched(hub: &Hub, text: &RuleText) -> Result<PastCalls, Api
             }
         }
     }
-    // Also where there was no call to try it on.
-    holds_for_nothing(text)?;
     Ok(past)
-}
-
-fn holds_for_nothing(text: &RuleText) -> Result<(), ApiError> {
-    crate::policy::check_conditions(&text.when).map_err(|why| ApiError::invalid(why.to_string()))
 }
 
 fn is_read_only(hub: &Hub, call: &Call) -> bool {

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use url::Url;
 
 use crate::model::{
-    policy::{Condition, Literal, Test},
+    policy::{Condition, Effect, Literal, Test},
     spec::Registered,
 };
 
@@ -50,9 +50,19 @@ pub(super) enum Sure {
     Maybe,
 }
 
+impl Sure {
+    /// How sure a rule of that effect has to be that it fits; one without is about results.
+    pub(super) fn of(effect: Option<Effect>) -> Self {
+        match effect {
+            Some(Effect::Allow) => Self::Surely,
+            Some(Effect::Deny | Effect::Ask) | None => Self::Maybe,
+        }
+    }
+}
+
 /// The conditions of a rule.
 #[derive(Debug, Default)]
-pub(super) struct Conditions(Vec<(Vec<String>, Compiled)>);
+pub struct Conditions(Vec<(Vec<String>, Compiled)>);
 
 #[derive(Debug)]
 enum Compiled {
@@ -67,7 +77,7 @@ enum Compiled {
 impl Conditions {
     /// # Errors
     /// With the number of the condition that cannot be, and why.
-    pub(super) fn compile(conditions: &[Condition]) -> Result<Self, ConditionError> {
+    pub fn compile(conditions: &[Condition]) -> Result<Self, ConditionError> {
         let wrong = |at: usize, why: String| ConditionError {
             number: at + 1,
             pointer: conditions.get(at).map(|condition| condition.pointer.clone()).unwrap_or_default(),
@@ -81,6 +91,11 @@ impl Conditions {
             Ok((pointer, Compiled::new(&condition.is).map_err(|why| wrong(at, why))?))
         };
         conditions.iter().enumerate().map(compile).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether all hold for these arguments of a server's tool, as closely as a rule of that effect asks.
+    pub fn hold_for(&self, effect: Option<Effect>, arguments: &RawValue, server: &Registered) -> bool {
+        self.hold(arguments, folder_of(server).as_deref(), Sure::of(effect))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -208,20 +223,6 @@ fn is_host(text: &str, name: &str, under: bool, sure: Sure) -> bool {
 /// Of several lines of an error the last says what is wrong.
 fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or_default().trim_start_matches("error: ")
-}
-
-/// Whether conditions surely hold for these arguments of a server's tool.
-///
-/// # Errors
-/// Where one of them cannot be.
-pub fn holds_for(when: &[Condition], arguments: &RawValue, server: &Registered) -> Result<bool, ConditionError> {
-    Ok(Conditions::compile(when)?.hold(arguments, folder_of(server).as_deref(), Sure::Surely))
-}
-
-/// # Errors
-/// Where one of them cannot be.
-pub fn check_conditions(when: &[Condition]) -> Result<(), ConditionError> {
-    Conditions::compile(when).map(drop)
 }
 
 /// Where a local server runs, and so what relative paths are relative to.

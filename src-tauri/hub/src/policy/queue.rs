@@ -25,11 +25,11 @@ use crate::{
 /// Calls of one client that may wait at a time.
 pub(super) const MAX_PER_CLIENT: usize = 20;
 /// How long a call that nobody decided is remembered for an identical retry.
-pub(super) const LATE: Duration = Duration::from_secs(120);
+const LATE: Duration = Duration::from_secs(120);
 const MAX_LATE: usize = 100;
 /// After so many questions of a client in a row that nobody answered it is not asked for a while.
 const MAX_UNANSWERED: u32 = 3;
-pub(super) const COOLDOWN: Duration = Duration::from_secs(60);
+const COOLDOWN: Duration = Duration::from_secs(60);
 
 /// The waiting calls. Cheap to clone.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! How often a person is asked, and which rules would spare questions that were always answered alike.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -179,11 +179,10 @@ fn in_common(all: &[Value]) -> Vec<Condition> {
 }
 
 fn alike(values: &[&Value]) -> Option<Test> {
-    let different: HashMap<String, &Value> = values.iter().map(|value| (value.to_string(), *value)).collect();
-    let is_plain = values.iter().all(|value| !value.is_object() && !value.is_array());
-    if different.len() == 1 && is_plain {
+    let first = values.first()?;
+    if !first.is_object() && !first.is_array() && values.iter().all(|value| value == first) {
         // What is masked is not what was sent.
-        let text = values[0].to_string();
+        let text = first.to_string();
         return (!text.contains('•')).then_some(Test::Equals(Literal(text)));
     }
     let texts: Option<Vec<&str>> = values.iter().map(|value| value.as_str()).collect();

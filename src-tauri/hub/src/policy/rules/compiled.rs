@@ -36,14 +36,15 @@ impl Compiled {
         Ok(Self { words: format!("rule: {}", rule.text), conditions, used, rule })
     }
 
-    /// Whether it decides the call, and so. An allow must surely fit, the others may.
+    /// Whether it decides the call, and so.
     pub(super) fn decides(&self, effect: Effect, facts: &Facts<'_>, now: Timestamp) -> bool {
-        let sure = if effect == Effect::Allow { Sure::Surely } else { Sure::Maybe };
-        self.rule.text.effect == Some(effect) && !self.is_suspended(facts) && self.fits(facts, now, sure)
+        self.rule.text.effect == Some(effect)
+            && !self.is_suspended(facts)
+            && self.fits(facts, now, Sure::of(Some(effect)))
     }
 
     pub(super) fn is_about_the_result_of(&self, facts: &Facts<'_>, now: Timestamp) -> bool {
-        self.rule.text.result.is_some() && self.fits(facts, now, Sure::Maybe)
+        self.rule.text.result.is_some() && self.fits(facts, now, Sure::of(None))
     }
 
     /// Whether only a change since keeps it from allowing the call.

@@ -40,6 +40,11 @@ fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
     rule
 }
 
+/// Of any client's call, whatever its arguments.
+fn facts<'a>(server: &'a Registered, definition: &'a str, annotations: &'a Annotations) -> Facts<'a> {
+    Facts { client: None, session: None, server, tool: "t", definition, annotations, arguments: None }
+}
+
 const READ_ONLY: Annotations =
     Annotations { read_only: Some(true), destructive: None, idempotent: None, open_world: None };
 
@@ -106,15 +111,7 @@ async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
     assert_eq!(desk.effect("c", "changed"), Effect::Ask);
     let (annotations, server) = (Annotations::default(), desk.server.clone());
-    let facts = Facts {
-        client: None,
-        session: None,
-        server: &server,
-        tool: "t",
-        definition: "changed",
-        annotations: &annotations,
-        arguments: None,
-    };
+    let facts = facts(&server, "changed", &annotations);
     assert_eq!(desk.rules.suspended(&facts).map(|rule| rule.id.clone()), Some(id), "a prompt can say why it asks");
     desk.server.identity = "another".into();
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
@@ -138,15 +135,7 @@ async fn a_rule_for_a_number_of_calls_is_used_up_and_a_look_uses_nothing() {
     let id = desk.put(Effect::Allow, |rule| rule.text.life = Life::Calls { count: 2 }).await;
     let left = || desk.rules.list().iter().find(|rule| rule.id == id).and_then(|rule| rule.left());
     let (annotations, server) = (Annotations::default(), server());
-    let facts = Facts {
-        client: None,
-        session: None,
-        server: &server,
-        tool: "t",
-        definition: "d",
-        annotations: &annotations,
-        arguments: None,
-    };
+    let facts = facts(&server, "d", &annotations);
     assert_eq!((desk.rules.peek(&facts).effect, left()), (Effect::Allow, Some(2)));
     assert_eq!((desk.effect("c", "d"), left()), (Effect::Allow, Some(1)));
     // Another rule comes: what was counted stays counted.
@@ -191,15 +180,7 @@ async fn hints_count_only_where_a_rule_says_that_they_are_believed() {
     let server = server();
     let says = |read_only| Annotations { read_only, ..Annotations::default() };
     for (annotations, effect) in [(says(None), Effect::Ask), (says(Some(false)), Effect::Ask)] {
-        let facts = Facts {
-            client: None,
-            session: None,
-            server: &server,
-            tool: "t",
-            definition: "d",
-            annotations: &annotations,
-            arguments: None,
-        };
+        let facts = facts(&server, "d", &annotations);
         assert_eq!(desk.rules.peek(&facts).effect, effect);
     }
 }
@@ -211,15 +192,7 @@ async fn of_rules_about_results_the_strictest_holds_and_the_call_is_decided_by_o
     desk.put(Effect::Ask, about(ResultEffect::Mask)).await;
     let server = server();
     let annotations = Annotations::default();
-    let facts = Facts {
-        client: None,
-        session: None,
-        server: &server,
-        tool: "t",
-        definition: "d",
-        annotations: &annotations,
-        arguments: None,
-    };
+    let facts = facts(&server, "d", &annotations);
     assert_eq!(desk.rules.result(&facts).map(|(effect, _)| effect), Some(ResultEffect::Mask));
     desk.put(Effect::Ask, about(ResultEffect::Hold)).await;
     assert_eq!(desk.rules.result(&facts).map(|(effect, _)| effect), Some(ResultEffect::Hold));
