@@ -17,6 +17,34 @@ pub(crate) mod settings;
 pub(crate) mod tools;
 
 use drawbridge_hub::api::{ApiError, Verb};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error};
 
 /// What a verb answers, as a window gets it.
 pub(crate) type Answer<V> = Result<<V as Verb>::Answer, ApiError>;
+
+/// What a window asks for. It is read from text: Tauri hands over values, in which JSON that is to stay as it was
+/// written cannot be found.
+pub(crate) struct Request<T>(pub(crate) T);
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Request<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = serde_json::Value::deserialize(deserializer)?.to_string();
+        serde_json::from_str(&text).map(Self).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_hub::{api::approvals::PreviewVerdict, model::approval::Verdict};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_window_can_ask_for_a_rule_with_a_value_in_it() {
+        let when = json!([{"pointer": "/n", "is": {"equals": 2}}]);
+        let asked = json!({"id": "a", "verdict": {"kind": "approve_always", "when": when}});
+        let Request(asked) = serde_json::from_value::<Request<PreviewVerdict>>(asked).expect("a request");
+        assert!(matches!(asked.verdict, Verdict::ApproveAlways { when } if when.len() == 1));
+    }
+}

@@ -3,20 +3,26 @@
 use drawbridge_hub::api::drawbridge::{LowerDrawbridge, RaiseDrawbridge, ShowDrawbridge};
 use tauri::State;
 
-use super::Answer;
+use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn drawbridge_show(door: State<'_, Door>, request: ShowDrawbridge) -> Answer<ShowDrawbridge> {
-    door.run(request).await
+pub(crate) async fn drawbridge_show(door: State<'_, Door>, request: Request<ShowDrawbridge>) -> Answer<ShowDrawbridge> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn drawbridge_raise(door: State<'_, Door>, request: RaiseDrawbridge) -> Answer<RaiseDrawbridge> {
-    door.run(request).await
+pub(crate) async fn drawbridge_raise(
+    door: State<'_, Door>,
+    request: Request<RaiseDrawbridge>,
+) -> Answer<RaiseDrawbridge> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn drawbridge_lower(door: State<'_, Door>, request: LowerDrawbridge) -> Answer<LowerDrawbridge> {
-    door.run(request).await
+pub(crate) async fn drawbridge_lower(
+    door: State<'_, Door>,
+    request: Request<LowerDrawbridge>,
+) -> Answer<LowerDrawbridge> {
+    door.run(request.0).await
 }

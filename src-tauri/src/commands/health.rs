@@ -3,10 +3,10 @@
 use drawbridge_hub::api::health::ShowHealth;
 use tauri::State;
 
-use super::Answer;
+use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn health_show(door: State<'_, Door>, request: ShowHealth) -> Answer<ShowHealth> {
-    door.run(request).await
+pub(crate) async fn health_show(door: State<'_, Door>, request: Request<ShowHealth>) -> Answer<ShowHealth> {
+    door.run(request.0).await
 }

@@ -3,10 +3,10 @@
 use drawbridge_hub::api::logs::ListLogs;
 use tauri::State;
 
-use super::Answer;
+use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn logs_list(door: State<'_, Door>, request: ListLogs) -> Answer<ListLogs> {
-    door.run(request).await
+pub(crate) async fn logs_list(door: State<'_, Door>, request: Request<ListLogs>) -> Answer<ListLogs> {
+    door.run(request.0).await
 }

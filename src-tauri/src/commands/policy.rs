@@ -6,60 +6,63 @@ use drawbridge_hub::api::policy::{
 };
 use tauri::State;
 
-use super::Answer;
+use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn policy_list(door: State<'_, Door>, request: ListPolicy) -> Answer<ListPolicy> {
-    door.run(request).await
+pub(crate) async fn policy_list(door: State<'_, Door>, request: Request<ListPolicy>) -> Answer<ListPolicy> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_set(door: State<'_, Door>, request: SetPolicy) -> Answer<SetPolicy> {
-    door.run(request).await
+pub(crate) async fn policy_set(door: State<'_, Door>, request: Request<SetPolicy>) -> Answer<SetPolicy> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_remove(door: State<'_, Door>, request: RemovePolicy) -> Answer<RemovePolicy> {
-    door.run(request).await
+pub(crate) async fn policy_remove(door: State<'_, Door>, request: Request<RemovePolicy>) -> Answer<RemovePolicy> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_set_default(door: State<'_, Door>, request: SetDefaultPolicy) -> Answer<SetDefaultPolicy> {
-    door.run(request).await
+pub(crate) async fn policy_set_default(
+    door: State<'_, Door>,
+    request: Request<SetDefaultPolicy>,
+) -> Answer<SetDefaultPolicy> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_save(door: State<'_, Door>, request: SaveRule) -> Answer<SaveRule> {
-    door.run(request).await
+pub(crate) async fn policy_save(door: State<'_, Door>, request: Request<SaveRule>) -> Answer<SaveRule> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_forget(door: State<'_, Door>, request: ForgetRule) -> Answer<ForgetRule> {
-    door.run(request).await
+pub(crate) async fn policy_forget(door: State<'_, Door>, request: Request<ForgetRule>) -> Answer<ForgetRule> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_preview(door: State<'_, Door>, request: PreviewRule) -> Answer<PreviewRule> {
-    door.run(request).await
+pub(crate) async fn policy_preview(door: State<'_, Door>, request: Request<PreviewRule>) -> Answer<PreviewRule> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_export(door: State<'_, Door>, request: ExportPolicy) -> Answer<ExportPolicy> {
-    door.run(request).await
+pub(crate) async fn policy_export(door: State<'_, Door>, request: Request<ExportPolicy>) -> Answer<ExportPolicy> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_import(door: State<'_, Door>, request: ImportPolicy) -> Answer<ImportPolicy> {
-    door.run(request).await
+pub(crate) async fn policy_import(door: State<'_, Door>, request: Request<ImportPolicy>) -> Answer<ImportPolicy> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_apply_preset(door: State<'_, Door>, request: ApplyPreset) -> Answer<ApplyPreset> {
-    door.run(request).await
+pub(crate) async fn policy_apply_preset(door: State<'_, Door>, request: Request<ApplyPreset>) -> Answer<ApplyPreset> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_figures(door: State<'_, Door>, request: ShowFigures) -> Answer<ShowFigures> {
-    door.run(request).await
+pub(crate) async fn policy_figures(door: State<'_, Door>, request: Request<ShowFigures>) -> Answer<ShowFigures> {
+    door.run(request.0).await
 }

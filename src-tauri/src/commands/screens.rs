@@ -3,10 +3,10 @@
 use drawbridge_hub::api::screens::OpenScreen;
 use tauri::State;
 
-use super::Answer;
+use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn screens_open(door: State<'_, Door>, request: OpenScreen) -> Answer<OpenScreen> {
-    door.run(request).await
+pub(crate) async fn screens_open(door: State<'_, Door>, request: Request<OpenScreen>) -> Answer<OpenScreen> {
+    door.run(request.0).await
 }

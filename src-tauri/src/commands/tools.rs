@@ -3,20 +3,20 @@
 use drawbridge_hub::api::tools::{CallTool, ExportTools, ListTools};
 use tauri::State;
 
-use super::Answer;
+use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn tools_list(door: State<'_, Door>, request: ListTools) -> Answer<ListTools> {
-    door.run(request).await
+pub(crate) async fn tools_list(door: State<'_, Door>, request: Request<ListTools>) -> Answer<ListTools> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn tools_export(door: State<'_, Door>, request: ExportTools) -> Answer<ExportTools> {
-    door.run(request).await
+pub(crate) async fn tools_export(door: State<'_, Door>, request: Request<ExportTools>) -> Answer<ExportTools> {
+    door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn tools_call(door: State<'_, Door>, request: CallTool) -> Answer<CallTool> {
-    door.run(request).await
+pub(crate) async fn tools_call(door: State<'_, Door>, request: Request<CallTool>) -> Answer<CallTool> {
+    door.run(request.0).await
 }
