@@ -3,6 +3,7 @@
 
 mod app;
 mod headless;
+mod prompt;
 mod screens;
 mod secrets;
 mod sign_in;

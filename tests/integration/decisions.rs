@@ -81,7 +81,11 @@ fn what_a_person_changed_is_what_runs_and_what_is_written() {
     }
     home.cli(&["policy", "add", "probe/echo", "deny", "--when", "/path in /root"]).ok();
     let refused = home.cli(&["approvals", "approve", &id, "--arguments", r#"{"path":"/root/x"}"#]);
-    assert!(refused.code() == 1 && refused.stderr().contains("rule denies"), "{}", refused.stderr());
+    assert!(
+        refused.code() == 1 && refused.stderr().contains("denied by the rule: deny echo of probe"),
+        "{}",
+        refused.stderr()
+    );
     assert_eq!(asked(&hub).1, id, "it goes on waiting");
     home.cli(&["approvals", "approve", &id, "--arguments", r#"{"path":"/tmp/notes","n":1.0}"#]).ok();
     assert_eq!(call.join().expect("the call ends").text(), r#"{"n":1.0,"path":"/tmp/notes"}"#);

@@ -90,8 +90,30 @@ impl Desk {
     /// Presses keys, as `ctrl+alt+d`, whatever has the keyboard.
     #[track_caller]
     pub fn press(&self, keys: &str) {
-        let status = self.home.command(places::program("xdotool")).args(["key", keys]).status();
-        assert!(status.is_ok_and(|status| status.success()), "xdotool presses {keys}");
+        self.xdotool(&["key", keys]);
+    }
+
+    /// Holds a key down, which repeats itself, until the answer is dropped.
+    #[track_caller]
+    pub fn hold(&self, key: &'static str) -> Held<'_> {
+        let mut xdotool = self.home.command(places::program("xdotool"));
+        xdotool.args(["key", "--delay", "20", "--repeat", "100000", key]);
+        Held { desk: self, key, pressing: Some(Process::start(&self.home, "xdotool", &mut xdotool)) }
+    }
+
+    /// How many windows are on the screen whose titles hold that.
+    #[track_caller]
+    pub fn windows_on_screen(&self, title: &str) -> usize {
+        // It ends with a failure where there is none.
+        let mut search = self.home.command(places::program("xdotool"));
+        let found = search.args(["search", "--onlyvisible", "--name", title]).output().expect("xdotool searches");
+        String::from_utf8_lossy(&found.stdout).lines().count()
+    }
+
+    #[track_caller]
+    fn xdotool(&self, arguments: &[&str]) {
+        let status = self.home.command(places::program("xdotool")).args(arguments).status();
+        assert!(status.is_ok_and(|status| status.success()), "xdotool does {arguments:?}");
     }
 
     fn unlock_keyring(&self) {
@@ -108,6 +130,21 @@ impl Desk {
             let name = "org.freedesktop.secrets".try_into().expect("a bus name");
             yes(bus.name_has_owner(name).unwrap_or(false))
         });
+    }
+}
+
+/// A key that is held down.
+pub struct Held<'a> {
+    desk: &'a Desk,
+    key: &'static str,
+    pressing: Option<Process>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.pressing = None;
+        // It may have ended while the key was down.
+        self.desk.xdotool(&["keyup", self.key]);
     }
 }
 

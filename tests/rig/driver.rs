@@ -14,6 +14,8 @@ use crate::{
 };
 
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+/// The key, among the characters that WebDriver types.
+const ENTER: &str = "\u{e007}";
 
 /// A session with the app, which runs as long as the session.
 pub struct Driver {
@@ -104,10 +106,13 @@ impl Driver {
         self.until_done(&format!("'{part}' can be filled"), || {
             let element = self.find(&css(part))?;
             self.post(&format!("/element/{element}/clear"), &json!({}))?;
-            self.post(&format!("/element/{element}/value"), &json!({"text": text}))
+            self.post(&format!("/element/{element}/value"), &json!({"text": text.replace('\n', ENTER)}))
         });
         let held = || self.run(&format!("return document.querySelector({}).value", quoted(&css(part))));
-        until(format!("'{part}' holds what was typed"), || yes(held() == text));
+        self.until_done(&format!("'{part}' holds what was typed"), || {
+            let held = held();
+            if held == text { Ok(()) } else { Err(Refused(format!("it holds {held}"))) }
+        });
     }
 
     /// Chooses a value of a native select.
@@ -138,6 +143,12 @@ impl Driver {
     #[track_caller]
     pub fn until_ready(&self, part: &str) {
         self.until_done(&format!("'{part}' can be used"), || self.find(&ready(part)));
+    }
+
+    /// Whether a control is there and can be used.
+    #[track_caller]
+    pub fn is_ready(&self, part: &str) -> bool {
+        self.run(&format!("return document.querySelector({}) !== null", quoted(&ready(part)))) == true
     }
 
     /// Waits until a part is there.
@@ -179,7 +190,7 @@ impl Driver {
         self.until(part);
         let script = format!(
             "const e = document.querySelector({}); \
-             return e.value !== undefined && e.value !== '' ? String(e.value) : e.textContent",
+             return e.matches('input, textarea, select') && e.value !== '' ? e.value : e.textContent",
             quoted(&css(part))
         );
         self.run(&script).as_str().unwrap_or_default().trim().to_owned()

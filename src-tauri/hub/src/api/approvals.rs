@@ -17,7 +17,7 @@ use crate::{
         ids::{CallId, RuleId, Timestamp},
         policy::{Condition, Effect, Life, Rule, RuleText, Scope},
     },
-    policy::{Conditions, Facts, may_replace},
+    policy::{Conditions, DecideError, Facts, may_replace},
     random,
 };
 
@@ -162,7 +162,11 @@ impl Verb for PreviewVerdict {
 }
 
 fn shown(hub: &Hub, id: &CallId) -> Result<ApprovalRequest, ApiError> {
-    hub.queue.get(id).ok_or_else(|| ApiError::not_found(format!("no call with the id '{id}' waits")))
+    hub.queue.get(id).ok_or_else(|| gone(id))
+}
+
+fn gone(id: &CallId) -> ApiError {
+    ApiError::not_found(DecideError::Gone(id.clone()).to_string())
 }
 
 /// The longest time that an allow can be given for, in seconds.
@@ -200,8 +204,7 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
 
 /// Whether a person's arguments can take the place of the client's.
 fn check_arguments(hub: &Hub, request: &ApprovalRequest, arguments: &str) -> Result<(), ApiError> {
-    let gone = || ApiError::not_found(format!("no call with the id '{}' waits", request.id));
-    let tool = hub.queue.tool(&request.id).ok_or_else(gone)?;
+    let tool = hub.queue.tool(&request.id).ok_or_else(|| gone(&request.id))?;
     let arguments = RawValue::from_string(arguments.to_owned())
         .map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))?;
     let facts = Facts {

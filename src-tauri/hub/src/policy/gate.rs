@@ -467,7 +467,7 @@ pub fn may_replace(rules: &Rules, facts: &Facts<'_>, tool: &CatalogEntry, argume
     RawObject::parse(arguments).map_err(|e| format!("the arguments are no plain JSON object: {e}"))?;
     tool.definition.check_arguments(arguments).map_err(|why| format!("they do not fit the tool's schema: {why}"))?;
     match rules.denies(&Facts { arguments: Some(arguments), ..*facts }) {
-        Some(rule) => Err(format!("with these arguments a rule denies it: {rule}")),
+        Some(rule) => Err(format!("with these arguments it is denied by the {rule}")),
         None => Ok(()),
     }
 }
