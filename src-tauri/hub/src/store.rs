@@ -73,6 +73,12 @@ impl Store {
     pub async fn close(&self) {
         self.pool.close().await;
     }
+
+    /// Changes the database as something else than Drawbridge could.
+    #[cfg(test)]
+    pub async fn forge(&self, sql: &'static str) {
+        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
 }
 
 /// Adds what was being done to an error.

@@ -125,14 +125,16 @@ impl Verb for DecideApproval {
         let rule = bound(&taken.request, text);
         let (id, note) = (rule.id.clone(), policy::note(&rule));
         // Ahead of the decision: the client's next call may come with the answer of this one.
-        let granted = hub.rules.grant(rule).await;
-        let decided = taken.decide(self.verdict).await;
-        if !decided.as_ref().is_ok_and(|call| call.decision == Decision::Allowed) {
-            hub.rules.forget(&id).await?;
-            return Ok(decided?);
+        if let Err(why) = hub.rules.grant(rule).await {
+            taken.decide(Verdict::Deny { reason: format!("the approval could not be kept: {why}") }).await?;
+            return Err(why.into());
         }
-        granted?;
-        hub.store.note(AuditKind::PolicyChanged, &note);
+        let decided = taken.decide(self.verdict).await;
+        if decided.as_ref().is_ok_and(|call| call.decision == Decision::Allowed) {
+            hub.store.note(AuditKind::PolicyChanged, &note);
+        } else {
+            hub.rules.forget(&id).await?;
+        }
         Ok(decided?)
     }
 }
@@ -182,9 +184,10 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
         Verdict::ApproveCalls { count, .. } if !(1..=MAX_GRANT_CALLS).contains(count) => {
             return Err(ApiError::invalid(format!("'count' is 1 to {MAX_GRANT_CALLS}, not {count}")));
         }
-        Verdict::ApproveOnce { arguments: Some(arguments) } => check_arguments(hub, request, arguments)?,
-        Verdict::ApproveOnce { arguments: None } | Verdict::Deny { .. } => return Ok(()),
-        Verdict::ApproveFor { .. }
+        Verdict::Deny { .. } => return Ok(()),
+        Verdict::ApproveOnce { arguments: None } if request.result.is_some() => return Ok(()),
+        Verdict::ApproveOnce { .. }
+        | Verdict::ApproveFor { .. }
         | Verdict::ApproveCalls { .. }
         | Verdict::ApproveSession { .. }
         | Verdict::ApproveAlways { .. } => {}
@@ -192,21 +195,12 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
     if request.result.is_some() {
         return Err(ApiError::invalid("a result is let through once, or denied"));
     }
-    let Some(rule) = rule_of(request, verdict) else { return Ok(()) };
-    let arguments = RawValue::from_string(request.arguments.clone())
-        .map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))?;
-    let server = hub.registry.get(&request.server)?;
-    if Conditions::compile(&rule.when)?.hold_for(rule.effect, &arguments, &server) {
-        return Ok(());
-    }
-    Err(ApiError::invalid("the rule would not match the very call that is approved"))
-}
-
-/// Whether a person's arguments can take the place of the client's.
-fn check_arguments(hub: &Hub, request: &ApprovalRequest, arguments: &str) -> Result<(), ApiError> {
     let tool = hub.queue.tool(&request.id).ok_or_else(|| gone(&request.id))?;
-    let arguments = RawValue::from_string(arguments.to_owned())
-        .map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))?;
+    let read = |text: &str| {
+        let raw = RawValue::from_string(text.to_owned());
+        raw.map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))
+    };
+    let arguments = read(&request.arguments)?;
     let facts = Facts {
         client: Some(&request.client),
         session: Some(&request.session),
@@ -214,9 +208,22 @@ fn check_arguments(hub: &Hub, request: &ApprovalRequest, arguments: &str) -> Res
         tool: &request.tool,
         definition: &request.definition,
         annotations: &request.annotations,
-        arguments: None,
+        arguments: Some(&arguments),
     };
-    may_replace(&hub.rules, &facts, &tool, &arguments).map_err(ApiError::invalid)
+    if let Verdict::ApproveOnce { arguments: Some(edited) } = verdict {
+        return may_replace(&hub.rules, &facts, &tool, &read(edited)?).map_err(ApiError::invalid);
+    }
+    if let Some(ruling) = hub.rules.denies(&facts) {
+        let reason = ruling.reason;
+        return Err(ApiError::conflict(format!(
+            "the call is denied by the {reason}. Remove that rule first, or deny the call"
+        )));
+    }
+    let Some(rule) = rule_of(request, verdict) else { return Ok(()) };
+    if Conditions::compile(&rule.when)?.hold_for(rule.effect, &arguments, &tool.server) {
+        return Ok(());
+    }
+    Err(ApiError::invalid("the rule would not match the very call that is approved"))
 }
 
 /// The rule that a verdict makes beyond its one call: this client, this tool, as they are now.

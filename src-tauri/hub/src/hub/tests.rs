@@ -1,3 +1,5 @@
+mod crossing;
+
 use super::*;
 use crate::upstream::Outgoing;
 use crate::{

@@ -38,6 +38,9 @@ const MAX_SHOWN: usize = 1024 * 1024;
 /// How often a client that waits for a person hears that it still does: some give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
+/// Why a call is denied whose decision was begun and not brought to its end.
+const UNFINISHED: &str = "whoever decided it left in the middle of that; it may be asked for again";
+
 /// The longest arguments that are kept with their call, in bytes.
 const MAX_KEPT: usize = 16 * 1024;
 
@@ -180,7 +183,11 @@ impl Gate {
             Verdict::ApproveAlways { .. } => allowed("always".into()),
             Verdict::Deny { reason } => (Decision::Denied, DecidedBy::Person, reason),
         };
-        entry.decide(decision, by, reason);
+        match self.rules.denies(&call.facts()) {
+            // Made while the call waited.
+            Some(ruling) if decision == Decision::Allowed => entry.decide_by(Decision::Denied, ruling),
+            _ => entry.decide(decision, by, reason),
+        }
         Some(recorded)
     }
 
@@ -214,6 +221,7 @@ impl Gate {
                     Waited::Decided(decided) => Ok(decided),
                     Waited::TimedOut => Err((Decision::TimedOut, String::new())),
                     Waited::NoScreen => Err((Decision::NoScreen, String::new())),
+                    Waited::Unfinished => Err((Decision::Denied, UNFINISHED.into())),
                 },
                 _ = keepalive.tick() => {
                     told += 1;
@@ -281,7 +289,7 @@ impl Gate {
                     | Verdict::ApproveAlways { .. } => Ok(result),
                 }
             }
-            Err((Decision::QueueFull, why)) => Err(withheld(&why)),
+            Err((Decision::QueueFull | Decision::Denied, why)) => Err(withheld(&why)),
             Err((Decision::Raised, _)) => Err(withheld("the drawbridge was raised")),
             Err((Decision::NoScreen, _)) => Err(withheld("there was no screen to show it on")),
             Err(_) => Err(withheld("nobody looked at it in time")),
@@ -467,7 +475,7 @@ pub fn may_replace(rules: &Rules, facts: &Facts<'_>, tool: &CatalogEntry, argume
     RawObject::parse(arguments).map_err(|e| format!("the arguments are no plain JSON object: {e}"))?;
     tool.definition.check_arguments(arguments).map_err(|why| format!("they do not fit the tool's schema: {why}"))?;
     match rules.denies(&Facts { arguments: Some(arguments), ..*facts }) {
-        Some(rule) => Err(format!("with these arguments it is denied by the {rule}")),
+        Some(ruling) => Err(format!("with these arguments it is denied by the {}", ruling.reason)),
         None => Ok(()),
     }
 }

@@ -279,20 +279,20 @@ pub(super) enum Waited {
     TimedOut,
     /// In time nobody could have decided it.
     NoScreen,
+    /// Whoever took it left in the middle of deciding.
+    Unfinished,
 }
 
 impl Ticket {
     /// Waits for a person.
     pub(super) async fn decided(&mut self) -> Waited {
-        if let Ok(Ok(decided)) = tokio::time::timeout_at(self.deadline, &mut self.decided).await {
-            return Waited::Decided(decided);
+        let done = |decided: Result<Decided, _>| decided.map_or(Waited::Unfinished, Waited::Decided);
+        if let Ok(decided) = tokio::time::timeout_at(self.deadline, &mut self.decided).await {
+            return done(decided);
         }
         let Some(waiting) = self.queue.lock().waiting.remove(&self.id) else {
             // Somebody has taken it, at the last moment.
-            return match (&mut self.decided).await {
-                Ok(decided) => Waited::Decided(decided),
-                Err(_) => Waited::TimedOut,
-            };
+            return done((&mut self.decided).await);
         };
         let is_seen = waiting.is_seen || self.queue.events.is_heard();
         self.queue.lock().note_unanswered(waiting);

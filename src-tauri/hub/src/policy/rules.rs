@@ -69,7 +69,7 @@ pub struct Rules {
 /// Why a rule is not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    #[error("the call was let through, but no rule was made: a rule to deny such calls was made meanwhile")]
+    #[error("a rule to deny such calls was made meanwhile; remove it first")]
     Denied,
     #[error(transparent)]
     Condition(#[from] ConditionError),
@@ -117,10 +117,9 @@ impl Rules {
         }
     }
 
-    /// Whether a rule denies such a call; nothing is counted.
-    pub fn denies(&self, facts: &Facts<'_>) -> Option<String> {
-        let ruling = self.peek(facts);
-        (ruling.effect == Effect::Deny && ruling.by == DecidedBy::Rule).then_some(ruling.reason)
+    /// The rule that denies such a call; nothing is counted.
+    pub fn denies(&self, facts: &Facts<'_>) -> Option<Ruling> {
+        Some(self.peek(facts)).filter(|ruling| ruling.effect == Effect::Deny && ruling.by == DecidedBy::Rule)
     }
 
     /// What happens to the result of such a call: the strictest that any rule says, and the rule in words.
