@@ -7,7 +7,6 @@ use drawbridge_tests::{
     wait::yes,
 };
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 #[test]
 fn the_decision_is_in_the_store_when_the_server_receives_the_call() {
@@ -27,8 +26,7 @@ fn the_decision_is_in_the_store_when_the_server_receives_the_call() {
             (&row["decision"], &row["decided_by"], &row["client"]),
             (&"allowed".into(), &"rule".into(), &"desk".into())
         );
-        let digest: String = Sha256::digest(arguments).iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(row["arguments_digest"], digest, "bound to the exact arguments");
+        assert_eq!(row["arguments_digest"], store::digest(arguments), "bound to the exact arguments");
         assert_eq!(row["definition_digest"].as_str().map(str::len), Some(64), "and to the definition");
     }
     assert_eq!(calls_heard(&home).len(), 20, "each call reached the server once");

@@ -33,10 +33,6 @@ fn chance(round: usize) -> usize {
     Sha256::digest(format!("round {round}")).iter().take(4).fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Until when the clients go on, and how many of their calls were answered.
 #[derive(Default)]
 struct Load {
@@ -138,7 +134,7 @@ fn calls_are_written(received: &BTreeMap<String, usize>, answered: &BTreeSet<Str
     rows.iter().for_each(|row| by_digest.entry(&row.arguments_digest).or_default().push(row));
     for (arguments, times) in received {
         assert_eq!(*times, 1, "{arguments} came more than once");
-        let rows = by_digest.get(digest(arguments).as_str());
+        let rows = by_digest.get(store::digest(arguments).as_str());
         let rows = rows.unwrap_or_else(|| panic!("{arguments} came, and nothing is written of it"));
         assert!(rows.len() == 1 && rows[0].decision == "allowed", "{arguments}: {rows:?}");
         assert!(["ok", "unknown"].contains(&rows[0].outcome.as_str()), "{arguments}: {rows:?}");

@@ -13,6 +13,7 @@ mod faults;
 mod fleet;
 mod inspector;
 mod kill;
+mod life;
 mod lossless;
 mod oauth;
 mod processes;

@@ -102,7 +102,11 @@ impl Response {
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 
-    fn read(mut stream: BufReader<TcpStream>) -> io::Result<Self> {
+    /// Reads the head of an answer.
+    ///
+    /// # Errors
+    /// Where the connection breaks, or it is no HTTP.
+    pub fn read(mut stream: BufReader<TcpStream>) -> io::Result<Self> {
         let status = line(&mut stream)?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
         let status = status.ok_or_else(|| io::Error::other("no status line"))?;

@@ -152,13 +152,7 @@ impl<'a> Hub<'a> {
     /// The same where it may be refused: the status and the body.
     #[track_caller]
     pub fn try_verb(&self, name: &str, params: &Value) -> (u16, String) {
-        let url = Url::of(&self.url).at(&format!("/api/verbs/{name}"));
-        let bearer = format!("Bearer {ADMIN_TOKEN}");
-        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-        let body = params.to_string();
-        let response = Request { method: "POST", url: &url, headers: &headers, body: body.as_bytes() };
-        let response = response.send().unwrap_or_else(|e| panic!("{name}: {e}"));
-        (response.status, response.text().unwrap_or_default())
+        try_verb(&self.url, name, params)
     }
 
     /// Sets the time that a person has to decide.
@@ -166,6 +160,18 @@ impl<'a> Hub<'a> {
     pub fn approval_timeout(&self, seconds: u32) {
         self.verb("settings.change", &json!({"approval_timeout_s": seconds}));
     }
+}
+
+/// Runs a verb at the hub with that endpoint, where it may be refused: the status and the body.
+#[track_caller]
+pub fn try_verb(url: &str, name: &str, params: &Value) -> (u16, String) {
+    let url = Url::of(url).at(&format!("/api/verbs/{name}"));
+    let bearer = format!("Bearer {ADMIN_TOKEN}");
+    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+    let body = params.to_string();
+    let response = Request { method: "POST", url: &url, headers: &headers, body: body.as_bytes() };
+    let response = response.send().unwrap_or_else(|e| panic!("{name}: {e}"));
+    (response.status, response.text().unwrap_or_default())
 }
 
 /// Writes a spec file as any other program could, whole or not at all.

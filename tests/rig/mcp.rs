@@ -2,8 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    io,
-    net::TcpStream,
+    io::{self, BufReader},
+    net::{Shutdown, TcpStream},
     sync::atomic::{AtomicU64, Ordering},
     thread::{self, JoinHandle},
 };
@@ -185,6 +185,20 @@ impl McpClient {
         self.with_request("POST", &JSON_OR_EVENTS, &message.to_string(), |request| request.begin())
     }
 
+    /// Begins a call that can be given up.
+    ///
+    /// # Errors
+    /// Where nobody listens.
+    pub fn begin_call(&self, tool: &str, arguments: &str) -> io::Result<Pending> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
+        let connection = self.with_request("POST", &JSON_OR_EVENTS, &body, |request| request.begin())?;
+        let stream = BufReader::new(connection.try_clone()?);
+        let answer = thread::spawn(move || message_of(Response::read(stream)?, id));
+        Ok(Pending { connection, answer })
+    }
+
     /// Listens to what the hub says by itself, behind the event with that id.
     #[track_caller]
     pub fn listen(&self, last: Option<&str>) -> Events {
@@ -222,6 +236,33 @@ impl McpClient {
             headers.push(("MCP-Protocol-Version", REVISION));
         }
         act(&Request { method, url: &self.url, headers: &headers, body: body.as_bytes() })
+    }
+}
+
+/// A call on its way.
+pub struct Pending {
+    connection: TcpStream,
+    answer: JoinHandle<io::Result<Answer>>,
+}
+
+impl Pending {
+    /// Whether it was answered, or its connection broke.
+    pub fn has_ended(&self) -> bool {
+        self.answer.is_finished()
+    }
+
+    /// The client goes away.
+    pub fn leave(&self) {
+        // One that is broken already is left too.
+        let _ = self.connection.shutdown(Shutdown::Both);
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// Where none comes.
+    pub fn answer(self) -> io::Result<Answer> {
+        self.answer.join().expect("the answer is read")
     }
 }
 

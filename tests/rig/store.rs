@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use sqlx::{
     Connection, Row, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteRow},
@@ -55,6 +57,21 @@ pub fn is_allowed(data_dir: &Path, arguments_digest: &str) -> Result<bool, sqlx:
         connection.close().await?;
         Ok(found > 0)
     })
+}
+
+/// What a server that has just received a call with these arguments notes where no decision about it is written: the
+/// invariant that none may break.
+pub fn undecided(data_dir: &Path, arguments: &str) -> Option<Value> {
+    let digest = digest(arguments);
+    match is_allowed(data_dir, &digest) {
+        Ok(true) => None,
+        found => Some(json!({"undecided": digest, "found": format!("{found:?}")})),
+    }
+}
+
+/// SHA-256, as it is kept of arguments.
+pub fn digest(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writes everything into the file itself; where in it the root page of a table begins, and how long a page is.

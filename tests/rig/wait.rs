@@ -3,7 +3,7 @@
 use std::{
     fmt::Display,
     thread,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 const PAUSE: Duration = Duration::from_millis(25);
@@ -28,6 +28,12 @@ pub fn within<T>(bound: Duration, what: impl Display, mut look: impl FnMut() -> 
         assert!(Instant::now() < end, "waited {bound:?} in vain until {what}");
         thread::sleep(PAUSE);
     }
+}
+
+/// The time of day, in microseconds since 1970: what processes of one machine can compare.
+#[expect(clippy::disallowed_methods, reason = "it is measured against another process")]
+pub fn micros() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_micros()
 }
 
 /// `then_some(())`, so that a plain condition can be waited for.

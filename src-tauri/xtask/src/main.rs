@@ -25,8 +25,9 @@ const USAGE: &str = "cargo xtask COMMAND
   compatibility               write the table of docs/compatibility.md from what real clients do
   screenshots                 take the pictures of docs/screenshots anew
   fuzz [TARGET] [SECONDS]     feed the parsers what no test thought of: one target or all, a minute each
-  bench [catalog|neighbours]  how fast it is: what the catalog costs by the number of tools, and what
-                              servers that go wrong cost the calls of the others";
+  bench [catalog|neighbours|prompt]
+                              how fast it is: what the catalog costs by the number of tools, what servers that
+                              go wrong cost the calls of the others, and how soon a person sees a call";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();

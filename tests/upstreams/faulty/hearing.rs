@@ -3,8 +3,7 @@
 use std::{collections::HashMap, fs::OpenOptions, io::Write, path::Path};
 
 use drawbridge_tests::store;
-use serde_json::{json, value::RawValue};
-use sha2::{Digest, Sha256};
+use serde_json::value::RawValue;
 
 use crate::Options;
 
@@ -46,11 +45,8 @@ pub(crate) fn beginning(line: &str) -> &str {
 pub(crate) fn look_up(options: &Options, params: &Object) {
     let Some(data_dir) = &options.store else { return };
     let arguments = params.get("arguments").map_or("{}", |arguments| arguments.get());
-    let digest: String = Sha256::digest(arguments).iter().map(|byte| format!("{byte:02x}")).collect();
-    let found = store::is_allowed(data_dir, &digest);
-    if !matches!(found, Ok(true)) {
-        let said = json!({"undecided": digest, "found": format!("{found:?}")});
-        note(options.heard.as_deref(), &said.to_string());
+    if let Some(undecided) = store::undecided(data_dir, arguments) {
+        note(options.heard.as_deref(), &undecided.to_string());
     }
 }
 

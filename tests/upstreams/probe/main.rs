@@ -3,9 +3,10 @@
 //! | option | what it does |
 //! |---|---|
 //! | `--heard FILE` | appends every line that it receives, a first one with its pid before them |
-//! | `--store DIR` | the data folder in which `decision` looks |
+//! | `--store DIR` | the data folder in which `decision` looks, and which must hold a decision about each call that comes |
 //! | `--result FILE` | what `verbatim` answers: the text of `result`, byte for byte |
 //! | `--describe TEXT` | the description of `echo` |
+//! | `--describe-from FILE` | the same, read from a file each time |
 //! | `--noisy` | prints what is no JSON-RPC to stdout, before and between its answers |
 //! | `--grandchild` | starts a process of its own that ignores being asked to end |
 //! | `--mute` | never answers `initialize` |
@@ -23,7 +24,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_tests::store;
+use drawbridge_tests::{store, wait::micros};
 use serde_json::{Value, json, value::RawValue};
 
 #[derive(Default)]
@@ -32,6 +33,7 @@ struct Options {
     store: Option<PathBuf>,
     result: Option<PathBuf>,
     description: String,
+    describe_from: Option<PathBuf>,
     noisy: bool,
     grandchild: bool,
     mute: bool,
@@ -70,6 +72,7 @@ fn options() -> Options {
             "--store" => options.store = Some(value().into()),
             "--result" => options.result = Some(value().into()),
             "--describe" => options.description = value(),
+            "--describe-from" => options.describe_from = Some(value().into()),
             "--noisy" => options.noisy = true,
             "--grandchild" => options.grandchild = true,
             "--mute" => options.mute = true,
@@ -112,7 +115,14 @@ fn answer(options: &Options, message: &Object) -> Option<String> {
         .to_string()),
         "ping" => Ok("{}".to_owned()),
         "tools/list" => Ok(tools(options).to_string()),
-        "tools/call" => Ok(call(options, &params)),
+        "tools/call" => {
+            let arguments = params.get("arguments").map_or("{}", |arguments| arguments.get());
+            let undecided = options.store.as_deref().and_then(|store| store::undecided(store, arguments));
+            if let Some(undecided) = undecided {
+                hear(options, &undecided.to_string());
+            }
+            Ok(call(options, &params))
+        }
         other => Err(format!("no method {other}")),
     };
     Some(match result {
@@ -123,11 +133,13 @@ fn answer(options: &Options, message: &Object) -> Option<String> {
 
 fn tools(options: &Options) -> Value {
     let tool = |name: &str, description: &str| json!({"name": name, "description": description, "inputSchema": {"type": "object"}, "x-unknown": {"kept": true}});
+    let described = options.describe_from.as_deref().map(|file| std::fs::read_to_string(file).expect("a description"));
     json!({"tools": [
-        tool("echo", &options.description),
+        tool("echo", described.as_deref().unwrap_or(&options.description)),
         tool("verbatim", "Answers what stands in a file"),
         tool("decision", "Looks up in the store what was decided about this very call"),
         tool("variable", "The value of a variable of its environment"),
+        tool("now", "When it was called, in microseconds since 1970"),
         tool("slow", "Answers after `ms` milliseconds"),
         tool("crash", "Ends at once"),
     ]})
@@ -143,6 +155,7 @@ fn call(options: &Options, params: &Object) -> String {
         }
         "decision" => text(&decisions(options.store.as_deref().expect("--store is given"))),
         "variable" => text(&env::var(arguments()["name"].as_str().unwrap_or_default()).unwrap_or_default()),
+        "now" => text(&micros().to_string()),
         "slow" => {
             thread::sleep(Duration::from_millis(arguments()["ms"].as_u64().unwrap_or(0)));
             text("at last")

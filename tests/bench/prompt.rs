@@ -1,0 +1,101 @@
+//! How soon a call is on the screen of a person, and how soon it goes on once that person has clicked:
+//! `cargo xtask bench prompt`. Figures, no test. The real app in a real window, a real server.
+//!
+//! A call counts as seen when its card was painted in the popup, two frames after it stood in a visible page; as sent
+//! on when the server says that it was called. Beside it the same call, let through by a rule.
+
+#![expect(clippy::print_stdout, reason = "it prints a table")]
+
+use std::{thread, time::Duration};
+
+use drawbridge_tests::{Desk, Driver, Hub, McpClient, driver::free_port, places, until, wait::micros};
+use nix::sys::signal::Signal;
+
+const ROUNDS: usize = 40;
+/// The page is left alone for that long, so that looking at it costs the call nothing.
+const QUIET: Duration = Duration::from_millis(600);
+
+/// Notes when the card of each call was painted, and when it was clicked; in milliseconds since 1970.
+const WATCH: &str = "
+    window.bench = {painted: {}, clicked: 0};
+    const look = () => {
+        const id = document.querySelector('[data-testid=approval-card]')?.dataset.id;
+        if (!id || id in bench.painted || document.visibilityState !== 'visible') return;
+        bench.painted[id] = 0;
+        requestAnimationFrame(() => requestAnimationFrame(() => { bench.painted[id] = now() }));
+    };
+    const now = () => performance.timeOrigin + performance.now();
+    new MutationObserver(look).observe(document.body, {subtree: true, childList: true, attributes: true});
+    document.addEventListener('visibilitychange', look);
+    document.addEventListener('click', () => { bench.clicked = now() }, true)";
+
+/// One call that a person approved, and one that a rule let through; in milliseconds.
+struct Round {
+    /// From sending it to its card.
+    seen: f64,
+    /// From the click to the server.
+    sent_on: f64,
+    /// From sending it to the server, where a rule lets it through.
+    by_rule: f64,
+}
+
+fn main() {
+    let desk = Desk::new();
+    let hub = Hub::serve(&desk);
+    hub.add_probe(&[]);
+    let tokens = ["asked", "trusted"].map(|name| hub.token(name));
+    desk.cli(&["policy", "set", "probe/now", "allow", "--client", "trusted"]).ok();
+    hub.end(Signal::SIGTERM);
+    let port = free_port().to_string();
+    let data_dir = places::text(desk.data_dir());
+    let arguments = ["--data-dir", &data_dir, "--port", &port, "--skip-config-gen", "--hidden"].map(str::to_owned);
+    let driver = Driver::open(&desk, &places::built("drawbridge-desktop"), &arguments);
+    driver.look_at("the popup", |url| url.contains("#/popup"));
+    driver.until("popup-empty");
+    driver.run(WATCH);
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let [asked, trusted] = tokens.map(|token| McpClient::connect(&url, &token));
+    // The first call starts the server.
+    let first = round(&desk, &driver, &asked, &trusted);
+    let rounds: Vec<Round> = (0..ROUNDS).map(|_| round(&desk, &driver, &asked, &trusted)).collect();
+    println!("{ROUNDS} calls after a first one, whose card was seen after {:.0} ms.\n", first.seen);
+    println!("| in ms | p50 | p95 | longest | wanted |");
+    println!("|---|---|---|---|---|");
+    row("from the call to its card on the screen", "≤ 300", rounds.iter().map(|round| round.seen));
+    row("from the click to the server", "≤ 50", rounds.iter().map(|round| round.sent_on));
+    row("from the call to the server, by a rule", "", rounds.iter().map(|round| round.by_rule));
+}
+
+fn round(desk: &Desk, driver: &Driver, asked: &McpClient, trusted: &McpClient) -> Round {
+    let sent = micros();
+    let by_rule = came(&trusted.call("probe__now", "{}").text()) - millis(sent);
+    let sent = micros();
+    let call = asked.call_meanwhile("probe__now", "{}");
+    thread::sleep(QUIET);
+    let seen = until("its card is painted", || {
+        let at = driver.run("return Object.values(bench.painted).at(-1)").as_f64()?;
+        (at > millis(sent)).then_some(at)
+    });
+    assert_eq!(desk.windows_on_screen("Drawbridge: a call waits"), 1, "the popup is on the screen");
+    driver.click("approve-once");
+    let answer = call.join().expect("the call ends");
+    let clicked = driver.run("return bench.clicked").as_f64().expect("a time");
+    until("the popup is gone", || (!driver.is_visible()).then_some(()));
+    Round { seen: seen - millis(sent), sent_on: came(&answer.text()) - clicked, by_rule }
+}
+
+/// When the server was called, in milliseconds since 1970.
+fn came(text: &str) -> f64 {
+    millis(text.parse().unwrap_or_else(|e| panic!("no time ({e}): {text}")))
+}
+
+fn millis(micros: u128) -> f64 {
+    micros as f64 / 1_000.0
+}
+
+fn row(what: &str, wanted: &str, figures: impl Iterator<Item = f64>) {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    let at = |share: f64| figures[((figures.len() - 1) as f64 * share).round() as usize];
+    println!("| {what} | {:.1} | {:.1} | {:.1} | {wanted} |", at(0.5), at(0.95), at(1.0));
+}

@@ -1,0 +1,352 @@
+//! The whole life of requests: asked, decided, timed out, left, forbidden, changed, their hub killed, in any order.
+//! Nothing reaches the server without a decision that was written before it and that it matches.
+//!
+//! `DRAWBRIDGE_LIVES` is how many are tried, other ones each time; without it the same few.
+
+mod model;
+
+use std::{collections::BTreeMap, env, fs, sync::Mutex, thread};
+
+use drawbridge_tests::{
+    Home, Hub, McpClient,
+    hub::{heard, try_verb},
+    mcp::{Answer, Pending},
+    places, store, until,
+    wait::yes,
+};
+use nix::sys::signal::Signal;
+use proptest::{
+    strategy::Strategy,
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
+};
+use proptest_state_machine::ReferenceStateMachine;
+use serde_json::{Value, json, value::RawValue};
+
+use model::{Asked, CLIENTS, MORE, Outcome, Step, Verdict, World};
+
+/// At a time; most of the time is spent waiting in vain.
+const LANES: u32 = 4;
+const LIVES: u32 = 40;
+/// The shortest that can be set, in seconds.
+const APPROVAL_TIMEOUT: u32 = 5;
+
+/// A hub with its clients and its server, and the calls on their way.
+struct Desk<'a> {
+    home: &'a Home,
+    hub: Option<Hub<'a>>,
+    tokens: Vec<String>,
+    clients: Vec<McpClient>,
+    /// By their numbers in the model.
+    calls: BTreeMap<usize, Pending>,
+    /// The questions of those that waited, as a screen shows them.
+    questions: BTreeMap<usize, Value>,
+    /// What reached the server, as the clients know it.
+    ran: Vec<String>,
+}
+
+impl<'a> Desk<'a> {
+    fn new(home: &'a Home) -> Self {
+        let hub = Hub::serve(home);
+        fs::write(home.file("words"), words(false)).expect("the words about the tool");
+        hub.verb("servers.add", &json!({"spec": spec(home, false)}));
+        hub.until_synced("probe");
+        hub.approval_timeout(APPROVAL_TIMEOUT);
+        let tokens: Vec<String> = (0..CLIENTS).map(|number| hub.token(&name(number))).collect();
+        let mut desk = Self {
+            home,
+            hub: Some(hub),
+            tokens,
+            clients: Vec::new(),
+            calls: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            ran: Vec::new(),
+        };
+        desk.connect();
+        desk
+    }
+
+    fn hub(&self) -> &Hub<'a> {
+        self.hub.as_ref().expect("a hub runs")
+    }
+
+    fn connect(&mut self) {
+        self.clients = self.tokens.iter().map(|token| McpClient::connect(&self.hub().url, token)).collect();
+    }
+
+    fn waiting(&self) -> Vec<Value> {
+        let listed = self.hub().verb("approvals.list", &json!({}));
+        listed.as_array().expect("a list").clone()
+    }
+
+    fn take(&mut self, step: &Step, world: &World) {
+        match step {
+            Step::Call { client, arguments } => self.call(world, *client, *arguments),
+            Step::Decide { call, verdict } => {
+                let (status, answer) = self.decide(*call, *verdict);
+                let expected = match verdict {
+                    Verdict::Deny => 200,
+                    Verdict::Edited if world.is_forbidden => 400,
+                    _ if world.is_forbidden => 409,
+                    Verdict::Once | Verdict::Edited | Verdict::More | Verdict::Session | Verdict::Always => 200,
+                };
+                assert_eq!(status, expected, "{answer}");
+            }
+            Step::DecideAnother { call } => {
+                let id = &self.questions[call]["id"];
+                let another = json!({"id": id, "digest": "another", "verdict": {"kind": "approve_once"}});
+                let (status, answer) = self.hub().try_verb("approvals.decide", &another);
+                assert_eq!(status, 409, "{answer}");
+            }
+            Step::Oppose { call } => self.oppose(*call, world.is_forbidden),
+            Step::Leave { call } => self.calls[call].leave(),
+            // The model says that all have ended: that is waited for.
+            Step::WaitInVain => {}
+            Step::AllowRetry { call } => {
+                let (id, digest) = (&self.questions[call]["id"], &self.questions[call]["digest"]);
+                self.hub().verb("approvals.allow_retry", &json!({"id": id, "digest": digest}));
+            }
+            Step::Forbid { forbidden } => {
+                let scope = json!({"server": "probe", "tool": "echo"});
+                let rule = json!({"server": "probe", "tool": "echo", "effect": "deny"});
+                let (verb, params) = if *forbidden { ("policy.set", rule) } else { ("policy.remove", scope) };
+                let (status, answer) = self.hub().try_verb(verb, &params);
+                assert!(status == 200 || !forbidden && status == 404, "{status}: {answer}");
+            }
+            Step::Raise => drop(self.hub().verb("drawbridge.raise", &json!({}))),
+            Step::Lower => drop(self.hub().verb("drawbridge.lower", &json!({}))),
+            Step::ChangeDefinition => {
+                fs::write(self.home.file("words"), words(world.now.0)).expect("the words about the tool");
+                self.hub().verb("servers.sync", &json!({"id": "probe"}));
+            }
+            Step::ChangeServer => {
+                let spec = spec(self.home, world.now.1);
+                self.hub().verb("servers.update", &json!({"id": "probe", "spec": spec}));
+                self.hub().verb("servers.sync", &json!({"id": "probe"}));
+            }
+            Step::Kill => {
+                self.hub.take().expect("a hub runs").end(Signal::SIGKILL);
+                self.home.nothing_outlives_the_hub();
+                self.hub = Some(Hub::serve(self.home));
+                self.connect();
+            }
+        }
+    }
+
+    fn call(&mut self, world: &World, client: usize, arguments: usize) {
+        let number = world.waiting.keys().chain(world.ended.keys()).max().copied().expect("the model knows it");
+        let before: Vec<Value> = self.waiting().into_iter().map(|asked| asked["id"].clone()).collect();
+        let call = self.clients[client].begin_call("probe__echo", &sent(client, arguments)).expect("the call is sent");
+        let asked = until("it is asked about, or answered", || {
+            let asked = self.waiting().into_iter().find(|asked| !before.contains(&asked["id"]));
+            if asked.is_some() || call.has_ended() { Some(asked) } else { None }
+        });
+        self.calls.insert(number, call);
+        self.questions.extend(asked.map(|asked| (number, asked)));
+    }
+
+    fn decide(&self, call: usize, verdict: Verdict) -> (u16, String) {
+        decide(&self.hub().url, &self.questions[&call], verdict)
+    }
+
+    /// Two at once: one of them has decided, the other is told.
+    fn oppose(&self, call: usize, is_forbidden: bool) {
+        let (url, question) = (&self.hub().url, &self.questions[&call]);
+        let statuses = thread::scope(|scope| {
+            let hands = [Verdict::Once, Verdict::Deny];
+            let hands = hands.map(|verdict| scope.spawn(move || decide(url, question, verdict).0));
+            hands.map(|hand| hand.join().expect("it is answered"))
+        });
+        let decided: Vec<bool> = statuses.iter().map(|status| *status == 200).collect();
+        let fits = decided == [false, true] || decided == [true, false] && !is_forbidden;
+        assert!(fits && statuses.iter().all(|status| [200, 404, 409].contains(status)), "{statuses:?}");
+    }
+
+    /// What is seen is what the model says.
+    fn agrees_with(&mut self, world: &World) {
+        for (number, (asked, outcome)) in &world.ended {
+            if let Some(call) = self.calls.remove(number) {
+                let answer = call.answer().ok();
+                self.ran.extend(ran(asked, *outcome, answer.as_ref()));
+            }
+        }
+        let shown = || {
+            let of = |asked: &Value| (asked["client"].to_string(), asked["arguments"].as_str().map(str::to_owned));
+            let mut waiting: Vec<_> = self.waiting().iter().map(of).collect();
+            waiting.sort();
+            waiting
+        };
+        let of = |asked: &Asked| (json!(name(asked.client)).to_string(), Some(sent(asked.client, asked.arguments)));
+        let mut expected: Vec<_> = world.waiting.values().map(of).collect();
+        expected.sort();
+        until("those wait that should", || yes(shown() == expected));
+        let mut came = received(self.home);
+        let mut ran = self.ran.clone();
+        came.sort();
+        ran.sort();
+        assert_eq!(came, ran, "what reached the server is what its clients were told of");
+    }
+
+    /// Each call that came has a decision of its own that matches it, and none of that can be changed unseen.
+    fn is_recorded(&self) {
+        let rows = store::calls(&self.home.data_dir()).expect("read the store");
+        let mut decided: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for row in rows.into_iter().filter(|row| row.decision == "allowed" && row.tool == "echo") {
+            *decided.entry((row.client, row.arguments_digest)).or_default() += 1;
+        }
+        for arguments in received(self.home) {
+            let read: Value = serde_json::from_str(&arguments).expect("JSON");
+            let client = read["client"].as_str().expect("a client").to_owned();
+            let left = decided.get_mut(&(client, store::digest(&arguments)));
+            let left = left.filter(|left| **left > 0).unwrap_or_else(|| panic!("{arguments}: it was not decided"));
+            *left -= 1;
+        }
+        let report = self.hub().verb("audit.verify", &json!({}));
+        assert_eq!(report["broken"], Value::Null, "{report}");
+    }
+}
+
+/// Decides what was asked, exactly as it was shown: the status and the body.
+fn decide(url: &str, question: &Value, verdict: Verdict) -> (u16, String) {
+    let verdict = said(verdict, &question["client"]);
+    let decision = json!({"id": question["id"], "digest": question["digest"], "verdict": verdict});
+    try_verb(url, "approvals.decide", &decision)
+}
+
+fn name(client: usize) -> String {
+    format!("client-{client}")
+}
+
+/// Numbers as they are written: `1` and `1.0` are two.
+fn sent(client: usize, arguments: usize) -> String {
+    format!(r#"{{"client":"{}","n":{}}}"#, name(client), ["1", "1.0"][arguments])
+}
+
+fn edited(client: &str) -> String {
+    format!(r#"{{"client":"{client}","n":2.50}}"#)
+}
+
+fn words(are_others: bool) -> &'static str {
+    if are_others { "Says what it was told, louder" } else { "Says what it was told" }
+}
+
+fn spec(home: &Home, is_another: bool) -> Value {
+    let [heard, words, store] = [home.file("heard"), home.file("words"), home.data_dir()].map(places::text);
+    let arguments = ["--heard", &heard, "--describe-from", &words, "--store", &store];
+    let command = places::text(places::built("upstream-probe"));
+    json!({"name": "probe", "command": command, "args": arguments, "definitions": "trust",
+        "env": {"OTHER": is_another.to_string()}})
+}
+
+fn said(verdict: Verdict, client: &Value) -> Value {
+    match verdict {
+        Verdict::Once => json!({"kind": "approve_once"}),
+        Verdict::Edited => json!({"kind": "approve_once", "arguments": edited(client.as_str().unwrap_or_default())}),
+        Verdict::More => json!({"kind": "approve_calls", "count": MORE}),
+        Verdict::Session => json!({"kind": "approve_session"}),
+        Verdict::Always => json!({"kind": "approve_always"}),
+        Verdict::Deny => json!({"kind": "deny"}),
+    }
+}
+
+/// The arguments of the calls that reached the server, byte for byte.
+fn received(home: &Home) -> Vec<String> {
+    let lines = heard(home);
+    assert!(!lines.iter().any(|line| line.contains("\"undecided\"")), "it came undecided: {lines:?}");
+    let calls = lines.iter().filter(|line| line.contains("\"tools/call\""));
+    let arguments = |line: &String| {
+        let part = |text: &str, key: &str| {
+            let mut parts: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).expect("an object");
+            parts.remove(key).expect("it has that").get().to_owned()
+        };
+        part(&part(line, "params"), "arguments")
+    };
+    calls.map(arguments).collect()
+}
+
+/// What of it reached the server, as its client was told; fails where that is not what should have come of it.
+fn ran(asked: &Asked, outcome: Outcome, answer: Option<&Answer>) -> Option<String> {
+    let text = answer.map(Answer::text);
+    let sent = sent(asked.client, asked.arguments);
+    let is = |text: &Option<String>, arguments: &str| {
+        let echoed = serde_json::from_str::<Value>(arguments).expect("JSON").to_string();
+        text.as_ref() == Some(&echoed)
+    };
+    let fits = match outcome {
+        Outcome::Ran => is(&text, &sent),
+        Outcome::RanEdited => is(&text, &edited(&name(asked.client))),
+        Outcome::Refused(why) => {
+            text.as_deref().is_some_and(|text| text.contains(why)) && answer.is_some_and(Answer::is_error)
+        }
+        Outcome::RanOrDenied => {
+            is(&text, &sent) || text.as_deref().is_some_and(|text| text.contains("Denied by the user"))
+        }
+        Outcome::Gone => text.is_none(),
+    };
+    assert!(fits, "{asked:?} should have ended as {outcome:?}: {answer:?}");
+    match outcome {
+        Outcome::Ran => Some(sent),
+        Outcome::RanEdited => Some(edited(&name(asked.client))),
+        Outcome::RanOrDenied if is(&text, &sent) => Some(sent),
+        Outcome::RanOrDenied | Outcome::Refused(_) | Outcome::Gone => None,
+    }
+}
+
+/// One life, step by step.
+fn live(steps: &[Step], seen: &Mutex<BTreeMap<String, usize>>) {
+    let home = Home::new();
+    let mut desk = Desk::new(&home);
+    let mut world = World::default();
+    for step in steps {
+        world = World::apply(world, step);
+        desk.take(step, &world);
+        desk.agrees_with(&world);
+    }
+    desk.is_recorded();
+    let mut seen = seen.lock().expect("nobody failed");
+    for (_, outcome) in world.ended.values() {
+        *seen.entry(format!("{outcome:?}")).or_default() += 1;
+    }
+}
+
+#[test]
+fn no_way_through_the_life_of_a_request_runs_it_without_a_decision_that_matches() {
+    let asked_for = env::var("DRAWBRIDGE_LIVES").ok().map(|text| text.parse::<u32>().expect("a number of lives"));
+    let cases = asked_for.unwrap_or(LIVES).div_ceil(LANES);
+    let seen = Mutex::default();
+    thread::scope(|scope| {
+        for lane in 0..LANES {
+            let seen = &seen;
+            scope.spawn(move || {
+                let config = Config { cases, max_shrink_iters: 60, failure_persistence: None, ..Config::default() };
+                let same = [u8::try_from(lane).expect("few lanes"); 32];
+                let mut runner = match asked_for {
+                    Some(_) => TestRunner::new(config),
+                    None => TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &same)),
+                };
+                let lives = World::sequential_strategy(8..40).prop_map(|(_, steps, _)| steps);
+                runner
+                    .run(&lives, |steps| {
+                        live(&steps, seen);
+                        Ok(())
+                    })
+                    .unwrap_or_else(|failed| panic!("{failed}"));
+            });
+        }
+    });
+    let seen = seen.into_inner().expect("nobody failed");
+    println!("what came of the calls: {seen:?}");
+    for outcome in [
+        "Ran",
+        "RanEdited",
+        "RanOrDenied",
+        "Gone",
+        "Refused(\"Denied by the user\")",
+        "Refused(\"Denied by policy\")",
+        "Refused(\"Timed out\")",
+        "Refused(\"Queue full\")",
+        "Refused(\"raised the drawbridge\")",
+        "Refused(\"changed after the call was approved\")",
+    ] {
+        assert!(seen.contains_key(outcome), "no life came to {outcome}: {seen:?}");
+    }
+}
