@@ -85,6 +85,9 @@ fn a_client_s_token_opens_none_of_these_routes() {
         ("GET", "/api/mcp/servers"),
         ("POST", "/api/mcp/servers/x/verify"),
         ("GET", "/api/tools"),
+        ("GET", "/api/approvals"),
+        ("POST", "/api/approvals/x"),
+        ("GET", "/api/calls"),
     ] {
         assert_eq!(ask(&hub, &token, method, path, None).0, 403, "{method} {path}");
         assert_eq!(ask(&hub, "nobody", method, path, None).0, 401, "{method} {path}");
@@ -111,4 +114,49 @@ fn the_catalog_is_exported_as_function_tools_and_a_tool_is_called_by_hand() {
     assert_eq!(said.stdout().trim(), "Echo: by hand");
     let record = home.cli(&["calls", "list", "--json"]).json();
     assert_eq!(record[0]["client"], "command-line", "it is recorded as any call: {record}");
+}
+
+#[test]
+fn a_script_sees_what_waits_decides_it_and_reads_what_came_of_it() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    let admin = |method: &str, path: &str, body: Option<&Value>| ask(&hub, ADMIN_TOKEN, method, path, body);
+    let client = hub.client("desk");
+    let call = client.call_meanwhile("probe__echo", r#"{"n":1}"#);
+    let id = hub.approval()["id"].as_str().expect("an id").to_owned();
+    let (_, waiting) = admin("GET", "/api/approvals", None);
+    assert_eq!(waiting[0]["arguments"], r#"{"n":1}"#, "{waiting}");
+    let path = format!("/api/approvals/{id}");
+    let (_, shown) = admin("GET", &path, None);
+    for (body, status, says) in [
+        (json!({"digest": "another", "verdict": {"kind": "approve_once"}}), 409, "not the one that was shown"),
+        (json!({"digest": shown["digest"], "verdict": {"kind": "approve"}}), 400, "verdict"),
+        (json!({"digest": shown["digest"], "verdict": {"kind": "deny"}, "when": []}), 400, "when"),
+        (json!({"verdict": {"kind": "deny"}}), 400, "digest"),
+    ] {
+        let (given, answer) = admin("POST", &path, Some(&body));
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(given == status && message.contains(says), "{body}: {given} {answer}");
+    }
+    let only = json!([{"pointer": "/n", "is": {"equals": 1}}]);
+    let verdict = json!({"digest": shown["digest"], "verdict": {"kind": "approve_always", "when": only}});
+    let (status, decided) = admin("POST", &path, Some(&verdict));
+    assert_eq!((status, &decided["decision"]), (200, &json!("allowed")), "{decided}");
+    assert_eq!(call.join().expect("the call ends").text(), r#"{"n":1}"#);
+    assert_eq!(admin("POST", &path, Some(&verdict)).0, 409, "it was decided");
+    assert_eq!(admin("GET", &path, None).0, 404);
+    assert_eq!(client.call("probe__echo", r#"{"n":1}"#).text(), r#"{"n":1}"#, "the rule holds");
+
+    let (_, calls) = admin("GET", "/api/calls?client=desk&decision=allowed&limit=1", None);
+    assert_eq!((calls.as_array().map(Vec::len), &calls[0]["decided_by"]), (Some(1), &json!("rule")), "{calls}");
+    let (_, asked) = admin("GET", "/api/calls?asked=true&since=0", None);
+    assert_eq!((asked.as_array().map(Vec::len), &asked[0]["id"]), (Some(1), &json!(id)), "{asked}");
+    let (_, shown) = admin("GET", &format!("/api/calls/{id}"), None);
+    assert_eq!(shown["arguments"], r#"{"n":1}"#, "{shown}");
+    for wrong in ["limit=many", "decision=maybe", "colour=red"] {
+        let (status, answer) = admin("GET", &format!("/api/calls?{wrong}"), None);
+        assert!(status == 400 && answer.to_string().contains("query"), "{wrong}: {answer}");
+    }
+    assert_eq!(admin("GET", "/api/calls/none", None).0, 404);
 }

@@ -1,5 +1,7 @@
 //! HTTP beside MCP: one thin file a noun.
 
+pub(crate) mod approvals;
+pub(crate) mod calls;
 pub(crate) mod events;
 pub(crate) mod health;
 pub(crate) mod login;
@@ -7,3 +9,51 @@ pub(crate) mod servers;
 pub(crate) mod tools;
 pub(crate) mod ui;
 pub(crate) mod verbs;
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{
+        Path, Query, State,
+        rejection::{BytesRejection, PathRejection, QueryRejection},
+    },
+};
+use bytes::Bytes;
+use drawbridge_hub::api::{ApiError, Verb};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    rescue::{Refusal, internal},
+    server::Door,
+};
+
+pub(crate) type At = State<Arc<Door>>;
+pub(crate) type Id = Result<Path<String>, PathRejection>;
+pub(crate) type Body = Result<Bytes, BytesRejection>;
+pub(crate) type Answer<T> = Result<Json<T>, Refusal>;
+/// What stands behind the `?` of a URL.
+pub(crate) type Asked<T> = Result<Query<T>, QueryRejection>;
+
+/// Runs a verb to its end, even where the asker does not wait for it.
+pub(crate) async fn run<V: Verb>(door: Arc<Door>, verb: V) -> Answer<V::Answer> {
+    let ran = tokio::spawn(async move { verb.run(&door.hub).await });
+    Ok(Json(ran.await.map_err(|_| internal())??))
+}
+
+/// What a query asks for; the error names the field.
+fn asked<T>(query: Asked<T>) -> Result<T, Refusal> {
+    query.map(|Query(asked)| asked).map_err(|e| Refusal::bad_request(format!("query: {}", e.body_text())))
+}
+
+fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
+    let text = std::str::from_utf8(body).map_err(|e| ApiError::invalid(format!("body: {e}")))?;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = serde_path_to_error::deserialize(&mut reader).map_err(|e| named(&e));
+    Ok(read?)
+}
+
+/// The field, and what is wrong with it.
+fn named(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+    ApiError::invalid(format!("body: {}: {}", error.path(), error.inner()))
+}

@@ -51,7 +51,7 @@ use crate::{
     mcp::{self, legacy_sse::Streams, listening::Listeners},
     origin::{self, Hosts},
     rescue::{self, Refusal},
-    rest::{events, health, login, servers, tools, ui, verbs},
+    rest::{approvals, calls, events, health, login, servers, tools, ui, verbs},
 };
 
 /// The largest body that is taken, in bytes. While it grows it may take twice as much.
@@ -132,6 +132,10 @@ pub(crate) fn routes() -> Vec<Route> {
         route("/api/verbs/{verb}", Who::Administrator, post(verbs::run)),
         route("/api/events", Who::Administrator, get(events::stream)),
         route("/api/tools", Who::Administrator, get(tools::list)),
+        route("/api/approvals", Who::Administrator, get(approvals::list)),
+        route("/api/approvals/{id}", Who::Administrator, get(approvals::show).post(approvals::decide)),
+        route("/api/calls", Who::Administrator, get(calls::list)),
+        route("/api/calls/{id}", Who::Administrator, get(calls::show)),
         route("/registry/servers", Who::Administrator, get(servers::list).post(servers::add)),
         route("/registry/servers/{id}", Who::Administrator, server()),
         route("/api/mcp/servers", Who::Administrator, get(servers::list)),

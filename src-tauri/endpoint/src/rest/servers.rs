@@ -5,16 +5,12 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    extract::{
-        Path, State,
-        rejection::{BytesRejection, PathRejection},
-    },
+    extract::{Path, State},
     http::StatusCode,
 };
-use bytes::Bytes;
 use drawbridge_hub::{
     api::{
-        ApiError, Done, Verb,
+        ApiError, Done,
         servers::{
             AddServer, CapabilitiesView, ListServers, RemoveServer, SecretValues, ServerView, ServersView,
             ShowCapabilities, ShowServer, SyncServer, UpdateServer, VerifiedView, VerifyServer,
@@ -25,15 +21,11 @@ use drawbridge_hub::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::{Answer, At, Body, Id, named, read, run};
 use crate::{
     rescue::{Refusal, internal},
     server::Door,
 };
-
-type At = State<Arc<Door>>;
-type Id = Result<Path<String>, PathRejection>;
-type Body = Result<Bytes, BytesRejection>;
-type Answer<T> = Result<Json<T>, Refusal>;
 
 pub(crate) async fn list(State(door): At) -> Answer<ServersView> {
     run(door, ListServers {}).await
@@ -86,31 +78,13 @@ async fn update(door: Arc<Door>, id: ServerId, spec: ServerSpec) -> Answer<Serve
     run(door, UpdateServer { id, spec, secrets: SecretValues::default(), pending: true }).await
 }
 
-/// Runs a verb to its end, even where the asker does not wait for it.
-pub(crate) async fn run<V: Verb>(door: Arc<Door>, verb: V) -> Answer<V::Answer> {
-    let ran = tokio::spawn(async move { verb.run(&door.hub).await });
-    Ok(Json(ran.await.map_err(|_| internal())??))
-}
-
 fn server(id: Id) -> Result<ServerId, Refusal> {
     let Path(id) = id?;
     Ok(ServerId::new(id))
 }
 
-fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
-    let text = std::str::from_utf8(body).map_err(|e| ApiError::invalid(format!("body: {e}")))?;
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let read = serde_path_to_error::deserialize(&mut reader).map_err(|e| named(&e));
-    Ok(read?)
-}
-
 fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
     Ok(serde_path_to_error::deserialize(value).map_err(|e| named(&e))?)
-}
-
-/// The field, and what is wrong with it.
-fn named(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
-    ApiError::invalid(format!("body: {}: {}", error.path(), error.inner()))
 }
 
 /// RFC 7396.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{Query, State, rejection::QueryRejection},
+    extract::State,
     response::{IntoResponse, Response},
 };
 use drawbridge_hub::{
@@ -12,7 +12,7 @@ use drawbridge_hub::{
 };
 use serde::Deserialize;
 
-use super::servers::run;
+use super::{Asked, asked, run};
 use crate::{rescue::Refusal, server::Door};
 
 /// What is asked for.
@@ -27,11 +27,8 @@ pub(crate) struct Wanted {
     client: Option<String>,
 }
 
-pub(crate) async fn list(
-    State(door): State<Arc<Door>>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
-) -> Result<Response, Refusal> {
-    let Query(wanted) = wanted.map_err(|e| Refusal::bad_request(format!("query: {}", e.body_text())))?;
+pub(crate) async fn list(State(door): State<Arc<Door>>, wanted: Asked<Wanted>) -> Result<Response, Refusal> {
+    let wanted = asked(wanted)?;
     match wanted.format.as_deref() {
         None | Some("mcp") => Ok(run(door, ListTools {}).await?.into_response()),
         Some("openai") => {

@@ -15,7 +15,7 @@ use crate::{
 /// `calls.list`: newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ListCalls {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
