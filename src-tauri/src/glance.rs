@@ -44,6 +44,7 @@ pub(crate) fn is_whole(request: &ApprovalRequest) -> bool {
     request.extra.is_none()
         && request.result.is_none()
         && request.suspended.is_none()
+        && request.changed.is_none()
         && request.arguments.chars().count() <= LINE
         && names.iter().all(|name| name.chars().count() <= NAME)
         && names.iter().chain([&request.arguments.as_str()]).all(|text| is_plain(text))

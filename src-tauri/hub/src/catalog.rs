@@ -87,8 +87,12 @@ pub struct ServerCopy {
     pub row: ServerRow,
     pub offered: Offered,
     accepted: Accepted,
+    /// The newest accepted definition of each tool.
+    kept: BTreeMap<String, Arc<Definition>>,
     /// What of it is accepted: what clients may see.
     shown: Offered,
+    /// The same, with changed tools as they were accepted.
+    shown_as_kept: Offered,
     /// Until then what it adds counts as accepted with it.
     settling_until: Option<Instant>,
     /// The identity of the server that it was read from; for another one it is worth nothing.
@@ -105,7 +109,9 @@ impl ServerCopy {
             row: ServerRow::unknown(id),
             offered: Offered::new(),
             accepted: Accepted::default(),
+            kept: BTreeMap::new(),
             shown: Offered::new(),
+            shown_as_kept: Offered::new(),
             settling_until: None,
             identity: String::new(),
             begun: 0,
@@ -126,8 +132,24 @@ impl ServerCopy {
     /// Sorts out what clients may see.
     fn sort_out(&mut self) {
         self.shown.clone_from(&self.offered);
-        if let Some(tools) = self.shown.get_mut(&Kind::Tools) {
-            tools.retain(|tool| self.accepted.holds(tool));
+        self.shown_as_kept.clone_from(&self.offered);
+        let Some(tools) = self.offered.get(&Kind::Tools) else { return };
+        let accepted: Vec<_> = tools.iter().filter(|tool| self.accepted.holds(tool)).cloned().collect();
+        self.kept.extend(accepted.iter().map(|tool| (tool.name.clone(), tool.clone())));
+        let as_kept = |tool: &Arc<Definition>| match self.accepted.standing(tool) {
+            Standing::Accepted => Some(tool.clone()),
+            Standing::Changed => Some(Arc::new(self.kept.get(&tool.name)?.while_it_is(tool))),
+            Standing::New => None,
+        };
+        self.shown_as_kept.insert(Kind::Tools, tools.iter().filter_map(as_kept).collect());
+        self.shown.insert(Kind::Tools, accepted);
+    }
+
+    /// What clients may see of a server.
+    fn shown(&self, server: &Registered) -> &Offered {
+        match server.spec.definitions {
+            Definitions::Keep => &self.shown_as_kept,
+            Definitions::Ask | Definitions::Trust => &self.shown,
         }
     }
 
@@ -238,7 +260,7 @@ impl Catalog {
         let servers = specs.servers.values().filter(|server| self.registry.may_run(server));
         let offered = servers.filter_map(|server| {
             let copy = copies.get(&server.id).filter(|copy| copy.identity == server.identity)?;
-            Some((server.clone(), &copy.shown))
+            Some((server.clone(), copy.shown(server)))
         });
         let mut offered: Vec<_> = offered.collect();
         // Whoever was here first keeps a contested name.
@@ -484,7 +506,11 @@ async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
     }
     let identity = row.synced_identity.clone().unwrap_or_default();
     let id = row.id.clone();
-    let mut copy = ServerCopy { row, offered, accepted, identity, ..ServerCopy::unknown(id) };
+    // Of the newest ones last.
+    let accepted_ones = versions.into_iter().rev().filter(|one| one.accepted_at.is_some());
+    let kept = accepted_ones.filter_map(|one| Definition::read(Kind::Tools, one.definition).ok());
+    let kept = kept.map(|tool| (tool.name.clone(), Arc::new(tool))).collect();
+    let mut copy = ServerCopy { row, offered, accepted, kept, identity, ..ServerCopy::unknown(id) };
     copy.sort_out();
     Ok(copy)
 }

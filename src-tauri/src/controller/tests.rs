@@ -138,6 +138,7 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
         result: None,
         is_first: false,
         suspended: None,
+        changed: None,
         session: SessionId::new("s"),
         identity: "00".into(),
         definition: "00".into(),

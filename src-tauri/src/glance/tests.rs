@@ -57,6 +57,7 @@ fn a_call_whose_tool_has_changed_is_not_decided_at_a_glance() {
     let changed =
         SuspendedAllow { rule: RuleId::new("r"), words: "allow".into(), is_server_changed: false, definitions: None };
     assert!(!is_whole(&ApprovalRequest { suspended: Some(changed), ..request("1") }));
+    assert!(!is_whole(&ApprovalRequest { changed: Some(["{}".into(), "{}".into()]), ..request("1") }));
 }
 
 #[test]

@@ -122,6 +122,7 @@ fn told(request: &ApprovalRequest) -> Vec<String> {
     let has = [
         (request.extra.is_some(), "more is sent along"),
         (request.suspended.is_some(), "the tool or its server has changed since you allowed it"),
+        (request.changed.is_some(), "the tool has changed since you accepted it"),
         (request.result.is_some(), "it has run, and its result waits"),
     ];
     lines.extend(has.into_iter().filter(|(has, _)| *has).map(|(_, words)| words.to_owned()));

@@ -96,6 +96,11 @@ is_first: boolean,
  */
 suspended: SuspendedAllow | null, 
 /**
+ * The tool's definition that was accepted, which clients go on seeing, and the one of now, as JSON text. It can be
+ * approved once only.
+ */
+changed: [string, string] | null, 
+/**
  * The client session that the call came in.
  */
 session: SessionId, 
@@ -471,7 +476,7 @@ changes: Array<FieldChange>, };
 /**
  * What happens to tools that a server offers, or offers otherwise, after the person has accepted it.
  */
-export type Definitions = "ask" | "trust";
+export type Definitions = "ask" | "keep" | "trust";
 
 /**
  * The answer of a verb that has nothing to tell but that it was done.

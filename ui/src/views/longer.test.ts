@@ -111,6 +111,14 @@ describe("what is said of a call", () => {
     expect(diff.querySelector('[data-field="/inputSchema/properties/note"]')?.textContent).toContain("new");
   });
 
+  it("is what its clients still see of a tool that changed, which is approved once only", async () => {
+    await openPopup((hub) => hub.ask({ changed: suspended().definitions }));
+    expect(screen.getByTestId("changed").textContent).toContain("The tool has changed since you accepted it, so you are asked. Clients still see it as it was.");
+    expect(screen.getByTestId("changed-diff-panel").querySelector('[data-field="/description"]')).toBeTruthy();
+    expect(screen.queryByTestId("approve-more")).toBeNull();
+    expect(screen.getByTestId("approve-once")).toBeTruthy();
+  });
+
   it("is that its server is another one, where no definition can be compared", async () => {
     await openPopup((hub) => hub.ask({ suspended: { ...suspended(), is_server_changed: true, definitions: null } }));
     expect(screen.getByTestId("changed").textContent).toContain("what the server starts or connects to has changed, so you are asked");

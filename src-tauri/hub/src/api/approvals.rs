@@ -220,6 +220,11 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
         )));
     }
     let Some(rule) = rule_of(request, verdict) else { return Ok(()) };
+    if request.changed.is_some() {
+        return Err(ApiError::conflict(
+            "the tool has changed since it was accepted: its calls can be approved once. Accept the change first",
+        ));
+    }
     if Conditions::compile(&rule.when)?.hold_for(rule.effect, &arguments, &tool.server) {
         return Ok(());
     }

@@ -325,6 +325,7 @@ impl Verb for AcceptServer {
             return Err(ApiError::conflict(format!("'{}' is not what was shown any more; look at it again", self.id)));
         }
         saving::accept(hub, &server).await?;
+        hub.rules.server_accepted(&self.id, &server.identity).await?;
         Ok(view::server(hub, &server))
     }
 }

@@ -29,8 +29,10 @@ const MAX_BYTES: usize = 256 * 1024;
 pub struct Definition {
     /// The definition, byte for byte.
     pub raw: Box<RawValue>,
-    /// SHA-256 of it, hex.
+    /// SHA-256 of it, hex; of what the server offers now, where that is another one.
     pub digest: String,
+    /// What the server offers now, where this is what was accepted before.
+    pub now: Option<Box<RawValue>>,
     /// The server's own name of it; the URI of a resource, the URI template of a template.
     pub name: String,
     pub title: Option<String>,
@@ -77,6 +79,7 @@ impl Definition {
             mirrored,
             raw,
             digest,
+            now: None,
             name,
             name_at,
             title: read.title,
@@ -84,6 +87,16 @@ impl Definition {
             input_schema: read.input_schema,
             annotations: read.annotations.unwrap_or_default(),
         })
+    }
+
+    /// This one, for clients to see, while the server offers another.
+    pub(super) fn while_it_is(&self, now: &Self) -> Self {
+        Self { digest: now.digest.clone(), now: Some(now.raw.clone()), ..self.clone() }
+    }
+
+    /// Whether it is the same, for clients as for decisions.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.now.is_some() == other.now.is_some()
     }
 
     /// Writes it under another name; else as it is, byte for byte.

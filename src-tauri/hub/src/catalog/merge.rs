@@ -33,7 +33,7 @@ pub struct CatalogEntry {
 impl CatalogEntry {
     fn is_same(&self, other: &Self) -> bool {
         self.exposed_name == other.exposed_name
-            && self.definition.digest == other.definition.digest
+            && self.definition.is_same(&other.definition)
             && self.server.spec.visibility == other.server.spec.visibility
     }
 }
@@ -164,7 +164,7 @@ impl Snapshot {
 
 /// Whether they are the same, in the same order.
 fn same_definitions(one: &Offered, other: &Offered) -> bool {
-    let same = |one: &Arc<Definition>, other: &Arc<Definition>| Arc::ptr_eq(one, other) || one.digest == other.digest;
+    let same = |one: &Arc<Definition>, other: &Arc<Definition>| Arc::ptr_eq(one, other) || one.is_same(other);
     one.keys().eq(other.keys())
         && one.iter().zip(other).all(|((_, one), (_, other))| {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))

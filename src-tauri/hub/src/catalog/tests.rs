@@ -135,6 +135,23 @@ mod accepted {
     }
 
     #[test]
+    fn a_changed_tool_may_stay_as_it_was_accepted_for_clients_to_see() {
+        let spec = serde_json::from_str(r#"{"command":"x","definitions":"keep"}"#).expect("a spec");
+        let server = Registered::new(ServerId::new("s"), spec, std::path::PathBuf::new());
+        let offers = |tools: &[(u8, u8)]| Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())]);
+        let first = restarted(&ServerCopy::unknown(server.id.clone()).take(&server, synced(), offers(&[(1, 1)])));
+        let copy = first.take(&server, synced(), offers(&[(1, 2), (2, 1)]));
+        let [kept] = &copy.shown(&server)[&Kind::Tools][..] else {
+            panic!("a new one waits: {:?}", copy.shown(&server))
+        };
+        assert_eq!(kept.raw.get(), first.tools()[0].raw.get(), "clients see what was accepted");
+        assert_eq!(kept.digest, copy.tools()[0].digest, "and decisions are about what is there");
+        assert_eq!(kept.now.as_ref().map(|now| now.get()), Some(copy.tools()[0].raw.get()));
+        let back = copy.take(&server, synced(), offers(&[(1, 1)]));
+        assert!(back.shown(&server)[&Kind::Tools][0].now.is_none());
+    }
+
+    #[test]
     fn a_tool_that_is_read_again_unchanged_is_the_one_that_was_there() {
         let server = server();
         let offers = |tools: &[(u8, u8)]| Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())]);

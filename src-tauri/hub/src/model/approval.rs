@@ -33,6 +33,9 @@ pub struct ApprovalRequest {
     pub is_first: bool,
     /// The allow that would hold, had the tool or its server not changed since.
     pub suspended: Option<SuspendedAllow>,
+    /// The tool's definition that was accepted, which clients go on seeing, and the one of now, as JSON text. It can be
+    /// approved once only.
+    pub changed: Option<[String; 2]>,
     /// The client session that the call came in.
     pub session: SessionId,
     /// What the server would start or connect to, as a digest.

@@ -89,6 +89,9 @@ pub enum Definitions {
     /// They are neither listed nor callable until a person has accepted them.
     #[default]
     Ask,
+    /// New ones are as with `ask`. Of a changed one clients go on seeing what was accepted, and each call of it is asked
+    /// about, with the difference, until a person has accepted it.
+    Keep,
     /// They are taken as they come. For a server of one's own.
     Trust,
 }

@@ -122,7 +122,7 @@ impl Gate {
         if self.drawbridge.is_raised() {
             entry.decide(Decision::Raised, DecidedBy::Hub, String::new());
         } else {
-            let ruling = self.rules.decide(&call.facts());
+            let ruling = self.ruling(&call);
             match ruling.effect {
                 Effect::Allow => entry.decide_by(Decision::Allowed, ruling),
                 Effect::Deny => entry.decide_by(Decision::Denied, ruling),
@@ -140,6 +140,15 @@ impl Gate {
             let _ = recorded.send(done.call.clone());
         }
         answer
+    }
+
+    /// What the rules say. No allow holds for a tool that changed since a person has accepted it.
+    fn ruling(&self, call: &ToolCall) -> Ruling {
+        if call.tool.definition.now.is_none() {
+            return self.rules.decide(&call.facts());
+        }
+        let ruling = self.rules.peek(&call.facts());
+        if ruling.effect == Effect::Allow { Ruling { effect: Effect::Ask, ..ruling } } else { ruling }
     }
 
     async fn ask(
@@ -240,7 +249,8 @@ impl Gate {
     async fn suspended(&self, call: &ToolCall) -> Option<SuspendedAllow> {
         let rule = self.rules.suspended(&call.facts())?;
         let (server, now) = (&call.tool.server, &call.tool.definition);
-        let before = rule.definition.as_ref().filter(|before| **before != now.digest);
+        // What has changed since it was accepted is told for itself.
+        let before = rule.definition.as_ref().filter(|before| **before != now.digest && now.now.is_none());
         let kept = match before {
             Some(before) => self.store.definition(&server.id, &now.name, before).await.ok().flatten(),
             None => None,
@@ -504,6 +514,7 @@ fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
         result: None,
         is_first: false,
         suspended: None,
+        changed: tool.definition.now.as_ref().map(|now| [tool.definition.raw.get(), now.get()].map(str::to_owned)),
         session: call.session.clone(),
         identity: tool.server.identity.clone(),
         definition: tool.definition.digest.clone(),

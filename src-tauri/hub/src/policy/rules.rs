@@ -228,6 +228,26 @@ impl Rules {
         Ok(removed > 0)
     }
 
+    /// A person has accepted a tool as it is now: what was allowed for it as it was is allowed again.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub async fn tool_accepted(&self, server: &ServerId, tool: &str, definition: &str) -> Result<(), StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
+        self.store.bind_rules_of_tool(server, tool, definition).await?;
+        self.reload().await
+    }
+
+    /// The same of what a server starts.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub async fn server_accepted(&self, server: &ServerId, identity: &str) -> Result<(), StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
+        self.store.bind_rules_of_server(server, identity).await?;
+        self.reload().await
+    }
+
     /// Removes every rule about a server.
     ///
     /// # Errors

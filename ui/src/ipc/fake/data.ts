@@ -196,7 +196,7 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     id: `ask-${made}`, client: "claude-code", server: "filesystem", server_name: "filesystem", tool: "delete_file", tool_title: "Delete file",
     exposed_name: "filesystem__delete_file", description: "Delete a file. This cannot be undone.",
     annotations: { ...NO_HINTS, destructive: true, open_world: false },
-    result: null, is_first: false, suspended: null, session: "session-1", arguments: '{"path":"/home/ada/Projects/drawbridge/notes.txt","force":true}', extra: null, identity: "5f2b0c", definition: "9f86d0", digest: `d1gest-${made}`,
+    result: null, is_first: false, suspended: null, changed: null, session: "session-1", arguments: '{"path":"/home/ada/Projects/drawbridge/notes.txt","force":true}', extra: null, identity: "5f2b0c", definition: "9f86d0", digest: `d1gest-${made}`,
     asked_at: now + made, expires_at: now + timeout, timeout_ms: timeout, left_ms: timeout, ...part,
   };
 }

@@ -32,7 +32,6 @@ pub struct Seen {
 }
 
 impl Store {
-    /// All versions of a server's tools, by name, the newest first.
     /// One definition of a tool as it was seen, as JSON text.
     pub async fn definition(&self, server: &ServerId, name: &str, digest: &str) -> Result<Option<String>, StoreError> {
         let row = sqlx::query("SELECT definition FROM definition WHERE server = ? AND name = ? AND digest = ?")
@@ -45,6 +44,7 @@ impl Store {
             .doing("cannot read a definition of a server's tool")
     }
 
+    /// All versions of a server's tools, by name, the newest first.
     pub async fn definitions(&self, server: &ServerId) -> Result<Vec<DefinitionRow>, StoreError> {
         let rows =
             sqlx::query("SELECT * FROM definition WHERE server = ? ORDER BY name, first_seen_at DESC, rowid DESC")

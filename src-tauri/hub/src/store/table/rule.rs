@@ -64,6 +64,28 @@ impl Store {
             .doing("cannot remove a rule")
     }
 
+    /// Binds the rules that were given for another definition of a tool to this one.
+    pub async fn bind_rules_of_tool(&self, server: &ServerId, tool: &str, definition: &str) -> Result<(), StoreError> {
+        let done =
+            sqlx::query("UPDATE rule SET definition = ? WHERE server = ? AND tool = ? AND definition IS NOT NULL")
+                .bind(definition)
+                .bind(server.as_str())
+                .bind(tool)
+                .execute(&self.pool)
+                .await;
+        done.map(drop).doing("cannot bind a tool's rules")
+    }
+
+    /// Binds the rules that were given for what a server started to this.
+    pub async fn bind_rules_of_server(&self, server: &ServerId, identity: &str) -> Result<(), StoreError> {
+        let done = sqlx::query("UPDATE rule SET identity = ? WHERE server = ? AND identity IS NOT NULL")
+            .bind(identity)
+            .bind(server.as_str())
+            .execute(&self.pool)
+            .await;
+        done.map(drop).doing("cannot bind a server's rules")
+    }
+
     /// Removes every rule about a server.
     pub async fn remove_rules_of(&self, server: &ServerId) -> Result<(), StoreError> {
         let done = sqlx::query("DELETE FROM rule WHERE server = ?").bind(server.as_str()).execute(&self.pool).await;
