@@ -15,7 +15,7 @@ use crate::{
 impl Store {
     /// All rules, oldest first.
     pub async fn rules(&self) -> Result<Vec<Rule>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM rule ORDER BY created_at, id").fetch_all(&self.pool).await;
+        let rows = sqlx::query("SELECT * FROM rule ORDER BY created_at, rowid").fetch_all(&self.pool).await;
         rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the rules")
     }
 
