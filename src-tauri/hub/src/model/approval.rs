@@ -66,7 +66,7 @@ pub struct SuspendedAllow {
 /// What a person decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case", try_from = "Read")]
 pub enum Verdict {
     /// Let this call through, or this result.
     ApproveOnce {
@@ -103,9 +103,53 @@ pub enum Verdict {
     },
 }
 
+/// The same as it comes. A tagged enum is read into a buffer first, which keeps no literal of a condition as written.
+#[derive(Deserialize)]
+struct Read {
+    kind: Kind,
+    #[serde(default)]
+    arguments: Option<String>,
+    seconds: Option<u32>,
+    count: Option<u32>,
+    #[serde(default)]
+    when: Vec<Condition>,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    ApproveOnce,
+    ApproveFor,
+    ApproveCalls,
+    ApproveSession,
+    ApproveAlways,
+    Deny,
+}
+
+impl TryFrom<Read> for Verdict {
+    type Error = &'static str;
+
+    fn try_from(read: Read) -> Result<Self, Self::Error> {
+        let Read { kind, arguments, seconds, count, when, reason } = read;
+        Ok(match kind {
+            Kind::ApproveOnce => Self::ApproveOnce { arguments },
+            Kind::ApproveFor => Self::ApproveFor { seconds: seconds.ok_or("missing field `seconds`")?, when },
+            Kind::ApproveCalls => Self::ApproveCalls { count: count.ok_or("missing field `count`")?, when },
+            Kind::ApproveSession => Self::ApproveSession { when },
+            Kind::ApproveAlways => Self::ApproveAlways { when },
+            Kind::Deny => Self::Deny { reason },
+        })
+    }
+}
+
 impl Verdict {
     /// The plain approval of one call, or one result.
     pub fn once() -> Self {
         Self::ApproveOnce { arguments: None }
     }
 }
+
+#[cfg(test)]
+mod tests;
