@@ -7,5 +7,6 @@ mod screens;
 mod secrets;
 mod sign_in;
 mod states;
+mod steps;
 mod tray;
 mod window;
