@@ -3,6 +3,7 @@
 
 mod app;
 mod headless;
+mod prompts;
 mod screens;
 mod secrets;
 mod sign_in;
