@@ -3,6 +3,7 @@
 
 mod app;
 mod headless;
+mod payloads;
 mod prompts;
 mod screens;
 mod secrets;
