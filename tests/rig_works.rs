@@ -96,6 +96,38 @@ fn the_browser_tells_what_went_wrong() {
 }
 
 #[test]
+fn the_browser_tells_what_does_not_fit_and_what_is_no_text() {
+    const BAD: &str = "<!doctype html><html lang=en><title>t</title><style>body { margin: 0 } :focus { outline: none }\
+        .wide { width: 90px; overflow: hidden; white-space: nowrap } .low { height: 9px; overflow: hidden }\
+        .off { position: absolute; left: 1250px; white-space: nowrap } .on { position: absolute; left: 4px; top: 300px }\
+        </style><p class=wide>a long sentence that has no room</p><p class=low>one<br>two</p><p class=off>far out to the right</p>\
+        <button class=on>below</button><button class=on data-testid=above>above</button>\
+        <bdi>a \u{202e}b <i class=intruder onclick=1>c</i></bdi><a href='javascript:1'>d</a></html>";
+    let home = Home::new();
+    let steps = json!([
+        {"do": "login"}, {"do": "fits", "where": "bad"}, {"do": "text_only", "where": "bad"},
+        {"do": "tab_to", "part": "above"},
+    ]);
+    let seen = browser::take_steps(&home, &serve(BAD), &steps).0;
+    for (kind, words) in [
+        ("misfits", "hides a part of its width: <p wide>"),
+        ("misfits", "hides a part of its height: <p low>"),
+        ("misfits", "cut off at its side: <p off>"),
+        ("misfits", "one lies on the other"),
+        ("intruders", "an element of a payload"),
+        ("intruders", "markup within a text"),
+        ("intruders", "a handler"),
+        ("intruders", "an address"),
+        ("intruders", "U+202e as it is"),
+        ("barriers", "does not show that it has the keyboard"),
+    ] {
+        assert!(seen[kind].to_string().contains(words), "{words}: {seen}");
+    }
+    let good = browser::take_steps(&home, &serve(PAGE), &json!([{"do": "login"}, {"do": "fits", "where": "page"}]));
+    good.nothing_wrong();
+}
+
+#[test]
 fn both_sdks_speak_with_a_public_server() {
     let home = Home::new();
     let port = free_port();

@@ -1,7 +1,7 @@
 //! A waiting call at a glance, as it fits into a menu or a notification. There is no room to
 //! read a long call: what cannot be seen whole is not approved there, but in the windows.
 
-use drawbridge_hub::model::{approval::ApprovalRequest, ids::CallId};
+use drawbridge_hub::model::{approval::ApprovalRequest, hidden::is_hidden, ids::CallId};
 
 /// Characters of a name that others chose.
 const NAME: usize = 40;
@@ -23,7 +23,7 @@ impl Seen {
 
 /// A name that a client or a server chose, cut, with what would hide or reorder text made visible.
 pub(crate) fn name(text: &str) -> String {
-    let mut name: String = text.chars().take(NAME).map(|c| if hides(c) { '\u{fffd}' } else { c }).collect();
+    let mut name: String = text.chars().take(NAME).map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(NAME).is_some() {
         name.push('…');
     }
@@ -32,7 +32,7 @@ pub(crate) fn name(text: &str) -> String {
 
 /// The exact arguments in one line, with hidden characters as `⟨U+202E⟩`; none where they are longer than `most`.
 pub(crate) fn arguments(request: &ApprovalRequest, most: usize) -> Option<String> {
-    let reveal = |c: char| if hides(c) { format!("⟨U+{:04X}⟩", u32::from(c)) } else { c.to_string() };
+    let reveal = |c: char| if is_hidden(c) { format!("⟨U+{:04X}⟩", u32::from(c)) } else { c.to_string() };
     let line: String = request.arguments.chars().take(most + 1).map(reveal).collect();
     (line.chars().count() <= most).then_some(line)
 }
@@ -61,19 +61,6 @@ fn shows_as_itself(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{24f}' | '\u{391}'..='\u{3ce}' | '\u{400}'..='\u{482}')
         || matches!(c, '\u{48a}'..='\u{52f}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}')
         || matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
-}
-
-/// Controls, formats, separators, private use, and what may be ignored when drawing; as `ui/src/lib/reveal.ts`.
-fn hides(c: char) -> bool {
-    c.is_control()
-        || (c.is_whitespace() && c != ' ')
-        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}')
-        || matches!(c, '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}')
-        || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}')
-        || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}')
-        || matches!(c, '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}')
-        || matches!(c, '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' | '\u{f0000}'..)
 }
 
 #[cfg(test)]

@@ -3,10 +3,13 @@
 
 mod app;
 mod headless;
+mod payloads;
 mod prompt;
+mod prompts;
 mod screens;
 mod secrets;
 mod sign_in;
 mod states;
+mod steps;
 mod tray;
 mod window;

@@ -3,7 +3,7 @@
 use drawbridge_tests::{Desk, Hub, McpClient, browser, hub::write_spec, places, remote::Remote, until, wait::yes};
 use serde_json::{Value, json};
 
-use crate::app;
+use crate::{app, steps::link};
 
 const SCREENS: &[&str] = &["approvals", "servers", "clients", "activity", "rules", "logs", "settings"];
 
@@ -25,6 +25,7 @@ fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
             }
             steps.push(json!({"do": "settle"}));
             steps.push(json!({"do": "picture", "name": name}));
+            steps.push(json!({"do": "fits", "where": name}));
             steps.push(json!({"do": "axe", "where": name}));
         }
         let name = format!("{what}-popup-{theme}");
@@ -37,16 +38,13 @@ fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
         }
         steps.push(json!({"do": "settle"}));
         steps.push(json!({"do": "picture", "name": name}));
+        steps.push(json!({"do": "fits", "where": name}));
         steps.push(json!({"do": "axe", "where": name}));
         steps.push(json!({"do": "size", "width": 1280, "height": 800}));
         steps.push(json!({"do": "route", "hash": "#/servers"}));
         steps.push(json!({"do": "until", "part": "nav-servers"}));
     }
     steps
-}
-
-fn link(desk: &Desk) -> String {
-    desk.cli(&["open", "--print"]).ok().stdout().trim().to_owned()
 }
 
 #[test]
@@ -104,6 +102,7 @@ fn signing_in_to_a_server_is_sound_on_the_screen() {
         steps.push(json!({"do": "theme", "theme": theme}));
         steps.push(json!({"do": "settle"}));
         steps.push(json!({"do": "picture", "name": format!("signing-in-{theme}")}));
+        steps.push(json!({"do": "fits", "where": format!("signing in, {theme}")}));
         steps.push(json!({"do": "axe", "where": format!("signing in, {theme}")}));
     }
     browser::take_steps(&desk, &link(&desk), &json!(steps)).nothing_wrong();
@@ -119,6 +118,7 @@ fn dialogs() -> Vec<Value> {
         json!({"do": "click", "part": "env-add"}),
         json!({"do": "settle"}),
         json!({"do": "picture", "name": "full-add-server-dark"}),
+        json!({"do": "fits", "where": "the dialog that adds a server"}),
         json!({"do": "axe", "where": "the dialog that adds a server"}),
         json!({"do": "press", "key": "Escape"}),
         json!({"do": "until_gone", "part": "server-name"}),

@@ -6,7 +6,7 @@ use drawbridge_tests::{Desk, Hub, browser, hub::write_spec, places, until, wait:
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::app;
+use crate::{app, steps::link};
 
 /// A server, and what its screen must say of it: the state, why, and what to do.
 struct Shown {
@@ -86,10 +86,6 @@ fn look(shown: &Shown) -> Vec<Value> {
         steps.push(json!({"do": "axe", "where": format!("the server '{server}', {theme}")}));
     }
     steps
-}
-
-fn link(desk: &Desk) -> String {
-    desk.cli(&["open", "--print"]).ok().stdout().trim().to_owned()
 }
 
 #[test]

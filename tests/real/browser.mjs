@@ -1,12 +1,13 @@
 // A browser on the web UI. Takes steps, and tells what went wrong on the way: errors on the console, violations of the
-// content security policy, and barriers that axe finds. Prints one JSON line.
+// content security policy, barriers that axe or the keyboard finds, and text that does not fit. Prints one JSON line.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
+import { focused, intruders, misfits } from "./looks.mjs";
 
 const job = JSON.parse(process.argv[2]);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const told = { errors: [], violations: [], barriers: [], pictures: [], texts: [], counts: [] };
+const told = { errors: [], violations: [], barriers: [], misfits: [], intruders: [], pictures: [], texts: [], counts: [], orders: [] };
 
 const context = await chromium.launchPersistentContext(job.profile, {
   executablePath: job.chromium,
@@ -23,6 +24,7 @@ await context.addInitScript(() => {
   });
 });
 const page = context.pages()[0] ?? (await context.newPage());
+const screenReader = await context.newCDPSession(page);
 page.on("console", (message) => {
   if (message.type() === "error") told.errors.push(`${message.text()} (${message.location().url})`);
 });
@@ -53,15 +55,53 @@ async function barriers(where) {
   }
 }
 
+// What the keyboard has come to, as a screen reader tells it; noted where it is not to be seen, or has no name.
+async function lookAtFocus(where) {
+  const seen = await page.evaluate(focused);
+  if (seen.part === "") return seen;
+  const { result } = await screenReader.send("Runtime.evaluate", { expression: "document.activeElement" });
+  const { nodes } = await screenReader.send("Accessibility.getPartialAXTree", { objectId: result.objectId, fetchRelatives: false });
+  const [role, name] = [nodes[0]?.role?.value ?? "", nodes[0]?.name?.value ?? ""];
+  const fault = !name.trim() ? "has no name" : !seen.isRinged ? "does not show that it has the keyboard" : !seen.isInSight ? "is out of sight" : "";
+  if (fault) told.barriers.push(`${where}: ${seen.place} ${fault}`);
+  return { ...seen, role };
+}
+
+const MOST_STEPS = 80;
+
+// By Tab alone, or by Shift+Tab with `back`.
+async function tabTo(step) {
+  for (let steps = 0; steps < MOST_STEPS; steps += 1) {
+    await page.keyboard.press(step.back ? "Shift+Tab" : "Tab");
+    const seen = await lookAtFocus(`on the way to ${step.part}`);
+    if (seen.part === step.part) return;
+  }
+  throw new Error(`the keyboard does not reach ${step.part}`);
+}
+
+// Everything that Tab comes to, in its order, until it leaves the page.
+async function order(step) {
+  const parts = [];
+  for (let steps = 0; steps < MOST_STEPS; steps += 1) {
+    await page.keyboard.press("Tab");
+    const seen = await lookAtFocus(step.where);
+    if (seen.part === "") break;
+    parts.push(`${seen.role} ${seen.part}`);
+  }
+  told.orders.push(parts);
+}
+
 const deeds = {
   login: () => page.goto(job.link),
   click: (step) => part(step.part).click(),
+  focus: (step) => part(step.part).focus(),
   fill: (step) => part(step.part).fill(step.text),
   choose: (step) => part(step.part).selectOption(step.value),
   until: (step) => part(step.part).waitFor({ state: "visible" }),
   until_ready: (step) => page.locator(`${css(step.part)}:not(:disabled):not([aria-disabled=true])`).first().waitFor(),
   until_gone: (step) => part(step.part).waitFor({ state: "hidden" }),
   until_says: (step) => part(step.part).filter({ hasText: step.text }).waitFor({ state: "visible" }),
+  until_value: (step) => page.waitForFunction(([css, text]) => document.querySelector(css)?.value.includes(text), [css(step.part), step.text]),
   text: async (step) => told.texts.push(await part(step.part).innerText()),
   // Loaded anew, as a window of its own would.
   route: async (step) => {
@@ -83,6 +123,14 @@ const deeds = {
     }
   }),
   axe: (step) => barriers(step.where),
+  fits: async (step) => told.misfits.push(...(await page.evaluate(misfits)).map((found) => `${step.where}: ${found}`)),
+  text_only: async (step) => told.intruders.push(...(await page.evaluate(intruders)).map((found) => `${step.where}: ${found}`)),
+  // All that there are, such as what is folded away, or the first of them.
+  click_all: (step) => page.locator(css(step.part)).evaluateAll((parts, most) => parts.slice(0, most).forEach((one) => one.click()), step.most),
+  tab_to: (step) => tabTo(step),
+  order: (step) => order(step),
+  type: (step) => page.keyboard.type(step.text),
+  until_focused: (step) => page.locator(`${css(step.part)}:focus`).first().waitFor(),
 };
 
 let failure;

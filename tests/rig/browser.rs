@@ -15,13 +15,19 @@ impl Seen {
         list.iter().map(|entry| entry.as_str().map_or_else(|| entry.to_string(), str::to_owned)).collect()
     }
 
-    /// Fails where the console showed an error, a policy was violated, or an element shuts someone out.
+    /// Fails where the console showed an error, a policy was violated, an element shuts someone out, text does
+    /// not fit, or what others wrote is more than text.
     #[track_caller]
     pub fn nothing_wrong(&self) {
-        for kind in ["errors", "violations", "barriers"] {
+        for kind in ["errors", "violations", "barriers", "misfits", "intruders"] {
             let found = self.list(kind);
             assert!(found.is_empty(), "the browser met {kind}:\n{}", found.join("\n"));
         }
+    }
+
+    /// What the keyboard came to, in its order: a role and a name each, for each time that it was asked.
+    pub fn orders(&self) -> Vec<Vec<String>> {
+        serde_json::from_value(self.0["orders"].clone()).expect("lists of texts")
     }
 
     /// The pictures it took.

@@ -98,9 +98,15 @@ impl McpClient {
     /// Opens a session.
     #[track_caller]
     pub fn connect(url: &str, token: &str) -> Self {
+        Self::connect_as(url, token, &json!({"name": "drawbridge-tests", "version": "1"}))
+    }
+
+    /// The same as a client that says this of itself.
+    #[track_caller]
+    pub fn connect_as(url: &str, token: &str, says: &Value) -> Self {
         let mut client = Self { url: Url::of(url), token: token.to_owned(), session: None, next_id: AtomicU64::new(1) };
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "drawbridge-tests", "version": "1"}
+            "protocolVersion": REVISION, "capabilities": {}, "clientInfo": says
         }});
         let response = client.post(&hello).unwrap_or_else(|e| panic!("connect to {url}: {e}"));
         let status = response.status;

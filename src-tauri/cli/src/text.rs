@@ -5,7 +5,7 @@ mod tests;
 
 use std::fmt::Write;
 
-use drawbridge_hub::model::ids::Timestamp;
+use drawbridge_hub::model::{hidden::is_hidden, ids::Timestamp};
 
 /// The text with everything escaped that a terminal would obey, hide or turn around.
 pub(crate) fn shown(text: &str) -> String {
@@ -15,7 +15,7 @@ pub(crate) fn shown(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if is_invisible(c) => {
+            c if is_hidden(c) => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             }
             c => out.push(c),
@@ -33,7 +33,7 @@ pub(crate) fn shown_lines(text: &str) -> String {
 pub(crate) fn shown_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if is_invisible(c) {
+        if is_hidden(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(out, "\\u{unit:04x}");
             }
@@ -80,16 +80,6 @@ pub(crate) fn indented(json: &str) -> String {
         }
     }
     out
-}
-
-/// Controls, bidirectional marks, zero-width characters, variation selectors and tags.
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Lines of columns, each as wide as its widest cell.

@@ -7,6 +7,7 @@ pub mod call;
 pub mod capability;
 pub mod digest;
 pub mod event;
+pub mod hidden;
 pub mod ids;
 pub mod json;
 pub mod log;

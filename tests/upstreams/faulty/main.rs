@@ -12,11 +12,13 @@
 //! | `--stay` | goes on where its stdin ends |
 //! | `--grow` | has one tool more each time that they are listed |
 //! | `--tools FILE` | has the tools that stand in that file too, as they are when they are listed; each answers with its call |
+//! | `--offer FILE` | answers by that file, and writes what stands there (`offer.rs`) |
 //! | `--change-while-listed MS` | tells that its list has changed, and only then answers with what it was before |
 
 mod calls;
 mod floods;
 mod hearing;
+mod offer;
 mod voice;
 
 use std::{
@@ -35,7 +37,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{hearing::Message, voice::say};
+use crate::{hearing::Message, offer::Offer, voice::say};
 
 #[derive(Default)]
 struct Options {
@@ -46,6 +48,7 @@ struct Options {
     stay: bool,
     grow: bool,
     tools: Option<PathBuf>,
+    offer: Option<PathBuf>,
     late_start: u64,
     change_while_listed: u64,
 }
@@ -66,6 +69,9 @@ fn main() {
         exit(7);
     }
     thread::sleep(Duration::from_millis(options.late_start));
+    if let Some(offer) = options.offer.as_deref().map(Offer::read) {
+        offer.greet();
+    }
     let server = Arc::new(Server { options, ..Server::default() });
     for line in io::stdin().lock().split(b'\n') {
         let Ok(line) = line else { break };
@@ -98,6 +104,7 @@ fn options() -> (Options, Vec<Child>) {
             "--stay" => options.stay = true,
             "--grow" => options.grow = true,
             "--tools" => options.tools = Some(value().into()),
+            "--offer" => options.offer = Some(value().into()),
             "--late-start" => options.late_start = value().parse().expect("milliseconds"),
             "--change-while-listed" => options.change_while_listed = value().parse().expect("milliseconds"),
             other => panic!("unknown option {other}"),
@@ -121,6 +128,9 @@ impl Server {
             }
             return;
         };
+        if self.options.offer.as_deref().is_some_and(|file| Offer::read(file).answer(&id, &method, &params)) {
+            return;
+        }
         match method.as_str() {
             "initialize" => answer(
                 &id,

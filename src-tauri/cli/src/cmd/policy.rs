@@ -23,7 +23,7 @@ use crate::{
     connection::Context,
     exit::Failure,
     output,
-    text::{Table, moment, shown, word},
+    text::{Table, moment, shown, shown_json, word},
 };
 use rule::RuleArgs;
 
@@ -119,7 +119,7 @@ impl Policy {
             Self::Export => {
                 let file = context.ask(ExportPolicy {}).await?;
                 // The file is JSON itself.
-                output::answer(false, &file, |file| file.text.clone())
+                output::answer(false, &file, |file| file.text.lines().map(shown_json).collect::<Vec<_>>().join("\n"))
             }
             Self::Import { file, replace } => {
                 let text = read(&file)?;

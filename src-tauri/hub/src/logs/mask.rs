@@ -7,7 +7,10 @@ use base64::{
     prelude::{BASE64_STANDARD as BASE64, BASE64_URL_SAFE_NO_PAD as BASE64_URL},
 };
 
-use crate::{model::json, redact::MASK};
+use crate::{
+    model::{hidden::is_hidden, json},
+    redact::MASK,
+};
 
 /// Shorter values are no secrets, and masking them would eat the log.
 const SHORTEST: usize = 6;
@@ -60,17 +63,13 @@ pub(super) fn printable(text: &str, max: usize) -> String {
             break;
         }
         match c {
-            '\t' => line.push('\t'),
-            c if c.is_control() || is_invisible(c) => {
+            // The second asks for the coloured form of the emoji before it.
+            '\t' | '\u{fe0f}' => line.push(c),
+            c if is_hidden(c) => {
                 let _ = write!(line, "\\u{{{:x}}}", u32::from(c));
             }
             c => line.push(c),
         }
     }
     line
-}
-
-/// Characters that change how others look, or have no look: bidi, zero-width, tags.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -1,6 +1,6 @@
 //! A call that waits for a person, and what the person may say.
 
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Serialize};
 
 use super::{
     ids::{CallId, ClientName, RuleId, ServerId, SessionId, Timestamp},
@@ -67,9 +67,9 @@ pub struct SuspendedAllow {
 }
 
 /// What a person decided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case", try_from = "Read")]
 pub enum Verdict {
     /// Let this call through, or this result.
     ApproveOnce {
@@ -88,17 +88,10 @@ pub enum Verdict {
     Deny { reason: String },
 }
 
-impl Verdict {
-    /// The plain approval of one call, or one result.
-    pub fn once() -> Self {
-        Self::ApproveOnce { arguments: None }
-    }
-}
-
-/// The fields of all verdicts.
+/// The same as it comes. A tagged enum is read into a buffer first, which keeps no literal of a condition as written.
 #[derive(Deserialize)]
-struct VerdictText {
-    kind: String,
+struct Read {
+    kind: Kind,
     #[serde(default)]
     arguments: Option<String>,
     seconds: Option<u32>,
@@ -109,57 +102,39 @@ struct VerdictText {
     reason: String,
 }
 
-/// From text alone, and not by its tag: what is read by that is read as values first, in which no number is as it was
-/// written any more.
-impl<'de> Deserialize<'de> for Verdict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        const KINDS: &[&str] =
-            &["approve_once", "approve_for", "approve_calls", "approve_session", "approve_always", "deny"];
-        let VerdictText { kind, arguments, seconds, count, when, reason } = VerdictText::deserialize(deserializer)?;
-        Ok(match kind.as_str() {
-            "approve_once" => Self::ApproveOnce { arguments },
-            "approve_for" => {
-                Self::ApproveFor { seconds: seconds.ok_or_else(|| D::Error::missing_field("seconds"))?, when }
-            }
-            "approve_calls" => {
-                Self::ApproveCalls { count: count.ok_or_else(|| D::Error::missing_field("count"))?, when }
-            }
-            "approve_session" => Self::ApproveSession { when },
-            "approve_always" => Self::ApproveAlways { when },
-            "deny" => Self::Deny { reason },
-            other => return Err(D::Error::unknown_variant(other, KINDS)),
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    ApproveOnce,
+    ApproveFor,
+    ApproveCalls,
+    ApproveSession,
+    ApproveAlways,
+    Deny,
+}
+
+impl TryFrom<Read> for Verdict {
+    type Error = &'static str;
+
+    fn try_from(read: Read) -> Result<Self, Self::Error> {
+        let Read { kind, arguments, seconds, count, when, reason } = read;
+        Ok(match kind {
+            Kind::ApproveOnce => Self::ApproveOnce { arguments },
+            Kind::ApproveFor => Self::ApproveFor { seconds: seconds.ok_or("missing field `seconds`")?, when },
+            Kind::ApproveCalls => Self::ApproveCalls { count: count.ok_or("missing field `count`")?, when },
+            Kind::ApproveSession => Self::ApproveSession { when },
+            Kind::ApproveAlways => Self::ApproveAlways { when },
+            Kind::Deny => Self::Deny { reason },
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_verdict_is_read_as_it_was_written() {
-        let text = r#"{"kind":"approve_always","when":[{"pointer":"/n","is":{"equals":1.50}}]}"#;
-        let verdict: Verdict = serde_json::from_str(text).expect("a verdict");
-        assert_eq!(serde_json::to_string(&verdict).expect("text"), text);
-        let all = [
-            r#"{"kind":"approve_once","arguments":null}"#,
-            r#"{"kind":"approve_for","seconds":60,"when":[]}"#,
-            r#"{"kind":"approve_calls","count":2,"when":[]}"#,
-            r#"{"kind":"approve_session","when":[]}"#,
-            r#"{"kind":"deny","reason":"no"}"#,
-        ];
-        for text in all {
-            let verdict: Verdict = serde_json::from_str(text).expect("a verdict");
-            assert_eq!(serde_json::to_string(&verdict).expect("text"), text);
-        }
-        for (text, why) in [
-            (r#"{"kind":"approve_for"}"#, "missing field `seconds`"),
-            (r#"{"kind":"approve_calls","count":-1}"#, "expected u32"),
-            (r#"{"kind":"approve"}"#, "unknown variant `approve`"),
-            (r#"{"reason":"no"}"#, "missing field `kind`"),
-        ] {
-            let error = serde_json::from_str::<Verdict>(text).expect_err("it is none").to_string();
-            assert!(error.contains(why), "{text}: {error}");
-        }
+impl Verdict {
+    /// The plain approval of one call, or one result.
+    pub fn once() -> Self {
+        Self::ApproveOnce { arguments: None }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,28 @@
+//! What a person may say, as it comes from a screen.
+
+use super::Verdict;
+
+#[test]
+fn a_verdict_is_read_as_it_is_written() {
+    for text in [
+        r#"{"kind":"approve_once","arguments":"{}"}"#,
+        r#"{"kind":"approve_for","seconds":900,"when":[{"pointer":"/n","is":{"equals":1.50}}]}"#,
+        r#"{"kind":"approve_calls","count":10,"when":[{"pointer":"/n","is":{"between":{"min":1,"max":2.0}}}]}"#,
+        r#"{"kind":"approve_session","when":[{"pointer":"/b","is":{"one_of":["main",null]}}]}"#,
+        r#"{"kind":"approve_always","when":[{"pointer":"/a","is":{"equals":"a \u0000 b"}}]}"#,
+        r#"{"kind":"deny","reason":"no"}"#,
+    ] {
+        let verdict: Verdict = serde_json::from_str(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!(serde_json::to_string(&verdict).expect("JSON"), text);
+    }
+}
+
+#[test]
+fn what_a_verdict_lacks_is_named() {
+    for (text, field) in
+        [(r#"{"kind":"approve_for"}"#, "seconds"), (r#"{"kind":"approve_calls"}"#, "count"), ("{}", "kind")]
+    {
+        let why = serde_json::from_str::<Verdict>(text).expect_err(text).to_string();
+        assert!(why.contains(field), "{why}");
+    }
+}

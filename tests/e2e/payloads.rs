@@ -1,0 +1,415 @@
+//! What others write is text, wherever it shows: no markup, no address, no order to a terminal. Every payload of the
+//! corpus stands in every field that a server or a client fills.
+
+mod corpus;
+
+use std::{fs, path::PathBuf};
+
+use drawbridge_tests::{
+    Desk, Hub, McpClient,
+    browser::{self, Seen},
+    hub::write_spec,
+    places, until,
+    wait::yes,
+};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json, value::RawValue};
+
+use crate::steps::{self, click, enter, link, route, until_ready, until_says};
+
+/// Longer than a test looks.
+const PATIENCE_S: u32 = 600;
+
+/// All of them in one text.
+fn together() -> String {
+    corpus::all().join("\n")
+}
+
+/// A tool with one payload in each of its fields; its own name is among them, as no name may be that is at the door.
+fn tool(number: usize, text: &str) -> Value {
+    json!({
+        "name": format!("t{number}-{text}"), "title": text, "description": text,
+        "inputSchema": {"type": "object", "title": text, "description": text, "properties": {
+            text: {"type": "string", "title": text, "description": text, "default": text, "enum": [text], "examples": [text]}
+        }},
+        "annotations": {"title": text, "destructiveHint": true, text: text},
+        "icons": [{"src": text, "mimeType": text, "sizes": [text]}], "_meta": {text: text}, "x-unknown": text,
+    })
+}
+
+/// A tool that can be called by its name, with all payloads as its words.
+fn plain(name: &str) -> Value {
+    let all = together();
+    json!({"name": name, "title": all, "description": all, "inputSchema": {"type": "object"}, "annotations": {"title": all}})
+}
+
+/// What the fixture server offers: each payload in each field.
+fn offer(description: &str) -> Value {
+    let all = together();
+    let each = corpus::all();
+    let entries = |key: &str| -> Vec<Value> {
+        let of = |(number, text): (usize, &String)| {
+            json!({key: format!("x://{number}/{text}"), "name": text, "title": text, "description": text, "mimeType": text,
+                "arguments": [{"name": text, "description": text}]})
+        };
+        each.iter().enumerate().map(of).collect()
+    };
+    let mut tools: Vec<Value> = each.iter().enumerate().map(|(number, text)| tool(number, text)).collect();
+    tools.extend(["answer", "fail", "refuse", "hold"].map(plain));
+    tools[0]["description"] = description.into();
+    let notes: Vec<Value> = each
+        .chunks(4)
+        .map(|some| json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "logger": some[0], "data": some}}))
+        .collect();
+    json!({
+        "initialize": {"result": {
+            "protocolVersion": "2025-06-18", "instructions": all,
+            "capabilities": {"tools": {"listChanged": true}, "prompts": {}, "resources": {}, "logging": {}},
+            "serverInfo": {"name": all, "title": all, "version": all, "websiteUrl": "javascript:window.__pwned=1"}
+        }},
+        "tools/list": {"result": {"tools": tools}},
+        "prompts/list": {"result": {"prompts": entries("name")}},
+        "resources/list": {"result": {"resources": entries("uri")}},
+        "resources/templates/list": {"result": {"resourceTemplates": entries("uriTemplate")}},
+        "tools/call fail": {"result": {"isError": true, "content": [{"type": "text", "text": all}]}},
+        "tools/call refuse": {"error": {"code": -32000, "message": all, "data": all}},
+        "tools/call": {"result": {"content": [{"type": "text", "text": all}], "structuredContent": {"each": each}}},
+        "stderr": each.chunks(4).map(|some| some.join(" ")).collect::<Vec<_>>(),
+        "notifications": notes,
+    })
+}
+
+fn file(desk: &Desk, name: &str) -> PathBuf {
+    desk.file(&format!("{name}.json"))
+}
+
+fn write(desk: &Desk, name: &str, offer: &Value) {
+    fs::write(file(desk, name), offer.to_string()).expect("write what it offers");
+}
+
+fn add(hub: &Hub<'_>, desk: &Desk, name: &str) {
+    let program = places::text(places::built("upstream-faulty"));
+    let spec = json!({"name": name, "command": program, "args": ["--offer", places::text(file(desk, name))]});
+    hub.verb("servers.add", &json!({"spec": spec}));
+}
+
+/// A hub that knows such a server, one that changed, one that cannot start, and what other programs left in its folder.
+struct Stage<'a> {
+    desk: &'a Desk,
+    hub: Hub<'a>,
+    client: McpClient,
+}
+
+impl<'a> Stage<'a> {
+    #[track_caller]
+    fn set(desk: &'a Desk) -> Self {
+        // What a server changes in its first minute is accepted with it, but for a start of the hub in between.
+        let first = Hub::serve(desk);
+        for name in ["loud", "changing"] {
+            write(desk, name, &offer("as it was"));
+            add(&first, desk, name);
+            first.until_synced(name);
+        }
+        first.end(Signal::SIGTERM);
+        let hub = Hub::serve(desk);
+        let stage = Self { desk, client: Self::client(&hub), hub };
+        stage.add_failing();
+        stage.drop_specs();
+        stage.change();
+        stage
+    }
+
+    /// A client that writes what it likes of itself.
+    fn client(hub: &Hub<'_>) -> McpClient {
+        let all = together();
+        let info = json!({"name": all, "title": all, "version": all, "icons": [{"src": all}]});
+        McpClient::connect_as(&hub.url, &hub.token("scribbler"), &info)
+    }
+
+    /// One that answers the handshake with an error: its words are the reason of its state.
+    fn add_failing(&self) {
+        write(
+            self.desk,
+            "failing",
+            &json!({"initialize": {"error": {"code": -32000, "message": together()}}, "server/discover": {"error": {"code": -32000, "message": together()}}}),
+        );
+        add(&self.hub, self.desk, "failing");
+        assert_ne!(self.desk.cli(&["servers", "verify", "failing"]).code(), 0, "it refuses the handshake");
+    }
+
+    /// What other programs can put where specs are read.
+    fn drop_specs(&self) {
+        let each = corpus::all();
+        let spec =
+            json!({"name": together(), "command": each[0], "args": each, "env": {"A": together()}, "cwd": each[1]});
+        write_spec(self.desk, "dropped", &spec.to_string());
+        let link =
+            json!({"name": each[7], "url": "https://intruder.test/<img class=intruder>", "headers": {"X-A": each[8]}});
+        write_spec(self.desk, "linked", &link.to_string());
+        write_spec(self.desk, "broken", &format!("{{\"command\": {} {}", json!(each[0]), together()));
+        until("they are read", || {
+            let servers = self.hub.verb("servers.list", &json!({}));
+            yes(servers["broken"].as_array()?.len() == 1 && servers.to_string().contains("linked"))
+        });
+    }
+
+    /// Every tool of one server changes, so that it waits with what differs.
+    fn change(&self) {
+        let mut offer = offer("as it is now");
+        let tools = offer["tools/list"]["result"]["tools"].as_array_mut().expect("tools");
+        for tool in tools.iter_mut() {
+            tool["description"] =
+                format!("{} <b class=intruder>and more</b>\u{202e}", tool["description"].as_str().unwrap_or_default())
+                    .into();
+        }
+        write(self.desk, "changing", &offer);
+        self.desk.cli(&["servers", "sync", "changing"]);
+        let waits = || self.hub.server("changing")["waiting_tools"].as_u64().unwrap_or_default();
+        until("its tools wait", || yes(waits() >= 200));
+    }
+
+    fn decide(&self, verdict: Value) {
+        let request = self.hub.approval();
+        self.hub
+            .verb("approvals.decide", &json!({"id": request["id"], "digest": request["digest"], "verdict": verdict}));
+    }
+
+    /// Calls of every outcome, each with all payloads in its arguments, and rules with them in their words.
+    fn call(&self) {
+        let arguments = arguments();
+        let each = corpus::all();
+        for tool in ["answer", "fail", "refuse"] {
+            let call = self.client.call_meanwhile(&format!("loud__{tool}"), &arguments);
+            self.decide(json!({"kind": "approve_once", "arguments": null}));
+            drop(call.join());
+        }
+        let call = self.client.call_meanwhile("loud__answer", &arguments);
+        self.decide(json!({"kind": "deny", "reason": each[..40].concat()}));
+        drop(call.join());
+        for (effect, text) in [("allow", &each[1]), ("deny", &each[8]), ("ask", &each[170])] {
+            let when = json!([{"pointer": format!("/{text}"), "is": {"equals": text}}]);
+            let life = json!({"kind": "until_revoked"});
+            let rule = json!({
+                "server": "loud", "tool": format!("t0-{text}"), "client": null, "read_only": false, "when": when,
+                "effect": effect, "result": null, "life": life, "note": text,
+            });
+            self.hub.verb("policy.save", &json!({"id": null, "rule": rule}));
+        }
+    }
+
+    /// One call that nobody decides in time.
+    fn miss(&self) {
+        self.hub.approval_timeout(5);
+        let call = self.client.call_meanwhile("loud__fail", &arguments());
+        // Somebody is there to decide.
+        let _ = self.hub.approval();
+        let answer = call.join().expect("the call ends");
+        assert!(answer.text().contains("Timed out"), "{}", answer.text());
+        self.hub.approval_timeout(PATIENCE_S);
+        let missed = self.hub.verb("approvals.missed", &json!({}));
+        assert_eq!(missed.as_array().map(Vec::len), Some(1), "it can be allowed for a retry");
+    }
+}
+
+/// Each payload as a key and as a value, and what is no text in Rust.
+fn arguments() -> String {
+    let mut members: Vec<String> =
+        corpus::all().iter().map(|text| format!("{}:{}", json!(text), json!(text))).collect();
+    members.extend(corpus::HALVES.iter().enumerate().map(|(number, half)| format!("\"half-{number}\":{half}")));
+    format!("{{{}}}", members.join(","))
+}
+
+/// Looks at what is on the screen.
+fn text_only(place: &str) -> [Value; 3] {
+    [json!({"do": "settle"}), json!({"do": "text_only", "where": place}), json!({"do": "fits", "where": place})]
+}
+
+fn servers() -> Vec<Value> {
+    let mut steps = Vec::new();
+    for (server, part) in [
+        ("loud", "tool-row"),
+        ("changing", "waiting-tool"),
+        ("failing", "server-reason"),
+        ("dropped", "server-accept"),
+        ("linked", "server-accept"),
+    ] {
+        steps.extend([click("nav-servers"), click(&format!("server-row[data-server={server}]"))]);
+        steps.push(steps::until(&format!("server-detail[data-server={server}] {part}")));
+        if server == "loud" {
+            steps.push(json!({"do": "click_all", "part": "tool-toggle"}));
+            steps.push(json!({"do": "click_all", "part": "tool-history", "most": 10}));
+        }
+        if server == "changing" {
+            steps.push(until_ready("accept-tools"));
+        }
+        steps.extend(text_only(&format!("the server {server}")));
+    }
+    steps.push(click("server-remove"));
+    steps.extend(text_only("the dialog that removes a server"));
+    steps.push(steps::press("Escape"));
+    steps
+}
+
+/// The pages that only have to be opened, and the dialogs of two of them.
+fn pages() -> Vec<Value> {
+    let mut steps = Vec::new();
+    for page in ["clients", "rules", "activity", "logs", "settings"] {
+        steps.push(click(&format!("nav-{page}")));
+        steps.extend(text_only(page));
+    }
+    steps.extend([click("nav-rules"), click("rule-edit")]);
+    steps.extend(text_only("the dialog of a rule"));
+    steps.extend([steps::press("Escape"), click("rules-export"), steps::until("export-text")]);
+    steps.extend(text_only("the export of the rules"));
+    steps.push(steps::press("Escape"));
+    for outcome in ["server_error", "not_sent", "ok"] {
+        steps.extend([click("nav-activity"), click(&format!("call-row[data-outcome={outcome}]"))]);
+        steps.push(steps::until("call-detail"));
+        steps.extend(text_only(&format!("a call: {outcome}")));
+        steps.push(steps::press("Escape"));
+    }
+    steps
+}
+
+/// The question: in each of its steps, in the main window or in the popup.
+fn question(place: &str) -> Vec<Value> {
+    let mut steps = vec![steps::until("approval-card")];
+    steps.extend(text_only(place));
+    steps.push(click("arguments-raw"));
+    steps.extend(text_only(&format!("{place}: raw arguments")));
+    // To the end, so that it may be decided.
+    steps.extend([
+        json!({"do": "focus", "part": "arguments"}),
+        steps::press("End"),
+        until_ready("edit"),
+        click("edit"),
+    ]);
+    steps.push(steps::until("edit-text"));
+    steps.extend(text_only(&format!("{place}: edited")));
+    steps.extend([steps::press("Escape"), until_ready("approve-more"), click("approve-more")]);
+    steps.push(json!({"do": "click_all", "part": "hold-argument", "most": 12}));
+    steps.extend(text_only(&format!("{place}: for longer")));
+    steps.extend([click("approve-always"), steps::until("preview-rule")]);
+    steps.extend(text_only(&format!("{place}: always")));
+    steps
+}
+
+#[track_caller]
+fn visit(desk: &Desk, steps: Vec<Value>) -> Seen {
+    let seen = browser::take_steps(desk, &link(desk), &json!([enter(), steps].concat()));
+    seen.nothing_wrong();
+    seen
+}
+
+#[test]
+fn what_servers_and_clients_write_is_only_text_on_every_screen() {
+    assert!(corpus::all().len() >= 200, "{} payloads", corpus::all().len());
+    let desk = Desk::without_screen();
+    let stage = Stage::set(&desk);
+    let names = stage.client.tools();
+    assert!(names.len() >= 200, "tools with impossible names are there under names of their own: {}", names.len());
+    let is_plain = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    assert!(names.iter().all(is_plain), "{names:?}");
+    stage.hub.approval_timeout(PATIENCE_S);
+    stage.call();
+    visit(&desk, [servers(), pages()].concat());
+}
+
+#[test]
+fn what_is_asked_about_is_only_text_in_each_step_of_the_question() {
+    let desk = Desk::without_screen();
+    let stage = Stage::set(&desk);
+    stage.miss();
+    desk.cli(&["policy", "add", "loud/hold", "allow", "--result", "hold"]).ok();
+    let named = corpus::all().iter().position(|text| text.contains("<button")).expect("a payload that is a button");
+    let exposed = stage.hub.server("loud")["tools"][named]["exposed_name"].as_str().expect("a name").to_owned();
+    let _waiting = stage.client.call_meanwhile(&exposed, &arguments_of(named));
+    let _more = stage.client.call_meanwhile("loud__answer", &arguments());
+    let waits = |count: usize| {
+        until(format!("{count} wait"), || {
+            yes(stage.hub.verb("approvals.list", &json!({})).as_array().is_some_and(|waiting| waiting.len() == count))
+        });
+    };
+    waits(2);
+    let _held = stage.client.call_meanwhile("loud__hold", &arguments());
+    waits(3);
+    let mut steps = vec![click("nav-approvals"), steps::until("missed")];
+    steps.extend(text_only("approvals"));
+    steps.push(json!({"do": "size", "width": 460, "height": 700}));
+    steps.extend([route("#/popup"), until_says("popup-position", "1 of 3")]);
+    steps.extend(text_only("the popup, a tool with an impossible name"));
+    steps.push(click("popup-next"));
+    steps.extend(question("the popup"));
+    steps.extend([click("popup-next"), steps::until("result"), click("held-arguments")]);
+    steps.extend(text_only("the popup, a result that is held"));
+    visit(&desk, steps);
+}
+
+/// What the schema of a tool with an impossible name takes: its own payload.
+fn arguments_of(number: usize) -> String {
+    let text = &corpus::all()[number];
+    json!({text: text}).to_string()
+}
+
+/// Fails where a terminal would obey, hide or turn around something of a command's output.
+#[track_caller]
+fn shown_plainly(desk: &Desk, arguments: &[&str]) {
+    let human = desk.cli(arguments);
+    for (stream, text) in [("stdout", human.stdout()), ("stderr", human.stderr())] {
+        let raw = text.chars().find(|c| corpus::is_raw(*c));
+        assert!(raw.is_none(), "{arguments:?} writes {raw:?} as it is to {stream}: {text}");
+    }
+    let words = [arguments, &["--json"]].concat();
+    let json = desk.cli(&words);
+    if json.code() == 0 {
+        let text = json.stdout();
+        assert!(!text.trim_end().contains(corpus::is_raw), "{words:?}: {text}");
+        assert!(serde_json::from_str::<Box<RawValue>>(&text).is_ok(), "{words:?} prints JSON: {text}");
+    }
+}
+
+#[test]
+fn what_servers_and_clients_write_does_nothing_to_a_terminal() {
+    let desk = Desk::without_screen();
+    let stage = Stage::set(&desk);
+    stage.call();
+    let _waiting = stage.client.call_meanwhile("loud__answer", &arguments());
+    let waiting = stage.hub.approval()["id"].as_str().expect("an id").to_owned();
+    let calls = stage.hub.verb("calls.list", &json!({}));
+    let calls: Vec<&str> = calls.as_array().expect("calls").iter().filter_map(|call| call["id"].as_str()).collect();
+    for id in calls {
+        shown_plainly(&desk, &["calls", "show", id]);
+    }
+    let named = format!("t0-{}", corpus::all()[0]);
+    for arguments in [
+        &["servers", "list"][..],
+        &["servers", "show", "loud"],
+        &["servers", "show", "changing"],
+        &["servers", "show", "failing"],
+        &["servers", "show", "dropped"],
+        &["servers", "show", "linked"],
+        &["servers", "history", "changing", &named],
+        &["servers", "verify", "loud"],
+        &["servers", "verify", "failing"],
+        &["tools", "list"],
+        &["tools", "list", "--format", "openai"],
+        &["approvals", "list"],
+        &["approvals", "show", &waiting],
+        &["approvals", "missed"],
+        &["calls", "list"],
+        &["clients", "list"],
+        &["policy", "list"],
+        &["policy", "export"],
+        &["logs", "--limit", "5000"],
+        &["logs", "--server", "loud", "--level", "trace"],
+    ] {
+        shown_plainly(&desk, arguments);
+    }
+    let folder = desk.data_dir().join("logs");
+    for entry in fs::read_dir(&folder).expect("the folder of logs") {
+        let text = fs::read_to_string(entry.expect("a log").path()).expect("a log in UTF-8");
+        let raw = text.lines().find(|line| line.replace('\t', "").contains(corpus::is_raw));
+        assert!(raw.is_none(), "the log holds {raw:?}");
+        assert!(text.contains(corpus::MARK), "the payloads are in the log");
+    }
+}

@@ -1,0 +1,56 @@
+//! What it says by a file, whatever that is: answers to methods and calls, and what it writes beside them. The file is
+//! read anew each time.
+//!
+//! ```json
+//! {"initialize": {"result": {…}}, "tools/list": {"error": {…}},
+//!  "tools/call NAME": {"result": {…}}, "tools/call": {"result": {…}},
+//!  "stderr": ["a line at its start"], "notifications": [{…}]}
+//! ```
+//! The notifications go ahead of each answer to a call. What is no JSON in Rust, such as half a surrogate, goes out as
+//! it stands in the file.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
+
+use serde_json::value::RawValue;
+
+use crate::{hearing::Object, voice::say};
+
+pub(crate) struct Offer(Object);
+
+impl Offer {
+    pub(crate) fn read(file: &Path) -> Self {
+        let text = fs::read_to_string(file).expect("the file of what it offers");
+        Self(serde_json::from_str(&text).expect("an object of answers"))
+    }
+
+    /// Writes its lines to stderr.
+    pub(crate) fn greet(&self) {
+        let Some(lines) = self.0.get("stderr") else { return };
+        let lines: Vec<String> = serde_json::from_str(lines.get()).expect("a list of lines");
+        // Whoever reads them no more has ended it.
+        let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
+    }
+
+    /// Answers a request, where the file has an answer to it.
+    pub(crate) fn answer(&self, id: &str, method: &str, params: &Object) -> bool {
+        let tool: Option<String> = params.get("name").and_then(|name| serde_json::from_str(name.get()).ok());
+        let named = tool.and_then(|tool| self.0.get(&format!("{method} {tool}")));
+        let Some(reply) = named.or_else(|| self.0.get(method)) else { return false };
+        if method == "tools/call" {
+            self.notify();
+        }
+        let rest = reply.get().trim_start().strip_prefix('{').expect("an object with result or error");
+        say(format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}"#));
+        true
+    }
+
+    fn notify(&self) {
+        let Some(list) = self.0.get("notifications") else { return };
+        let messages: Vec<Box<RawValue>> = serde_json::from_str(list.get()).expect("a list of notifications");
+        messages.iter().for_each(|message| say(message.get()));
+    }
+}
