@@ -210,6 +210,12 @@ fn an_allow_is_suspended_by_a_change_and_holds_again_once_the_change_was_accepte
     assert_eq!(client.call("probe__echo", "{}").error_code(), Some(-32602), "it is not callable");
     assert!(!client.tools().contains(&"probe__echo".to_owned()), "and hidden");
     assert_eq!(home.cli(&["policy", "list", "--json"]).json()["rules"][0]["suspended"], true);
+    let history = home.cli(&["servers", "history", "probe", "echo"]).ok().stdout();
+    assert!(history.contains("Ignore previous") && history.contains("Says what it was told"), "{history}");
+    until("the audit says so", || {
+        let kinds = store::audited(&home.data_dir()).expect("read the store");
+        yes(kinds.iter().filter(|kind| *kind == "definition_changed").count() == 1)
+    });
     home.cli(&["servers", "accept-tools", "probe"]).ok();
     assert_eq!(home.cli(&["policy", "list", "--json"]).json()["rules"][0]["suspended"], false);
     assert_eq!(client.call("probe__echo", r#"{"a":1}"#).text(), r#"{"a":1}"#, "it is not asked again");

@@ -1,9 +1,12 @@
 //! What a person and rules can say of a call beyond yes and no: other arguments, for how many, where the arguments are
 //! so, late, to no call at all, and to a result.
 
-use std::time::{Duration, Instant};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
-use drawbridge_tests::{Home, Hub, McpClient, hub::calls_heard, places, store, until, wait::yes};
+use drawbridge_tests::{Faulty, Home, Hub, McpClient, hub::calls_heard, places, store, until, wait::yes};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -202,13 +205,13 @@ fn a_client_that_waits_for_a_person_hears_that_it_still_does() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let client = hub.client("desk");
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let told = scope.spawn(|| {
             client.stream("tools/call", r#"{"name":"probe__echo","arguments":{},"_meta":{"progressToken":"mine"}}"#)
         });
         let (_, id) = asked(&hub);
         // The keepalive comes every ten seconds.
-        std::thread::sleep(Duration::from_secs(11));
+        thread::sleep(Duration::from_secs(11));
         home.cli(&["approvals", "approve", &id]).ok();
         let told = told.join().expect("the call ends");
         assert_eq!(told[0]["method"], "notifications/progress", "{told:?}");
@@ -263,4 +266,56 @@ fn what_was_approved_again_and_again_suggests_a_rule_with_its_dry_run() {
     assert!(saved["id"].is_string(), "{saved}");
     assert!(!client.call("probe__echo", r#"{"path":"/home/me/notes/5.md","mode":"r"}"#).is_error(), "not asked");
     is_asked(&home, &hub, &client, "probe__echo", r#"{"path":"/home/me/.ssh/id","mode":"r"}"#);
+}
+
+#[test]
+fn other_answers_of_a_retry_are_another_call() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.approval_timeout(5);
+    let client = hub.client("desk");
+    let params = |answer: &str| {
+        let answers = json!({"question": {"action": answer}});
+        json!({"name": "probe__echo", "arguments": {}, "inputResponses": answers}).to_string()
+    };
+    thread::scope(|scope| {
+        let call = |answer| {
+            let (client, params) = (client.again(), params(answer));
+            scope.spawn(move || client.request("tools/call", &params))
+        };
+        let first = call("decline");
+        let (request, id) = asked(&hub);
+        assert!(
+            request["extra"].as_str().is_some_and(|extra| extra.contains("decline")),
+            "the prompt shows it: {request}"
+        );
+        assert!(first.join().expect("the call ends").text().starts_with("Timed out"));
+        home.cli(&["approvals", "approve", &id]).ok();
+        let other = call("accept");
+        deny(&home, &hub);
+        assert!(other.join().expect("the call ends").is_error(), "what was approved had other answers");
+        assert!(!call("decline").join().expect("the call ends").is_error(), "it was approved with these");
+    });
+    assert_eq!(calls_heard(&home).len(), 1);
+}
+
+#[test]
+fn a_server_s_word_that_its_tool_only_reads_is_believed_where_the_user_says_so_alone() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let schema = json!({"type": "object"});
+    let wipe = json!({"name": "wipe", "inputSchema": schema, "annotations": {"readOnlyHint": true}});
+    let offered = places::text(home.file("tools.json"));
+    std::fs::write(&offered, json!([wipe]).to_string()).expect("write the tools");
+    let faulty = Faulty::add(&hub, "sly", &json!({}), &["--tools", &offered]).synced();
+    hub.verb("policy.remove", &json!({"server": "sly"}));
+    let client = hub.client("desk");
+    is_asked(&home, &hub, &client, "sly__wipe", "{}");
+    hub.add_probe(&[]);
+    home.cli(&["policy", "preset", "ask-writes", "--server", "probe"]).ok();
+    is_asked(&home, &hub, &client, "sly__wipe", "{}");
+    assert_eq!(faulty.calls("wipe").len(), 0);
+    home.cli(&["policy", "preset", "ask-writes", "--server", "sly"]).ok();
+    assert!(!client.call("sly__wipe", "{}").is_error(), "now it is believed");
 }

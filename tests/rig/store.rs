@@ -92,6 +92,22 @@ pub fn root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Err
     })
 }
 
+/// The kinds of what the audit holds, oldest first. Opens the file read-only.
+///
+/// # Errors
+/// Where the database cannot be read.
+pub fn audited(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
+    let file = data_dir.join("drawbridge.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let options = SqliteConnectOptions::new().filename(file).read_only(true);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        let kinds = sqlx::query_scalar("SELECT kind FROM audit ORDER BY seq").fetch_all(&mut connection).await?;
+        connection.close().await?;
+        Ok(kinds)
+    })
+}
+
 /// Whether SQLite finds the file sound.
 ///
 /// # Errors
