@@ -56,7 +56,24 @@ pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
         .focused(false)
         .visible(false)
         .build()?;
-    leave_focus_when_shown(&window)
+    leave_focus_when_shown(&window)?;
+    draw_at_once(&window)
+}
+
+/// It is not drawn with the graphics card: to begin with that takes the first call that is shown most of a second.
+#[cfg(target_os = "linux")]
+fn draw_at_once(window: &WebviewWindow) -> tauri::Result<()> {
+    use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt, WebViewExt};
+    window.with_webview(|view| {
+        if let Some(settings) = view.inner().settings() {
+            settings.set_hardware_acceleration_policy(HardwareAccelerationPolicy::Never);
+        }
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn draw_at_once(_: &WebviewWindow) -> tauri::Result<()> {
+    Ok(())
 }
 
 /// Tauri's `focused(false)` holds for the first time the window is shown; this holds for every time.
