@@ -10,7 +10,7 @@ fn after_a_restart_the_tools_are_listed_without_starting_the_server() {
     hub.add_probe(&[]);
     let token = hub.token("desk");
     let before = McpClient::connect(&hub.url, &token).request("tools/list", "{}");
-    assert_eq!(before.tool_names().len(), 6, "{}", before.raw);
+    assert!(before.tool_names().contains(&"probe__echo".to_owned()), "{}", before.raw);
     hub.end(Signal::SIGTERM);
     let lines = heard(&home).len();
 

@@ -78,7 +78,7 @@ fn a_killed_hub_is_there_again_within_seconds_and_replays_nothing() {
     let hub = Hub::serve(&home);
     assert!(start.elapsed() < Duration::from_secs(5), "it listens again after {:?}", start.elapsed());
     assert_eq!(home.cli(&["approvals", "list", "--json"]).json(), serde_json::json!([]), "nothing waits");
-    assert_eq!(hub.server("probe")["tools"].as_array().map(Vec::len), Some(6), "it knows its servers");
+    assert_eq!(hub.server("probe")["tools"][0]["name"], "echo", "it knows its servers");
     assert_eq!(calls_heard(&home), Vec::<String>::new(), "the undecided call never crosses");
 }
 
