@@ -30,15 +30,8 @@ pub struct CallRow {
 /// # Errors
 /// Where the database cannot be read.
 pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
-    let file = data_dir.join("drawbridge.db");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let options = SqliteConnectOptions::new().filename(file).read_only(true);
-        let mut connection = SqliteConnection::connect_with(&options).await?;
-        let rows = sqlx::query("SELECT * FROM call ORDER BY id").fetch_all(&mut connection).await?;
-        connection.close().await?;
-        rows.iter().map(read).collect()
-    })
+    let query = async |connection: &mut _| sqlx::query("SELECT * FROM call ORDER BY id").fetch_all(connection).await;
+    ask(data_dir, query)?.iter().map(read).collect()
 }
 
 /// Whether a call with arguments of that digest was allowed, among the newest ones. Opens the file read-only.
@@ -48,15 +41,8 @@ pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
 pub fn is_allowed(data_dir: &Path, arguments_digest: &str) -> Result<bool, sqlx::Error> {
     const QUERY: &str = "SELECT count(*) FROM (SELECT * FROM call ORDER BY id DESC LIMIT 2000)
          WHERE arguments_digest = ? AND decision = 'allowed'";
-    let file = data_dir.join("drawbridge.db");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let options = SqliteConnectOptions::new().filename(file).read_only(true);
-        let mut connection = SqliteConnection::connect_with(&options).await?;
-        let found: i64 = sqlx::query_scalar(QUERY).bind(arguments_digest).fetch_one(&mut connection).await?;
-        connection.close().await?;
-        Ok(found > 0)
-    })
+    let query = async |connection: &mut _| sqlx::query_scalar(QUERY).bind(arguments_digest).fetch_one(connection).await;
+    ask(data_dir, query).map(|found: i64| found > 0)
 }
 
 /// What a server that has just received a call with these arguments notes where no decision about it is written: the
@@ -97,15 +83,8 @@ pub fn root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Err
 /// # Errors
 /// Where the database cannot be read.
 pub fn audited(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
-    let file = data_dir.join("drawbridge.db");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let options = SqliteConnectOptions::new().filename(file).read_only(true);
-        let mut connection = SqliteConnection::connect_with(&options).await?;
-        let kinds = sqlx::query_scalar("SELECT kind FROM audit ORDER BY seq").fetch_all(&mut connection).await?;
-        connection.close().await?;
-        Ok(kinds)
-    })
+    const QUERY: &str = "SELECT kind FROM audit ORDER BY seq";
+    ask(data_dir, async |connection: &mut _| sqlx::query_scalar(QUERY).fetch_all(connection).await)
 }
 
 /// Whether SQLite finds the file sound.
@@ -113,14 +92,24 @@ pub fn audited(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
 /// # Errors
 /// Where the database cannot be read.
 pub fn is_sound(data_dir: &Path) -> Result<bool, sqlx::Error> {
+    const QUERY: &str = "PRAGMA integrity_check";
+    let verdict = ask(data_dir, async |connection: &mut _| sqlx::query_scalar(QUERY).fetch_one(connection).await);
+    verdict.map(|verdict: String| verdict == "ok")
+}
+
+/// Asks the database, opened read-only.
+fn ask<T>(
+    data_dir: &Path,
+    query: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, sqlx::Error>,
+) -> Result<T, sqlx::Error> {
     let file = data_dir.join("drawbridge.db");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let options = SqliteConnectOptions::new().filename(file).read_only(true);
         let mut connection = SqliteConnection::connect_with(&options).await?;
-        let verdict: String = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await?;
+        let answer = query(&mut connection).await?;
         connection.close().await?;
-        Ok(verdict == "ok")
+        Ok(answer)
     })
 }
 

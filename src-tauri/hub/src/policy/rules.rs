@@ -228,13 +228,16 @@ impl Rules {
         Ok(removed > 0)
     }
 
-    /// A person has accepted a tool as it is now: what was allowed for it as it was is allowed again.
+    /// A person has accepted tools as they are now, by name and digest: what was allowed for them as they were is
+    /// allowed again.
     ///
     /// # Errors
     /// Where that cannot be written.
-    pub async fn tool_accepted(&self, server: &ServerId, tool: &str, definition: &str) -> Result<(), StoreError> {
+    pub async fn tools_accepted(&self, server: &ServerId, tools: &[(String, String)]) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
-        self.store.bind_rules_of_tool(server, tool, definition).await?;
+        for (tool, definition) in tools {
+            self.store.bind_rules_of_tool(server, tool, definition).await?;
+        }
         self.reload().await
     }
 

@@ -111,8 +111,8 @@ impl Verb for AcceptTools {
         let server = hub.registry.get(&self.id)?;
         let tools: Vec<_> = self.tools.into_iter().map(|tool| (tool.name, tool.digest)).collect();
         hub.catalog.accept_tools(&self.id, &tools).await?;
+        hub.rules.tools_accepted(&self.id, &tools).await?;
         for (tool, digest) in &tools {
-            hub.rules.tool_accepted(&self.id, tool, digest).await?;
             let note = json!({ "server": self.id, "tool": tool, "digest": digest });
             hub.store.note(AuditKind::DefinitionAccepted, &note);
         }
