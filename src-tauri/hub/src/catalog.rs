@@ -46,7 +46,7 @@ use crate::{
         Store, StoreError,
         table::{definition::Seen, server::ServerRow},
     },
-    upstream::{ListChanges, Noted, Pool},
+    upstream::{ListChanges, Noted, Pool, package},
 };
 
 /// A server is not read more often than that, however short it says that what was read may be kept.
@@ -57,8 +57,10 @@ const AFTER_FAILURE: Duration = Duration::from_secs(30);
 const SETTLING: Duration = Duration::from_secs(60);
 /// Many programs that start at once are slower than a few after each other.
 const READS: usize = 8;
-/// How long a list waits for servers that were never read. What comes later is in the next list.
-const FIRST_READ: Duration = Duration::from_secs(15);
+/// How long the first reading of a server holds up lists. What comes later is announced with `list_changed`.
+const FIRST_READ: Duration = Duration::from_millis(1_500);
+/// A reading that takes longer makes room for the next one, and goes on beside it.
+const SLOW_READ: Duration = Duration::from_secs(3);
 
 /// Kinds whose lists at the door have changed.
 pub type KindChanges = Noted<Kind>;
@@ -101,6 +103,8 @@ pub struct ServerCopy {
     begun: u64,
     attempts: u64,
     failed_at: Option<Instant>,
+    /// Since when a sync runs, or waits for its turn.
+    reading_since: Option<Instant>,
 }
 
 impl ServerCopy {
@@ -117,6 +121,7 @@ impl ServerCopy {
             begun: 0,
             attempts: 0,
             failed_at: None,
+            reading_since: None,
         }
     }
 
@@ -191,7 +196,9 @@ impl Catalog {
         for row in store.servers().await? {
             let copy = load(&store, row).await?;
             if let Some(version) = &copy.row.protocol_version {
-                pool.linker().known().remember(&copy.identity, version);
+                let server = registry.get(&copy.row.id).ok().filter(|server| server.identity == copy.identity);
+                let package = server.and_then(|server| package(&server.spec));
+                pool.linker().known().remember(&copy.identity, package, version);
             }
             copies.insert(copy.row.id.clone(), copy);
         }
@@ -310,20 +317,25 @@ impl Catalog {
         }
     }
 
-    /// Before an answer from the catalog: a server never read before is waited for, a stale copy is refreshed behind.
+    /// Reads the servers whose copies are missing or old, ahead of an answer from the catalog. Waits for a server that
+    /// is read for the first time, but no longer than [`FIRST_READ`] after that reading began.
     pub async fn freshen(&self) {
+        let now = Instant::now();
         let mut first_reads = Vec::new();
-        for Due { id, attempts, unread } in self.due() {
+        for Due { id, attempts, reading_since, is_first } in self.due() {
+            let may_wait = is_first && reading_since.is_none_or(|since| since + FIRST_READ > now);
+            if reading_since.is_some() && !may_wait {
+                continue;
+            }
             let catalog = self.clone();
             let sync = tokio::spawn(async move { catalog.sync_unless(&id, |copy| copy.attempts != attempts).await });
-            if unread {
+            if may_wait {
                 first_reads.push(sync);
             }
         }
-        if first_reads.is_empty() {
-            return;
+        if !first_reads.is_empty() {
+            let _ = tokio::time::timeout(FIRST_READ, futures_util::future::join_all(first_reads)).await;
         }
-        let _ = tokio::time::timeout(FIRST_READ, futures_util::future::join_all(first_reads)).await;
     }
 
     /// The servers whose copies are missing or old.
@@ -333,22 +345,29 @@ impl Catalog {
         let due = |server: &Arc<Registered>| {
             let copy = copies.get(&server.id);
             let unread = copy.is_none_or(|copy| copy.row.last_synced_at.is_none() || copy.identity != server.identity);
-            let failed_lately = copy.and_then(|copy| copy.failed_at).is_some_and(|at| at.elapsed() < AFTER_FAILURE);
+            let failed_at = copy.and_then(|copy| copy.failed_at);
+            let failed_lately = failed_at.is_some_and(|at| at.elapsed() < AFTER_FAILURE);
             let is_due = !failed_lately && (unread || copy.is_some_and(|copy| self.is_stale(server, copy)));
-            let attempts = copy.map_or(0, |copy| copy.attempts);
-            (is_due && self.registry.may_run(server)).then(|| Due { id: server.id.clone(), attempts, unread })
+            (is_due && self.registry.may_run(server)).then(|| Due {
+                id: server.id.clone(),
+                attempts: copy.map_or(0, |copy| copy.attempts),
+                reading_since: copy.and_then(|copy| copy.reading_since),
+                is_first: unread && failed_at.is_none(),
+            })
         };
         specs.servers.values().filter_map(due).collect()
     }
 
-    /// Reads a server's tools into its copy.
+    /// Reads a server's lists into its copy. Goes on if the caller leaves.
     ///
     /// # Errors
-    /// Where the server may not run, or cannot be read; then the copy stays as it was.
+    /// Returns an error if the server may not run, or cannot be read. The copy then stays as it was.
     pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
         // One that has begun already may have read what has changed since.
         let begun = self.copy(id).begun;
-        self.sync_unless(id, |copy| copy.begun != begun).await
+        let (catalog, id) = (self.clone(), id.clone());
+        let sync = tokio::spawn(async move { catalog.sync_unless(&id, |copy| copy.begun != begun).await });
+        sync.await.unwrap_or(Err(SyncError::FailedJustNow))
     }
 
     /// Syncs, unless somebody else has done, or tried to, meanwhile.
@@ -361,16 +380,18 @@ impl Catalog {
         }
         self.note(id, |copy| {
             copy.begun += 1;
+            copy.reading_since = Some(Instant::now());
             copy.row.sync_status = SyncStatus::Syncing;
         });
-        let synced = {
-            let _one_of_few = self.reading.acquire().await;
-            self.read(id).await
-        };
+        let synced = self.read_in_turn(id).await;
         self.change(id, |copy| {
             copy.attempts += 1;
+            copy.reading_since = None;
             match &synced {
-                Ok(read) => *copy = ServerCopy { begun: copy.begun, attempts: copy.attempts, ..read.clone() },
+                Ok(read) => {
+                    let (begun, attempts) = (copy.begun, copy.attempts);
+                    *copy = ServerCopy { begun, attempts, reading_since: None, ..read.clone() };
+                }
                 Err(_) => {
                     copy.row.sync_status = SyncStatus::Failed;
                     copy.failed_at = Some(Instant::now());
@@ -378,6 +399,19 @@ impl Catalog {
             }
         });
         synced.map(drop).inspect_err(|error| tracing::warn!("server {id}: cannot read its tools: {error}"))
+    }
+
+    /// Reads a server when it is its turn. A slow one does not hold up the others.
+    async fn read_in_turn(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
+        let turn = self.reading.acquire().await;
+        let mut reading = std::pin::pin!(self.read(id));
+        tokio::select! {
+            read = &mut reading => read,
+            () = tokio::time::sleep(SLOW_READ) => {
+                drop(turn);
+                reading.await
+            }
+        }
     }
 
     /// Reads a server, and writes what was read to the store.
@@ -477,8 +511,9 @@ impl Catalog {
 struct Due {
     id: ServerId,
     attempts: u64,
-    /// Nothing is known of it as it is now.
-    unread: bool,
+    reading_since: Option<Instant>,
+    /// Nothing is known of it as it is now, and it has not failed yet.
+    is_first: bool,
 }
 
 /// Why a tool's definition was not accepted.

@@ -229,6 +229,7 @@ fn outcome(error: &ForwardError) -> Outcome {
         ForwardError::Changed => Outcome::NotSent,
         ForwardError::Upstream(
             UpstreamError::Unreachable(_)
+            | UpstreamError::Starting { .. }
             | UpstreamError::Refused(_)
             | UpstreamError::Secret(_)
             | UpstreamError::NeedsSignIn(_),

@@ -18,9 +18,29 @@ pub use handshake::{ClientHello, Implementation, ServerHello};
 pub use meta::RequestMeta;
 pub use revision::Era;
 
+use crate::model::spec::{ServerSpec, SpecError, TransportKind};
+
 /// Whether `revision` is one that a client may name in `MCP-Protocol-Version`.
 pub fn is_known(revision: &str) -> bool {
     Era::of(revision).is_some()
+}
+
+/// Checks a spec, with the revision that it names for its server.
+///
+/// # Errors
+/// Returns the first contradiction among its fields, or an error that names the possible revisions if Drawbridge does
+/// not speak this one over the spec's transport.
+pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
+    spec.check()?;
+    let Some(found) = &spec.protocol_version else { return Ok(()) };
+    let mut known: Vec<_> = revision::all().collect();
+    if spec.transport == Some(TransportKind::Sse) {
+        known.retain(|revision| Era::of(revision) == Some(Era::Legacy));
+    }
+    if known.contains(&found.as_str()) {
+        return Ok(());
+    }
+    Err(SpecError::UnknownRevision { found: found.clone(), known: known.join(", ") })
 }
 
 /// Whether a client of that revision may send several messages at once: a later one took that back.

@@ -30,6 +30,7 @@ use crate::{
         server::Acceptance,
         spec::{Registered, ServerSpec, SpecError},
     },
+    protocol,
     store::{Store, StoreError},
 };
 
@@ -178,7 +179,7 @@ impl Registry {
     /// # Errors
     /// Where the spec contradicts itself, or the file cannot be written.
     pub fn write(&self, id: &ServerId, spec: &ServerSpec) -> Result<Arc<Registered>, RegistryError> {
-        spec.check()?;
+        protocol::check_spec(spec)?;
         spec_file::make_folder(&self.folder)?;
         spec_file::write(&self.file(id), spec)?;
         self.reload();

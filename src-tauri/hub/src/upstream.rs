@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 
 pub use error::{SIGN_IN, UpstreamError};
-pub use handshake::Known;
+pub use handshake::{Known, package};
 pub use history::History;
 pub use link::{Linked, Linker};
 pub use session::{Outgoing, Patience, ServerSession, Status};

@@ -1201,6 +1201,10 @@ bearer_token?: string | null,
  */
 transport?: TransportKind | null, 
 /**
+ * The revision of the protocol that the server is addressed in, such as `2025-06-18`. Found out if not given.
+ */
+protocol_version?: string | null, 
+/**
  * Inferred from `command` where it is not given: what has to be installed, and whether a first start may be slow.
  */
 runtime_hint?: Runtime | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 

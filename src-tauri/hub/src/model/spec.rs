@@ -131,6 +131,9 @@ pub struct ServerSpec {
     /// Inferred from `command` or `url` where it is not given: for a URL it is `http`.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "type")]
     pub transport: Option<TransportKind>,
+    /// The revision of the protocol that the server is addressed in, such as `2025-06-18`. Found out if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol_version: Option<String>,
     /// Inferred from `command` where it is not given: what has to be installed, and whether a first start may be slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<Runtime>,
@@ -206,6 +209,8 @@ pub enum SpecError {
     BadPrefix(String),
     #[error("'{0}' has to be at least {1}")]
     TooSmall(&'static str, u32),
+    #[error("'protocol_version' is '{found}', which Drawbridge does not speak over this transport; it may be {known}")]
+    UnknownRevision { found: String, known: String },
     #[error("'fallback' names '{0}' twice")]
     FallbackTwice(ServerId),
 }
@@ -223,6 +228,7 @@ impl Default for ServerSpec {
             headers: BTreeMap::new(),
             bearer_token: None,
             transport: None,
+            protocol_version: None,
             runtime_hint: None,
             enabled: true,
             lifecycle: Lifecycle::default(),
@@ -402,7 +408,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            initialize_ms: 10_000,
+            initialize_ms: 60_000,
             call_ms: 30_000,
             total_ms: 600_000,
             tools: BTreeMap::new(),

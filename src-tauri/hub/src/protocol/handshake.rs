@@ -106,10 +106,11 @@ pub(super) fn own_info() -> Value {
     json!({ "name": "drawbridge", "title": "Drawbridge", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// The params of Drawbridge's own `initialize` towards a server.
-pub fn initialize_params() -> Box<RawValue> {
+/// The params of Drawbridge's own `initialize` towards a server. The revision is the newest that has sessions, unless
+/// another one is given.
+pub fn initialize_params(revision: Option<&str>) -> Box<RawValue> {
     json::to_raw(&json!({
-        "protocolVersion": revision::NEWEST_LEGACY,
+        "protocolVersion": revision.unwrap_or(revision::NEWEST_LEGACY),
         "capabilities": capabilities::towards_servers(),
         "clientInfo": own_info(),
     }))
@@ -148,7 +149,8 @@ pub fn initialized(result: &Json) -> Result<ServerHello, String> {
     }
     let Initialized { protocol_version, server_info, instructions, capabilities } =
         serde_json::from_str(result.get()).map_err(|e| format!("its answer to initialize cannot be read: {e}"))?;
-    if Era::of(&protocol_version) == Some(Era::Legacy) {
+    let is_legacy = Era::of(&protocol_version) == Some(Era::Legacy) || protocol_version == revision::BEFORE_THE_FIRST;
+    if is_legacy {
         Ok(ServerHello { protocol_version, server_info, instructions, capabilities })
     } else {
         Err(format!("it speaks protocol revision '{protocol_version}', which Drawbridge does not know"))

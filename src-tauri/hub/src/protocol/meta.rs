@@ -33,6 +33,17 @@ pub const MISSING_CAPABILITY: i64 = -32021;
 /// The request names a revision that the server does not speak.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// Whether a server refuses a revision, and names the modern one among those that it supports.
+pub fn names_modern_revision(error: &RpcError) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Data {
+        supported: Vec<String>,
+    }
+    let data = error.data.as_ref().filter(|_| error.code == UNSUPPORTED_VERSION);
+    let data = data.and_then(|data| serde_json::from_str::<Data>(data.get()).ok());
+    data.is_some_and(|data| data.supported.iter().any(|version| version == revision::MODERN))
+}
+
 /// What a request of the modern era says of itself.
 #[derive(Debug, Clone)]
 pub struct RequestMeta {

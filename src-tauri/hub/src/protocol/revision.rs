@@ -13,6 +13,9 @@ pub enum Era {
 pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 pub(super) const NEWEST_LEGACY: &str = LEGACY[0];
 
+/// A draft of the first revision. Some old servers still name it, and the official SDKs accept it.
+pub(super) const BEFORE_THE_FIRST: &str = "2024-10-07";
+
 /// The revision without them.
 pub(super) const MODERN: &str = "2026-07-28";
 

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::model::spec::{ServerSpec, TransportKind};
+use crate::{
+    model::spec::{ServerSpec, TransportKind},
+    protocol,
+};
 
 /// An entry that was read, or why it cannot be a server.
 #[derive(Debug, PartialEq)]
@@ -130,7 +133,7 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
         enabled: !entry.disabled,
         ..ServerSpec::default()
     };
-    spec.check().map_err(|e| e.to_string())?;
+    protocol::check_spec(&spec).map_err(|e| e.to_string())?;
     Ok(spec)
 }
 

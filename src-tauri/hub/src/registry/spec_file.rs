@@ -7,10 +7,13 @@ use std::{
 };
 
 use super::{RegistryError, Specs};
-use crate::model::{
-    ids::ServerId,
-    names,
-    spec::{Registered, ServerSpec},
+use crate::{
+    model::{
+        ids::ServerId,
+        names,
+        spec::{Registered, ServerSpec},
+    },
+    protocol,
 };
 
 const MAX_FILE: u64 = 1024 * 1024;
@@ -99,7 +102,7 @@ fn read(file: &Path) -> Result<Registered, BrokenFile> {
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what).to_owned();
         BrokenFile { file: file.to_owned(), line: e.line(), column: e.column(), message }
     })?;
-    spec.check().map_err(|e| broken(e.to_string()))?;
+    protocol::check_spec(&spec).map_err(|e| broken(e.to_string()))?;
     Ok(Registered::new(ServerId::new(stem), spec, file.to_owned()))
 }
 

@@ -134,8 +134,10 @@ impl Shared {
         let status = response.status();
         if status.is_success() {
             let body = self.remote.read(response).await?;
-            if let Some(Message::Answer { id: answered, reply }) = message::parse(&body) {
-                self.pending.answer(answered.or(id), reply);
+            match message::parse(&body) {
+                Some(Message::Answer { id: answered, reply }) => drop(self.pending.answer(answered.or(id), reply)),
+                Some(Message::Unusable { ids, why }) => drop(self.pending.fail(&ids, &why)),
+                Some(Message::Incoming(_)) | None => {}
             }
             return Ok(());
         }
@@ -167,7 +169,7 @@ impl Shared {
         }
         match message::parse(&Json::new(event.data)) {
             Some(Message::Answer { id, reply }) => drop(self.pending.answer(id, reply)),
-            Some(Message::Unusable { id, why }) => drop(self.pending.fail(id, why)),
+            Some(Message::Unusable { ids, why }) => drop(self.pending.fail(&ids, &why)),
             Some(Message::Incoming(message)) => {
                 self.upstream.tell(FromServer::Message { message, during: None }).await;
             }

@@ -26,9 +26,9 @@ pub enum Message {
         id: Option<u64>,
         reply: Reply,
     },
-    /// An answer that nobody could read, and why.
+    /// An answer that breaks the rules of JSON-RPC, and how. `ids` are the requests that it seems to answer, if any.
     Unusable {
-        id: Option<u64>,
+        ids: Vec<u64>,
         why: String,
     },
     Incoming(Incoming),
@@ -37,7 +37,7 @@ pub enum Message {
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default)]
-    jsonrpc: Option<Cow<'a, str>>,
+    jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -65,22 +65,70 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads one message; nothing where the text is not JSON-RPC. A result is not copied out of it.
+impl Envelope<'_> {
+    fn is_json_rpc_2(&self) -> bool {
+        self.jsonrpc.is_some_and(|version| version.get() == r#""2.0""#)
+    }
+
+    /// The id, if it is one of Drawbridge's own.
+    fn own_id(&self) -> Option<u64> {
+        self.id.and_then(|id| id.get().parse().ok())
+    }
+
+    /// The id of one of Drawbridge's requests, also if the server turned it into a string.
+    fn intended_id(&self) -> Option<u64> {
+        self.own_id().or_else(|| serde_json::from_str::<&str>(self.id?.get()).ok()?.parse().ok())
+    }
+
+    fn has_outcome(&self) -> bool {
+        self.result.is_some() || self.error.is_some()
+    }
+
+    /// The rule that a message breaks although it is meant to be an answer.
+    fn broken_rule(&self) -> Option<String> {
+        let id = self.intended_id()?;
+        if self.method.is_some() {
+            return None;
+        }
+        match self.jsonrpc {
+            // A line of a JSON log may have an id too.
+            None | Some(_) if !self.is_json_rpc_2() && !self.has_outcome() => None,
+            None => Some(r#"has no "jsonrpc":"2.0""#.to_owned()),
+            Some(version) if !self.is_json_rpc_2() => Some(format!(r#"has "jsonrpc":{version} instead of "2.0""#)),
+            Some(_) if self.own_id().is_none() => {
+                Some(format!("has the id {id} as a string, not as the number that Drawbridge sent"))
+            }
+            Some(_) if !self.has_outcome() => Some("has neither a result nor an error".to_owned()),
+            Some(_) => None,
+        }
+    }
+}
+
+/// Reads one message without copying a result out of it. Returns `None` if the text is not JSON-RPC.
 pub fn parse(message: &Json) -> Option<Message> {
+    // Serde would read an array as an envelope, too: its elements in the order of the fields.
+    if message.get().trim_start().starts_with('[') {
+        return parse_batch(message);
+    }
     let envelope: Envelope<'_> = serde_json::from_str(message.get()).ok()?;
-    if envelope.jsonrpc.as_deref() != Some("2.0") {
+    if let Some(rule) = envelope.broken_rule() {
+        let ids = envelope.intended_id().into_iter().collect();
+        return Some(Message::Unusable { ids, why: format!("its answer {rule}") });
+    }
+    if !envelope.is_json_rpc_2() {
         return None;
     }
     if json::depth_exceeds(message.get().as_bytes(), json::MAX_DEPTH) {
         return too_deep(&envelope);
     }
     let params = envelope.params.map(ToOwned::to_owned);
+    let own_id = envelope.own_id();
     match (envelope.method, envelope.id) {
         (Some(method), Some(id)) => {
             Some(Message::Incoming(Incoming::Request { id: id.to_owned(), method: method.into_owned(), params }))
         }
         (Some(method), None) => Some(Message::Incoming(Incoming::Notification { method: method.into_owned(), params })),
-        (None, id) => {
+        (None, _) => {
             let reply = match (envelope.result, envelope.error) {
                 // Some servers write the other one too, as null.
                 (None, Some(error)) => Err(rpc_error(error)),
@@ -88,18 +136,26 @@ pub fn parse(message: &Json) -> Option<Message> {
                 (Some(result), _) => Ok(message.part(result.get())),
                 (None, None) => return None,
             };
-            Some(Message::Answer { id: id.and_then(|id| id.get().parse().ok()), reply })
+            Some(Message::Answer { id: own_id, reply })
         }
     }
 }
 
-/// An answer becomes an error to whoever waits for it; anything else is nothing.
+/// An array of messages. No revision lets a server answer a single request with one.
+fn parse_batch(message: &Json) -> Option<Message> {
+    let batch: Vec<Envelope<'_>> = serde_json::from_str(message.get()).ok()?;
+    let answers = batch.iter().filter(|one| one.method.is_none() && (one.is_json_rpc_2() || one.has_outcome()));
+    let ids: Vec<u64> = answers.filter_map(Envelope::intended_id).collect();
+    (!ids.is_empty()).then(|| Message::Unusable { ids, why: "its answer is inside an array (a JSON-RPC batch)".into() })
+}
+
+/// Turns an answer that is nested too deeply into an error for its caller. Any other message is dropped.
 fn too_deep(envelope: &Envelope<'_>) -> Option<Message> {
     if envelope.method.is_some() {
         return None;
     }
     let why = format!("its answer is nested deeper than {} levels", json::MAX_DEPTH);
-    Some(Message::Unusable { id: envelope.id.and_then(|id| id.get().parse().ok()), why })
+    Some(Message::Unusable { ids: envelope.own_id().into_iter().collect(), why })
 }
 
 /// Which request a message answers that is too long to be read, seen in its beginning.

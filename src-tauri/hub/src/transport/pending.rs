@@ -36,9 +36,10 @@ impl Pending {
         self.settle(id, Ok(reply))
     }
 
-    /// The same for an answer that cannot be read.
-    pub(super) fn fail(&self, id: Option<u64>, why: String) -> bool {
-        self.settle(id, Err(LinkError::Protocol(why)))
+    /// Fails the requests whose answer cannot be used. Returns whether anybody waited for one of them.
+    pub(super) fn fail(&self, ids: &[u64], why: &str) -> bool {
+        let failed = ids.iter().filter(|id| self.settle(Some(**id), Err(LinkError::Protocol(why.to_owned()))));
+        failed.count() > 0
     }
 
     fn settle(&self, id: Option<u64>, answer: Result<Reply, LinkError>) -> bool {

@@ -6,7 +6,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
-    header::{AUTHORIZATION, CONTENT_TYPE},
+    header::{AUTHORIZATION, CONTENT_TYPE, LOCATION},
 };
 use url::Url;
 
@@ -100,6 +100,16 @@ impl Remote {
         self.wants_sign_in.get().cloned()
     }
 
+    /// Where the server wants a message to be posted again (307, 308). A redirect to another origin is not followed:
+    /// that server would get the headers too.
+    pub(super) fn moved_to(&self, response: &Response) -> Option<Uri> {
+        let moved = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT].contains(&response.status());
+        let place = response.headers().get(LOCATION).filter(|_| moved)?.to_str().ok()?;
+        let url = Url::parse(&self.uri.to_string()).ok()?;
+        let place = url.join(place).ok().filter(|place| is_same_origin(&url, place))?;
+        uri_of(&place).ok()
+    }
+
     /// What a status of failure means: the server's JSON-RPC error, or an error in words.
     pub(super) fn refused(&self, status: StatusCode, text: &str) -> Result<RpcError, LinkError> {
         if let Some(Message::Answer { reply: Err(error), .. }) = message::parse(&Json::new(text)) {
@@ -108,6 +118,7 @@ impl Remote {
         let hint = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "; check the token in its headers",
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; check the URL's path",
+            _ if status.is_redirection() => "; it redirects elsewhere: enter the URL that it redirects to",
             _ => "",
         };
         let why = format!("{} answered HTTP {status}{hint} {}", self.url, shown(text)).trim_end().to_owned();
@@ -157,6 +168,12 @@ pub(super) fn too_slow(patience: Duration) -> LinkError {
 /// The beginning of what a server said.
 pub(super) fn shown(text: &str) -> String {
     text.chars().take(SHOWN).collect()
+}
+
+/// Whether both URLs lead to the same server.
+pub(super) fn is_same_origin(one: &Url, other: &Url) -> bool {
+    // A blob: URL has the origin of the URL in it.
+    one.origin() == other.origin() && one.scheme() == other.scheme()
 }
 
 /// A URL as a request has it.

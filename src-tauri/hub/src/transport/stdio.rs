@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use serde_json::value::RawValue;
 use tokio::{
     io::{AsyncRead, AsyncWriteExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -41,6 +42,8 @@ const MAX_STDERR_LINE: usize = 64 * 1024;
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// After so many lines in a row that are no JSON-RPC a server is given up.
 const MAX_NOISE: u32 = 100;
+/// How many opening braces are examined on a line that is not JSON as a whole.
+const MAX_GLUED: usize = 32;
 
 /// A running server process and the requests in flight to it.
 pub struct StdioLink {
@@ -162,6 +165,18 @@ impl Shared {
         }
     }
 
+    async fn take(&self, message: Message, upstream: &ToUpstream) {
+        match message {
+            Message::Answer { id, reply } => self.answer(id, reply),
+            Message::Unusable { ids, why } => {
+                if !self.pending.fail(&ids, &why) {
+                    self.logs.server(&self.server, Level::Info, "stdout", &format!("dropped an answer: {why}"));
+                }
+            }
+            Message::Incoming(message) => upstream.tell(FromServer::Message { message, during: None }).await,
+        }
+    }
+
     fn drop_noise(&self, line: &[u8]) {
         self.noise.fetch_add(1, Ordering::Relaxed);
         self.logs.server(&self.server, Level::Info, "stdout", &String::from_utf8_lossy(line));
@@ -266,25 +281,27 @@ async fn read_messages(stdout: impl AsyncRead + Unpin, shared: &Shared, upstream
             Line::Whole(line) => read_line(line),
             Line::TooLong(line) => {
                 if let Some(id) = message::answers(&line) {
-                    shared.pending.fail(Some(id), format!("its answer is longer than {} MiB", MAX_MESSAGE >> 20));
+                    shared.pending.fail(&[id], &format!("its answer is longer than {} MiB", MAX_MESSAGE >> 20));
                     continue;
                 }
                 Err(line)
             }
         };
         match read {
-            Ok(Message::Answer { id, reply }) => shared.answer(id, reply),
-            Ok(Message::Unusable { id, why }) => drop(shared.pending.fail(id, why)),
-            Ok(Message::Incoming(message)) => {
-                upstream.tell(FromServer::Message { message, during: None }).await;
-            }
+            Ok(message) => shared.take(message, upstream).await,
             Err(line) => {
-                shared.drop_noise(&line);
-                noise_in_a_row += 1;
-                if noise_in_a_row > MAX_NOISE {
-                    return true;
+                let (messages, noise) = unglue(&line);
+                shared.drop_noise(&noise);
+                if messages.is_empty() {
+                    noise_in_a_row += 1;
+                    if noise_in_a_row > MAX_NOISE {
+                        return true;
+                    }
+                    continue;
                 }
-                continue;
+                for message in messages {
+                    shared.take(message, upstream).await;
+                }
             }
         }
         noise_in_a_row = 0;
@@ -297,6 +314,33 @@ async fn read_messages(stdout: impl AsyncRead + Unpin, shared: &Shared, upstream
 fn read_line(line: Vec<u8>) -> Result<Message, Vec<u8>> {
     let line = Json::from_utf8(line).map_err(FromUtf8Error::into_bytes)?;
     message::parse(&line).ok_or_else(|| line.get().as_bytes().to_vec())
+}
+
+/// Separates messages from text that a server wrote on the same line, as with a `print` without a line break. Returns
+/// the messages, and the rest of the line.
+fn unglue(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
+    let (mut messages, mut noise, mut rest) = (Vec::new(), Vec::new(), line);
+    if memchr::memmem::find(line, br#""jsonrpc""#).is_none() {
+        return (messages, line.to_vec());
+    }
+    for _ in 0..MAX_GLUED {
+        let Some(begin) = memchr::memchr(b'{', rest) else { break };
+        let object = first_object(&rest[begin..]);
+        let message = object.and_then(|object| message::parse(&Json::new(object)));
+        // Nothing at this brace: it belongs to the noise, and the next one is looked at.
+        let end = object.filter(|_| message.is_some()).map_or(begin + 1, |object| begin + object.len());
+        noise.extend_from_slice(&rest[..if message.is_some() { begin } else { end }]);
+        messages.extend(message);
+        rest = &rest[end..];
+    }
+    noise.extend_from_slice(rest);
+    (messages, noise)
+}
+
+/// The JSON value at the beginning of the text.
+fn first_object(text: &[u8]) -> Option<&str> {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<&RawValue>();
+    values.next()?.ok().map(RawValue::get)
 }
 
 async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {

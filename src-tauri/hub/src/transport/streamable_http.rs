@@ -13,7 +13,7 @@ use std::{
 };
 
 use http::{
-    HeaderName, HeaderValue, Method, StatusCode,
+    HeaderName, HeaderValue, Method, StatusCode, Uri,
     header::{ACCEPT, CONTENT_TYPE},
 };
 use tokio::{
@@ -29,7 +29,10 @@ use super::{
 };
 use crate::{
     http::{HttpClient, HttpError, Request as HttpRequest, Response},
-    model::{json::Json, rpc::RpcError},
+    model::{
+        json::Json,
+        rpc::{RpcError, code},
+    },
     protocol::ServerHello,
 };
 
@@ -47,6 +50,8 @@ const MAX_BREAKS: u32 = 5;
 /// A session with a server at a URL.
 pub struct HttpLink {
     remote: Remote,
+    /// Where the server's URL redirects to, if it does.
+    moved_to: OnceLock<Uri>,
     session: OnceLock<HeaderValue>,
     /// The revision with sessions that was agreed on.
     version: OnceLock<HeaderValue>,
@@ -72,6 +77,7 @@ impl HttpLink {
     pub fn new(http: HttpClient, target: &HttpTarget, upstream: ToUpstream) -> Result<Arc<Self>, String> {
         Ok(Arc::new(Self {
             remote: Remote::new(http, target)?,
+            moved_to: OnceLock::new(),
             session: OnceLock::new(),
             version: OnceLock::new(),
             is_modern: OnceLock::new(),
@@ -101,7 +107,12 @@ impl HttpLink {
         let mut in_flight = InFlight { link: self.clone(), id: request.id, answered: false };
         let body = message::request(request.id, request.method, request.params);
         let answer = match self.post(body, request.headers).await {
-            Ok(Ok(response)) => self.read_answer(response, request.id).await,
+            Ok(Ok(response)) => {
+                if request.method == "initialize" {
+                    self.note_session(&response);
+                }
+                self.read_answer(response, request.id).await
+            }
             Ok(Err(error)) => Ok(Err(error)),
             Err(error) => Err(error),
         };
@@ -118,7 +129,7 @@ impl HttpLink {
     pub async fn close(&self) {
         self.end("it was stopped");
         if self.session.get().is_some() {
-            let delete = self.with_session(self.remote.request(Method::DELETE, &self.remote.uri));
+            let delete = self.with_session(self.remote.request(Method::DELETE, self.uri()));
             let _ = timeout(Duration::from_secs(2), self.remote.send(delete)).await;
         }
     }
@@ -141,9 +152,17 @@ impl HttpLink {
         request
     }
 
-    /// Posts a message: the response, or the JSON-RPC error that came with a status of failure.
+    /// Keeps the id of the session that a successful `initialize` began. Some servers send one with a refusal too,
+    /// which begins nothing.
+    fn note_session(&self, response: &Response) {
+        if let Some(session) = response.headers().get(SESSION) {
+            let _ = self.session.set(session.clone());
+        }
+    }
+
+    /// Posts a message. Returns the response, or the JSON-RPC error that came with an HTTP error.
     async fn post(&self, body: Vec<u8>, headers: &[(String, String)]) -> Result<Result<Response, RpcError>, LinkError> {
-        let mut request = self.with_session(self.remote.post(&self.remote.uri, body));
+        let mut request = self.with_session(self.remote.post(self.uri(), body));
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         for (name, value) in headers {
             let unfit = || LinkError::NotSent(format!("the header '{name}' cannot be sent"));
@@ -152,13 +171,21 @@ impl HttpLink {
             };
             request.headers_mut().append(name, value);
         }
-        let response = self.remote.send(request).await?.map_err(|e| self.failed(&e))?;
-        if !self.is_modern()
-            && let Some(session) = response.headers().get(SESSION)
-        {
-            let _ = self.session.set(session.clone());
+        // A redirect shows at the first message. Later ones need no copy to be sent again.
+        let is_first = self.is_modern.get().is_none();
+        let again = is_first.then(|| request.clone());
+        let mut response = self.remote.send(request).await?.map_err(|e| self.failed(&e))?;
+        if let (Some(mut again), Some(place)) = (again, self.remote.moved_to(&response)) {
+            again.uri_mut().clone_from(&place);
+            response = self.remote.send(again).await?.map_err(|e| self.failed(&e))?;
+            let _ = self.moved_to.set(place);
         }
         self.check(response).await
+    }
+
+    /// Where messages go: the URL of the spec, or where that redirects to.
+    fn uri(&self) -> &Uri {
+        self.moved_to.get().unwrap_or(&self.remote.uri)
     }
 
     async fn check(&self, response: Response) -> Result<Result<Response, RpcError>, LinkError> {
@@ -167,10 +194,12 @@ impl HttpLink {
             return Ok(Ok(response));
         }
         let text = self.remote.read_text(response).await;
-        if self.session.get().is_some() && remote::is_about_the_session(status, &text) {
+        let error = self.remote.refused(status, &text);
+        let knows_no_method = error.as_ref().is_ok_and(|error| error.code == code::METHOD_NOT_FOUND);
+        if self.session.get().is_some() && !knows_no_method && remote::is_about_the_session(status, &text) {
             return Err(self.lost(remote::FORGOTTEN));
         }
-        self.remote.refused(status, &text).map(Err)
+        error.map(Err)
     }
 
     /// Ends the link with nothing sent: the next request makes a new one.
@@ -238,7 +267,7 @@ impl HttpLink {
                     Some(Message::Incoming(message)) => {
                         self.upstream.tell(FromServer::Message { message, during: Some(id) }).await;
                     }
-                    Some(Message::Unusable { id: answered, why }) if answered == Some(id) => {
+                    Some(Message::Unusable { ids, why }) if ids.is_empty() || ids.contains(&id) => {
                         return Err(LinkError::Protocol(why));
                     }
                     Some(Message::Answer { .. } | Message::Unusable { .. }) | None => {}
@@ -260,7 +289,7 @@ impl HttpLink {
 
     /// A request for a stream, from the beginning or behind an event.
     fn listening(&self, last_id: Option<&str>) -> HttpRequest {
-        let mut request = self.with_session(self.remote.request(Method::GET, &self.remote.uri));
+        let mut request = self.with_session(self.remote.request(Method::GET, self.uri()));
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         headers.extend(last_id.and_then(|id| Some((LAST_EVENT, HeaderValue::try_from(id).ok()?))));

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -39,6 +39,8 @@ pub struct Connection {
     ids: Ids,
     /// From which level on it was told to log, where it was told.
     log_level: Mutex<Option<LogLevel>>,
+    /// Whether the server has answered more than lists.
+    has_answered: AtomicBool,
 }
 
 /// A request in no revision's words yet.
@@ -58,7 +60,20 @@ pub(super) struct Asking<'a> {
 
 impl Connection {
     pub(super) fn new(link: Link, hello: ServerHello, ids: Ids) -> Self {
-        Self { link, hello, ids, log_level: Mutex::default() }
+        Self { link, hello, ids, log_level: Mutex::default(), has_answered: AtomicBool::new(false) }
+    }
+
+    /// Notes that the server has answered a request with a result.
+    pub(super) fn note_answered(&self, method: &str) {
+        if self.era().is_modern() && matches!(method, "tools/call" | "prompts/get" | "resources/read") {
+            self.has_answered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a refusal can mean that the server offers the stateless revision without serving it. Some servers list
+    /// their tools in it, but refuse every call.
+    pub(super) fn may_need_initialize(&self) -> bool {
+        self.era().is_modern() && !self.has_answered.load(Ordering::Relaxed)
     }
 
     pub fn era(&self) -> Era {

@@ -10,6 +10,9 @@ pub enum UpstreamError {
     /// It cannot be started or connected; nothing was sent.
     #[error("{0}")]
     Unreachable(String),
+    /// Its start takes longer than the request could wait, and goes on; nothing was sent.
+    #[error("it is still starting after {} s", .waited.as_secs_f32())]
+    Starting { waited: Duration },
     /// A secret it needs cannot be had; nothing was sent.
     #[error("{0}")]
     Secret(#[from] SecretError),
@@ -44,7 +47,7 @@ impl UpstreamError {
             Self::NeedsSignIn(text) => Self::NeedsSignIn(change(&text)),
             Self::TimedOut(text) => Self::TimedOut(change(&text)),
             Self::Protocol(text) => Self::Protocol(change(&text)),
-            Self::Secret(error) => Self::Secret(error),
+            Self::Starting { .. } | Self::Secret(_) => self,
         }
     }
 
@@ -55,7 +58,11 @@ impl UpstreamError {
             Self::Lost(why) | Self::TimedOut(why) | Self::Protocol(why) => {
                 Self::Unreachable(format!("it could not be started: {why}"))
             }
-            Self::Unreachable(_) | Self::Refused(_) | Self::Secret(_) | Self::NeedsSignIn(_) => self,
+            Self::Unreachable(_)
+            | Self::Starting { .. }
+            | Self::Refused(_)
+            | Self::Secret(_)
+            | Self::NeedsSignIn(_) => self,
         }
     }
 
@@ -68,14 +75,19 @@ impl UpstreamError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Lost(_) => true,
-            Self::Refused(_) | Self::TimedOut(_) | Self::Secret(_) | Self::NeedsSignIn(_) | Self::Protocol(_) => false,
+            Self::Starting { .. }
+            | Self::Refused(_)
+            | Self::TimedOut(_)
+            | Self::Secret(_)
+            | Self::NeedsSignIn(_)
+            | Self::Protocol(_) => false,
         }
     }
 
     /// Whether it is certain that the server got nothing.
     pub fn was_not_sent(&self) -> bool {
         match self {
-            Self::Unreachable(_) | Self::Secret(_) | Self::NeedsSignIn(_) => true,
+            Self::Unreachable(_) | Self::Starting { .. } | Self::Secret(_) | Self::NeedsSignIn(_) => true,
             Self::Lost(_) | Self::Refused(_) | Self::TimedOut(_) | Self::Protocol(_) => false,
         }
     }
@@ -88,6 +100,7 @@ impl UpstreamError {
                 "Install the program, or give its full path in the server's command.".into()
             }
             Self::Unreachable(_) | Self::Refused(_) => "Check its command or URL and its log, then restart it.".into(),
+            Self::Starting { .. } => "The start goes on. Try again in a moment.".into(),
             Self::NeedsSignIn(_) => SIGN_IN.into(),
             Self::Lost(_) => "See its log. The next call starts it again.".into(),
             Self::TimedOut(_) => "See its log; give it more time in its spec (timeouts), or restart it.".into(),

@@ -1,7 +1,8 @@
 //! Finds out which revision a server speaks, and introduces Drawbridge in it.
 //!
-//! A server of unknown revision is asked `server/discover` first. What is no answer of the modern era, or none at all,
-//! means `initialize`; a URL that takes no POST means the stream of the oldest servers. What was found is remembered.
+//! Drawbridge asks a server of unknown revision `server/discover` first. If the answer is an error, or does not come, it
+//! sends `initialize`. If a URL takes no POST, it tries the HTTP+SSE transport of 2024-11-05. What worked is remembered
+//! for the server and for others of the same package, and a spec can name the revision (`protocol_version`).
 
 use std::{
     collections::HashMap,
@@ -15,79 +16,127 @@ use super::{UpstreamError, connection::Ids};
 use crate::{
     model::{
         json::RawObject,
-        spec::{Registered, TransportKind},
+        rpc::{RpcError, code},
+        spec::{Registered, ServerSpec, TransportKind},
     },
     protocol::{Era, ServerHello, handshake, headers, meta},
     transport::{Link, LinkError, Reply, Request},
 };
 
-/// How long a server may be silent before it is asked in the other way too.
-const SILENCE: Duration = Duration::from_secs(3);
+/// How long a server may leave `server/discover` unanswered before `initialize` is sent too.
+const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Packages that are known to leave `server/discover` unanswered.
+const NEED_INITIALIZE: [&str; 1] = ["uvx chroma-mcp"];
 
 /// How a connection begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// `server/discover`, and `initialize` where that does not help.
+    /// `server/discover`, then `initialize` if that does not help.
     Discover,
-    /// `initialize`, and `server/discover` where that is refused.
+    /// `initialize`, then `server/discover` if that is refused.
     Initialize,
-    /// `initialize` over the stream of the oldest servers.
+    /// `initialize` only: the server offers the stateless revision, but refuses requests in it.
+    OnlyInitialize,
+    /// `initialize` over HTTP+SSE.
     LegacySse,
 }
 
-/// How each server was spoken to last, by identity. Cheap to clone.
+/// How each server was spoken to last. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Known(Arc<Mutex<HashMap<String, Way>>>);
 
 impl Known {
-    /// Notes the revision that a server spoke when it was last read.
-    pub fn remember(&self, identity: &str, protocol_version: &str) {
+    /// Notes the revision that a server spoke when its lists were last read.
+    pub fn remember(&self, identity: &str, package: Option<String>, protocol_version: &str) {
         let way = if Era::of(protocol_version) == Some(Era::Legacy) { Way::Initialize } else { Way::Discover };
-        self.put(identity, way);
+        self.put(identity, package, way);
+    }
+
+    /// Notes that a server has to be addressed with `initialize`, whatever it answers to `server/discover`.
+    pub(super) fn needs_initialize(&self, server: &Registered) {
+        self.put(&server.identity, package(&server.spec), Way::OnlyInitialize);
     }
 
     pub(super) fn way(&self, server: &Registered) -> Way {
         if server.spec.transport == Some(TransportKind::Sse) {
             return Way::LegacySse;
         }
+        match server.spec.protocol_version.as_deref().and_then(Era::of) {
+            Some(Era::Legacy) => return Way::OnlyInitialize,
+            Some(Era::Modern) => return Way::Discover,
+            None => {}
+        }
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&server.identity).copied().unwrap_or(Way::Discover)
+        let package = package(&server.spec);
+        let of_package = || known.get(package.as_ref()?).copied();
+        let built_in = || NEED_INITIALIZE.contains(&package.as_deref()?).then_some(Way::Initialize);
+        known.get(&server.identity).copied().or_else(of_package).or_else(built_in).unwrap_or(Way::Discover)
     }
 
     pub(super) fn note(&self, server: &Registered, way: Way, hello: &ServerHello) {
         let way = match (way, hello.era()) {
-            (Way::LegacySse, _) => Way::LegacySse,
-            (_, Era::Modern) => Way::Discover,
-            (_, Era::Legacy) => Way::Initialize,
+            (Way::LegacySse | Way::OnlyInitialize, _) => way,
+            (Way::Discover | Way::Initialize, Era::Modern) => Way::Discover,
+            (Way::Discover | Way::Initialize, Era::Legacy) => Way::Initialize,
         };
-        self.put(&server.identity, way);
+        self.put(&server.identity, package(&server.spec), way);
     }
 
-    fn put(&self, identity: &str, way: Way) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(identity.to_owned(), way);
+    fn put(&self, identity: &str, package: Option<String>, way: Way) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(identity.to_owned(), way);
+        known.extend(package.map(|package| (package, way)));
     }
+}
+
+/// The program that a spec starts, without what differs between two servers of the same program: `uvx chroma-mcp`.
+/// Returns `None` if the command line does not show it.
+pub fn package(spec: &ServerSpec) -> Option<String> {
+    let command = spec.command.as_deref().filter(|_| spec.url.is_none())?;
+    let program = command.rsplit(['/', '\\']).next().unwrap_or(command);
+    let program = program.trim_end_matches(".exe").trim_end_matches(".cmd");
+    let starts_packages = matches!(program, "npx" | "uvx" | "bunx" | "pnpx" | "node" | "bun" | "python" | "python3");
+    if !starts_packages {
+        return spec.args.is_empty().then(|| program.to_owned());
+    }
+    let first = spec.args.iter().find(|argument| !argument.starts_with('-'))?;
+    // A version after the name, as in `name@1.2`; a scope, as in `@scope/name`, stays.
+    let first = first.split_once("==").map_or(first.as_str(), |(name, _)| name);
+    let name = first.get(1..)?.split_once('@').map_or(first, |(name, _)| &first[..=name.len()]);
+    Some(format!("{program} {name}"))
 }
 
 /// Why there was no handshake.
 pub(super) enum Failure {
     TooSlow(Duration),
     Link(LinkError),
-    Refused(String),
+    Refused(RpcError),
     Unreadable(String),
 }
 
 impl Failure {
     /// What else may work with this server.
     pub(super) fn next_way(&self, tried: Way, link: &Link, asked_for: Option<TransportKind>) -> Option<Way> {
-        let takes_no_post = matches!(self, Self::Link(LinkError::Refused { status: 400 | 404 | 405, .. }));
         match (tried, link) {
-            (Way::Discover | Way::Initialize, Link::Http(_)) if takes_no_post && asked_for.is_none() => {
+            (Way::Discover | Way::Initialize | Way::OnlyInitialize, Link::Http(_))
+                if self.takes_no_post() && asked_for.is_none() =>
+            {
                 Some(Way::LegacySse)
             }
             // Some servers end when the first thing they are told is not `initialize`.
             (Way::Discover, Link::Stdio(_)) if link.ended().is_some() => Some(Way::Initialize),
             _ => None,
         }
+    }
+}
+
+impl Failure {
+    /// Whether the URL may be that of an HTTP+SSE server, which takes no POST. Statuses about the client's rights or
+    /// its pace say nothing about that.
+    fn takes_no_post(&self) -> bool {
+        let Self::Link(LinkError::Refused { status, .. }) = self else { return false };
+        (400..500).contains(status) && ![401, 403, 407, 408, 429].contains(status)
     }
 }
 
@@ -98,7 +147,7 @@ impl From<Failure> for UpstreamError {
                 Self::TimedOut(format!("it did not answer initialize within {} s", patience.as_secs_f32()))
             }
             Failure::Link(error) => error.into(),
-            Failure::Refused(why) => Self::Protocol(format!("it refused initialize: {why}")),
+            Failure::Refused(error) => Self::Protocol(format!("it refused initialize: {}", error.message)),
             Failure::Unreadable(why) => Self::Protocol(why),
         }
     }
@@ -110,12 +159,14 @@ impl From<LinkError> for Failure {
     }
 }
 
-/// Shakes hands; does not end where the server says nothing.
-pub(super) async fn shake(link: &Link, ids: &Ids, way: Way) -> Result<ServerHello, Failure> {
+/// Performs the handshake. Takes as long as the server does. `revision` is the one that the spec names, if any.
+pub(super) async fn shake(link: &Link, ids: &Ids, way: Way, revision: Option<&str>) -> Result<ServerHello, Failure> {
+    let is_modern_only = revision.and_then(Era::of) == Some(Era::Modern);
     let hello = match way {
+        Way::Discover if is_modern_only => discover(link, ids).await,
         Way::Discover => discover_first(link, ids).await,
         Way::Initialize => initialize_first(link, ids).await,
-        Way::LegacySse => initialize(link, ids).await,
+        Way::OnlyInitialize | Way::LegacySse => initialize(link, ids, revision).await,
     }?;
     link.begin(&hello);
     if hello.era() == Era::Legacy {
@@ -129,14 +180,14 @@ async fn discover_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> 
     tokio::select! {
         discovered = &mut discovery => return match discovered {
             Ok(hello) => Ok(hello),
-            // With the connection gone there is nobody to say `initialize` to.
+            // Without a connection there is nobody to send `initialize` to.
             Err(error) if link.ended().is_some() => Err(error),
-            Err(_) => initialize(link, ids).await,
+            Err(_) => initialize(link, ids, None).await,
         },
-        () = sleep(SILENCE) => {}
+        () = sleep(DISCOVER_TIMEOUT) => {}
     }
-    // It may still be starting, and read both when it is done: whichever it understands first counts.
-    let mut initialization = std::pin::pin!(initialize(link, ids));
+    // The server may still be starting, and read both requests when it is ready: the first that it understands counts.
+    let mut initialization = std::pin::pin!(initialize(link, ids, None));
     tokio::select! {
         discovered = &mut discovery => match discovered {
             Ok(hello) => Ok(hello),
@@ -150,8 +201,10 @@ async fn discover_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> 
 }
 
 async fn initialize_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
-    match initialize(link, ids).await {
-        Err(Failure::Refused(why)) => discover(link, ids).await.map_err(|_| Failure::Refused(why)),
+    match initialize(link, ids, None).await {
+        Err(refused @ (Failure::Refused(_) | Failure::Link(LinkError::Refused { .. }))) => {
+            discover(link, ids).await.map_err(|_| refused)
+        }
         other => other,
     }
 }
@@ -160,16 +213,20 @@ async fn discover(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
     const METHOD: &str = "server/discover";
     let params = meta::own_params();
     let headers = headers::standard(METHOD, &RawObject::default());
-    let reply = ask(link, ids, METHOD, &params, &headers).await?;
-    let result = reply.map_err(|error| Failure::Refused(error.message))?;
+    let mut reply = ask(link, ids, METHOD, &params, &headers).await?;
+    // Drawbridge has named that very revision. A server that negotiates in two steps takes it the second time.
+    if reply.as_ref().is_err_and(meta::names_modern_revision) {
+        reply = ask(link, ids, METHOD, &params, &headers).await?;
+    }
+    let result = reply.map_err(Failure::Refused)?;
     let unknown =
         || Failure::Unreadable("its answer to server/discover names no revision that Drawbridge knows".into());
     handshake::discovered(&result).ok_or_else(unknown)
 }
 
-async fn initialize(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
-    let reply = ask(link, ids, "initialize", handshake::initialize_params().get(), &[]).await?;
-    let result = reply.map_err(|error| Failure::Refused(error.message))?;
+async fn initialize(link: &Link, ids: &Ids, revision: Option<&str>) -> Result<ServerHello, Failure> {
+    let reply = ask(link, ids, "initialize", handshake::initialize_params(revision).get(), &[]).await?;
+    let result = reply.map_err(Failure::Refused)?;
     handshake::initialized(&result).map_err(Failure::Unreadable)
 }
 
@@ -182,3 +239,14 @@ async fn ask(
 ) -> Result<Reply, LinkError> {
     link.request(Request { id: ids.next(), method, params: Some(params), headers }).await
 }
+
+/// Whether a server refuses a request because nobody has sent `initialize`. It carried out nothing then.
+pub(super) fn asks_for_initialize(error: &RpcError) -> bool {
+    const NOT_INITIALIZED: i64 = -32002;
+    let message = error.message.to_ascii_lowercase();
+    matches!(error.code, code::INVALID_REQUEST | NOT_INITIALIZED)
+        && (message.contains("initialize") || message.contains("session id"))
+}
+
+#[cfg(test)]
+mod tests;

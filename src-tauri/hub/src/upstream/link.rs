@@ -117,7 +117,8 @@ impl Linker {
         loop {
             tried.push(way);
             let (linked, next) = self.try_way(server, noise.clone(), way, progress).await;
-            match (linked, next.filter(|next| !tried.contains(next))) {
+            let may_try = |next: &Way| !tried.contains(next) && server.spec.protocol_version.is_none();
+            match (linked, next.filter(may_try)) {
                 (Ok(linked), _) => {
                     self.known.note(server, way, &linked.connection.hello);
                     return Ok(linked);
@@ -143,7 +144,8 @@ impl Linker {
             Err(error) => return (Err(error), None),
         };
         let patience = Duration::from_millis(server.spec.timeouts.initialize_ms.into());
-        let shaken = self.in_time(server, &link, patience, progress, handshake::shake(&link, &self.ids, way)).await;
+        let handshake = handshake::shake(&link, &self.ids, way, server.spec.protocol_version.as_deref());
+        let shaken = self.in_time(server, &link, patience, progress, handshake).await;
         match shaken.unwrap_or(Err(handshake::Failure::TooSlow(patience))) {
             Ok(hello) => {
                 let connection = Arc::new(Connection::new(link, hello, self.ids.clone()));

@@ -20,6 +20,7 @@ use super::{
     Mailbox, UpstreamError,
     connection::{Asking, Connection},
     following::Wanted,
+    handshake,
     in_flight::InFlight,
     link::Linker,
     state::{Event as StateEvent, State},
@@ -188,6 +189,7 @@ impl ServerSession {
             && now.retries == made_from.retries
             && now.isolation == made_from.isolation
             && now.lifecycle == made_from.lifecycle
+            && now.protocol_version == made_from.protocol_version
     }
 
     /// Sends a request, starting the server where it does not run. It is never sent twice, unless the server itself
@@ -201,8 +203,27 @@ impl ServerSession {
         if let Some(level) = outgoing.back.and_then(Back::log_level) {
             Box::pin(self.set_level(&connection, level)).await;
         }
-        let reply = self.converse(&connection, &outgoing).await;
+        let mut reply = self.converse(&connection, &outgoing).await;
+        if let Ok(Err(error)) = &reply
+            && connection.may_need_initialize()
+            && handshake::asks_for_initialize(error)
+        {
+            reply = Box::pin(self.request_after_initialize(&connection, &outgoing, &error.message)).await;
+        }
         reply.map_err(|error| error.map_text(|text| self.linker.logs().masked(text)))
+    }
+
+    /// Sends a request again that the server refused for want of `initialize`, on a connection that begins with it.
+    async fn request_after_initialize(
+        self: &Arc<Self>,
+        refused_on: &Arc<Connection>,
+        outgoing: &Outgoing<'_>,
+        why: &str,
+    ) -> Result<Reply, UpstreamError> {
+        self.linker.known().needs_initialize(&self.server);
+        self.end_for_now(refused_on, format!("it wants initialize first ({why}): starting again with that")).await;
+        let connection = self.connection_for(outgoing).await.map_err(UpstreamError::before_sending)?;
+        self.converse(&connection, outgoing).await
     }
 
     /// Asks until the answer is final: what a server of the modern era needs is asked of a client with sessions.
@@ -252,7 +273,13 @@ impl ServerSession {
         };
         tokio::select! {
             biased;
-            reply = connection.request(asking) => Ok(reply?),
+            reply = connection.request(asking) => {
+                let reply = reply?;
+                if reply.is_ok() {
+                    connection.note_answered(method);
+                }
+                Ok(reply)
+            }
             () = flight.expired(patience) => Err(flight.too_slow(patience)),
         }
     }

@@ -2,9 +2,11 @@
 
 import type { Definitions, Lifecycle, ServerSpec, Timeouts, Visibility } from "../../ipc";
 
-export const USUAL = { initialize: 10, call: 30, total: 600, idle: 1800, ping: 60, stop: 10 } as const;
+export const USUAL = { initialize: 60, call: 30, total: 600, idle: 1800, ping: 60, stop: 10 } as const;
 export const USUAL_RETRIES = 3;
 const MOST_RETRIES = 100;
+/** The revisions of the protocol that a server can be addressed in, newest first. */
+export const REVISIONS = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /** What fits into 32 bits as milliseconds. */
 const MOST_SECONDS = 4_294_967;
 
@@ -24,6 +26,8 @@ export interface Advanced {
   lifecycle: Lifecycle;
   visibility: Visibility;
   definitions: Definitions;
+  /** The revision of the protocol; empty if Drawbridge finds it out. */
+  revision: string;
   /** What stands before the names of its tools: its id, a prefix of its own, or nothing. */
   naming: "id" | "own" | "bare";
   prefix: string;
@@ -54,6 +58,7 @@ export function advancedOf(spec: Partial<ServerSpec>): Advanced {
     lifecycle: spec.lifecycle ?? "singleton",
     visibility: spec.visibility ?? "visible",
     definitions: spec.definitions ?? "ask",
+    revision: spec.protocol_version ?? "",
     naming: spec.prefix === undefined || spec.prefix === null ? "id" : spec.prefix === "" ? "bare" : "own",
     prefix: spec.prefix ?? "",
     limited: Array.isArray(spec.allowed_tools),
@@ -91,6 +96,7 @@ export function advancedSpec(form: Advanced, base: Partial<ServerSpec>, local: b
     lifecycle: local ? form.lifecycle : "singleton",
     visibility: form.visibility,
     definitions: form.definitions,
+    protocol_version: form.revision === "" ? null : form.revision,
     prefix: form.naming === "id" ? null : form.naming === "bare" ? "" : form.prefix.trim(),
     allowed_tools: form.limited ? [...form.allowed] : null,
     fallback: [...form.fallback],
@@ -114,7 +120,7 @@ function timeoutsOf(form: Advanced, base: Partial<ServerSpec>): Timeouts {
 /** How many of these fields are not as usual. */
 export function unusualCount(form: Advanced): number {
   const set = [
-    form.lifecycle !== "singleton", form.visibility !== "visible", form.definitions !== "ask", form.naming !== "id", form.limited,
+    form.lifecycle !== "singleton", form.visibility !== "visible", form.definitions !== "ask", form.revision !== "", form.naming !== "id", form.limited,
     form.fallback.length > 0, ...NAMES.map((name) => form.times[name].trim() !== ""), form.toolTimes.length > 0,
     form.retries.trim() !== "", form.cacheTtl.trim() !== "", form.cacheResults.trim() !== "",
   ];

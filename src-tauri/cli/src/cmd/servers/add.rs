@@ -43,6 +43,9 @@ pub(crate) struct Add {
     /// The same, with its value in the keyring.
     #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["command", "preset", "manifest"])]
     secret_header: Vec<(String, String)>,
+    /// The revision of the protocol that the server is addressed in, such as 2025-06-18 [default: found out].
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["preset", "manifest"])]
+    protocol_version: Option<String>,
     #[command(flatten)]
     from: manifest::FromManifest,
     /// Each client has a session of its own with it, and a process.
@@ -92,6 +95,7 @@ impl Add {
             url: self.url,
             headers: self.header.into_iter().collect(),
             transport: self.transport.map(Transport::kind),
+            protocol_version: self.protocol_version,
             isolation: if self.per_client { Isolation::PerClient } else { Isolation::Shared },
             ..ServerSpec::default()
         };

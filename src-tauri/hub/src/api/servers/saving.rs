@@ -20,6 +20,7 @@ use crate::{
         ids::ServerId,
         spec::{Registered, ServerSpec},
     },
+    protocol,
     secrets::{self, Secret},
     upstream::Linked,
 };
@@ -36,7 +37,7 @@ pub(super) async fn save(
     let mut spec = spec;
     let mut values = refer(id, &mut spec.env, secrets.env);
     values.extend(refer(id, &mut spec.headers, secrets.headers));
-    spec.check().map_err(|e| ApiError::invalid(e.to_string()))?;
+    protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
     for (name, value) in values {
         hub.logs.mask(&value);
         hub.secrets.set(&name, value).await?;
@@ -123,7 +124,7 @@ pub(super) async fn try_spec(hub: &Hub, mut spec: ServerSpec, secrets: SecretVal
     }
     spec.env.extend(secrets.env);
     spec.headers.extend(secrets.headers);
-    spec.check().map_err(|e| ApiError::invalid(e.to_string()))?;
+    protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
     let id = crate::model::names::server_id(&spec.name).unwrap_or_else(|| ServerId::new("new-server"));
     verify(hub, &Registered::new(id, spec, PathBuf::new())).await
 }

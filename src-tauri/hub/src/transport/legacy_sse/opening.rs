@@ -11,7 +11,7 @@ use crate::{
     http::Response,
     transport::{
         MAX_MESSAGE,
-        remote::{Remote, shown, uri_of},
+        remote::{Remote, is_same_origin, shown, uri_of},
         sse::{Events, SseEvent},
     },
 };
@@ -133,8 +133,7 @@ fn messages(url: &Url, session: &str) -> Url {
 
 fn at_the_same_origin(url: &Url, place: Result<Url, url::ParseError>, does: &str, said: &str) -> Result<Url, String> {
     let place = place.map_err(|e| format!("{url} {does} {}, which is not a URL: {e}", shown(said)))?;
-    // A blob: URL has the origin of the URL in it.
-    if place.origin() == url.origin() && place.scheme() == url.scheme() {
+    if is_same_origin(url, &place) {
         return Ok(place);
     }
     Err(format!(

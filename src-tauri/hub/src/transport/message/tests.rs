@@ -40,7 +40,8 @@ fn what_is_not_json_rpc_is_nothing() {
         "[]",
         "{}",
         r#"{"level":"info"}"#,
-        r#"{"jsonrpc":"2.0","id":1}"#,
+        r#"{"id":1,"msg":"a line of a JSON log"}"#,
+        r#"[{"id":1,"msg":"a line of a JSON log"}]"#,
         r#"{"jsonrpc":"1.0","method":"x"}"#,
     ] {
         assert!(parse(&Json::new(text)).is_none(), "{text}");
@@ -106,7 +107,7 @@ proptest! {
 fn an_answer_nested_too_deep_is_an_error_to_who_waits_and_anything_else_is_nothing() {
     let deep = "[".repeat(200) + &"]".repeat(200);
     let answer = Json::new(format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":{deep}}}}}"#));
-    assert!(matches!(parse(&answer), Some(Message::Unusable { id: Some(7), .. })));
+    assert!(matches!(parse(&answer), Some(Message::Unusable { ids, .. }) if ids == [7]));
     let notice = Json::new(format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":{deep}}}}}"#));
     assert!(parse(&notice).is_none());
     let in_a_string = Json::new(format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":"{deep}"}}}}"#));
@@ -119,5 +120,25 @@ fn what_is_too_long_to_read_still_says_which_request_it_answers() {
     assert_eq!(answers(br#"{"jsonrpc":"2.0", "id" : 7 , "result":[1"#), Some(7));
     for other in [r#"{"jsonrpc":"2.0","method":"m","params":{"id":1,"x"#, r#"{"result":{"id":4,"x"#, "xxxxxxxx", ""] {
         assert_eq!(answers(other.as_bytes()), None, "{other}");
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_a_rule_says_which_and_whose_answer_it_is() {
+    for (text, rule) in [
+        (r#"{"id":7,"result":{}}"#, r#"has no "jsonrpc":"2.0""#),
+        (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, r#"has "jsonrpc":"1.0" instead of "2.0""#),
+        (r#"{"jsonrpc":2.0,"id":7,"error":{"code":1,"message":""}}"#, r#"has "jsonrpc":2.0 instead of "2.0""#),
+        (r#"{"jsonrpc":"2.0","id":"7","result":{}}"#, "has the id 7 as a string"),
+        (r#"{"jsonrpc":"2.0","id":7}"#, "has neither a result nor an error"),
+        (r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#, "is inside an array"),
+    ] {
+        match parse(&Json::new(text)) {
+            Some(Message::Unusable { ids, why }) => {
+                assert_eq!(ids, [7], "{text}");
+                assert!(why.contains(rule), "{text}: {why}");
+            }
+            other => panic!("{text} is read as {other:?}"),
+        }
     }
 }

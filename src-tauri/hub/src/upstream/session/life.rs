@@ -45,15 +45,19 @@ impl ServerSession {
         started.await.unwrap_or_else(|e| Err(UpstreamError::Unreachable(format!("its start failed: {e}"))))
     }
 
-    /// The same for a client's request: one that wants to hear of progress hears that the server is being started.
+    /// Returns the live connection for a request, made if there is none. A client's request waits for a start no longer
+    /// than for an answer, unless the client asked for progress: then it hears that the server is being started. The
+    /// start goes on in either case.
     pub(super) async fn connection_for(
         self: &Arc<Self>,
         outgoing: &Outgoing<'_>,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let (Some(back), Some(token), None) = (outgoing.back, outgoing.progress_token, self.live()) else {
-            return self.connection().await;
-        };
+        let (Some(back), None) = (outgoing.back, self.live()) else { return self.connection().await };
         let mut connection = std::pin::pin!(self.connection());
+        let Some(token) = outgoing.progress_token else {
+            let waited = outgoing.patience.quiet;
+            return timeout(waited, connection).await.unwrap_or(Err(UpstreamError::Starting { waited }));
+        };
         for beat in 1_u32.. {
             match timeout(TELL_CLIENT, &mut connection).await {
                 Ok(connected) => return connected,
@@ -186,6 +190,25 @@ impl ServerSession {
         let failure = UpstreamError::Lost(how.clone());
         let effect = self.step(StateEvent::Ended { crashes }, in_words(crashes, how), Some(failure));
         self.pause(effect);
+    }
+
+    /// Ends a connection that is of no use. The next request makes a new one.
+    pub(super) async fn end_for_now(self: &Arc<Self>, connection: &Arc<Connection>, why: String) {
+        let is_ours = {
+            let mut inner = self.inner();
+            let is_ours = inner.is(connection);
+            if is_ours {
+                let (next, _) = inner.state.on(StateEvent::IdleTimeout);
+                inner.state = next;
+                inner.reason.clone_from(&why);
+                inner.take_connection();
+            }
+            is_ours
+        };
+        if is_ours {
+            self.tell(State::Idle, why);
+            connection.close().await;
+        }
     }
 
     pub(super) fn ended(self: &Arc<Self>, connection: &Arc<Connection>, how: String) {
