@@ -1,5 +1,6 @@
 //! Servers that go wrong, and what their clients, and those of others, get.
 
+mod answers;
 mod changes;
 mod deaf;
 mod ends;

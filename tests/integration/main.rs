@@ -22,5 +22,6 @@ mod registry;
 mod remote;
 mod rest;
 mod round_trip;
+mod starts;
 mod storage;
 mod streams;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{Server, answer, floods, hearing::Object, voice::say};
 
-pub(crate) const TOOLS: [&str; 10] =
-    ["echo", "nonce", "hang", "die", "deafen", "flood", "noise", "large", "deep", "measure"];
+pub(crate) const TOOLS: [&str; 11] =
+    ["echo", "nonce", "hang", "die", "deafen", "flood", "noise", "large", "deep", "measure", "say"];
 
 impl Server {
     /// Answers a call, or does not.
@@ -58,6 +58,8 @@ impl Server {
                     "]".repeat(levels)
                 ));
             }
+            // The `line`, with the id of the call in the place of `$ID`.
+            "say" => say(arguments["line"].as_str().unwrap_or_default().replace("$ID", id)),
             // How long the arguments are.
             "measure" => answer(id, &text(&raw.len().to_string())),
             other if self.options.tools.is_none() => panic!("the hub called {other}, which is not there"),

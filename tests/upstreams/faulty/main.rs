@@ -13,6 +13,8 @@
 //! | `--grow` | has one tool more each time that they are listed |
 //! | `--tools FILE` | has the tools that stand in that file too, as they are when they are listed; each answers with its call |
 //! | `--offer FILE` | answers by that file, and writes what stands there (`offer.rs`) |
+//! | `--claims-modern` | says that it speaks the stateless revision, but refuses calls before `initialize` |
+//! | `--in-two-steps` | speaks the stateless revision only, and refuses the first `server/discover` by naming it |
 //! | `--change-while-listed MS` | tells that its list has changed, and only then answers with what it was before |
 
 mod calls;
@@ -29,7 +31,7 @@ use std::{
     process::{Child, Command, Stdio, exit},
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
     time::Duration,
@@ -39,6 +41,8 @@ use serde_json::{Value, json};
 
 use crate::{hearing::Message, offer::Offer, voice::say};
 
+const MODERN: &str = "2026-07-28";
+
 #[derive(Default)]
 struct Options {
     heard: Option<PathBuf>,
@@ -47,6 +51,8 @@ struct Options {
     crash: bool,
     stay: bool,
     grow: bool,
+    claims_modern: bool,
+    in_two_steps: bool,
     tools: Option<PathBuf>,
     offer: Option<PathBuf>,
     late_start: u64,
@@ -60,6 +66,8 @@ struct Server {
     /// The ids of calls that are answered once they are cancelled.
     hanging: Mutex<HashSet<String>>,
     listed: AtomicU64,
+    discovered: AtomicU64,
+    initialized: AtomicBool,
 }
 
 fn main() {
@@ -103,6 +111,8 @@ fn options() -> (Options, Vec<Child>) {
             "--crash" => options.crash = true,
             "--stay" => options.stay = true,
             "--grow" => options.grow = true,
+            "--claims-modern" => options.claims_modern = true,
+            "--in-two-steps" => options.in_two_steps = true,
             "--tools" => options.tools = Some(value().into()),
             "--offer" => options.offer = Some(value().into()),
             "--late-start" => options.late_start = value().parse().expect("milliseconds"),
@@ -131,7 +141,13 @@ impl Server {
         if self.options.offer.as_deref().is_some_and(|file| Offer::read(file).answer(&id, &method, &params)) {
             return;
         }
+        if let Some(error) = self.refusal(&method) {
+            return say(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
+        }
         match method.as_str() {
+            "server/discover" if self.options.claims_modern || self.options.in_two_steps => {
+                answer(&id, &json!({"supportedVersions": [MODERN], "capabilities": {"tools": {}}}));
+            }
             "initialize" => answer(
                 &id,
                 &json!({
@@ -156,6 +172,26 @@ impl Server {
                 let error = json!({"code": -32601, "message": format!("no method {other}")});
                 say(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
             }
+        }
+    }
+
+    /// What its options have it refuse.
+    fn refusal(&self, method: &str) -> Option<Value> {
+        match method {
+            "initialize" if self.options.in_two_steps => {
+                Some(json!({"code": -32022, "message": "no sessions here", "data": {"supported": [MODERN]}}))
+            }
+            "initialize" => {
+                self.initialized.store(true, Ordering::Relaxed);
+                None
+            }
+            "server/discover" if self.options.in_two_steps && self.discovered.fetch_add(1, Ordering::Relaxed) == 0 => {
+                Some(json!({"code": -32022, "message": "unsupported", "data": {"supported": [MODERN]}}))
+            }
+            "tools/call" if self.options.claims_modern && !self.initialized.load(Ordering::Relaxed) => {
+                Some(json!({"code": -32600, "message": "initialize is required"}))
+            }
+            _ => None,
         }
     }
 

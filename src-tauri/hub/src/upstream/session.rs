@@ -223,6 +223,8 @@ impl ServerSession {
         self.linker.known().needs_initialize(&self.server);
         self.end_for_now(refused_on, format!("it wants initialize first ({why}): starting again with that")).await;
         let connection = self.connection_for(outgoing).await.map_err(UpstreamError::before_sending)?;
+        // Its lists are read again, so that the revision is stored with them.
+        self.mailbox.list_changes.tell(self.server.id.clone());
         self.converse(&connection, outgoing).await
     }
 
