@@ -4,6 +4,7 @@ use std::net::TcpStream;
 
 use drawbridge_tests::{Home, Hub, McpClient, driver::free_port, places, process::Process, until, wait::yes};
 use nix::sys::signal::Signal;
+use serde_json::{Value, json};
 
 /// The public server, listening.
 fn serve(home: &Home, port: u16) -> Process {
@@ -108,4 +109,63 @@ fn a_legacy_server_over_http_and_sse_is_listed_called_and_found_again_when_it_is
     until("its end is seen", || yes(hub.server("remote")["state"] != "active"));
     let _again = serve_as(&home, port, "sse");
     assert_eq!(echo(&client), "Echo: over the water");
+}
+
+/// A server that redirects `/mcp` to `/mcp/`, and refuses every request before `initialize` with HTTP 400 and the id of
+/// a session that does not exist, as the Python SDK 1.x does.
+fn serve_strictly() -> String {
+    use axum::{
+        Json, Router,
+        body::Bytes,
+        http::{HeaderMap, StatusCode},
+        response::{IntoResponse, Redirect, Response},
+        routing::post,
+    };
+    async fn answer(headers: HeaderMap, body: Bytes) -> Response {
+        let message: Value = serde_json::from_slice(&body).expect("JSON");
+        let session = headers.get("mcp-session-id").and_then(|id| id.to_str().ok());
+        let result = match (message["method"].as_str().expect("a method"), session) {
+            ("initialize", None) => {
+                let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "strict", "version": "1"}});
+                let body = Json(json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+                return ([("mcp-session-id", "the-session")], body).into_response();
+            }
+            (_, session) if session != Some("the-session") => {
+                let error = json!({"code": -32600, "message": "Bad Request: Missing session ID"});
+                let body = Json(json!({"jsonrpc": "2.0", "id": "server-error", "error": error}));
+                return (StatusCode::BAD_REQUEST, [("mcp-session-id", "of-nothing")], body).into_response();
+            }
+            ("tools/list", _) => json!({"tools": [{"name": "here", "inputSchema": {"type": "object"}}]}),
+            ("tools/call", _) => json!({"content": [{"type": "text", "text": "here"}]}),
+            _ => return StatusCode::ACCEPTED.into_response(),
+        };
+        Json(json!({"jsonrpc": "2.0", "id": message["id"], "result": result})).into_response()
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    listener.set_nonblocking(true).expect("a listener for tokio");
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let to_the_slash = post(|| async { Redirect::temporary("/mcp/") });
+            let routes = Router::new().route("/mcp", to_the_slash).route("/mcp/", post(answer));
+            let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+            axum::serve(listener, routes).await.expect("serve");
+        });
+    });
+    format!("http://{address}/mcp")
+}
+
+#[test]
+fn a_remote_server_that_redirects_and_knows_nothing_but_sessions_is_listed_and_called() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let url = serve_strictly();
+    home.cli(&["servers", "add", "strict", "--url", &url]).ok();
+    hub.until_synced("strict");
+    hub.policy("strict", "allow");
+    let client = hub.client("desk");
+    assert_eq!(client.tools(), ["strict__here"]);
+    assert_eq!(client.call("strict__here", "{}").text(), "here");
 }
