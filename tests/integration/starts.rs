@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drawbridge_tests::{Faulty, Home, Hub, McpClient, until, wait::yes, within};
+use drawbridge_tests::{Faulty, Home, Hub, McpClient, places, until, wait::yes, within};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
@@ -79,7 +79,7 @@ fn fifty_servers_of_which_some_start_slowly_hold_up_nobody_and_all_arrive() {
         [("never", ["--mute", ""]), ("late-12", ["--late-start", "12000"]), ("late-30", ["--late-start", "30000"])];
     let names: Vec<_> = fast.iter().map(String::as_str).chain(slow.map(|(name, _)| name)).collect();
     hub.end(Signal::SIGTERM);
-    let program = drawbridge_tests::places::text(drawbridge_tests::places::built("upstream-faulty"));
+    let program = places::text(places::built("upstream-faulty"));
     for name in &names {
         let options = slow.iter().find(|(slow, _)| slow == name).map_or(&[][..], |(_, options)| options);
         let options: Vec<_> = options.iter().copied().filter(|option| !option.is_empty()).collect();
@@ -133,4 +133,37 @@ fn a_call_waits_for_a_start_as_long_as_for_an_answer_and_the_start_goes_on() {
     until("it runs", || yes(slow.seen()["state"] == "active"));
     assert_eq!(client.call("slow__echo", "{}").text(), "{}");
     assert_eq!(slow.calls("echo").len(), 1);
+}
+
+/// A program that answers nothing that it does not know.
+const TACITURN: &str = r#"
+const fs = require("fs"), [heard] = process.argv.slice(2);
+const answers = {
+  initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "t", version: "1" } },
+  "tools/list": { tools: [{ name: "here", inputSchema: { type: "object" } }] },
+};
+require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  fs.appendFileSync(heard, method + "\n");
+  if (answers[method]) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: answers[method] }));
+});
+"#;
+
+#[test]
+fn a_second_server_of_a_package_that_answers_nothing_unknown_is_not_probed_also_after_a_restart() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let (program, heard) = (home.file("taciturn.js"), |name: &str| home.file(&format!("{name}.heard")));
+    std::fs::write(&program, TACITURN).expect("write the program");
+    let add = |hub: &Hub<'_>, name: &str| {
+        let command = ["node", &places::text(&program), &places::text(heard(name))].map(str::to_owned);
+        hub.add_server(name, &[], &command.each_ref().map(String::as_str));
+        hub.until_synced(name);
+        std::fs::read_to_string(heard(name)).expect("what it heard")
+    };
+    assert!(add(&hub, "first").starts_with("server/discover\ninitialize\n"), "nothing is known of it");
+    assert!(add(&hub, "second").starts_with("initialize\n"), "the package is known");
+    hub.end(Signal::SIGTERM);
+    let hub = Hub::serve(&home);
+    assert!(add(&hub, "third").starts_with("initialize\n"), "the package is remembered");
 }
