@@ -22,7 +22,7 @@ mod offer;
 mod voice;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     env,
     io::{self, BufRead},
     path::{Path, PathBuf},
@@ -30,6 +30,7 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
+        mpsc,
     },
     thread,
     time::Duration,
@@ -59,6 +60,8 @@ struct Server {
     options: Options,
     /// The ids of calls that are answered once they are cancelled.
     hanging: Mutex<HashSet<String>>,
+    /// Where the answers to its own questions go, by their ids.
+    asking: Mutex<HashMap<String, mpsc::Sender<String>>>,
     listed: AtomicU64,
 }
 
@@ -79,6 +82,11 @@ fn main() {
         hearing::note(server.options.heard.as_deref(), hearing::beginning(&line));
         if let (false, Some(message)) = (server.options.mute, Message::read(&line)) {
             server.clone().take(message);
+        } else if let Some((id, answer)) = hearing::answer_of(&line)
+            && let Some(asking) = server.asking.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+        {
+            // Whoever asked may have given up.
+            let _ = asking.send(answer);
         }
     }
     if server.options.stay {
