@@ -24,3 +24,4 @@ mod rest;
 mod round_trip;
 mod storage;
 mod streams;
+mod unlisted;
