@@ -8,6 +8,7 @@ mod floods;
 mod hangs;
 mod leaving;
 mod noise;
+mod questions;
 mod sizes;
 
 use std::{

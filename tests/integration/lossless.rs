@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use drawbridge_tests::{Home, Hub, hub::calls_heard, places};
+use drawbridge_tests::{Faulty, Home, Hub, McpClient, hub::calls_heard, mcp::Events, places};
+use serde_json::{Value, json};
 
 /// Everything that a typed proxy would write otherwise.
 const ODD: &str = r#"{"structuredContent":{"z":1.0,"a":1e400,"big":12345678901234567890,"small":-0.0,"e":1E-7,"s":"\u00e9\/\ud83d\ude00 é"},"content":[{"type":"text","zzz":[1.10,{}],"text":"PAD"},{"type":"hologram","unheard":"of"}],"x-unknown":null,"_meta":{"vendor/key":0.1000}}"#;
@@ -57,4 +58,32 @@ fn noise_on_stdout_is_dropped_counted_and_kept_in_the_log() {
     assert!(server["noise_lines"].as_u64().is_some_and(|lines| lines >= 6), "{server}");
     let logs = home.cli(&["logs", "--server", "probe", "--json"]).json().to_string();
     assert!(logs.contains("Welcome to the noisy server!"), "{logs}");
+}
+
+#[test]
+fn an_error_reaches_the_other_side_with_every_member_it_was_sent_with() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let file = home.file("error.offer");
+    let sent = r#"{"code":-32000.0,"message":"busy","data":{"n":1.50},"retryAfter":1e1,"x":null}"#;
+    fs::write(&file, format!(r#"{{"tools/call echo":{{"error":{sent}}}}}"#)).expect("write the error");
+    let options = ["--offer", &places::text(&file)];
+    let faulty = Faulty::add(&hub, "faulty", &json!({}), &options).synced();
+    let client = McpClient::connect_with(&hub.url, &hub.token("desk"), &json!({"elicitation": {}}));
+    let answer = client.call("faulty__echo", "{}");
+    let expected = sent.replace("-32000.0", "-32000");
+    assert!(answer.raw.contains(&expected), "the code is an integer, the rest is as it was: {}", answer.raw);
+
+    let call = json!({"jsonrpc": "2.0", "id": 1_000, "method": "tools/call",
+        "params": {"name": "faulty__ask", "arguments": {"ms": 20_000}}});
+    let mut told = Events::of(client.post(&call).expect("a stream")).map(|event| event.message());
+    let question = told.next().expect("a question");
+    let said = json!({"code": -1.0, "message": "no", "data": [1], "retryAfter": 5});
+    let error = json!({"jsonrpc": "2.0", "id": question["id"], "error": said});
+    assert_eq!(client.post(&error).expect("an answer").status, 202);
+    let result = told.next().expect("the result of the call");
+    let heard: Value =
+        serde_json::from_str(result["result"]["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+    assert_eq!(heard, json!({"code": -1, "message": "no", "data": [1], "retryAfter": 5}));
+    assert_eq!(faulty.calls("ask").len(), 1);
 }

@@ -25,3 +25,4 @@ mod round_trip;
 mod starts;
 mod storage;
 mod streams;
+mod unlisted;

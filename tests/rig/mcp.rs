@@ -104,9 +104,20 @@ impl McpClient {
     /// The same as a client that says this of itself.
     #[track_caller]
     pub fn connect_as(url: &str, token: &str, says: &Value) -> Self {
+        Self::introduce(url, token, says, &json!({}))
+    }
+
+    /// Opens a session as a client with these capabilities.
+    #[track_caller]
+    pub fn connect_with(url: &str, token: &str, capabilities: &Value) -> Self {
+        Self::introduce(url, token, &json!({"name": "drawbridge-tests", "version": "1"}), capabilities)
+    }
+
+    #[track_caller]
+    fn introduce(url: &str, token: &str, says: &Value, capabilities: &Value) -> Self {
         let mut client = Self { url: Url::of(url), token: token.to_owned(), session: None, next_id: AtomicU64::new(1) };
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": REVISION, "capabilities": {}, "clientInfo": says
+            "protocolVersion": REVISION, "capabilities": capabilities, "clientInfo": says
         }});
         let response = client.post(&hello).unwrap_or_else(|e| panic!("connect to {url}: {e}"));
         let status = response.status;
@@ -273,7 +284,7 @@ impl Pending {
 }
 
 /// The message with that id, from a JSON body or from a stream of events.
-fn message_of(response: Response, id: u64) -> io::Result<Answer> {
+pub(crate) fn message_of(response: Response, id: u64) -> io::Result<Answer> {
     if !response.header("Content-Type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
         let status = response.status;
         let text = response.text()?;

@@ -208,25 +208,12 @@ pub(crate) fn answers(body: &[u8], id: &str) -> bool {
 /// An answer's reply as the hub takes it.
 ///
 /// # Errors
-/// Where the error is none of JSON-RPC's.
+/// Returns an error if `error` is not an object.
 pub(crate) fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Error {
-        code: i64,
-        message: String,
-        #[serde(default, deserialize_with = "present")]
-        data: Option<Box<RawValue>>,
-    }
-    /// A member that is there, `null` too.
-    fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
-        Box::deserialize(deserializer).map(Some)
-    }
     Ok(match reply {
         Ok(result) => Ok(result.to_owned().into()),
-        Err(error) => {
-            let Error { code, message, data } = serde_json::from_str(error.get())?;
-            Err(RpcError { code, message, data })
-        }
+        Err(error) if error.get().starts_with('{') => Err(RpcError::read_or_wrap(error, "client")),
+        Err(_) => return Err(serde::de::Error::custom("it is not an object")),
     })
 }
 

@@ -9,6 +9,7 @@ mod profiles;
 mod schema;
 mod search;
 mod sync;
+mod unlisted;
 
 use std::{
     collections::BTreeMap,
@@ -433,6 +434,7 @@ impl Catalog {
             protocol_version: Some(hello.protocol_version),
             instructions: hello.instructions,
             ttl_ms,
+            offers_resources: Some(hello.capabilities.offers(Kind::Resources)),
             ..self.copy(id).row
         };
         let before = self.copy(id);

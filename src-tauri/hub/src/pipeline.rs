@@ -75,7 +75,10 @@ impl Pipeline {
                     tool = next;
                 }
                 Ok(Ok(result)) => match self.gate.release(&permitted, result, Some(back)).await {
-                    Ok(result) => return answer(permitted, Ok(Ok(result))),
+                    Ok(result) => {
+                        back.session().note_issued(&permitted.call().tool.server.id, &result);
+                        return answer(permitted, Ok(Ok(result)));
+                    }
                     Err(refusal) => {
                         permitted.ended(Outcome::Withheld, refusal.to_string());
                         return Ok(failure(&refusal.to_string()));

@@ -2,6 +2,7 @@
 
 mod back;
 mod in_flight;
+mod issued;
 mod reach;
 mod rounds;
 mod subscription;
@@ -53,6 +54,8 @@ pub struct ClientSession {
     in_flight: in_flight::InFlight,
     outbox: back::Outbox,
     asked: back::Asked,
+    /// Shared with what the same client listens to in sessions of its own.
+    issued: Arc<issued::Issued>,
     number: u64,
     last_used: Mutex<Instant>,
 }
@@ -86,6 +89,11 @@ pub struct ClientSessions {
 /// A client, what it sees, and what it says of itself.
 type StatelessKey = (ClientName, Reach, String);
 
+fn stateless_key(client: &ClientName, hello: &ClientHello, reach: &Reach) -> StatelessKey {
+    let said = format!("{}{}", hello.capabilities.raw(), hello.info.as_ref().map_or("", |info| info.get()));
+    (client.clone(), reach.clone(), said)
+}
+
 #[derive(Default)]
 struct Open {
     sessions: HashMap<SessionId, Arc<ClientSession>>,
@@ -101,7 +109,7 @@ impl ClientSessions {
 
     /// Opens a session with an id that cannot be guessed.
     pub fn open(&self, client: ClientName, hello: ClientHello, reach: Reach) -> Arc<ClientSession> {
-        let session = self.lock().open(client, hello, reach, None);
+        let session = self.lock().open(client, hello, reach, None, Arc::default());
         self.events.tell(Event::ClientsChanged);
         session
     }
@@ -114,20 +122,23 @@ impl ClientSessions {
         reach: Reach,
         subscription: Subscription,
     ) -> Arc<ClientSession> {
-        self.lock().open(client, hello, reach, Some(subscription))
+        let key = stateless_key(&client, &hello, &reach);
+        let mut open = self.lock();
+        let of_requests = open.stateless.get(&key).and_then(|id| open.sessions.get(id));
+        let issued = of_requests.map(|session| session.issued.clone()).unwrap_or_default();
+        open.open(client, hello, reach, Some(subscription), issued)
     }
 
     /// The session of a client without sessions, and whether it is new.
     pub fn stateless(&self, client: &ClientName, hello: &ClientHello, reach: &Reach) -> (Arc<ClientSession>, bool) {
-        let said = format!("{}{}", hello.capabilities.raw(), hello.info.as_ref().map_or("", |info| info.get()));
-        let key = (client.clone(), reach.clone(), said);
+        let key = stateless_key(client, hello, reach);
         let mut open = self.lock();
         if let Some(session) = open.stateless.get(&key).and_then(|id| open.sessions.get(id)) {
             session.touch();
             return (session.clone(), false);
         }
         open.end_idle();
-        let session = open.open(client.clone(), hello.clone(), reach.clone(), None);
+        let session = open.open(client.clone(), hello.clone(), reach.clone(), None, Arc::default());
         open.stateless.insert(key, session.id.clone());
         drop(open);
         self.events.tell(Event::ClientsChanged);
@@ -191,6 +202,7 @@ impl Open {
         hello: ClientHello,
         reach: Reach,
         subscription: Option<Subscription>,
+        issued: Arc<issued::Issued>,
     ) -> Arc<ClientSession> {
         self.make_room(&client);
         self.opened += 1;
@@ -205,6 +217,7 @@ impl Open {
             in_flight: in_flight::InFlight::default(),
             outbox: back::Outbox::default(),
             asked: back::Asked::default(),
+            issued,
             number: self.opened,
             last_used: Mutex::new(Instant::now()),
         });

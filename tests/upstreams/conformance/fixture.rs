@@ -49,7 +49,7 @@ pub(crate) struct Fixture {
     watches: Arc<AtomicBool>,
     eras: Eras,
     /// What the URIs of its resources begin with.
-    scheme: Arc<str>,
+    pub(crate) scheme: Arc<str>,
 }
 
 /// Which revisions it speaks: those with sessions, those without, or all.

@@ -13,6 +13,11 @@ pub(crate) fn watched(scheme: &str) -> String {
     format!("{scheme}://watched-resource")
 }
 
+/// The URI of a resource that no list and no template contains.
+pub(crate) fn unlisted(scheme: &str) -> String {
+    format!("{scheme}://unlisted-report")
+}
+
 pub(crate) fn list(scheme: &str) -> Vec<Resource> {
     let at = |place: &str| format!("{scheme}://{place}");
     let resources = json!([
@@ -43,6 +48,7 @@ pub(crate) fn read(scheme: &str, uri: &str) -> Result<ReadResourceResult, ErrorD
         }
         "static-binary" => json!({"uri": uri, "mimeType": "image/png", "blob": PNG}),
         "watched-resource" => json!({"uri": uri, "mimeType": "text/plain", "text": "It is being watched."}),
+        "unlisted-report" => json!({"uri": uri, "mimeType": "text/plain", "text": "Nobody lists this report."}),
         other => {
             let id = other.strip_prefix("template/").and_then(|rest| rest.strip_suffix("/data"));
             let id = id.filter(|id| !id.is_empty() && !id.contains('/')).ok_or_else(not_found)?;

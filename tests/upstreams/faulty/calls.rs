@@ -1,13 +1,18 @@
 //! Its tools. What they are told is in their arguments.
 
-use std::{process::exit, sync::PoisonError, thread, time::Duration};
+use std::{
+    process::exit,
+    sync::{PoisonError, mpsc},
+    thread,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
 use crate::{Server, answer, floods, hearing::Object, voice::say};
 
-pub(crate) const TOOLS: [&str; 11] =
-    ["echo", "nonce", "hang", "die", "deafen", "flood", "noise", "large", "deep", "measure", "say"];
+pub(crate) const TOOLS: [&str; 12] =
+    ["echo", "nonce", "hang", "ask", "die", "deafen", "flood", "noise", "large", "deep", "measure", "say"];
 
 impl Server {
     /// Answers a call, or does not.
@@ -27,6 +32,8 @@ impl Server {
             "nonce" => nonce(id, params, &arguments),
             // Not before it is cancelled.
             "hang" => drop(self.hanging.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned())),
+            // What a person says, or that nobody did within `ms` milliseconds.
+            "ask" => self.ask(id, &arguments),
             "die" => {
                 pause(&arguments);
                 exit(3);
@@ -66,6 +73,26 @@ impl Server {
             // One of its file.
             _ => answer(id, &text(&json!({"called": name, "with": arguments, "pid": std::process::id()}).to_string())),
         }
+    }
+}
+
+impl Server {
+    fn ask(&self, id: &str, arguments: &Value) {
+        let (sender, answered) = mpsc::channel();
+        let question = format!("\"question-{}\"", id.trim_matches('"'));
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner).insert(question.clone(), sender);
+        let form = json!({"message": "Well?", "requestedSchema": {"type": "object", "properties": {}}});
+        say(format!(r#"{{"jsonrpc":"2.0","id":{question},"method":"elicitation/create","params":{form}}}"#));
+        let patience = Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0));
+        if let Ok(said) = answered.recv_timeout(patience) {
+            return answer(id, &text(&said));
+        }
+        if arguments["withdraw"] == true {
+            say(format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{question},"reason":"too late"}}}}"#
+            ));
+        }
+        answer(id, &text("nobody answered"));
     }
 }
 

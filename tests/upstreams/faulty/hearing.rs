@@ -30,6 +30,13 @@ impl Message {
     }
 }
 
+/// The id and the text of an answer; nothing where the line is none.
+pub(crate) fn answer_of(line: &str) -> Option<(String, String)> {
+    let message: Object = serde_json::from_str(line).ok()?;
+    let reply = message.get("result").or_else(|| message.get("error"))?;
+    Some((message.get("id")?.get().to_owned(), reply.get().to_owned()))
+}
+
 /// Appends a line in one piece: whoever ends it in the middle of its work leaves no half of one.
 pub(crate) fn note(file: Option<&Path>, line: &str) {
     let Some(file) = file else { return };

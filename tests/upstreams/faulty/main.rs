@@ -24,7 +24,7 @@ mod offer;
 mod voice;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     env,
     io::{self, BufRead},
     path::{Path, PathBuf},
@@ -32,6 +32,7 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc,
     },
     thread,
     time::Duration,
@@ -65,6 +66,8 @@ struct Server {
     options: Options,
     /// The ids of calls that are answered once they are cancelled.
     hanging: Mutex<HashSet<String>>,
+    /// Where the answers to its own questions go, by their ids.
+    asking: Mutex<HashMap<String, mpsc::Sender<String>>>,
     listed: AtomicU64,
     discovered: AtomicU64,
     initialized: AtomicBool,
@@ -87,6 +90,11 @@ fn main() {
         hearing::note(server.options.heard.as_deref(), hearing::beginning(&line));
         if let (false, Some(message)) = (server.options.mute, Message::read(&line)) {
             server.clone().take(message);
+        } else if let Some((id, answer)) = hearing::answer_of(&line)
+            && let Some(asking) = server.asking.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+        {
+            // Whoever asked may have given up.
+            let _ = asking.send(answer);
         }
     }
     if server.options.stay {

@@ -155,6 +155,19 @@ fn data_that_is_null_is_data() {
     assert_eq!(error.data.expect("data").get(), "null");
 }
 
+#[test]
+fn a_clients_error_keeps_all_its_members_and_one_that_cannot_be_read_is_passed_on_whole() {
+    let error = |text: &str| {
+        let error: &RawValue = serde_json::from_str(text).expect("JSON");
+        read_reply(Err(error)).expect("an answer").expect_err("an error")
+    };
+    let kept = error(r#"{"code":-1.0,"message":"no","data":1.0,"retryAfter":5}"#);
+    assert_eq!(serde_json::to_string(&kept).expect("JSON"), r#"{"code":-1,"message":"no","data":1.0,"retryAfter":5}"#);
+    let unreadable = r#"{"code":"E_NO","message":"no"}"#;
+    let passed_on = error(unreadable);
+    assert_eq!((passed_on.code, passed_on.data.expect("data").get()), (code::INTERNAL_ERROR, unreadable));
+}
+
 /// The members of a request, in an order that the choices give, with others among them.
 fn members(choices: &mut Choices<'_>) -> Vec<(String, String)> {
     let params = choices.members();

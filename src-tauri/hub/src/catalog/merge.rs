@@ -220,9 +220,13 @@ impl Lists {
     }
 
     /// The resource of that URI, or the template that it fits.
-    pub fn find_resource(&self, uri: &str) -> Option<&Arc<CatalogEntry>> {
-        let fits = |entry: &&Arc<CatalogEntry>| fits_template(uri, &entry.definition.name);
-        self.find(Kind::Resources, uri).or_else(|| self.entries(Kind::Templates).iter().find(fits))
+    pub fn find_resource<'a>(&'a self, uri: &'a str) -> Option<&'a Arc<CatalogEntry>> {
+        self.find(Kind::Resources, uri).or_else(|| self.templates_of(uri).next())
+    }
+
+    /// Returns the templates that a URI fits.
+    pub fn templates_of<'a>(&'a self, uri: &'a str) -> impl Iterator<Item = &'a Arc<CatalogEntry>> {
+        self.entries(Kind::Templates).iter().filter(move |entry| fits_template(uri, &entry.definition.name))
     }
 
     /// The result of the kind's list method, ready to send.

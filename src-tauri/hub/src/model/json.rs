@@ -121,6 +121,11 @@ impl<'a> RawObject<'a> {
         self.0.iter().map(|(key, _)| key.as_ref())
     }
 
+    /// Returns the members in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.0.iter().map(|(key, value)| (key.as_ref(), value.as_ref()))
+    }
+
     /// The object without these members; nothing where no member is left.
     pub fn without(&self, keys: &[&str]) -> Option<Box<RawValue>> {
         let rest = self.0.iter().filter(|(key, _)| !keys.contains(&key.as_ref())).cloned().collect::<Vec<_>>();

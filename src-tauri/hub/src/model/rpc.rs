@@ -1,17 +1,18 @@
 //! JSON-RPC as it crosses the door: raw, so that nothing is lost.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer, de::Error, ser::SerializeMap};
 use serde_json::value::RawValue;
 
-use super::json::Json;
+use super::json::{Json, RawObject};
 
-/// A JSON-RPC error. `data` is passed on as the server sent it.
-#[derive(Debug, Clone, Serialize)]
+/// A JSON-RPC error. Everything but `code` and `message` is passed on as the peer sent it.
+#[derive(Debug, Clone)]
 pub struct RpcError {
     pub code: i64,
     pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Box<RawValue>>,
+    /// The members beside `code`, `message` and `data`, in the order of the peer.
+    pub more: Vec<(String, Box<RawValue>)>,
 }
 
 /// An answer: a result, or an error, as sent.
@@ -28,6 +29,62 @@ pub mod code {
 
 impl RpcError {
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None }
+        Self { code, message: message.into(), data: None, more: Vec::new() }
+    }
+
+    /// Reads an error object. Fills in 0 for a missing `code` and an empty text for a missing `message`.
+    ///
+    /// # Errors
+    /// Returns an error if `error` is not an object, has a key twice, or if its `code` is not a number with an
+    /// integral value or its `message` is not a string.
+    pub fn read(error: &RawValue) -> Result<Self, serde_json::Error> {
+        let mut read = Self::new(0, "");
+        for (key, value) in RawObject::parse(error)?.iter() {
+            match key {
+                "code" => read.code = read_code(value).ok_or_else(|| Error::custom("`code` must be an integer"))?,
+                "message" => read.message = serde_json::from_str(value.get())?,
+                "data" => read.data = Some(value.to_owned()),
+                _ => read.more.push((key.to_owned(), value.to_owned())),
+            }
+        }
+        Ok(read)
+    }
+
+    /// Reads an error object of `peer` as [`RpcError::read`] does. One that cannot be read becomes the `data` of an
+    /// internal error.
+    pub fn read_or_wrap(error: &RawValue, peer: &str) -> Self {
+        Self::read(error).unwrap_or_else(|_| Self {
+            data: Some(error.to_owned()),
+            ..Self::new(code::INTERNAL_ERROR, format!("the {peer}'s error cannot be read"))
+        })
     }
 }
+
+/// Reads an integer in any notation of JSON: some languages write every number as `-32000.0` or `-3.2e4`.
+fn read_code(code: &RawValue) -> Option<i64> {
+    /// 2^53. Up to here each integer has a floating-point number of its own.
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    let text = code.get();
+    text.parse().ok().or_else(|| {
+        let number: f64 = text.parse().ok()?;
+        (number.fract() == 0.0 && number.abs() <= MAX_EXACT).then_some(number as i64)
+    })
+}
+
+impl Serialize for RpcError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("code", &self.code)?;
+        members.serialize_entry("message", &self.message)?;
+        if let Some(data) = &self.data {
+            members.serialize_entry("data", data)?;
+        }
+        for (key, value) in &self.more {
+            members.serialize_entry(key, value)?;
+        }
+        members.end()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -10,14 +10,32 @@ use crate::{
     catalog::CatalogEntry,
     model::{
         capability::Kind,
+        ids::ServerId,
         json::{self, Json, RawObject},
         rpc::{Reply, RpcError, code},
         spec::Lifecycle,
     },
     protocol::{LogLevel, translate::NO_RESOURCE},
-    sessions::Back,
+    sessions::{Back, ClientSession, Reach},
     upstream::{Outgoing, Patience, ServerSession, UpstreamError},
 };
+
+/// Where a request about a resource goes.
+enum Target {
+    /// The server of the entry.
+    Listed(Arc<CatalogEntry>),
+    /// A server that may have it, although no list and no template contains it.
+    Unlisted(ServerId),
+}
+
+impl Target {
+    fn server(&self) -> &ServerId {
+        match self {
+            Self::Listed(entry) => &entry.server.id,
+            Self::Unlisted(server) => server,
+        }
+    }
+}
 
 impl Router {
     /// Answers a client's request that is about a prompt, a resource or a completion, or sets the level of logs.
@@ -33,12 +51,9 @@ impl Router {
             "prompts/get" => {
                 let prompt = self.prompt(back, &request).await?;
                 request.set("name", json::raw(json::string(&prompt.definition.name)));
-                self.send(back, &prompt, method, request).await
+                self.send(back, &prompt.server.id, method, request).await
             }
-            "resources/read" => {
-                let resource = self.resource(back, &request).await?;
-                self.read(back, &resource, request).await
-            }
+            "resources/read" => self.read(back, request).await,
             "resources/subscribe" => self.subscribe(back, &text(&request, "uri")?).await,
             "resources/unsubscribe" => self.unsubscribe(back, &text(&request, "uri")?).await,
             "completion/complete" => self.complete(back, request).await,
@@ -50,34 +65,43 @@ impl Router {
         }
     }
 
-    /// Reads a resource, or answers what was read of it a moment ago.
-    async fn read(&self, back: &Back, resource: &CatalogEntry, request: RawObject<'_>) -> Reply {
-        let key = results::Key::of_resource(&back.session().client, resource, &request.to_raw());
+    /// Reads a resource, or answers what was read of it a moment ago. What was read of an unlisted one is not kept,
+    /// since results are kept under the definition.
+    async fn read(&self, back: &Back, request: RawObject<'_>) -> Reply {
+        let target = self.resource(back, &text(&request, "uri")?).await?;
+        let key = match &target {
+            Target::Listed(entry) => results::Key::of_resource(&back.session().client, entry, &request.to_raw()),
+            Target::Unlisted(_) => None,
+        };
         if let Some(kept) = key.as_ref().and_then(|key| self.results.get(key)) {
+            back.session().note_issued(target.server(), &kept);
             return Ok(kept);
         }
-        let result = self.send(back, resource, "resources/read", request).await?;
+        let result = self.send(back, target.server(), "resources/read", request).await?;
         if let Some(key) = key {
             self.results.put(key, &result);
         }
         Ok(result)
     }
 
-    async fn send(&self, back: &Back, entry: &CatalogEntry, method: &str, request: RawObject<'_>) -> Reply {
-        self.send_as(back, entry, method, request, async |session, outgoing| session.request(outgoing).await).await
+    async fn send(&self, back: &Back, server: &ServerId, method: &str, request: RawObject<'_>) -> Reply {
+        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.request(outgoing).await;
+        let result = self.send_as(back, server, method, request, how).await?;
+        back.session().note_issued(server, &result);
+        Ok(result)
     }
 
-    /// Sends to the server of an entry, in the way of `how`.
+    /// Sends to a server, in the way of `how`.
     async fn send_as(
         &self,
         back: &Back,
-        entry: &CatalogEntry,
+        server: &ServerId,
         method: &str,
         mut request: RawObject<'_>,
         how: impl AsyncFnOnce(&Arc<ServerSession>, Outgoing<'_>) -> Result<Reply, UpstreamError>,
     ) -> Reply {
         let token = take_progress_token(&mut request);
-        let server = self.registry.runnable(&entry.server.id);
+        let server = self.registry.runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         let patience = Patience::of(&server.spec.timeouts, None);
         let params = request.to_raw();
@@ -93,13 +117,40 @@ impl Router {
         self.find(back.session(), Kind::Prompts, &name).await.ok_or_else(unknown)
     }
 
-    async fn resource(&self, back: &Back, request: &RawObject<'_>) -> Result<Arc<CatalogEntry>, RpcError> {
-        let uri = text(request, "uri")?;
-        let found = self.search(back.session(), |lists| lists.find_resource(&uri).cloned()).await;
+    async fn resource(&self, back: &Back, uri: &str) -> Result<Target, RpcError> {
+        let found = self.target(back.session(), uri).await;
         found.ok_or_else(|| RpcError {
-            data: Some(json::raw(format!(r#"{{"uri":{}}}"#, json::string(&uri)))),
+            data: Some(json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)))),
             ..RpcError::new(NO_RESOURCE, format!("Resource not found: {uri}"))
         })
+    }
+
+    /// Finds where a URI leads: to the server that lists it; to the one that named it in this session; to one with a
+    /// template that it fits; or to the only one that can have it.
+    async fn target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
+        if let Some(known) = self.known_target(session, uri) {
+            return Some(known);
+        }
+        let unlisted = || self.catalog.only_with_resources(session).map(Target::Unlisted);
+        if session.reach != Reach::All {
+            // The lists of other servers change nothing, and need not be waited for.
+            return unlisted();
+        }
+        Box::pin(self.catalog.freshen()).await;
+        self.known_target(session, uri).or_else(unlisted)
+    }
+
+    fn known_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
+        let lists = self.catalog.of(session);
+        if let Some(listed) = lists.find(Kind::Resources, uri) {
+            return Some(Target::Listed(listed.clone()));
+        }
+        let named_by = self.subscriptions.server_of(uri, session).or_else(|| session.issuer_of(uri));
+        let Some(server) = named_by.filter(|server| self.catalog.reaches_resources(session, server)) else {
+            return lists.find_resource(uri).cloned().map(Target::Listed);
+        };
+        let own = lists.templates_of(uri).find(|template| template.server.id == server);
+        Some(own.map_or(Target::Unlisted(server), |template| Target::Listed(template.clone())))
     }
 
     /// Has the server of a resource tell when it changes, for as long as the client's session lives.
@@ -107,62 +158,80 @@ impl Router {
     /// # Errors
     /// Where no server has such a resource, and the server's own.
     pub async fn subscribe(&self, back: &Back, uri: &str) -> Reply {
-        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
-        let request = RawObject::parse(&request).unwrap_or_default();
-        let resource = self.resource(back, &request).await?;
-        if resource.server.spec.lifecycle == Lifecycle::Transient {
-            let why = format!("The server '{}' is started for each call and ends with it", resource.server.name());
+        let target = self.resource(back, uri).await?;
+        let id = target.server();
+        let server = self.registry.runnable(id);
+        let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
+        if server.spec.lifecycle == Lifecycle::Transient {
+            let why = format!("The server '{}' is started for each call and ends with it", server.name());
             return Err(RpcError::new(code::METHOD_NOT_FOUND, format!("{why}: it cannot tell of changes")));
         }
+        if !self.subscriptions.has_room(back.session()) {
+            let why = "this session is subscribed to too many resources; unsubscribe from some first";
+            return Err(RpcError::new(code::INTERNAL_ERROR, why));
+        }
+        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
+        let request = RawObject::parse(&request).unwrap_or_default();
         let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.subscribe(uri, outgoing).await;
-        let reply = self.send_as(back, &resource, "resources/subscribe", request, how).await?;
-        if self.subscriptions.add(&resource.server.id, uri, back.session()) {
+        let reply = self.send_as(back, id, "resources/subscribe", request, how).await?;
+        if self.subscriptions.add(id, uri, back.session()) {
             let (router, back) = (self.clone(), Back::at_any_time(back.session().clone()));
             tokio::spawn(async move {
                 back.session().ended.cancelled().await;
                 let left = router.subscriptions.left_by(back.session());
-                join_all(left.iter().map(|uri| router.unsubscribe(&back, uri))).await;
+                join_all(left.iter().map(|(server, uri)| router.unsubscribe_from(&back, server, uri))).await;
             });
         }
         Ok(reply)
     }
 
     async fn unsubscribe(&self, back: &Back, uri: &str) -> Reply {
-        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
-        let request = RawObject::parse(&request).unwrap_or_default();
-        let resource = self.resource(back, &request).await?;
+        match self.subscriptions.server_of(uri, back.session()) {
+            Some(server) => self.unsubscribe_from(back, &server, uri).await,
+            None => {
+                let target = self.resource(back, uri).await?;
+                self.unsubscribe_from(back, target.server(), uri).await
+            }
+        }
+    }
+
+    async fn unsubscribe_from(&self, back: &Back, server: &ServerId, uri: &str) -> Reply {
         // The server sends to Drawbridge once, whoever listens there.
-        if self.subscriptions.remove(&resource.server.id, uri, back.session()) {
+        if self.subscriptions.remove(server, uri, back.session()) {
             return Ok(Json::new("{}"));
         }
+        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
+        let request = RawObject::parse(&request).unwrap_or_default();
         let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.unsubscribe(uri, outgoing).await;
-        self.send_as(back, &resource, "resources/unsubscribe", request, how).await
+        self.send_as(back, server, "resources/unsubscribe", request, how).await
     }
 
     async fn complete(&self, back: &Back, mut request: RawObject<'_>) -> Reply {
         let invalid = |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
         let reference = request.get("ref").ok_or_else(|| invalid("it has no 'ref'"))?.to_owned();
         let mut reference = RawObject::parse(&reference).map_err(|e| invalid(&e.to_string()))?;
-        let entry = match reference.string("type").as_deref() {
+        let server = match reference.string("type").as_deref() {
             Some("ref/prompt") => {
                 let prompt = self.prompt(back, &reference).await?;
                 reference.set("name", json::raw(json::string(&prompt.definition.name)));
-                prompt
+                prompt.server.id.clone()
             }
             Some("ref/resource") => self.template(back, &text(&reference, "uri")?).await?,
             _ => return Err(invalid("'ref.type' must be ref/prompt or ref/resource")),
         };
         let reference = reference.to_raw();
         request.set("ref", reference);
-        self.send(back, &entry, "completion/complete", request).await
+        self.send(back, &server, "completion/complete", request).await
     }
 
     /// A completion names the template itself, or a resource.
-    async fn template(&self, back: &Back, uri: &str) -> Result<Arc<CatalogEntry>, RpcError> {
-        let found = self.search(back.session(), |lists| {
-            lists.find(Kind::Templates, uri).or_else(|| lists.find_resource(uri)).cloned()
-        });
-        found.await.ok_or_else(|| RpcError::new(code::INVALID_PARAMS, format!("Unknown resource: {uri}")))
+    async fn template(&self, back: &Back, uri: &str) -> Result<ServerId, RpcError> {
+        if let Some(template) = self.catalog.of(back.session()).find(Kind::Templates, uri) {
+            return Ok(template.server.id.clone());
+        }
+        let found = self.target(back.session(), uri).await;
+        let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown resource: {uri}"));
+        found.map(|target| target.server().clone()).ok_or_else(unknown)
     }
 
     /// The level holds for what the client hears. Servers that run are told now, the others when it asks them something.

@@ -17,6 +17,9 @@ use crate::{
 
 type Key = (ServerId, String);
 
+/// Resources that a session may be subscribed to.
+const MAX_PER_SESSION: usize = 1_000;
+
 /// Subscriptions by server and URI. One of a session that is gone counts no more. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Subscriptions(Arc<Mutex<All>>);
@@ -24,23 +27,40 @@ pub(super) struct Subscriptions(Arc<Mutex<All>>);
 #[derive(Default)]
 struct All {
     subscribers: HashMap<Key, HashMap<SessionId, Weak<ClientSession>>>,
-    /// Sessions whose end is waited for.
-    watched: HashSet<SessionId>,
+    /// What each session is subscribed to. Its end is waited for.
+    by_session: HashMap<SessionId, HashSet<Key>>,
 }
 
 impl Subscriptions {
     /// Adds one; whether the end of its session is not waited for yet. From now on it counts as waited for.
     pub(super) fn add(&self, server: &ServerId, uri: &str, session: &Arc<ClientSession>) -> bool {
         let mut all = self.lock();
-        let subscribers = all.subscribers.entry((server.clone(), uri.to_owned())).or_default();
-        subscribers.insert(session.id.clone(), Arc::downgrade(session));
-        all.watched.insert(session.id.clone())
+        let key = (server.clone(), uri.to_owned());
+        all.subscribers.entry(key.clone()).or_default().insert(session.id.clone(), Arc::downgrade(session));
+        let is_new = !all.by_session.contains_key(&session.id);
+        all.by_session.entry(session.id.clone()).or_default().insert(key);
+        is_new
+    }
+
+    /// Whether a session may subscribe to one more resource.
+    pub(super) fn has_room(&self, session: &ClientSession) -> bool {
+        self.lock().by_session.get(&session.id).is_none_or(|keys| keys.len() < MAX_PER_SESSION)
+    }
+
+    /// Returns the server at which a session is subscribed to that URI.
+    pub(super) fn server_of(&self, uri: &str, session: &ClientSession) -> Option<ServerId> {
+        let all = self.lock();
+        let mut keys = all.by_session.get(&session.id)?.iter();
+        keys.find(|(_, subscribed)| subscribed == uri).map(|(server, _)| server.clone())
     }
 
     /// Removes one; whether others are left.
     pub(super) fn remove(&self, server: &ServerId, uri: &str, session: &ClientSession) -> bool {
         let mut all = self.lock();
         let key = (server.clone(), uri.to_owned());
+        if let Some(keys) = all.by_session.get_mut(&session.id) {
+            keys.remove(&key);
+        }
         let Some(subscribers) = all.subscribers.get_mut(&key) else { return false };
         subscribers.remove(&session.id);
         subscribers.retain(|_, session| session.strong_count() > 0);
@@ -52,11 +72,8 @@ impl Subscriptions {
     }
 
     /// What a session that has ended was subscribed to.
-    pub(super) fn left_by(&self, session: &ClientSession) -> Vec<String> {
-        let mut all = self.lock();
-        all.watched.remove(&session.id);
-        let theirs = all.subscribers.iter().filter(|(_, subscribers)| subscribers.contains_key(&session.id));
-        theirs.map(|((_, uri), _)| uri.clone()).collect()
+    pub(super) fn left_by(&self, session: &ClientSession) -> HashSet<Key> {
+        self.lock().by_session.remove(&session.id).unwrap_or_default()
     }
 
     fn of(&self, server: &ServerId, uri: &str) -> Vec<Arc<ClientSession>> {
@@ -78,7 +95,10 @@ impl Router {
         let sessions = match (method.as_str(), object.string("uri"), object.string("taskId")) {
             ("notifications/resources/updated", Some(uri), _) => {
                 self.results.forget_of(server);
-                self.subscriptions.of(server, &uri)
+                let mut subscribers = self.subscriptions.of(server, &uri);
+                // Its profile may have changed since.
+                subscribers.retain(|session| self.catalog.reaches_resources(session, server));
+                subscribers
             }
             (_, _, Some(task)) => self.tasks.sessions(server, &task),
             _ => Vec::new(),

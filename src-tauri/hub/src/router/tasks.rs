@@ -143,7 +143,12 @@ impl Router {
         let patience = if method == "tasks/result" { RESULT.into() } else { call };
         let session = self.pool.session(&server, Some(&back.session().client));
         let reply = session.request(Outgoing::new(method, Some(params), patience).on_behalf_of(back, None)).await;
-        reply.map_err(|e| RpcError::new(code::INTERNAL_ERROR, format!("The server '{}': {e}", server.name())))?
+        let reply =
+            reply.map_err(|e| RpcError::new(code::INTERNAL_ERROR, format!("The server '{}': {e}", server.name())))?;
+        if let Ok(result) = &reply {
+            back.session().note_issued(&server.id, result);
+        }
+        reply
     }
 }
 

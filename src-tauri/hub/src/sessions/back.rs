@@ -188,7 +188,7 @@ impl Back {
         }
     }
 
-    /// Asks the client, and waits for its answer. Dropping the future forgets it.
+    /// Asks the client, and waits for its answer. Dropping the future takes the question back.
     ///
     /// # Errors
     /// The client's own error, or one that says that it did not answer.
@@ -223,7 +223,7 @@ impl Back {
             }
             pending.insert(id, answer);
         }
-        let _forget = Forget { session: &self.session, id };
+        let _asking = Asking { back: self, id };
         let InputRequest { method, params } = request;
         self.send(message(Some(id), method, params.as_deref()));
         tokio::select! {
@@ -260,14 +260,22 @@ fn no_answer(method: &str, why: &str) -> RpcError {
     RpcError::new(code::INTERNAL_ERROR, format!("the client did not answer {method}: {why}"))
 }
 
-struct Forget<'a> {
-    session: &'a ClientSession,
+/// A question that the client has not answered yet. Dropped before the answer came, it tells the client that nobody
+/// waits for one any more.
+struct Asking<'a> {
+    back: &'a Back,
     id: u64,
 }
 
-impl Drop for Forget<'_> {
+impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        lock(&self.session.asked.pending).remove(&self.id);
+        let session = &self.back.session;
+        let is_open = lock(&session.asked.pending).remove(&self.id).is_some();
+        if is_open && !session.ended.is_cancelled() {
+            let why = "the server took it back, or it took too long";
+            let params = json::raw(format!(r#"{{"requestId":{},"reason":{}}}"#, self.id, json::string(why)));
+            self.back.notify("notifications/cancelled", Some(&params));
+        }
     }
 }
 

@@ -3,17 +3,24 @@
 //! Such a client cannot be asked: its request is answered with what is needed (`input_required`), and it asks again
 //! with the answers. Meanwhile the server works on the first request and must not be asked twice. So that request
 //! waits here, found again by the state that the client sends along.
+//!
+//! A request that waits goes on in a task of its own. If the server answers without the client, or takes its question
+//! back, the request ends at the server and in the records, and only its reply is kept for the client.
 
 use std::{
     collections::HashMap,
-    pin::Pin,
+    future::ready,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::sleep,
+};
 
 use super::{Ask, Back, ClientSession};
 use crate::{
@@ -35,12 +42,14 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Requests of one client that may wait.
 const MAX_PER_CLIENT: usize = 64;
+/// Bytes of replies that are kept for one client; after that, the oldest request is dropped.
+const MAX_KEPT: usize = 32 * 1024 * 1024;
 /// What the states given out by Drawbridge begin with; others are the servers' own.
 const OURS: &str = "drawbridge:";
 
 /// The requests that wait. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Rounds(Arc<Mutex<HashMap<String, Waiting>>>);
+pub struct Rounds(Arc<Mutex<HashMap<String, Parked>>>);
 
 /// One try of a client at a request.
 pub struct Try {
@@ -60,10 +69,36 @@ struct Waiting {
     digest: String,
     back: Back,
     running: Running,
+    /// The reply is there: `running` is ready.
+    has_reply: bool,
     asked: mpsc::Receiver<Ask>,
     /// What the client was asked and has not answered, by key.
     open: Vec<(String, Ask)>,
     keys: u32,
+}
+
+/// A request that waits for its client's next try, run by a task meanwhile.
+struct Parked {
+    client: ClientName,
+    digest: String,
+    /// Asks the task to hand the request over. The task ends the request if this is dropped.
+    take: oneshot::Sender<oneshot::Sender<Waiting>>,
+    /// Bytes of its reply; 0 until it has one.
+    kept: usize,
+    /// When the reply came, in the order of all replies.
+    replied: u64,
+}
+
+/// The entry of a parked request, removed when its task ends.
+struct Place {
+    rounds: Rounds,
+    state: String,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.rounds.lock().remove(&self.state);
+    }
 }
 
 impl Rounds {
@@ -75,21 +110,21 @@ impl Rounds {
     where
         F: Future<Output = Reply> + Send + 'static,
     {
-        let waiting = match self.find(&attempt)? {
+        let waiting = match self.find(&attempt).await? {
             Some(waiting) => waiting,
             None => {
                 let Try { session, stream, log_level, method, params } = attempt;
                 let (client, digest) = (session.client.clone(), digest_of(&method, &params)?);
                 let (back, asked) = Back::stateless(session, stream, log_level);
                 let running: Running = Box::pin(begin(back.clone(), method, params));
-                Waiting { client, digest, back, running, asked, open: Vec::new(), keys: 0 }
+                Waiting { client, digest, back, running, has_reply: false, asked, open: Vec::new(), keys: 0 }
             }
         };
         self.go_on(waiting).await
     }
 
     /// The request that an attempt goes on with, given its answers; none where it begins a new one.
-    fn find(&self, attempt: &Try) -> Result<Option<Waiting>, RpcError> {
+    async fn find(&self, attempt: &Try) -> Result<Option<Waiting>, RpcError> {
         if !translate::may_ask(&attempt.method) || !json::mentions(&attempt.params, OURS) {
             return Ok(None);
         }
@@ -97,15 +132,8 @@ impl Rounds {
             .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
         let Retry { state, mut answers } = Retry::take(&mut params)?;
         let Some(state) = state.filter(|state| state.starts_with(OURS)) else { return Ok(None) };
-        let unknown = |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params.requestState: {why}"));
-        let mut all = self.lock();
-        let waiting = all.get(&state).filter(|waiting| waiting.client == attempt.session.client);
-        let waiting = waiting.ok_or_else(|| unknown("no request waits for it any more; begin anew without it"))?;
-        if waiting.digest != digest_of(&attempt.method, &attempt.params)? {
-            return Err(unknown("it belongs to another request"));
-        }
-        let Some(mut waiting) = all.remove(&state) else { return Ok(None) };
-        drop(all);
+        let digest = digest_of(&attempt.method, &attempt.params)?;
+        let mut waiting = self.take_back(&state, &attempt.session.client, &digest).await?;
         waiting.back.go_on(attempt.stream.clone(), progress_token(&params));
         for (key, ask) in std::mem::take(&mut waiting.open) {
             match answers.remove(&key) {
@@ -116,17 +144,41 @@ impl Rounds {
         Ok(Some(waiting))
     }
 
+    /// Takes a parked request over from its task.
+    ///
+    /// # Errors
+    /// Returns `-32602` if no request of the client waits under that state, or another one does.
+    async fn take_back(&self, state: &str, client: &ClientName, digest: &str) -> Result<Waiting, RpcError> {
+        let refused = |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params.requestState: {why}"));
+        let unknown = || refused("no request waits for it any more; begin anew without it");
+        let (hand_over, handed_over) = oneshot::channel();
+        let parked = {
+            let mut all = self.lock();
+            let parked = all.get(state).filter(|parked| parked.client == *client).ok_or_else(unknown)?;
+            if parked.digest != digest {
+                return Err(refused("it belongs to another request"));
+            }
+            all.remove(state).ok_or_else(unknown)?
+        };
+        parked.take.send(hand_over).map_err(|_| unknown())?;
+        handed_over.await.map_err(|_| unknown())
+    }
+
     /// Runs a request until it is answered, or until its client has to answer something.
     async fn go_on(&self, mut waiting: Waiting) -> Reply {
-        if waiting.open.is_empty() {
+        loop {
+            while let Ok(ask) = waiting.asked.try_recv() {
+                waiting.ask(ask);
+            }
+            waiting.drop_withdrawn();
+            if !waiting.open.is_empty() && !waiting.has_reply {
+                break;
+            }
             tokio::select! {
                 biased;
                 reply = &mut waiting.running => return reply,
                 Some(ask) = waiting.asked.recv() => waiting.ask(ask),
             }
-        }
-        while let Ok(ask) = waiting.asked.try_recv() {
-            waiting.ask(ask);
         }
         let state = format!("{OURS}{}", random::token());
         let required =
@@ -136,21 +188,42 @@ impl Rounds {
     }
 
     fn park(&self, state: String, waiting: Waiting) -> Result<(), RpcError> {
+        let (take, taken) = oneshot::channel();
+        let (client, digest) = (waiting.client.clone(), waiting.digest.clone());
         let mut all = self.lock();
-        if all.values().filter(|other| other.client == waiting.client).count() >= MAX_PER_CLIENT {
+        if all.values().filter(|other| other.client == client).count() >= MAX_PER_CLIENT {
             return Err(RpcError::new(code::INTERNAL_ERROR, "too many requests wait for this client's answers"));
         }
-        all.insert(state.clone(), waiting);
+        all.insert(state.clone(), Parked { client, digest, take, kept: 0, replied: 0 });
         drop(all);
-        let rounds = self.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
-            rounds.lock().remove(&state);
-        });
+        tokio::spawn(keep(waiting, taken, Place { rounds: self.clone(), state }));
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
+    /// Notes the length of a parked request's reply. Drops the client's oldest requests with a reply if there is too
+    /// much.
+    fn note_reply(&self, state: &str, length: usize) {
+        let mut all = self.lock();
+        let replied = all.values().map(|parked| parked.replied).max().unwrap_or(0) + 1;
+        let Some(parked) = all.get_mut(state) else { return };
+        (parked.kept, parked.replied) = (length, replied);
+        let client = parked.client.clone();
+        let mut of_client: Vec<_> =
+            all.iter().filter(|(_, parked)| parked.client == client && parked.kept > 0).collect();
+        of_client.sort_by_key(|(_, parked)| parked.replied);
+        let mut kept: usize = of_client.iter().map(|(_, parked)| parked.kept).sum();
+        let mut oldest = Vec::new();
+        for (state, parked) in of_client {
+            if kept <= MAX_KEPT {
+                break;
+            }
+            kept -= parked.kept;
+            oldest.push(state.clone());
+        }
+        oldest.iter().for_each(|state| drop(all.remove(state)));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -159,6 +232,47 @@ impl Waiting {
     fn ask(&mut self, ask: Ask) {
         self.keys += 1;
         self.open.push((format!("input-{}", self.keys), ask));
+    }
+
+    /// Drops the questions whose answers nobody awaits any more: their server has taken them back.
+    fn drop_withdrawn(&mut self) {
+        self.open.retain(|(_, ask)| !ask.answer.is_closed());
+    }
+}
+
+/// Runs a parked request until its client takes it back. Ends it if the client does not come back in time, or its
+/// session ends.
+async fn keep(mut waiting: Waiting, mut taken: oneshot::Receiver<oneshot::Sender<Waiting>>, place: Place) {
+    let session = waiting.back.session().clone();
+    let mut patience = pin!(sleep(PATIENCE));
+    loop {
+        tokio::select! {
+            biased;
+            taker = &mut taken => {
+                if let Ok(taker) = taker {
+                    let _ = taker.send(waiting);
+                }
+                return;
+            }
+            () = session.ended.cancelled() => return,
+            () = &mut patience => return,
+            reply = &mut waiting.running, if !waiting.has_reply => {
+                place.rounds.note_reply(&place.state, length(&reply));
+                waiting.has_reply = true;
+                waiting.running = Box::pin(ready(reply));
+            }
+        }
+    }
+}
+
+/// The bytes that keeping a reply takes.
+fn length(reply: &Reply) -> usize {
+    match reply {
+        Ok(result) => result.get().len(),
+        Err(error) => {
+            let more = error.more.iter().map(|(key, value)| key.len() + value.get().len());
+            error.message.len() + error.data.as_ref().map_or(0, |data| data.get().len()) + more.sum::<usize>()
+        }
     }
 }
 
@@ -174,3 +288,6 @@ fn progress_token(params: &RawObject<'_>) -> Option<Box<RawValue>> {
     let meta = params.get("_meta")?.to_owned();
     RawObject::parse(&meta).ok()?.get("progressToken").map(ToOwned::to_owned)
 }
+
+#[cfg(test)]
+mod tests;

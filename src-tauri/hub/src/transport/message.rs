@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::Reply;
 use crate::model::{
     json::{self, Json},
-    rpc::{RpcError, code},
+    rpc::RpcError,
 };
 
 /// A message that a server sent by itself.
@@ -48,16 +48,6 @@ struct Envelope<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct ErrorObject<'a> {
-    #[serde(default)]
-    code: i64,
-    #[serde(default)]
-    message: String,
-    #[serde(borrow, default, deserialize_with = "present")]
-    data: Option<&'a RawValue>,
 }
 
 /// A member that is there, `null` too.
@@ -131,8 +121,8 @@ pub fn parse(message: &Json) -> Option<Message> {
         (None, _) => {
             let reply = match (envelope.result, envelope.error) {
                 // Some servers write the other one too, as null.
-                (None, Some(error)) => Err(rpc_error(error)),
-                (Some(result), Some(error)) if result.get() == "null" => Err(rpc_error(error)),
+                (None, Some(error)) => Err(RpcError::read_or_wrap(error, "server")),
+                (Some(result), Some(error)) if result.get() == "null" => Err(RpcError::read_or_wrap(error, "server")),
                 (Some(result), _) => Ok(message.part(result.get())),
                 (None, None) => return None,
             };
@@ -165,17 +155,6 @@ pub fn answers(beginning: &[u8]) -> Option<u64> {
     let (_, id) = before_result.split_once("\"id\"")?;
     let id = id.trim_start().strip_prefix(':')?.trim_start();
     id.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-}
-
-/// Reads an error object, leniently: what is missing is filled in.
-fn rpc_error(error: &RawValue) -> RpcError {
-    match serde_json::from_str::<ErrorObject<'_>>(error.get()) {
-        Ok(object) => RpcError { code: object.code, message: object.message, data: object.data.map(ToOwned::to_owned) },
-        Err(_) => RpcError {
-            data: Some(error.to_owned()),
-            ..RpcError::new(code::INTERNAL_ERROR, "the server's error cannot be read")
-        },
-    }
 }
 
 /// A request as JSON text; `params` is JSON text.

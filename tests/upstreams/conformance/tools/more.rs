@@ -7,8 +7,8 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::{changed, jobs, said, tool};
-use crate::{changes::Change, fixture::Fixture, questions::Call};
+use super::{changed, content, jobs, said, tool};
+use crate::{changes::Change, fixture::Fixture, questions::Call, resources};
 
 pub(crate) fn list() -> Vec<Tool> {
     let properties = json!({"city": {"type": "string"}, "degrees": {"type": "number"}});
@@ -19,6 +19,7 @@ pub(crate) fn list() -> Vec<Tool> {
         structured.with_raw_output_schema(schema),
         tool("test_cancellable", "Says that it works, then waits until it is cancelled", json!({})),
         tool("test_was_cancelled", "Waits until a call was cancelled", json!({})),
+        tool("test_resource_link", "Links to a resource that is in no list", json!({})),
         tool("test_resource_update", "Updates the resource that can be subscribed to", json!({})),
     ]
 }
@@ -30,6 +31,10 @@ pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Resu
         "test_was_cancelled" => {
             fixture.cancelled.notified().await;
             said("It was cancelled.")
+        }
+        "test_resource_link" => {
+            let uri = resources::unlisted(&fixture.scheme);
+            content(json!([{"type": "resource_link", "uri": uri, "name": "report"}]))
         }
         "test_resource_update" => changed(fixture, Change::Watched),
         other => jobs::call(&fixture.tasks, other, call).await,

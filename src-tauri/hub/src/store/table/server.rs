@@ -30,6 +30,8 @@ pub struct ServerRow {
     pub instructions: Option<String>,
     /// How long it says that the copy may be kept.
     pub ttl_ms: Option<u32>,
+    /// Whether it said that it has resources, listed or not; none for a copy from before that was kept.
+    pub offers_resources: Option<bool>,
 }
 
 impl ServerRow {
@@ -47,6 +49,7 @@ impl ServerRow {
             protocol_version: None,
             instructions: None,
             ttl_ms: None,
+            offers_resources: None,
         }
     }
 }
@@ -97,17 +100,19 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         protocol_version: row.try_get("protocol_version")?,
         instructions: row.try_get("instructions")?,
         ttl_ms: row.try_get("ttl_ms")?,
+        offers_resources: row.try_get("offers_resources")?,
     })
 }
 
 /// The statement that records a sync; used with the tools in one transaction.
 pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteConnection) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, offers_resources)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at, synced_identity = excluded.synced_identity,
            server_name = excluded.server_name, server_version = excluded.server_version,
-           protocol_version = excluded.protocol_version, instructions = excluded.instructions, ttl_ms = excluded.ttl_ms",
+           protocol_version = excluded.protocol_version, instructions = excluded.instructions, ttl_ms = excluded.ttl_ms,
+           offers_resources = excluded.offers_resources",
     )
     .bind(row.id.as_str())
     .bind(word(&row.sync_status))
@@ -118,6 +123,7 @@ pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteC
     .bind(&row.protocol_version)
     .bind(&row.instructions)
     .bind(row.ttl_ms)
+    .bind(row.offers_resources)
     .execute(connection)
     .await
     .map(drop)

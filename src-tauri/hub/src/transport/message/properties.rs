@@ -67,11 +67,13 @@ fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue
             other => panic!("an answer is read as {other:?}"),
         }
     }
-    let error = RpcError { code: -32_000, message: text.to_owned(), data: value.map(ToOwned::to_owned) };
+    let more = value.map(|value| ("x-more".to_owned(), value.to_owned())).into_iter().collect();
+    let error = RpcError { code: -32_000, message: text.to_owned(), data: value.map(ToOwned::to_owned), more };
     match read(answer(raw_id, &Err(error))) {
         Some(Message::Answer { id: read, reply: Err(error) }) => {
             assert_eq!((read, error.code, error.message.as_str()), (Some(id), -32_000, text));
             assert_eq!(error.data.as_deref().map(RawValue::get), value.map(RawValue::get));
+            assert_eq!(error.more.first().map(|(_, more)| more.get()), value.map(RawValue::get));
         }
         other => panic!("an error is read as {other:?}"),
     }

@@ -2,6 +2,7 @@ use odd_json::Choices;
 use proptest::prelude::*;
 
 use super::{properties::read, *};
+use crate::model::rpc::code;
 
 #[test]
 fn a_result_is_kept_as_it_was_written() {
@@ -22,6 +23,20 @@ fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
     };
     assert_eq!((error.code, error.message.as_str()), (0, "m"));
     assert_eq!(error.data.expect("data").get(), r#"{"a" : 1}"#);
+}
+
+#[test]
+fn an_error_keeps_members_that_nobody_knows_and_one_that_cannot_be_read_is_passed_on_whole() {
+    let error = |error: &str| match parse(&Json::new(format!(r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#))) {
+        Some(Message::Answer { reply: Err(error), .. }) => error,
+        other => panic!("{error} is read as {other:?}"),
+    };
+    let kept = error(r#"{"code":-32000.0,"message":"m","retryAfter":1.50,"data":null}"#);
+    assert_eq!(json::to_raw(&kept).get(), r#"{"code":-32000,"message":"m","data":null,"retryAfter":1.50}"#);
+    let unreadable = r#"{"code":"E_BUSY","message":"busy"}"#;
+    let passed_on = error(unreadable);
+    assert_eq!(passed_on.code, code::INTERNAL_ERROR);
+    assert_eq!(passed_on.data.expect("data").get(), unreadable);
 }
 
 #[test]

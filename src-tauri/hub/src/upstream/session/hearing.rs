@@ -1,14 +1,23 @@
 //! What a server says by itself: heard, answered, and passed on to whom it concerns.
 
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+};
 
+use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+};
 
 use super::{ANSWER, Connection, ServerSession};
 use crate::{
     model::{
-        json::Json,
+        json::{Json, RawObject},
         log::Level,
         rpc::{RpcError, code},
     },
@@ -17,17 +26,78 @@ use crate::{
     transport::{FromServer, Reply, message::Incoming},
 };
 
+/// The requests of a server that are being answered on one connection. They end with it.
+#[derive(Default)]
+struct Answering {
+    tasks: JoinSet<()>,
+    /// By the server's ids, as it wrote them.
+    by_id: HashMap<Box<str>, (Work, AbortHandle)>,
+}
+
+impl Answering {
+    fn begin(&mut self, id: Box<str>, answer: impl Future<Output = ()> + Send + 'static) {
+        while self.tasks.try_join_next().is_some() {}
+        // Not each time: the cost of looking at all of them is shared by as many requests.
+        if self.by_id.len() >= 2 * self.tasks.len() + 16 {
+            self.by_id.retain(|_, (_, task)| !task.is_finished());
+        }
+        let work = Work(Arc::new(Mutex::new(Some(Box::pin(answer)))));
+        let task = self.tasks.spawn(work.clone());
+        self.by_id.insert(id, (work, task));
+    }
+
+    /// The server does not want the answer any more: the client is told, and nothing is sent.
+    fn cancel(&mut self, params: &RawValue) {
+        let id = RawObject::parse(params).ok().and_then(|params| Some(params.get("requestId")?.get().to_owned()));
+        if let Some((work, task)) = id.and_then(|id| self.by_id.remove(id.as_str())) {
+            work.drop_now();
+            task.abort();
+        }
+    }
+}
+
+/// A future that another task can drop at once. An aborted task drops its future only when it runs next, and the client
+/// must hear that it is asked no more before it gets the answer to its own request.
+#[derive(Clone)]
+struct Work(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+
+impl Work {
+    fn drop_now(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl Future for Work {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(running) = work.as_mut() else { return Poll::Ready(()) };
+        let polled = running.as_mut().poll(context);
+        if polled.is_ready() {
+            *work = None;
+        }
+        polled
+    }
+}
+
 impl ServerSession {
     pub(super) async fn listen(self: Arc<Self>, connection: Arc<Connection>, mut inbox: mpsc::Receiver<FromServer>) {
+        let mut answering = Answering::default();
         while let Some(told) = inbox.recv().await {
             match told {
                 FromServer::Message { message: Incoming::Request { id, method, params }, during } => {
                     // In a task of its own: a person may have to answer it, and what follows must not wait.
                     let (me, connection) = (self.clone(), connection.clone());
-                    tokio::spawn(async move {
+                    answering.begin(id.get().into(), async move {
                         let reply = me.answer(InputRequest { method, params }, during).await;
                         let _ = connection.link().answer(&id, &reply).await;
                     });
+                }
+                FromServer::Message { message: Incoming::Notification { method, params: Some(params) }, .. }
+                    if method == "notifications/cancelled" =>
+                {
+                    answering.cancel(&params)
                 }
                 FromServer::Message { message: Incoming::Notification { method, params }, during } => {
                     self.notified(&method, params.as_deref(), during);

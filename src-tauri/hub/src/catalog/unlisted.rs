@@ -1,0 +1,50 @@
+//! Resources that no list and no template contains: which servers a client may ask for them.
+
+use super::Catalog;
+use crate::{
+    model::{capability::Kind, ids::ServerId},
+    sessions::{ClientSession, Reach},
+};
+
+impl Catalog {
+    /// Whether a client reaches a server's resources, listed or not: the server may run, and is within the client's
+    /// endpoint and profile.
+    pub fn reaches_resources(&self, session: &ClientSession, server: &ServerId) -> bool {
+        let is_within = match &session.reach {
+            Reach::All => true,
+            Reach::One(only) => only == server,
+        };
+        is_within
+            && self.registry.runnable(server).is_ok()
+            && self.profiles.of(&session.client).is_none_or(|profile| profile.has(server))
+    }
+
+    /// Returns the only server within the client's reach that can have a resource nobody lists: the one server of its
+    /// endpoint, or the only one that offers resources at all.
+    pub fn only_with_resources(&self, session: &ClientSession) -> Option<ServerId> {
+        if let Reach::One(only) = &session.reach {
+            return Some(only.clone()).filter(|only| self.reaches_resources(session, only));
+        }
+        let copies = self.lock();
+        let specs = self.registry.specs();
+        let offers = |id: &&ServerId| {
+            let (copy, server) = (copies.get(*id), specs.servers.get(*id));
+            copy.zip(server).is_some_and(|(copy, server)| copy.identity == server.identity && copy.offers_resources())
+        };
+        let mut servers = specs.servers.keys().filter(offers).filter(|server| self.reaches_resources(session, server));
+        let only = servers.next()?;
+        servers.next().is_none().then(|| only.clone())
+    }
+}
+
+impl super::ServerCopy {
+    /// Whether the server said that it has resources. For a copy of an older version of Drawbridge, whether it had any.
+    fn offers_resources(&self) -> bool {
+        let has_any = || {
+            [Kind::Resources, Kind::Templates]
+                .iter()
+                .any(|kind| self.offered.get(kind).is_some_and(|all| !all.is_empty()))
+        };
+        self.row.offers_resources.unwrap_or_else(has_any)
+    }
+}
