@@ -12,6 +12,7 @@ mod everything;
 mod faults;
 mod fleet;
 mod inspector;
+mod keyring;
 mod kill;
 mod life;
 mod lossless;
