@@ -11,6 +11,7 @@ mod door;
 mod everything;
 mod faults;
 mod fleet;
+mod idle;
 mod inspector;
 mod keyring;
 mod kill;
