@@ -33,6 +33,59 @@ fn a_client_without_its_token_is_turned_away() {
 }
 
 #[test]
+fn a_wrong_or_revoked_token_is_told_apart_from_a_missing_one() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let revoked = hub.token("desk");
+    home.cli(&["clients", "revoke", "desk"]).ok();
+    let challenge = |path: &str, token: Option<&str>| {
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let mut headers = vec![JSON, ACCEPT];
+        headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
+        let url = Url::of(&hub.url).at(path);
+        let response = Request { method: "POST", url: &url, headers: &headers, body: CALL.as_bytes() }.send();
+        let response = response.expect("an answer");
+        assert_eq!(response.status, 401, "{path} with {token:?}");
+        response.header("www-authenticate").expect("a challenge").to_owned()
+    };
+    for path in ["/mcp", "/messages", "/api/verbs/servers.list"] {
+        assert_eq!(challenge(path, None), r#"Bearer realm="drawbridge""#, "{path}: nothing is wrong with no token");
+        let wrong = challenge(path, Some("wrong"));
+        let begins = r#"Bearer realm="drawbridge", error="invalid_token", error_description="the token is wrong"#;
+        assert!(wrong.starts_with(begins), "{path}: {wrong}");
+        assert_eq!(challenge(path, Some(&revoked)), wrong, "{path}: which tokens there were is not told");
+    }
+}
+
+#[test]
+fn a_client_that_looks_for_oauth_learns_in_its_own_words_to_use_its_token() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    for (method, path) in [
+        ("GET", "/.well-known/oauth-protected-resource"),
+        ("GET", "/.well-known/oauth-protected-resource/mcp"),
+        ("GET", "/.well-known/oauth-authorization-server"),
+        ("GET", "/.well-known/oauth-authorization-server/mcp/files"),
+        ("GET", "/.well-known/openid-configuration"),
+        ("GET", "/.well-known/openid-configuration/mcp"),
+        ("GET", "/mcp/.well-known/openid-configuration"),
+        ("GET", "/authorize?response_type=code"),
+        ("POST", "/register"),
+        ("POST", "/token"),
+    ] {
+        let url = Url::of(&hub.url).at(path);
+        let response = Request { method, url: &url, headers: &[JSON], body: b"{}" }.send().expect("an answer");
+        assert_eq!(response.status, 404, "{path}");
+        let said: Value = serde_json::from_str(&response.text().expect("a body")).expect("JSON");
+        assert_eq!(said["error"], "not_supported", "{path}: {said}");
+        let words = said["error_description"].as_str().expect("a description");
+        assert!(words.contains("Clients screen") && words.contains("Bearer"), "{path}: {words}");
+        assert_eq!(status(method, &url, &[JSON, ("Origin", "https://example.com")], "{}"), 403, "{path}: from a site");
+        assert_eq!(status(method, &url, &[JSON, ("Host", "example.com")], "{}"), 403, "{path}: by another name");
+    }
+}
+
+#[test]
 fn a_new_client_is_told_where_the_hub_listens_and_gets_a_config_that_works() {
     let home = Home::new();
     let hub = Hub::serve(&home);

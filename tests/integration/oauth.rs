@@ -28,6 +28,11 @@ fn url_of(process: &mut Process) -> String {
 /// Adds the server and signs in as a person does on the command line.
 fn sign_in(home: &Home, hub: &Hub<'_>, remote: &Remote) {
     home.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    sign_in_again(home, hub);
+}
+
+/// Signs in to the server that is there.
+fn sign_in_again(home: &Home, hub: &Hub<'_>) {
     let launcher = Launcher::new(home);
     let mut authorize = authorize(home, &launcher);
     let page = browse(home, &url_of(&mut authorize));
@@ -132,6 +137,127 @@ fn a_client_metadata_document_is_used_where_the_authorization_server_takes_one()
     remote.turn(&json!({"metadata": {"client_id_metadata_document_supported": true}}));
     assert!(url().contains("client_id=https%3A%2F%2Fdesk.example.com%2Fdrawbridge.json"), "{}", url());
     assert_eq!(remote.seen("registrations").as_array().map(Vec::len), Some(1), "only the first was registered");
+}
+
+/// Adds the server with a client that a person has registered.
+fn add_with_client(home: &Home, remote: &Remote, client: &str, has_secret: bool) {
+    let mut arguments = vec!["servers", "add", "protected", "--url", &remote.server, "--oauth-client-id", client];
+    let secret = secret_of(client);
+    if has_secret {
+        arguments.extend(["--oauth-client-secret", &secret]);
+    }
+    home.cli(&arguments).ok();
+}
+
+/// The secret that the authorization server knows of a client.
+fn secret_of(client: &str) -> String {
+    format!("{client}: a secret/of the tests")
+}
+
+#[test]
+fn a_client_that_a_person_registered_signs_in_without_being_registered_and_its_secret_is_in_the_keyring_alone() {
+    for (client, methods) in [("basic", None), ("post", Some("client_secret_post")), ("public", None)] {
+        let mut desk = Desk::without_screen();
+        desk.set("DRAWBRIDGE_LOG", "trace");
+        let remote = Remote::start(&desk);
+        let mut metadata = json!({"registration_endpoint": null});
+        if let Some(method) = methods {
+            metadata["token_endpoint_auth_methods_supported"] = json!([method]);
+        }
+        remote.turn(&json!({"metadata": metadata, "token_lasts": 3}));
+        let hub = Hub::serve(&desk);
+        add_with_client(&desk, &remote, client, client != "public");
+        sign_in_again(&desk, &hub);
+        let calls = hub.client("desk");
+        until("the token was renewed", || {
+            let said = calls.call("protected__whoami", "{}").text();
+            assert_eq!(said, format!("client {client}"));
+            yes(remote.seen("refresh_token").as_u64() >= Some(1))
+        });
+        let expected = if client == "public" { "none" } else { client };
+        let authenticated = remote.seen("authenticated");
+        assert!(authenticated.as_array().is_some_and(|all| all.iter().all(|how| how == expected)), "{authenticated}");
+        assert_eq!(remote.seen("registrations"), json!([]));
+        let shown = desk.cli(&["servers", "show", "protected"]).ok().stdout();
+        assert!(shown.contains(client), "{shown}");
+        hub.end(Signal::SIGTERM);
+        if client != "public" {
+            let canary = Canary::of(&secret_of(client));
+            canary.is_in_no_file_of(&desk.data_dir());
+            assert_eq!(canary.found_in(shown.as_bytes()), None, "{shown}");
+            assert!(desk.keyring().items().iter().any(|item| item.value == secret_of(client)));
+            desk.cli(&["servers", "remove", "protected"]).ok();
+            assert!(
+                desk.keyring().items().iter().all(|item| item.value != secret_of(client)),
+                "it goes with its server"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_one_client_was_given_is_not_used_by_another() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    let hub = Hub::serve(&desk);
+    sign_in(&desk, &hub, &remote);
+    desk.cli(&["servers", "set", "protected", r#"oauth={"client_id":"public"}"#]).ok();
+    assert!(kept(&desk, "oauth:tokens:").is_empty(), "the tokens of the client before are forgotten");
+    until("a person has to sign in again", || yes(hub.server("protected")["state"] == "needs_sign_in"));
+    sign_in_again(&desk, &hub);
+    assert_eq!(hub.client("desk").call("protected__whoami", "{}").text(), "client public");
+    // Whoever writes the file has to ask the person: another client is another identity.
+    let spec = json!({"url": remote.server, "oauth": {"client_id": "basic"}});
+    drawbridge_tests::hub::write_spec(&desk, "protected", &spec.to_string());
+    until("it waits to be accepted", || yes(hub.server("protected")["state"] == "needs_approval"));
+    desk.cli(&["servers", "accept", "protected"]).ok();
+    until("a person has to sign in again", || yes(hub.server("protected")["state"] == "needs_sign_in"));
+}
+
+#[test]
+fn a_server_that_demands_another_scope_is_offered_to_sign_in_again_and_gets_both() {
+    let desk = Desk::without_screen();
+    let remote = Remote::start(&desk);
+    let hub = Hub::serve(&desk);
+    sign_in(&desk, &hub, &remote);
+    remote.turn(&json!({"scope": "mcp change"}));
+    let client = hub.client("desk");
+    let refused = client.call("protected__change", "{}");
+    assert!(refused.is_error() && refused.text().contains("scope 'change'"), "{}", refused.text());
+    let shown = hub.server("protected");
+    assert_eq!(shown["state"], "needs_sign_in", "{shown}");
+    assert!(shown["reason"].as_str().is_some_and(|reason| reason.contains("scope 'change'")), "{shown}");
+    assert!(shown["remedy"].as_str().is_some_and(|remedy| remedy.starts_with("Sign in")), "{shown}");
+    assert!(!client.call("protected__whoami", "{}").is_error(), "what needs no more rights goes on");
+    assert_eq!(hub.server("protected")["state"], "needs_sign_in", "and changes nothing about the offer");
+    sign_in_again(&desk, &hub);
+    let asked = remote.seen("scopes");
+    let last = asked.as_array().and_then(|all| all.last()?.as_str()).expect("a scope was asked for");
+    assert!(last.contains("mcp") && last.contains("change"), "both scopes are asked for: {asked}");
+    assert_eq!(client.call("protected__change", "{}").text(), "changed");
+    assert_eq!(hub.server("protected")["state"], "active");
+}
+
+#[test]
+fn a_person_is_not_asked_to_sign_in_again_and_again_for_what_is_not_granted() {
+    for demands in [json!("change"), Value::Null] {
+        let desk = Desk::without_screen();
+        let remote = Remote::start(&desk);
+        remote.turn(&json!({"demands": demands}));
+        let hub = Hub::serve(&desk);
+        sign_in(&desk, &hub, &remote);
+        assert!(hub.client("one").call("protected__change", "{}").is_error());
+        assert_eq!(hub.server("protected")["state"], "needs_sign_in");
+        sign_in_again(&desk, &hub);
+        let still_refused = |hub: &Hub<'_>, name: &str| {
+            let refused = hub.client(name).call("protected__change", "{}");
+            assert!(refused.is_error() && refused.text().contains("does not grant it"), "{}", refused.text());
+            assert_eq!(hub.server("protected")["state"], "active", "{demands}: there is nothing to sign in for");
+        };
+        still_refused(&hub, "two");
+        hub.end(Signal::SIGTERM);
+        still_refused(&Hub::serve(&desk), "three");
+    }
 }
 
 #[test]

@@ -20,15 +20,22 @@ async function serve() {
   const [issuer, resource, control] = (await Promise.all([front, back, desk].map(listen))).map(origin);
 
   // What a test turns, and what it sees.
-  const knobs = { token_lasts: 3600, iss: null, metadata: {}, authorization_servers: [issuer], refuse_refresh: false };
-  const seen = { authorization_code: 0, refresh_token: 0, registrations: [], calls: 0, refused: 0, resources: [] };
+  const knobs = { token_lasts: 3600, iss: null, metadata: {}, authorization_servers: [issuer], refuse_refresh: false, scope: "mcp", demands: "change" };
+  const seen = { authorization_code: 0, refresh_token: 0, registrations: [], calls: 0, refused: 0, resources: [], authenticated: [], scopes: [] };
   desk.use(express.json());
   desk.get("/", (_, res) => res.json(seen));
   desk.post("/", (req, res) => { Object.assign(knobs, req.body); res.json(knobs); });
 
   const { default: Provider } = await import("oidc-provider");
+  // Clients that a person has registered, one for each way to show who it is to the token endpoint.
+  const byHand = (client_id, token_endpoint_auth_method) => ({
+    client_id, token_endpoint_auth_method, application_type: "native", redirect_uris: ["http://127.0.0.1/callback"],
+    grant_types: ["authorization_code", "refresh_token"],
+    ...(token_endpoint_auth_method === "none" ? {} : { client_secret: `${client_id}: a secret/of the tests` }),
+  });
   const provider = new Provider(issuer, {
-    scopes: ["mcp", "offline_access"],
+    scopes: ["mcp", "change", "offline_access"],
+    clients: [byHand("basic", "client_secret_basic"), byHand("post", "client_secret_post"), byHand("public", "none")],
     cookies: { keys: [randomUUID()] },
     features: {
       devInteractions: { enabled: true },
@@ -39,7 +46,7 @@ async function serve() {
         getResourceServerInfo: (_, named) => {
           seen.resources.push(named);
           if (named !== `${resource}/mcp`) throw new Error(`no such resource: ${named}`);
-          return { scope: "mcp", audience: named, accessTokenTTL: knobs.token_lasts, accessTokenFormat: "opaque" };
+          return { scope: knobs.scope, audience: named, accessTokenTTL: knobs.token_lasts, accessTokenFormat: "opaque" };
         },
       },
     },
@@ -56,10 +63,12 @@ async function serve() {
   front.use("/token", express.text({ type: "application/x-www-form-urlencoded" }), (req, res, next) => {
     const form = new URLSearchParams(req.body);
     seen[form.get("grant_type")] += 1;
+    seen.authenticated.push(/^basic /i.test(req.headers.authorization ?? "") ? "basic" : form.has("client_secret") ? "post" : "none");
     if (knobs.refuse_refresh && form.get("grant_type") === "refresh_token") return res.status(400).json({ error: "invalid_grant" });
     req.body = Object.fromEntries(form);
     next();
   });
+  front.use("/auth", (req, res, next) => { if (req.query.scope !== undefined) seen.scopes.push(req.query.scope); next(); });
   // A mixed-up answer: it names another issuer than the one that gives it.
   front.use((_, res, next) => {
     const { setHeader } = res;
@@ -88,6 +97,12 @@ async function serve() {
   };
   back.use("/mcp", (_, res, next) => { res.on("finish", () => { if (res.statusCode === 401) seen.refused += 1; }); next(); });
   back.use("/mcp", requireBearerAuth({ verifier, requiredScopes: ["mcp"], resourceMetadataUrl: metadata }), express.json());
+  // A tool that needs more than the others.
+  back.post("/mcp", (req, res, next) => {
+    if (req.body.params?.name !== "change" || req.auth.scopes.includes("change")) return next();
+    const scope = knobs.demands ? `, scope="${knobs.demands}"` : "";
+    res.status(403).set("WWW-Authenticate", `Bearer error="insufficient_scope"${scope}, resource_metadata="${metadata}"`).end();
+  });
   const sessions = new Map();
   back.all("/mcp", async (req, res) => {
     const known = sessions.get(req.headers["mcp-session-id"]);
@@ -101,6 +116,7 @@ async function serve() {
       seen.calls += 1;
       return { content: [{ type: "text", text: `client ${authInfo.clientId}` }] };
     });
+    server.registerTool("change", { description: "Needs a scope of its own." }, async () => ({ content: [{ type: "text", text: "changed" }] }));
     await server.connect(transport);
     await transport.handleRequest(req, res, req.body);
   });

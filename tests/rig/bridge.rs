@@ -3,6 +3,7 @@
 use std::{
     io::Write,
     process::{ChildStdin, Stdio},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -19,8 +20,15 @@ impl Bridge {
     /// Starts it for the client of that name, and opens a session.
     #[track_caller]
     pub fn open(home: &Home, client: &str) -> Self {
+        Self::open_with(home, client, &[])
+    }
+
+    /// The same with these options.
+    #[track_caller]
+    pub fn open_with(home: &Home, client: &str, options: &[&str]) -> Self {
         let mut command = home.command(places::built("drawbridge"));
-        command.args(["stdio", "--client", client, "--data-dir"]).arg(home.data_dir()).stdin(Stdio::piped());
+        command.args(["stdio", "--client", client]).args(options);
+        command.arg("--data-dir").arg(home.data_dir()).stdin(Stdio::piped());
         let mut process = Process::start(home, "stdio", &mut command);
         let stdin = process.take_stdin();
         let mut bridge = Self { process, stdin: Some(stdin) };
@@ -30,6 +38,14 @@ impl Bridge {
         assert_eq!(answer["result"]["protocolVersion"], "2025-06-18", "{answer}");
         bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         bridge
+    }
+
+    /// Ends it as its client does, and waits until it is gone.
+    #[track_caller]
+    pub fn end(mut self) {
+        drop(self.stdin.take());
+        let (status, _) = self.process.finish(Duration::from_secs(10));
+        assert!(status.success(), "it ends with its client: {status}");
     }
 
     /// Sends a message.

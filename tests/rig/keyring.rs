@@ -32,6 +32,19 @@ impl<'a> Keyring<'a> {
         self.read().unwrap_or_else(|e| panic!("read the keyring: {e}"))
     }
 
+    /// Locks all collections, as the end of a desktop session does.
+    #[track_caller]
+    pub fn lock(&self) {
+        self.try_lock().unwrap_or_else(|e| panic!("lock the keyring: {e}"));
+    }
+
+    fn try_lock(&self) -> zbus::Result<()> {
+        let service = self.proxy("/org/freedesktop/secrets", "Service")?;
+        let collections: Vec<OwnedObjectPath> = service.get_property("Collections")?;
+        let _: (Vec<OwnedObjectPath>, OwnedObjectPath) = service.call("Lock", &collections)?;
+        Ok(())
+    }
+
     fn read(&self) -> zbus::Result<Vec<Item>> {
         let service = self.proxy("/org/freedesktop/secrets", "Service")?;
         let (_, session): (OwnedValue, OwnedObjectPath) = service.call("OpenSession", &("plain", Value::from("")))?;

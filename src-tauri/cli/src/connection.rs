@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::{args::Common, exit::Failure, output};
 
-/// For another command that has the data folder.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// For another command that has the data folder, or a hub that ends and waits for its servers to do so.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a command knows of its surroundings.
 pub(crate) struct Context {

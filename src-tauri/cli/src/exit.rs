@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use drawbridge_endpoint::{ServeError, bridge::BridgeError};
+use drawbridge_endpoint::ServeError;
 use drawbridge_hub::api::ApiError;
 
 use crate::text::shown;
@@ -52,15 +52,6 @@ impl From<csv::Error> for Failure {
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
         Self::Because(error.to_string())
-    }
-}
-
-impl From<BridgeError> for Failure {
-    fn from(error: BridgeError) -> Self {
-        match error {
-            BridgeError::Hub(error) => error.into(),
-            BridgeError::Client(error) => error.into(),
-        }
     }
 }
 

@@ -29,6 +29,14 @@ pub(crate) const CLIENT_HEADER: &str = "drawbridge-client";
 
 const LONGEST_NAME: usize = 64;
 
+const NO_CLIENT_TOKEN: &str = "no bearer token was sent: set the header Authorization: Bearer TOKEN with the token that \
+    Drawbridge's Clients screen, or `drawbridge clients add NAME`, shows for this client";
+const WRONG_CLIENT_TOKEN: &str = "the token is wrong or was revoked: add the client anew on Drawbridge's Clients screen, \
+    or with `drawbridge clients add NAME`, and use the token shown there";
+const NO_ADMIN_TOKEN: &str = "the administrator's token is needed: open the screens with `drawbridge open`, or send the \
+    token that DRAWBRIDGE_ADMIN_TOKEN sets";
+const WRONG_ADMIN_TOKEN: &str = "the token is wrong: send the one that DRAWBRIDGE_ADMIN_TOKEN sets";
+
 /// The client whose request it is.
 ///
 /// # Errors
@@ -53,7 +61,8 @@ pub(crate) async fn administrator(State(door): State<Arc<Door>>, request: Reques
 }
 
 fn client_by_token(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
-    bearer(headers).and_then(|token| door.hub.access().client_of(token)).ok_or_else(Refusal::unauthorized)
+    let token = bearer(headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
+    door.hub.access().client_of(token).ok_or_else(|| Refusal::invalid_token(WRONG_CLIENT_TOKEN))
 }
 
 async fn client_by_name(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
@@ -79,11 +88,11 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
             door.hub.refused(&client);
             Err(Refusal::forbidden("a client's token does not administer Drawbridge"))
         } else {
-            Err(Refusal::unauthorized())
+            Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
         };
     }
     if !cookie(headers).is_some_and(|token| access.is_admin(token)) {
-        return Err(Refusal::unauthorized());
+        return Err(Refusal::no_token(NO_ADMIN_TOKEN));
     }
     if method != Method::GET && !is_json(headers) {
         return Err(Refusal::forbidden("a browser's request must have the header `Content-Type: application/json`"));

@@ -8,7 +8,7 @@ use std::{collections::HashMap, io, path::Path, time::Duration};
 
 use bytes::Bytes;
 use drawbridge_hub::{
-    api::ApiError,
+    api::{ApiError, ErrorCode},
     lines::{Line, next_line},
     model::rpc::{RpcError, code},
     protocol::meta,
@@ -19,11 +19,12 @@ use tokio::{
     io::{AsyncBufRead, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::mpsc,
     task::{AbortHandle, JoinSet},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use self::hub::HubSession;
 use crate::{
+    ApiClient,
     server::LARGEST_BODY,
     wire::{self, Message},
 };
@@ -34,28 +35,57 @@ const MAX_WAITING: usize = 64;
 /// For answers in flight, once stdin ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
-/// Why a bridge ended before its client did.
-#[derive(Debug, thiserror::Error)]
-pub enum BridgeError {
-    #[error("{0}")]
-    Hub(#[from] ApiError),
-    #[error("cannot write to the client: {0}")]
-    Client(#[from] io::Error),
+/// From the end of one hub to looking for the next one.
+const ATTEND_AGAIN: Duration = Duration::from_secs(1);
+
+/// A hub that runs, and does not end for want of use before this is dropped.
+pub struct Attended {
+    api: ApiClient,
+    presence: Option<reqwest::Response>,
 }
 
-/// Carries messages between `input` and the hub of `data_dir`, for the client of that name,
-/// until `input` ends.
+/// Finds the hub of `data_dir`, and keeps it.
 ///
 /// # Errors
-/// Where no hub runs at the start, and where `output` cannot be written.
+/// Returns `unavailable` if no hub runs there, or if it is just ending.
+pub async fn attend(data_dir: &Path) -> Result<Attended, ApiError> {
+    let api = ApiClient::local(data_dir)?;
+    match api.attend().await {
+        Ok(presence) => Ok(Attended { api, presence: Some(presence) }),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(Attended { api, presence: None }),
+        Err(error) => Err(error),
+    }
+}
+
+impl Attended {
+    /// Keeps the hub for as long as it is polled, and the next one if that one ends.
+    async fn stay(self) {
+        let Self { api, mut presence } = self;
+        loop {
+            if let Some(mut silence) = presence.take() {
+                while let Ok(Some(_)) = silence.chunk().await {}
+            }
+            sleep(ATTEND_AGAIN).await;
+            presence = api.attend().await.ok();
+        }
+    }
+}
+
+/// Carries messages between `input` and a hub, for the client of that name, until `input` ends.
+///
+/// # Errors
+/// Returns an error if `output` cannot be written.
 pub async fn run(
-    data_dir: &Path,
+    hub: Attended,
     client: &str,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Unpin,
-) -> Result<(), BridgeError> {
+) -> io::Result<()> {
     let (messages, from_hub) = mpsc::channel(MAX_WAITING);
-    let hub = HubSession::connect(data_dir, client, messages)?;
+    let api = hub.api.clone();
+    let mut staying = JoinSet::new();
+    staying.spawn(hub.stay());
+    let hub = HubSession::new(api, client, messages);
     let (answers, listening) = (JoinSet::new(), JoinSet::new());
     let mut bridge = Bridge { hub, output, from_hub, answers, in_flight: HashMap::new(), listening };
     let (sender, mut lines) = mpsc::channel(16);

@@ -77,6 +77,14 @@ impl ApiClient {
         Ok(events::read(response.bytes_stream()))
     }
 
+    /// Keeps a hub that would end when nobody uses it, for as long as the answer is read.
+    ///
+    /// # Errors
+    /// As for [`ApiClient::call`]. `not_found` is the answer of a hub that never ends by itself.
+    pub(crate) async fn attend(&self) -> Result<Response, ApiError> {
+        self.send(self.request(Method::GET, "/api/presence")).await
+    }
+
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self.http.request(method, format!("{}{path}", self.base));
         match &self.admin_token {

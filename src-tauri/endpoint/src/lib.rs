@@ -2,6 +2,7 @@
 //! the two that knock on it from outside, the API client and the stdio bridge. The only code
 //! that names axum.
 
+mod activity;
 mod auth;
 mod body;
 pub mod bridge;

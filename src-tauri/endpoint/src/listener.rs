@@ -14,7 +14,7 @@ use hyper_util::{
 use tokio::{task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::server::Front;
+use crate::{activity::Activity, server::Front};
 
 /// From a connection's opening, or its last answer, to the end of the next request's headers.
 const HEADERS: Duration = Duration::from_secs(10);
@@ -23,7 +23,12 @@ const HEADERS: Duration = Duration::from_secs(10);
 const DRAIN: Duration = Duration::from_secs(5);
 
 /// Serves until `stopping`, then lets requests in flight end within their bound.
-pub(crate) async fn run(mut listener: impl Listener, front: Arc<Front>, stopping: CancellationToken) {
+pub(crate) async fn run(
+    mut listener: impl Listener,
+    front: Arc<Front>,
+    activity: Activity,
+    stopping: CancellationToken,
+) {
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
@@ -32,6 +37,7 @@ pub(crate) async fn run(mut listener: impl Listener, front: Arc<Front>, stopping
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next() => continue,
         };
+        let Some(counted) = activity.connection() else { continue };
         let front = Arc::clone(&front);
         let service = service_fn(move |request| {
             let front = Arc::clone(&front);
@@ -41,7 +47,11 @@ pub(crate) async fn run(mut listener: impl Listener, front: Arc<Front>, stopping
             .timer(TokioTimer::new())
             .header_read_timeout(HEADERS)
             .serve_connection(TokioIo::new(io), service);
-        connections.spawn(graceful.watch(connection));
+        let connection = graceful.watch(connection);
+        connections.spawn(async move {
+            let _counted = counted;
+            connection.await
+        });
     }
     drop(listener);
     if timeout(DRAIN, graceful.shutdown()).await.is_err() {

@@ -1,19 +1,21 @@
 //! The one translation of failures to replies: `{"error":{"code","message"}}` for people and
-//! scripts, JSON-RPC errors for MCP clients. There is no empty reply.
+//! scripts, JSON-RPC errors for MCP clients, OAuth's errors for clients that look for OAuth. There
+//! is no empty reply.
 
-use std::any::Any;
+use std::{any::Any, fmt::Write};
 
 use axum::{
     Json,
     extract::rejection::{BytesRejection, PathRejection},
-    http::{StatusCode, header},
-    response::IntoResponse,
+    http::{StatusCode, Uri, header},
+    response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use drawbridge_hub::{
     api::{ApiError, ErrorCode},
     model::rpc::RpcError,
 };
+use serde::Serialize;
 use serde_json::json;
 
 use crate::wire::{self, Fault, Id};
@@ -23,11 +25,21 @@ use crate::wire::{self, Fault, Id};
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) error: ApiError,
+    challenge: Challenge,
+}
+
+/// What the `WWW-Authenticate` of a 401 says besides the scheme (RFC 6750, section 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Challenge {
+    /// No token was sent: no error is named.
+    NoToken,
+    /// A token was sent, and is not good.
+    InvalidToken,
 }
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, error: ApiError::new(code_of(status), message) }
+        Self { status, error: ApiError::new(code_of(status), message), challenge: Challenge::NoToken }
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -38,15 +50,21 @@ impl Refusal {
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// The same words for whoever is not known, so that nothing is learnt from them.
-    pub(crate) fn unauthorized() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "a valid bearer token is needed")
+    /// A request without a token. `message` says which one to send.
+    pub(crate) fn no_token(message: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, message)
+    }
+
+    /// A request whose token is not good. `message` must be the same for every such token, so that nothing is learnt
+    /// from it; it becomes an `error_description`, in which no `"` and no `\` may stand.
+    pub(crate) fn invalid_token(message: &str) -> Self {
+        Self { challenge: Challenge::InvalidToken, ..Self::new(StatusCode::UNAUTHORIZED, message) }
     }
 }
 
 impl From<ApiError> for Refusal {
     fn from(error: ApiError) -> Self {
-        Self { status: status_of(error.code), error }
+        Self { status: status_of(error.code), error, challenge: Challenge::NoToken }
     }
 }
 
@@ -63,8 +81,9 @@ impl From<PathRejection> for Refusal {
 }
 
 impl IntoResponse for Refusal {
-    fn into_response(self) -> axum::response::Response {
-        challenge(self.status, (self.status, Json(json!({ "error": self.error }))).into_response())
+    fn into_response(self) -> Response {
+        let challenge = challenge(self.status, self.challenge, &self.error.message);
+        (self.status, challenge, Json(json!({ "error": self.error }))).into_response()
     }
 }
 
@@ -72,11 +91,12 @@ impl IntoResponse for Refusal {
 pub(crate) struct RpcRefusal {
     status: StatusCode,
     body: Bytes,
+    challenge: Option<[(header::HeaderName, String); 1]>,
 }
 
 impl RpcRefusal {
     pub(crate) fn new(status: StatusCode, id: Option<Id<'_>>, error: &RpcError) -> Self {
-        Self { status, body: wire::error(id, error) }
+        Self { status, body: wire::error(id, error), challenge: None }
     }
 
     /// The JSON-RPC error alone.
@@ -87,8 +107,9 @@ impl RpcRefusal {
 
 impl From<Refusal> for RpcRefusal {
     fn from(refusal: Refusal) -> Self {
+        let challenge = challenge(refusal.status, refusal.challenge, &refusal.error.message);
         let error = RpcError::new(drawbridge_hub::model::rpc::code::INVALID_REQUEST, refusal.error.message);
-        Self::new(refusal.status, None, &error)
+        Self { challenge, ..Self::new(refusal.status, None, &error) }
     }
 }
 
@@ -99,21 +120,25 @@ impl From<Fault<'_>> for RpcRefusal {
 }
 
 impl IntoResponse for RpcRefusal {
-    fn into_response(self) -> axum::response::Response {
-        challenge(self.status, (self.status, [(header::CONTENT_TYPE, "application/json")], self.body).into_response())
+    fn into_response(self) -> Response {
+        (self.status, self.challenge, [(header::CONTENT_TYPE, "application/json")], self.body).into_response()
     }
 }
 
-/// Says with a 401 what is needed.
-fn challenge(status: StatusCode, mut response: axum::response::Response) -> axum::response::Response {
-    if status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+/// The header of a 401 that says what is needed.
+fn challenge(status: StatusCode, challenge: Challenge, description: &str) -> Option<[(header::HeaderName, String); 1]> {
+    if status != StatusCode::UNAUTHORIZED {
+        return None;
     }
-    response
+    let mut value = r#"Bearer realm="drawbridge""#.to_owned();
+    if challenge == Challenge::InvalidToken {
+        let _ = write!(value, r#", error="invalid_token", error_description="{description}""#);
+    }
+    Some([(header::WWW_AUTHENTICATE, value)])
 }
 
 /// The reply of a handler that panicked.
-pub(crate) fn panicked(_: Box<dyn Any + Send>) -> axum::response::Response {
+pub(crate) fn panicked(_: Box<dyn Any + Send>) -> Response {
     tracing::error!("a request handler panicked");
     internal().into_response()
 }
@@ -123,8 +148,35 @@ pub(crate) fn internal() -> Refusal {
     ApiError::internal("Drawbridge failed at this request; its log says more").into()
 }
 
-pub(crate) async fn unknown_route() -> Refusal {
+pub(crate) async fn unknown_route(uri: Uri) -> Response {
+    if is_oauth(uri.path()) {
+        return (StatusCode::NOT_FOUND, Json(NoOauth { error: "not_supported", error_description: NO_OAUTH }))
+            .into_response();
+    }
+    no_route().into_response()
+}
+
+pub(crate) fn no_route() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "there is no such route")
+}
+
+/// An error as RFC 6749 and RFC 7591 have it, which is all that OAuth clients read.
+#[derive(Serialize)]
+struct NoOauth {
+    error: &'static str,
+    error_description: &'static str,
+}
+
+const NO_OAUTH: &str = "Drawbridge does not use OAuth. Add the client on Drawbridge's Clients screen, or with \
+    `drawbridge clients add NAME`, and set the header Authorization: Bearer TOKEN with the token shown there in this \
+    client's configuration. If it is set already, the token is wrong or was revoked.";
+
+/// Whether clients look for OAuth at that path: metadata, also of a path below it, or the endpoints that they guess
+/// if there is no metadata.
+fn is_oauth(path: &str) -> bool {
+    let metadata = ["oauth-protected-resource", "oauth-authorization-server", "openid-configuration"];
+    let well_known = path.split_once("/.well-known/").and_then(|(_, rest)| rest.split('/').next());
+    well_known.is_some_and(|name| metadata.contains(&name)) || ["/register", "/authorize", "/token"].contains(&path)
 }
 
 pub(crate) async fn wrong_method() -> Refusal {

@@ -10,10 +10,13 @@
 //! | `/api/login` | POST | anyone | a one-time code for a browser's cookie |
 //! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, parameters and answer as JSON |
 //! | `/api/events` | GET | administrator | what happens, as server-sent events |
+//! | `/api/presence` | GET | administrator | says nothing; keeps a hub that ends when nobody uses it |
 //! | `/api/tools` | GET | administrator | the catalog as MCP tools, or as function tools (`?format=openai`) |
 //! | `/registry/servers`, `/registry/servers/{id}` | GET, POST, PUT, PATCH, DELETE | administrator | specs; what is written here waits for approval |
 //! | `/api/mcp/servers`, `…/{id}/verify`, `…/{id}/sync`, `…/{id}/capabilities` | GET, POST | administrator | what is known of servers |
 //! | `/`, `/icon.svg`, `/assets/{file}` | GET | anyone | the screens |
+//!
+//! The paths at which clients look for OAuth are no routes: [`rescue`] answers them with 404 in OAuth's form.
 //!
 //! A request passes, in this order: a net for panics, [`origin::check`] (TCP only), the bounds of
 //! its body, the router, [`auth`], its handler; [`headers::secure`] has the last word. What fails is
@@ -25,6 +28,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     panic::AssertUnwindSafe,
     sync::Arc,
+    time::Duration,
 };
 
 use axum::{
@@ -45,6 +49,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::{
+    activity::Activity,
     auth,
     body::Paced,
     headers, listener, local,
@@ -131,6 +136,7 @@ pub(crate) fn routes() -> Vec<Route> {
         route("/api/login", Who::Anyone, post(login::redeem).layer(DefaultBodyLimit::max(login::LARGEST_BODY))),
         route("/api/verbs/{verb}", Who::Administrator, post(verbs::run)),
         route("/api/events", Who::Administrator, get(events::stream)),
+        route("/api/presence", Who::Administrator, get(events::presence)),
         route("/api/tools", Who::Administrator, get(tools::list)),
         route("/api/approvals", Who::Administrator, get(approvals::list)),
         route("/api/approvals/{id}", Who::Administrator, get(approvals::show).post(approvals::decide)),
@@ -266,12 +272,20 @@ pub struct Running {
     url: Option<String>,
     transports: Vec<TransportHealth>,
     listeners: JoinSet<()>,
+    activity: Activity,
     stopping: CancellationToken,
 }
 
 impl Running {
     fn new(hub: Arc<Hub>) -> Self {
-        Self { hub, url: None, transports: Vec::new(), listeners: JoinSet::new(), stopping: CancellationToken::new() }
+        Self {
+            hub,
+            url: None,
+            transports: Vec::new(),
+            listeners: JoinSet::new(),
+            activity: Activity::default(),
+            stopping: CancellationToken::new(),
+        }
     }
 
     /// `http://HOST:PORT/mcp`; none where only the local socket listens.
@@ -282,6 +296,12 @@ impl Running {
     /// The listeners that did not start.
     pub fn failures(&self) -> Vec<TransportHealth> {
         self.transports.iter().filter(|transport| !transport.listening).cloned().collect()
+    }
+
+    /// Waits until nobody has used the hub for `idle`: no connection was open, no call under way, nobody was asked
+    /// for a decision or was signing in. From then on the door takes no connection, and is to be stopped.
+    pub async fn close_when_unused(&self, idle: Duration) {
+        self.activity.close_when_unused(idle, || self.hub.has_work()).await;
     }
 
     /// Closes the door: takes no more requests, and gives those in flight five seconds.
@@ -306,7 +326,7 @@ impl Running {
             stopping: self.stopping.clone(),
         };
         let front = Front::new(router(&Arc::new(door)), hosts);
-        self.listeners.spawn(listener::run(listener, Arc::new(front), self.stopping.clone()));
+        self.listeners.spawn(listener::run(listener, Arc::new(front), self.activity.clone(), self.stopping.clone()));
         self.note(TransportHealth { name: name.to_owned(), address, listening: true, error: String::new() });
     }
 

@@ -245,6 +245,14 @@ impl Hub {
         &self.sessions
     }
 
+    /// Whether something is under way that may have no connection: a call, a decision that a person was asked for, or
+    /// signing in to a server.
+    pub fn has_work(&self) -> bool {
+        !self.queue.list().is_empty()
+            || self.authorizer.is_signing_in()
+            || self.sessions.all().iter().any(|session| session.has_in_flight())
+    }
+
     /// A client that came over the local socket, where no token is needed: it is made known by its name.
     ///
     /// # Errors

@@ -61,13 +61,22 @@ pub enum OauthError {
 #[derive(Clone)]
 pub struct Authorizer(Arc<Inner>);
 
+/// What tokens are given for: a server, by its URL, and the client that a person registered for it. What one client
+/// was given is of no use to another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    server: Url,
+    /// None for a client that Drawbridge registers itself.
+    client_id: Option<String>,
+}
+
 struct Inner {
     kept: Kept,
     known: Known,
     settings: Settings,
     events: Events,
     logs: Logs,
-    accounts: Mutex<BTreeMap<Url, Arc<Account>>>,
+    accounts: Mutex<BTreeMap<Place, Arc<Account>>>,
     attempts: Mutex<BTreeMap<ServerId, Attempt>>,
     /// Held while an attempt begins, so that a server has one at a time.
     beginning: tokio::sync::Mutex<()>,
@@ -103,25 +112,24 @@ impl Authorizer {
 
     /// What authorizes requests to a server; nothing where its spec does that, or a token would be read by others.
     pub fn bearer(&self, id: &ServerId, spec: &ServerSpec) -> Option<Bearer> {
-        let server = possible(spec).ok()?;
-        Some(Bearer::new(self.clone(), id.clone(), self.account(&server)))
+        Some(Bearer::new(self.clone(), id.clone(), self.account(spec).ok()?))
     }
 
     /// How a server stands.
     pub fn standing(&self, spec: &ServerSpec) -> Authorization {
-        let Ok(server) = possible(spec) else { return Authorization::None };
-        if self.account(&server).challenge().is_some() {
+        let Ok(account) = self.account(spec) else { return Authorization::None };
+        if account.challenge().is_some() {
             return Authorization::Needed;
         }
-        match self.0.known.of(&server) {
+        match self.0.known.of(&account.place) {
             Some(known) => Authorization::SignedIn { issuer: known.issuer, expires_at: known.expires_at },
             None => Authorization::None,
         }
     }
 
-    /// Whether every request to the server is refused until a person signs in.
-    pub fn is_shut(&self, spec: &ServerSpec) -> bool {
-        possible(spec).is_ok_and(|server| self.account(&server).challenge().is_some_and(|challenge| challenge.shuts))
+    /// Returns why a person has to sign in, or to sign in again, if that is so.
+    pub fn wants_sign_in(&self, spec: &ServerSpec) -> Option<String> {
+        Some(self.account(spec).ok()?.challenge()?.reason())
     }
 
     /// Begins an attempt to sign in; the one that runs, where one does.
@@ -129,17 +137,22 @@ impl Authorizer {
     /// # Errors
     /// Where the server cannot be signed in to, or its authorization server is not as it should be.
     pub async fn sign_in(&self, id: &ServerId, spec: &ServerSpec) -> Result<SignIn, OauthError> {
-        let server = possible(spec).map_err(OauthError::NotPossible)?;
+        let account = self.account(spec).map_err(OauthError::NotPossible)?;
         let _one_at_a_time = self.0.beginning.lock().await;
         if let Some(running) = self.attempt(id).filter(|attempt| !attempt.state.has_ended()) {
             return Ok(running);
         }
-        attempt::begin(self, id, &self.account(&server)).await
+        attempt::begin(self, id, &account).await
     }
 
     /// The latest attempt of a server, also one that has failed, until another begins or it is cancelled.
     pub fn attempt(&self, id: &ServerId) -> Option<SignIn> {
         self.attempts().get(id).map(Attempt::shown)
+    }
+
+    /// Whether an attempt to sign in to any server runs.
+    pub fn is_signing_in(&self) -> bool {
+        self.attempts().values().any(|attempt| !attempt.shown().state.has_ended())
     }
 
     /// Waits until the attempt of a server has ended, and tells how.
@@ -162,13 +175,19 @@ impl Authorizer {
     /// # Errors
     /// Where the keyring cannot be asked: they are still there then.
     pub async fn sign_out(&self, spec: &ServerSpec) -> Result<(), OauthError> {
-        let Ok(server) = possible(spec) else { return Ok(()) };
-        Ok(self.account(&server).forget(self).await?)
+        let Ok(account) = self.account(spec) else { return Ok(()) };
+        Ok(account.forget(self).await?)
     }
 
-    fn account(&self, server: &Url) -> Arc<Account> {
+    /// # Errors
+    /// Returns why a person cannot sign in to the server.
+    fn account(&self, spec: &ServerSpec) -> Result<Arc<Account>, String> {
+        let place = Place { server: possible(spec)?, client_id: spec.oauth_client_id().map(str::to_owned) };
         let mut accounts = self.0.accounts.lock().unwrap_or_else(PoisonError::into_inner);
-        accounts.entry(server.clone()).or_insert_with(|| Arc::new(Account::new(server.clone()))).clone()
+        let account = accounts.entry(place.clone()).or_insert_with(|| Arc::new(Account::new(place))).clone();
+        drop(accounts);
+        account.set_own_client(spec.oauth.clone());
+        Ok(account)
     }
 
     fn attempts(&self) -> MutexGuard<'_, BTreeMap<ServerId, Attempt>> {

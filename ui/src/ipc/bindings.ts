@@ -888,6 +888,20 @@ choices: Array<ManifestChoice>, };
 export type MeasureServers = Record<symbol, never>;
 
 /**
+ * An OAuth client that a person registered, for servers whose authorization server registers none by itself.
+ */
+export type OauthClient = { client_id: string, 
+/**
+ * Only if the client has one; best a `${keyring:NAME}`.
+ */
+client_secret?: string | null, 
+/**
+ * The port of the redirect URI `http://127.0.0.1:PORT/callback` that the client was registered with; any if it is
+ * not given, which authorization servers allow for programs on a desk.
+ */
+callback_port?: number | null, };
+
+/**
  * `screens.open`: a link that opens the web UI in a browser, good for one use within a minute.
  */
 export type OpenScreen = Record<symbol, never>;
@@ -1153,10 +1167,14 @@ export type ScreenLink = {
 url: string, };
 
 /**
- * Values to put into the keyring, by the env variable or header that gets them. In the
+ * Values to put into the keyring, by what gets them: environment variables, headers, the OAuth client. In the
  * spec each becomes `${keyring:NAME}`. Never logged, never written to a file.
  */
-export type SecretValues = { env: { [key in string]: string }, headers: { [key in string]: string }, };
+export type SecretValues = { env: { [key in string]: string }, headers: { [key in string]: string }, 
+/**
+ * The secret of the spec's OAuth client.
+ */
+oauth_client?: string | null, };
 
 /**
  * A secret that some spec refers to as `${keyring:NAME}`.
@@ -1196,6 +1214,10 @@ cwd?: string | null, url?: string | null, headers?: { [key in string]: string },
  * Sent as `Authorization: Bearer …`; best a `${keyring:NAME}`.
  */
 bearer_token?: string | null, 
+/**
+ * The client that was registered for Drawbridge by hand at the server's authorization server.
+ */
+oauth?: OauthClient | null, 
 /**
  * Inferred from `command` or `url` where it is not given: for a URL it is `http`.
  */

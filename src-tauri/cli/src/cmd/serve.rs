@@ -2,7 +2,9 @@
 
 use std::{
     env,
+    future::pending,
     net::{IpAddr, Ipv4Addr},
+    time::Duration,
 };
 
 use drawbridge_endpoint::{Running, ServeOptions};
@@ -28,6 +30,9 @@ pub(crate) struct Serve {
     /// The port to listen at; 0 for one that is free.
     #[arg(long, default_value_t = DEFAULT_PORT)]
     port: u16,
+    /// End when nobody has used the hub for that long: no client, no screen, no command [default: never].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    exit_when_idle: Option<u32>,
     /// Leave the configuration files of clients alone: there is none yet that it would write.
     #[arg(long, hide = true)]
     skip_config_gen: bool,
@@ -35,7 +40,7 @@ pub(crate) struct Serve {
 
 impl Default for Serve {
     fn default() -> Self {
-        Self { host: Ipv4Addr::LOCALHOST.into(), port: DEFAULT_PORT, skip_config_gen: false }
+        Self { host: Ipv4Addr::LOCALHOST.into(), port: DEFAULT_PORT, exit_when_idle: None, skip_config_gen: false }
     }
 }
 
@@ -49,7 +54,10 @@ impl Serve {
             Ok(running) => {
                 let announced = announce(context, &hub, &running).await;
                 if announced.is_ok() {
-                    stop.await;
+                    tokio::select! {
+                        () = stop => {}
+                        () = unused(&running, self.exit_when_idle) => {}
+                    }
                 }
                 running.stop().await;
                 announced
@@ -59,6 +67,13 @@ impl Serve {
         hub.close().await;
         served
     }
+}
+
+/// Ends when nobody has used the hub for that many seconds; never if none are given.
+async fn unused(running: &Running, idle: Option<u32>) {
+    let Some(idle) = idle else { return pending().await };
+    running.close_when_unused(Duration::from_secs(idle.into())).await;
+    say(&format!("nobody has used the hub for {idle} s: it ends"));
 }
 
 async fn announce(context: &Context, hub: &Hub, running: &Running) -> Result<(), Failure> {

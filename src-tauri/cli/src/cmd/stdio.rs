@@ -6,13 +6,14 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_endpoint::{ApiClient, bridge};
+use drawbridge_endpoint::bridge::{self, Attended};
+use drawbridge_hub::api::ErrorCode;
 use tokio::time::{Instant, sleep};
 
 use crate::{connection::Context, exit::Failure};
 
-/// For a hub that was started here to answer.
-const START: Duration = Duration::from_secs(15);
+/// For a hub that was started here to answer, also if it has to wait until another one has ended.
+const START: Duration = Duration::from_secs(30);
 
 /// For another hub to answer, where ours ended at once, as another was faster.
 const GRACE: Duration = Duration::from_secs(2);
@@ -22,39 +23,49 @@ pub(crate) struct Stdio {
     /// The client's name, for policies and the list of clients.
     #[arg(long, value_name = "NAME", default_value = "stdio")]
     client: String,
+    /// If this starts a hub, end it when nobody has used it for that long; 0 for never.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    exit_when_idle: u32,
 }
 
 impl Stdio {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        if ApiClient::local(&context.data_dir).is_err() {
-            start_hub(context).await?;
-        }
+        // One that is just ending does not answer: another one takes its place.
+        let hub = match bridge::attend(&context.data_dir).await {
+            Ok(hub) => hub,
+            Err(error) if error.code == ErrorCode::Unavailable => self.start_hub(context).await?,
+            Err(error) => return Err(error.into()),
+        };
         let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
-        Ok(bridge::run(&context.data_dir, &self.client, stdin, stdout).await?)
+        Ok(bridge::run(hub, &self.client, stdin, stdout).await?)
+    }
+
+    /// Starts a hub that outlives this bridge, and waits until it answers.
+    async fn start_hub(&self, context: &Context) -> Result<Attended, Failure> {
+        let spawned = spawn_hub(context, self.exit_when_idle);
+        let mut hub = spawned.map_err(|e| Failure::new(format!("cannot start a hub: {e}")))?;
+        let mut deadline = Instant::now() + START;
+        let mut ended = false;
+        while Instant::now() < deadline {
+            if let Ok(hub) = bridge::attend(&context.data_dir).await {
+                return Ok(hub);
+            }
+            if !ended && hub.try_wait()?.is_some() {
+                ended = true;
+                deadline = Instant::now() + GRACE;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        Err(Failure::new("the hub did not start: run `drawbridge serve` to see why"))
     }
 }
 
-/// Starts a hub that outlives this bridge, and waits until it answers.
-async fn start_hub(context: &Context) -> Result<(), Failure> {
-    let mut hub = spawn_hub(context).map_err(|e| Failure::new(format!("cannot start a hub: {e}")))?;
-    let mut deadline = Instant::now() + START;
-    let mut ended = false;
-    while Instant::now() < deadline {
-        if ApiClient::local(&context.data_dir).is_ok() {
-            return Ok(());
-        }
-        if !ended && hub.try_wait()?.is_some() {
-            ended = true;
-            deadline = Instant::now() + GRACE;
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-    Err(Failure::new("the hub did not start: run `drawbridge serve` to see why"))
-}
-
-fn spawn_hub(context: &Context) -> io::Result<Child> {
+fn spawn_hub(context: &Context, exit_when_idle: u32) -> io::Result<Child> {
     let mut command = Command::new(env::current_exe()?);
     command.arg("serve").arg("--data-dir").arg(&context.data_dir);
+    if exit_when_idle > 0 {
+        command.arg("--exit-when-idle").arg(exit_when_idle.to_string());
+    }
     command.stdin(Pipe::null()).stdout(Pipe::null()).stderr(Pipe::null());
     detach(&mut command);
     command.spawn()

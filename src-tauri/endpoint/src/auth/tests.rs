@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{bearer, cookie};
+use super::{NO_ADMIN_TOKEN, NO_CLIENT_TOKEN, WRONG_ADMIN_TOKEN, WRONG_CLIENT_TOKEN, bearer, cookie};
 
 fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
     let name = HeaderName::from_static(name);
@@ -27,5 +27,12 @@ fn a_browsers_token_is_the_cookie_of_our_name() {
     assert_eq!(token(&["a=b", "drawbridge=abc"]).as_deref(), Some("abc"));
     for none in ["drawbridge", "xdrawbridge=abc", "Drawbridge=abc", "a=drawbridge=abc", ""] {
         assert_eq!(token(&[none]), None, "{none}");
+    }
+}
+
+#[test]
+fn what_is_said_of_a_token_fits_into_a_header() {
+    for text in [NO_CLIENT_TOKEN, WRONG_CLIENT_TOKEN, NO_ADMIN_TOKEN, WRONG_ADMIN_TOKEN] {
+        assert!(text.chars().all(|c| matches!(c, ' '..='~') && !"\"\\".contains(c)), "{text}");
     }
 }

@@ -1,16 +1,12 @@
 //! The bridge's side towards the hub: one client session, begun anew where the hub forgot it.
 
 use std::{
-    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use bytes::Bytes;
-use drawbridge_hub::{
-    api::ApiError,
-    model::rpc::{RpcError, code},
-};
+use drawbridge_hub::model::rpc::{RpcError, code};
 use futures_util::StreamExt;
 use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
@@ -70,9 +66,8 @@ enum Posted {
 }
 
 impl HubSession {
-    pub(super) fn connect(data_dir: &Path, client: &str, messages: mpsc::Sender<Bytes>) -> Result<Self, ApiError> {
-        let api = ApiClient::local(data_dir)?;
-        Ok(Self { api, client: client.to_owned(), messages, state: Arc::default(), turn: Arc::default() })
+    pub(super) fn new(api: ApiClient, client: &str, messages: mpsc::Sender<Bytes>) -> Self {
+        Self { api, client: client.to_owned(), messages, state: Arc::default(), turn: Arc::default() }
     }
 
     /// Opens the session; the answer to the client.

@@ -1,4 +1,4 @@
-//! `GET /api/events`: what happens in the hub, as server-sent events.
+//! `GET /api/events`: what happens in the hub, as server-sent events; and a stream on which nothing happens.
 
 use std::{convert::Infallible, future::ready, sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use axum::{
     },
 };
 use drawbridge_hub::model::event::Event;
-use futures_util::StreamExt;
+use futures_util::{StreamExt, stream};
 use tokio_stream::wrappers::BroadcastStream;
 
 use crate::server::Door;
@@ -24,4 +24,11 @@ pub(crate) async fn stream(State(door): State<Arc<Door>>) -> impl IntoResponse {
         .map(Ok::<_, Infallible>)
         .take_until(door.stopping.clone().cancelled_owned());
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+}
+
+/// `GET /api/presence`: a stream without events. Whoever reads it keeps a hub that would end when nobody uses it.
+pub(crate) async fn presence(State(door): State<Arc<Door>>) -> impl IntoResponse {
+    let nothing = stream::pending::<Result<sse::Event, Infallible>>();
+    Sse::new(nothing.take_until(door.stopping.clone().cancelled_owned()))
+        .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }

@@ -7,7 +7,7 @@ use axum::{
 };
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::rescue::{Refusal, unknown_route};
+use crate::rescue::{Refusal, no_route};
 
 #[derive(RustEmbed)]
 #[folder = "../../ui/dist"]
@@ -35,7 +35,7 @@ pub(crate) async fn asset(file: Result<Path<String>, PathRejection>, headers: He
     let is_inside = file.split('/').all(|part| part != "..");
     match Dist::get(&format!("assets/{file}")) {
         Some(file) if is_inside => Ok(reply(&headers, file, "public, max-age=31536000, immutable")),
-        Some(_) | None => Err(unknown_route().await),
+        Some(_) | None => Err(no_route()),
     }
 }
 

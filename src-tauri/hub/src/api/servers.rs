@@ -101,7 +101,7 @@ pub struct ServerView {
     pub starts: u32,
 }
 
-/// Values to put into the keyring, by the env variable or header that gets them. In the
+/// Values to put into the keyring, by what gets them: environment variables, headers, the OAuth client. In the
 /// spec each becomes `${keyring:NAME}`. Never logged, never written to a file.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -109,6 +109,9 @@ pub struct ServerView {
 pub struct SecretValues {
     pub env: BTreeMap<String, String>,
     pub headers: BTreeMap<String, String>,
+    /// The secret of the spec's OAuth client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oauth_client: Option<String>,
 }
 
 impl std::fmt::Debug for SecretValues {
@@ -116,6 +119,7 @@ impl std::fmt::Debug for SecretValues {
         f.debug_struct("SecretValues")
             .field("env", &self.env.keys())
             .field("headers", &self.headers.keys())
+            .field("oauth_client", &self.oauth_client.is_some())
             .finish_non_exhaustive()
     }
 }

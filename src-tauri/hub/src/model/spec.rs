@@ -128,6 +128,9 @@ pub struct ServerSpec {
     /// Sent as `Authorization: Bearer …`; best a `${keyring:NAME}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bearer_token: Option<String>,
+    /// The client that was registered for Drawbridge by hand at the server's authorization server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oauth: Option<OauthClient>,
     /// Inferred from `command` or `url` where it is not given: for a URL it is `http`.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "type")]
     pub transport: Option<TransportKind>,
@@ -175,6 +178,21 @@ pub struct ServerSpec {
     pub other: BTreeMap<String, serde_json::Value>,
 }
 
+/// An OAuth client that a person registered, for servers whose authorization server registers none by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OauthClient {
+    #[serde(alias = "clientId")]
+    pub client_id: String,
+    /// Only if the client has one; best a `${keyring:NAME}`.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "clientSecret")]
+    pub client_secret: Option<String>,
+    /// The port of the redirect URI `http://127.0.0.1:PORT/callback` that the client was registered with; any if it is
+    /// not given, which authorization servers allow for programs on a desk.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "callbackPort")]
+    pub callback_port: Option<u16>,
+}
+
 /// What is wrong with a spec, in plain words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
@@ -205,6 +223,10 @@ pub enum SpecError {
     SecretInArguments(&'static str),
     #[error("it has both 'bearer_token' and a header 'Authorization'; they are the same")]
     TwoTokens,
+    #[error("'oauth' has a 'client_id' that is empty or refers to a secret; it is the client's public id")]
+    BadOauthClient,
+    #[error("it has both 'oauth' and a token of its own ('bearer_token' or a header 'Authorization'); remove one")]
+    OauthWithToken,
     #[error("'prefix' is '{0}', but is of at most 32 letters, digits, - and single _, or empty for bare names")]
     BadPrefix(String),
     #[error("'{0}' has to be at least {1}")]
@@ -227,6 +249,7 @@ impl Default for ServerSpec {
             url: None,
             headers: BTreeMap::new(),
             bearer_token: None,
+            oauth: None,
             transport: None,
             protocol_version: None,
             runtime_hint: None,
@@ -267,7 +290,14 @@ impl ServerSpec {
         if !matches!(self.transport, Some(TransportKind::Http | TransportKind::Sse)) {
             return Err(SpecError::Both);
         }
-        let local = Self { url: None, transport: None, headers: BTreeMap::new(), bearer_token: None, ..self.clone() };
+        let local = Self {
+            url: None,
+            transport: None,
+            headers: BTreeMap::new(),
+            bearer_token: None,
+            oauth: None,
+            ..self.clone()
+        };
         local.check_local(command)?;
         let remote = Self {
             args: Vec::new(),
@@ -296,7 +326,11 @@ impl ServerSpec {
             Some(TransportKind::Sse) => return Err(SpecError::RemoteWithCommand("sse")),
             Some(TransportKind::Stdio) | None => {}
         }
-        let useless = [("headers", !self.headers.is_empty()), ("bearer_token", self.bearer_token.is_some())];
+        let useless = [
+            ("headers", !self.headers.is_empty()),
+            ("bearer_token", self.bearer_token.is_some()),
+            ("oauth", self.oauth.is_some()),
+        ];
         if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
             return Err(SpecError::Useless(field, "local"));
         }
@@ -328,6 +362,14 @@ impl ServerSpec {
         if self.bearer_token.is_some() && self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
             return Err(SpecError::TwoTokens);
         }
+        if let Some(client) = &self.oauth {
+            if client.client_id.trim().is_empty() || client.client_id.contains("${keyring:") {
+                return Err(SpecError::BadOauthClient);
+            }
+            if self.all_headers().keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+                return Err(SpecError::OauthWithToken);
+            }
+        }
         let parsed = url::Url::parse(url).map_err(|e| SpecError::BadUrl(format!("{url} ({e})")))?;
         let fits = matches!(parsed.scheme(), "http" | "https") && parsed.has_host();
         fits.then_some(()).ok_or_else(|| SpecError::BadUrl(url.to_owned()))
@@ -351,9 +393,15 @@ impl ServerSpec {
         headers
     }
 
+    /// The id of the OAuth client that a person registered, if there is one.
+    pub fn oauth_client_id(&self) -> Option<&str> {
+        self.oauth.as_ref().map(|client| client.client_id.as_str())
+    }
+
     /// What may refer to secrets.
     pub fn values(&self) -> impl Iterator<Item = &String> {
-        self.env.values().chain(self.headers.values()).chain(&self.bearer_token)
+        let client_secret = self.oauth.as_ref().and_then(|client| client.client_secret.as_ref());
+        self.env.values().chain(self.headers.values()).chain(&self.bearer_token).chain(client_secret)
     }
 
     /// The program that runs it, where that is one of those that Drawbridge knows.
@@ -374,6 +422,9 @@ impl ServerSpec {
         // The way to a URL that is not inferred. (A way that is inferred adds nothing: what was accepted stays so.)
         if self.transport == Some(TransportKind::Sse) {
             text.push_str("sse");
+        }
+        if let Some(client) = &self.oauth {
+            text.push_str(&serde_json::to_string(client).unwrap_or_default());
         }
         // Neither may this be turned on by who can write the file alone.
         if self.definitions == Definitions::Trust {

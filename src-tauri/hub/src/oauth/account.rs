@@ -1,27 +1,34 @@
 //! The tokens of one server: read from the keyring once, renewed by one at a time, forgotten.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore, OAuthClientConfig, StoredCredentials,
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
-use url::Url;
 
 use super::{
-    Authorizer, BearerError,
+    Authorizer, BearerError, Place,
     discovery::{self, Discovered},
     grant::{Grant, Registration},
     known::Signed,
+    reach::shown,
 };
 use crate::{
     clock,
+    model::spec::OauthClient,
     secrets::{Secret, SecretError},
 };
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore, OAuthClientConfig, StoredCredentials,
+};
 
-/// A server by its URL; servers with the same URL share it.
+/// A server and a client; servers with the same URL and the same client share it.
 pub(super) struct Account {
-    pub(super) server: Url,
+    pub(super) place: Place,
+    /// The client that a person registered, as the spec has it now.
+    own_client: Mutex<Option<OauthClient>>,
     challenge: Mutex<Option<Challenge>>,
+    /// As in the [`Grant`].
+    answered: Mutex<BTreeSet<String>>,
     held: tokio::sync::Mutex<Held>,
 }
 
@@ -32,6 +39,24 @@ pub(super) struct Challenge {
     pub(super) header: Option<String>,
     /// It refuses everything, not only what needs more rights.
     pub(super) shuts: bool,
+    /// The scopes that it demands; empty text if it names none.
+    pub(super) scopes: BTreeSet<String>,
+}
+
+impl Challenge {
+    /// Why a person has to sign in.
+    pub(super) fn reason(&self) -> String {
+        if self.shuts {
+            return "it answers only to a person who has signed in".into();
+        }
+        format!("it refused a request that needs {} than you signed in for", named(&self.scopes))
+    }
+}
+
+/// More rights, in words.
+pub(super) fn named(scopes: &BTreeSet<String>) -> String {
+    let names: Vec<_> = scopes.iter().filter(|scope| !scope.is_empty()).map(String::as_str).collect();
+    if names.is_empty() { "more rights".into() } else { format!("more rights (scope '{}')", shown(&names.join(" "))) }
 }
 
 #[derive(Default)]
@@ -44,23 +69,55 @@ struct Held {
 }
 
 impl Account {
-    pub(super) fn new(server: Url) -> Self {
-        Self { server, challenge: Mutex::default(), held: tokio::sync::Mutex::default() }
+    pub(super) fn new(place: Place) -> Self {
+        Self {
+            place,
+            own_client: Mutex::default(),
+            challenge: Mutex::default(),
+            answered: Mutex::default(),
+            held: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(super) fn set_own_client(&self, client: Option<OauthClient>) {
+        *lock(&self.own_client) = client;
+    }
+
+    pub(super) fn own_client(&self) -> Option<OauthClient> {
+        lock(&self.own_client).clone()
+    }
+
+    /// Returns the client as which to speak to the authorization server: the one that a person registered, with its
+    /// secret as it is now, or the one that was registered before.
+    pub(super) async fn client(
+        &self,
+        authorizer: &Authorizer,
+        registered: &Registration,
+    ) -> Result<Registration, SecretError> {
+        let Some(own) = self.own_client() else { return Ok(registered.clone()) };
+        let given = own.client_secret.map(|secret| (String::new(), secret)).into_iter().collect();
+        let (mut resolved, _) = authorizer.0.kept.0.resolve(&given).await?;
+        let client_secret = resolved.remove("");
+        if let Some(secret) = &client_secret {
+            authorizer.0.logs.mask(&Secret::new(secret.clone()));
+        }
+        Ok(Registration::new(own.client_id, client_secret, registered.redirect_uri.clone()))
+    }
+
+    /// The scopes that a person has signed in again for already.
+    pub(super) fn answered(&self) -> BTreeSet<String> {
+        lock(&self.answered).clone()
     }
 
     pub(super) fn challenge(&self) -> Option<Challenge> {
-        self.challenge_now().clone()
+        lock(&self.challenge).clone()
     }
 
     /// Whether that is news.
     pub(super) fn set_challenge(&self, challenge: Option<Challenge>) -> bool {
-        let before = std::mem::replace(&mut *self.challenge_now(), challenge.clone());
-        before.is_some() != challenge.is_some()
-            || before.is_some_and(|before| challenge.is_some_and(|now| now.shuts != before.shuts))
-    }
-
-    fn challenge_now(&self) -> MutexGuard<'_, Option<Challenge>> {
-        self.challenge.lock().unwrap_or_else(PoisonError::into_inner)
+        let said = |challenge: &Option<Challenge>| challenge.as_ref().map(Challenge::reason);
+        let now = said(&challenge);
+        said(&std::mem::replace(&mut *lock(&self.challenge), challenge)) != now
     }
 
     /// A token that is good for a while, where that is known without asking anybody; inside, nothing where a
@@ -84,7 +141,7 @@ impl Account {
         match held.refresh(self, authorizer).await {
             // It could not be renewed now, but is still good.
             Err(error) if usable.is_some() => {
-                tracing::warn!("the token for {} is not renewed yet: {error}", self.server);
+                tracing::warn!("the token for {} is not renewed yet: {error}", self.place.server);
                 Ok(usable)
             }
             renewed => renewed,
@@ -120,15 +177,20 @@ impl Account {
         manager: AuthorizationManager,
     ) -> Result<(), SecretError> {
         let mut held = self.held.lock().await;
-        let before = authorizer.0.known.of(&self.server);
+        let before = authorizer.0.known.of(&self.place);
         keep(self, authorizer, &grant).await?;
         // Of another authorization server than before: what that one gave is of no use any more.
         if let Some(before) = before.filter(|before| before.issuer != grant.issuer) {
-            authorizer.0.kept.forget_grant(&before.issuer, &self.server).await?;
+            authorizer.0.kept.forget_grant(&before.issuer, &self.place).await?;
         }
+        self.answered_by(Some(&grant));
         *held = Held { read: true, grant: Some(grant), manager: Some(manager) };
         self.set_challenge(None);
         Ok(())
+    }
+
+    fn answered_by(&self, grant: Option<&Grant>) {
+        *lock(&self.answered) = grant.map(|grant| grant.answered.clone()).unwrap_or_default();
     }
 
     pub(super) async fn forget(&self, authorizer: &Authorizer) -> Result<(), SecretError> {
@@ -143,12 +205,13 @@ impl Held {
     /// The grant, read where it was not; one that is not in the keyring any more is not known any more.
     async fn grant(&mut self, account: &Account, authorizer: &Authorizer) -> Result<Option<&Grant>, SecretError> {
         if !self.read {
-            if let Some(known) = authorizer.0.known.of(&account.server) {
-                let grant = authorizer.0.kept.grant(&known.issuer, &account.server).await?;
+            if let Some(known) = authorizer.0.known.of(&account.place) {
+                let grant = authorizer.0.kept.grant(&known.issuer, &account.place).await?;
                 match &grant {
                     Some(grant) => mask(authorizer, grant),
-                    None => authorizer.0.known.set(&account.server, None).await,
+                    None => authorizer.0.known.set(&account.place, None).await,
                 }
+                account.answered_by(grant.as_ref());
                 self.grant = grant;
             }
             self.read = true;
@@ -163,30 +226,39 @@ impl Held {
             self.forget(account, authorizer).await?;
             return Ok(None);
         }
-        let manager = match self.manager.take() {
+        let client = account.client(authorizer, &grant.client).await?;
+        let mut manager = match self.manager.take() {
             Some(manager) => manager,
             None => match manager_of(account, grant).await.map_err(BearerError::Refresh)? {
                 Some(manager) => manager,
                 // The server has another authorization server now: what this one gave is not shown to it.
                 None => {
-                    tracing::warn!("{} has another authorization server now: a person has to sign in", account.server);
+                    let server = &account.place.server;
+                    tracing::warn!("{server} has another authorization server now: a person has to sign in");
                     self.forget(account, authorizer).await?;
                     return Ok(None);
                 }
             },
         };
+        let configured = manager.configure_client(config(&client));
+        configured.map_err(|e| BearerError::Refresh(discovery::in_words(&e)))?;
         match renew(manager, grant).await {
             Ok((credentials, manager)) => {
-                let grant = Grant { credentials, issuer: grant.issuer.clone(), client: grant.client.clone() };
+                let grant = Grant {
+                    credentials,
+                    issuer: grant.issuer.clone(),
+                    client: grant.client.clone(),
+                    answered: grant.answered.clone(),
+                };
                 if let Err(error) = keep(account, authorizer, &grant).await {
-                    tracing::warn!("the new token for {} is not in the keyring: {error}", account.server);
+                    tracing::warn!("the new token for {} is not in the keyring: {error}", account.place.server);
                 }
                 let token = grant.token();
                 (self.grant, self.manager) = (Some(grant), Some(manager));
                 Ok(token)
             }
             Err(AuthError::TokenRefreshRejected(why)) => {
-                tracing::warn!("the token for {} cannot be renewed: {why}", account.server);
+                tracing::warn!("the token for {} cannot be renewed: {why}", account.place.server);
                 self.forget(account, authorizer).await?;
                 Ok(None)
             }
@@ -195,10 +267,11 @@ impl Held {
     }
 
     async fn forget(&mut self, account: &Account, authorizer: &Authorizer) -> Result<(), SecretError> {
-        if let Some(known) = authorizer.0.known.of(&account.server) {
-            authorizer.0.kept.forget_grant(&known.issuer, &account.server).await?;
-            authorizer.0.known.set(&account.server, None).await;
+        if let Some(known) = authorizer.0.known.of(&account.place) {
+            authorizer.0.kept.forget_grant(&known.issuer, &account.place).await?;
+            authorizer.0.known.set(&account.place, None).await;
         }
+        account.answered_by(None);
         *self = Self { read: true, grant: None, manager: None };
         Ok(())
     }
@@ -206,12 +279,8 @@ impl Held {
 
 /// What speaks to the authorization server of the grant; nothing where the server has another one now.
 async fn manager_of(account: &Account, grant: &Grant) -> Result<Option<AuthorizationManager>, String> {
-    let Discovered { mut manager, issuer, .. } = discovery::discover(&account.server, None).await?;
-    if issuer != grant.issuer {
-        return Ok(None);
-    }
-    manager.configure_client(config(&grant.client)).map_err(|e| discovery::in_words(&e))?;
-    Ok(Some(manager))
+    let Discovered { manager, issuer, .. } = discovery::discover(&account.place.server, None).await?;
+    Ok((issuer == grant.issuer).then_some(manager))
 }
 
 async fn renew(
@@ -229,9 +298,9 @@ async fn renew(
 /// Puts a grant into the keyring, and notes whose it is.
 async fn keep(account: &Account, authorizer: &Authorizer, grant: &Grant) -> Result<(), SecretError> {
     mask(authorizer, grant);
-    authorizer.0.kept.keep_grant(&account.server, grant).await?;
+    authorizer.0.kept.keep_grant(&account.place, grant).await?;
     let signed = Signed { issuer: grant.issuer.clone(), expires_at: grant.expires_at() };
-    authorizer.0.known.set(&account.server, Some(signed)).await;
+    authorizer.0.known.set(&account.place, Some(signed)).await;
     Ok(())
 }
 
@@ -248,4 +317,8 @@ pub(super) fn config(client: &Registration) -> OAuthClientConfig {
         Some(secret) => config.with_client_secret(secret),
         None => config,
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

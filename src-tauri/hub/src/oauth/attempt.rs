@@ -1,7 +1,7 @@
 //! One attempt to sign in: find the authorization server, be known there, send a person to it, take its
 //! answer, redeem the code.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use rmcp::transport::auth::{AuthorizationManager, CredentialStore, InMemoryCredentialStore};
 use tokio::{sync::watch, task::AbortHandle, time::timeout};
@@ -33,7 +33,8 @@ const NAME: &str = "Drawbridge";
 /// An attempt that runs, or has ended.
 pub(super) struct Attempt {
     server: ServerId,
-    issuer: String,
+    /// The issuer whose registration may be to blame if it fails; none if a person has registered the client.
+    registered_at: Option<String>,
     states: watch::Receiver<SignIn>,
     task: AbortHandle,
 }
@@ -52,7 +53,7 @@ impl Attempt {
         let mut attempt = self.shown();
         if !attempt.state.has_ended() {
             attempt.state = SignInState::Failed { reason: "it was cancelled".into() };
-            forget_registration(authorizer, self.issuer);
+            forget_registration(authorizer, self.registered_at);
             tell(authorizer, &self.server, &attempt);
         }
     }
@@ -66,6 +67,8 @@ struct Running {
     manager: AuthorizationManager,
     issuer: String,
     client: Registration,
+    /// As in the [`Grant`].
+    answered: BTreeSet<String>,
     callback: Callback,
     /// The `state` of the request.
     state: String,
@@ -77,9 +80,13 @@ pub(super) async fn begin(
     id: &ServerId,
     account: &Arc<Account>,
 ) -> Result<SignIn, OauthError> {
-    let challenge = account.challenge().and_then(|challenge| challenge.header);
+    let challenge = account.challenge();
+    let mut answered = account.answered();
+    answered
+        .extend(challenge.iter().filter(|challenge| !challenge.shuts).flat_map(|challenge| challenge.scopes.clone()));
+    let challenge = challenge.and_then(|challenge| challenge.header);
     let failed = |why: String| OauthError::Failed(authorizer.0.logs.masked(&why));
-    let found = timeout(DISCOVERY, discovery::discover(&account.server, challenge.as_deref())).await;
+    let found = timeout(DISCOVERY, discovery::discover(&account.place.server, challenge.as_deref())).await;
     let too_slow = |_| Err(format!("its authorization server was not found within {} s", DISCOVERY.as_secs()));
     let mut found = found.unwrap_or_else(too_slow).map_err(failed)?;
     let mut scopes = found.manager.select_initial_scopes(&[]).await;
@@ -87,14 +94,14 @@ pub(super) async fn begin(
     let granted = if scopes.is_empty() { Vec::new() } else { account.granted_scopes(authorizer).await };
     scopes.extend(granted.into_iter().filter(|scope| !scopes.contains(scope)).collect::<Vec<_>>());
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
-    let (callback, client) = become_known(authorizer, &mut found, &scopes).await?;
+    let (callback, client) = become_known(authorizer, account, &mut found, &scopes).await?;
     found.manager.configure_client(account::config(&client)).map_err(|e| failed(discovery::in_words(&e)))?;
     let url = found.manager.get_authorization_url(&scopes).await.map_err(|e| failed(discovery::in_words(&e)))?;
     let url = openable(&url).and_then(|url| found.reach.check(&url).map(|()| url)).map_err(failed)?;
     let state = state_of(&url).ok_or_else(|| failed("its URL has no state".into()))?;
     let sign_in = SignIn { id: SignInId::new(random::id()), url: url.into(), state: SignInState::WaitingForBrowser };
     let (shown, states) = watch::channel(sign_in.clone());
-    let issuer = found.issuer.clone();
+    let registered_at = account.own_client().is_none().then(|| found.issuer.clone());
     let running = Running {
         authorizer: authorizer.clone(),
         id: id.clone(),
@@ -102,20 +109,23 @@ pub(super) async fn begin(
         manager: found.manager,
         issuer: found.issuer,
         client,
+        answered,
         callback,
         state,
         shown,
     };
     let task = tokio::spawn(running.run()).abort_handle();
-    authorizer.attempts().insert(id.clone(), Attempt { server: id.clone(), issuer, states, task });
+    authorizer.attempts().insert(id.clone(), Attempt { server: id.clone(), registered_at, states, task });
     tell(authorizer, id, &sign_in);
     Ok(sign_in)
 }
 
-/// Makes this program known to the authorization server: by the URL of its metadata document where the
-/// user has one and the server takes it; as it was registered there before; or by registering now.
+/// Makes this program known to the authorization server: as the client that a person has registered; by the URL
+/// of its metadata document where the user has one and the server takes it; as it was registered there before; or
+/// by registering now.
 async fn become_known(
     authorizer: &Authorizer,
+    account: &Account,
     found: &mut Discovered,
     scopes: &[&str],
 ) -> Result<(Callback, Registration), OauthError> {
@@ -124,13 +134,18 @@ async fn become_known(
     let no_port = |e: std::io::Error| failed(format!("no port on this machine for the browser to come back to: {e}"));
     // First, so that nobody is sent to a browser for tokens that cannot be kept.
     let kept = authorizer.0.kept.registration(&found.issuer).await?;
+    if let Some(own) = account.own_client() {
+        let callback = listen(own.callback_port).await.map_err(no_port)?;
+        let registered = Registration::new(own.client_id, None, callback.redirect_uri());
+        return Ok((callback, account.client(authorizer, &registered).await?));
+    }
     let document = authorizer.0.settings.get().oauth_client_metadata_url;
     if !document.is_empty() && found.says("client_id_metadata_document_supported") {
         let callback = listen(None).await.map_err(no_port)?;
-        let redirect_uri = callback.redirect_uri();
-        return Ok((callback, Registration { client_id: document, client_secret: None, redirect_uri }));
+        let client = Registration::new(document, None, callback.redirect_uri());
+        return Ok((callback, client));
     }
-    if let Some(client) = kept
+    if let Some(client) = kept.filter(|client| client.may_ask_for(scopes))
         && let Ok(callback) = listen(Callback::port_of(&client.redirect_uri)).await
         && callback.redirect_uri() == client.redirect_uri
     {
@@ -139,8 +154,9 @@ async fn become_known(
     let callback = listen(None).await.map_err(no_port)?;
     if found.metadata.registration_endpoint.is_none() {
         return Err(failed(format!(
-            "{} registers no programs by itself. Put a token of yours into the server's Authorization header, or \
-             set the URL of a client metadata document in the settings",
+            "{} registers no programs by itself. Register an OAuth client there and give the server its id, put a \
+             token of yours into the server's Authorization header, or set the URL of a client metadata document in \
+             the settings",
             found.issuer
         )));
     }
@@ -150,6 +166,7 @@ async fn become_known(
         client_id: config.client_id,
         client_secret: config.client_secret,
         redirect_uri: config.redirect_uri,
+        scopes: (!scopes.is_empty()).then(|| scopes.iter().map(|scope| (*scope).to_owned()).collect()),
     };
     authorizer.0.kept.keep_registration(&found.issuer, &client).await?;
     Ok((callback, client))
@@ -157,7 +174,7 @@ async fn become_known(
 
 impl Running {
     async fn run(self) {
-        let Self { authorizer, id, account, manager, issuer, client, callback, state, shown } = self;
+        let Self { authorizer, id, account, manager, issuer, client, answered, callback, state, shown } = self;
         let show = |state: SignInState| {
             shown.send_modify(|attempt| attempt.state = state);
             tell(&authorizer, &id, &shown.borrow());
@@ -166,18 +183,25 @@ impl Running {
             let answer = timeout(PATIENCE, callback.wait(&state)).await;
             let answer = answer.map_err(|_| format!("nobody signed in within {} s", PATIENCE.as_secs()))?;
             show(SignInState::Exchanging);
-            redeem(&authorizer, &account, manager, &issuer, &client, &state, answer).await
+            let (mut grant, manager) = redeem(manager, &issuer, client, &state, answer).await?;
+            if account.own_client().is_some() {
+                // It stays where the spec says.
+                grant.client.client_secret = None;
+            }
+            grant.answered = answered;
+            let kept = account.sign_in(&authorizer, grant, manager).await;
+            kept.map_err(|e| format!("the tokens cannot be kept: {e}. {}", e.remedy()))
         };
         match redeemed.await {
             Ok(()) => {
                 tracing::info!("server {id}: signed in, {issuer}");
                 show(SignInState::Done);
-                let _ = authorizer.0.signed_in.send(account.server.clone());
+                let _ = authorizer.0.signed_in.send(account.place.server.clone());
             }
             Err(why) => {
                 let reason = authorizer.0.logs.masked(&why);
                 tracing::warn!("server {id}: not signed in: {reason}");
-                forget_registration(&authorizer, issuer);
+                forget_registration(&authorizer, account.own_client().is_none().then_some(issuer));
                 show(SignInState::Failed { reason });
             }
         }
@@ -186,14 +210,12 @@ impl Running {
 
 /// Redeems the code, unless somebody else than the authorization server sent it.
 async fn redeem(
-    authorizer: &Authorizer,
-    account: &Account,
     mut manager: AuthorizationManager,
     issuer: &str,
-    client: &Registration,
+    client: Registration,
     state: &str,
     answer: Answer,
-) -> Result<(), String> {
+) -> Result<(Grant, AuthorizationManager), String> {
     let code = match answer.outcome {
         Outcome::Code(code) => code,
         Outcome::Refused(why) => return Err(format!("the authorization server refused: {why}")),
@@ -203,13 +225,13 @@ async fn redeem(
     let redeemed = manager.exchange_code_for_token_with_issuer(&code, state, answer.issuer.as_deref()).await;
     redeemed.map_err(|e| discovery::in_words(&e))?;
     let credentials = desk.load().await.ok().flatten().ok_or("the authorization server gave no token")?;
-    let grant = Grant { issuer: issuer.to_owned(), client: client.clone(), credentials };
-    let kept = account.sign_in(authorizer, grant, manager).await;
-    kept.map_err(|e| format!("the tokens cannot be kept: {e}. {}", e.remedy()))
+    let grant = Grant { issuer: issuer.to_owned(), client, credentials, answered: BTreeSet::new() };
+    Ok((grant, manager))
 }
 
 /// What may not be known there any more is not tried again.
-fn forget_registration(authorizer: &Authorizer, issuer: String) {
+fn forget_registration(authorizer: &Authorizer, registered_at: Option<String>) {
+    let Some(issuer) = registered_at else { return };
     let kept = authorizer.0.kept.clone();
     tokio::spawn(async move {
         if let Err(error) = kept.forget_registration(&issuer).await {

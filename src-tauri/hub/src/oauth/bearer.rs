@@ -1,6 +1,6 @@
 //! The `Authorization` of requests to one server.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use http::{
     HeaderValue, StatusCode,
@@ -11,13 +11,16 @@ use url::Url;
 
 use super::{
     Authorizer,
-    account::{Account, Challenge},
+    account::{Account, Challenge, named},
 };
 use crate::{
     http::{HttpClient, HttpError, Request, Response},
     model::ids::ServerId,
     secrets::{Secret, SecretError},
 };
+
+/// Scopes of one challenge that are noted.
+const MAX_SCOPES: usize = 100;
 
 /// Why a request was not sent, or was refused ahead of being carried out.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +32,9 @@ pub enum BearerError {
     /// A person has to sign in.
     #[error("{0}")]
     Needed(String),
+    /// It needs more rights, and signing in again has not helped.
+    #[error("{0}")]
+    Refused(String),
 }
 
 /// What authorizes requests to one server. Cheap to clone.
@@ -71,7 +77,7 @@ impl Bearer {
     }
 
     fn is_for_its_server(&self, request: &Request) -> bool {
-        Url::parse(&request.uri().to_string()).is_ok_and(|url| url.origin() == self.account.server.origin())
+        Url::parse(&request.uri().to_string()).is_ok_and(|url| url.origin() == self.account.place.server.origin())
     }
 
     async fn token(&self) -> Result<Option<Secret>, BearerError> {
@@ -95,20 +101,28 @@ impl Bearer {
             return Ok(sent);
         }
         let header = challenge_of(response);
-        let about_rights = header
-            .as_ref()
-            .is_some_and(|header| WWWAuthenticateParams::parse(header, &self.account.server).is_insufficient_scope());
+        let server = &self.account.place.server;
+        let said = header.as_ref().map(|header| WWWAuthenticateParams::parse(header, server)).unwrap_or_default();
         // Without a challenge it may be an old server, with one of another scheme it is none of ours.
         let other_scheme = header.is_none() && response.headers().contains_key(WWW_AUTHENTICATE);
-        let challenge = match status {
-            StatusCode::UNAUTHORIZED if !other_scheme => Challenge { header, shuts: true },
-            StatusCode::FORBIDDEN if about_rights => Challenge { header, shuts: false },
+        let shuts = match status {
+            StatusCode::UNAUTHORIZED if !other_scheme => true,
+            StatusCode::FORBIDDEN if said.is_insufficient_scope() => false,
             _ => return Ok(sent),
         };
-        let what =
-            if challenge.shuts { "a person has to sign in to it" } else { "it needs more rights than it was given" };
-        self.note(Some(challenge));
-        Err(BearerError::Needed(format!("{what}: {} answered HTTP {status}", self.account.server)))
+        let scopes = demanded(said.scope.as_deref());
+        let answered = format!("{server} answered HTTP {status}");
+        if shuts {
+            self.note(Some(Challenge { header, shuts, scopes }));
+            return Err(BearerError::Needed(format!("a person has to sign in to it: {answered}")));
+        }
+        let needs = format!("it needs {} than it was given", named(&scopes));
+        if scopes.is_subset(&self.account.answered()) {
+            let why = "although a person has signed in for that: its authorization server does not grant it";
+            return Err(BearerError::Refused(format!("{needs}, {why} ({answered})")));
+        }
+        self.note(Some(Challenge { header, shuts, scopes }));
+        Err(BearerError::Needed(format!("{needs}: {answered}")))
     }
 
     fn note(&self, challenge: Option<Challenge>) {
@@ -123,6 +137,12 @@ async fn to_its_end(
     asked: impl Future<Output = Result<Option<Secret>, BearerError>> + Send + 'static,
 ) -> Result<Option<Secret>, BearerError> {
     tokio::spawn(asked).await.unwrap_or_else(|e| Err(BearerError::Refresh(e.to_string())))
+}
+
+/// The scopes of a challenge; empty text if it names none.
+fn demanded(scope: Option<&str>) -> BTreeSet<String> {
+    let names: BTreeSet<_> = scope.unwrap_or_default().split_whitespace().take(MAX_SCOPES).map(str::to_owned).collect();
+    if names.is_empty() { BTreeSet::from([String::new()]) } else { names }
 }
 
 /// The challenge of the bearer scheme.

@@ -1,11 +1,13 @@
 //! What is kept of a sign-in, in the keyring and nowhere else: tokens by issuer and server, and this
 //! program's registration by issuer. What one authorization server gave never goes to another.
 
+use std::collections::BTreeSet;
+
 use oauth2::TokenResponse;
 use rmcp::transport::auth::StoredCredentials;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use url::Url;
 
+use super::Place;
 use crate::{
     model::{digest, ids::Timestamp},
     secrets::{OWN, Secret, SecretError, Secrets},
@@ -21,14 +23,33 @@ pub(super) struct Grant {
     pub(super) client: Registration,
     /// The tokens, when they came, and what they are for.
     pub(super) credentials: StoredCredentials,
+    /// The scopes that the server demanded in addition and that a person has signed in again for, whether the
+    /// authorization server granted them or not. Empty text stands for a demand that named none.
+    #[serde(default)]
+    pub(super) answered: BTreeSet<String>,
 }
 
 /// This program, as an authorization server knows it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) client_id: String,
+    /// None also for a client that a person registered: its secret is where the spec says.
     pub(super) client_secret: Option<String>,
     pub(super) redirect_uri: String,
+    /// The scopes that it was registered with, which are all that it may ask for; none if any may be.
+    #[serde(default)]
+    pub(super) scopes: Option<BTreeSet<String>>,
+}
+
+impl Registration {
+    /// A client that is registered without scopes.
+    pub(super) fn new(client_id: String, client_secret: Option<String>, redirect_uri: String) -> Self {
+        Self { client_id, client_secret, redirect_uri, scopes: None }
+    }
+
+    pub(super) fn may_ask_for(&self, scopes: &[&str]) -> bool {
+        self.scopes.as_ref().is_none_or(|registered| scopes.iter().all(|scope| registered.contains(*scope)))
+    }
 }
 
 impl Grant {
@@ -67,16 +88,16 @@ impl Grant {
 pub(super) struct Kept(pub(super) Secrets);
 
 impl Kept {
-    pub(super) async fn grant(&self, issuer: &str, server: &Url) -> Result<Option<Grant>, SecretError> {
-        self.read(&grant_name(issuer, server)).await
+    pub(super) async fn grant(&self, issuer: &str, place: &Place) -> Result<Option<Grant>, SecretError> {
+        self.read(&grant_name(issuer, place)).await
     }
 
-    pub(super) async fn keep_grant(&self, server: &Url, grant: &Grant) -> Result<(), SecretError> {
-        self.write(&grant_name(&grant.issuer, server), grant).await
+    pub(super) async fn keep_grant(&self, place: &Place, grant: &Grant) -> Result<(), SecretError> {
+        self.write(&grant_name(&grant.issuer, place), grant).await
     }
 
-    pub(super) async fn forget_grant(&self, issuer: &str, server: &Url) -> Result<(), SecretError> {
-        self.0.remove_long(&grant_name(issuer, server)).await
+    pub(super) async fn forget_grant(&self, issuer: &str, place: &Place) -> Result<(), SecretError> {
+        self.0.remove_long(&grant_name(issuer, place)).await
     }
 
     pub(super) async fn registration(&self, issuer: &str) -> Result<Option<Registration>, SecretError> {
@@ -102,8 +123,10 @@ impl Kept {
     }
 }
 
-fn grant_name(issuer: &str, server: &Url) -> String {
-    format!("{OWN}tokens:{}", digest::sha256_of(&[issuer.as_bytes(), server.as_str().as_bytes()]))
+fn grant_name(issuer: &str, place: &Place) -> String {
+    let mut parts = vec![issuer.as_bytes(), place.server.as_str().as_bytes()];
+    parts.extend(place.client_id.as_ref().map(String::as_bytes));
+    format!("{OWN}tokens:{}", digest::sha256_of(&parts))
 }
 
 fn registration_name(issuer: &str) -> String {
@@ -121,9 +144,9 @@ mod tests {
             response["expires_in"] = lasts.into();
         }
         let credentials = serde_json::json!({"client_id": "c", "token_response": response, "token_received_at": 1000});
-        let client = Registration { client_id: "c".into(), client_secret: None, redirect_uri: String::new() };
+        let client = Registration::new("c".into(), None, String::new());
         let credentials = serde_json::from_value(credentials).expect("credentials");
-        Grant { issuer: issuer.into(), client, credentials }
+        Grant { issuer: issuer.into(), client, credentials, answered: BTreeSet::new() }
     }
 
     #[test]
@@ -142,12 +165,18 @@ mod tests {
     #[tokio::test]
     async fn what_one_issuer_gave_is_not_found_under_another() {
         let kept = Kept(Secrets::new(InMemory::default()));
-        let server = Url::parse("https://mcp.example.com/mcp").expect("a URL");
+        let place = |url: &str, client_id: Option<&str>| Place {
+            server: url.parse().expect("a URL"),
+            client_id: client_id.map(str::to_owned),
+        };
+        let server = place("https://mcp.example.com/mcp", None);
         kept.keep_grant(&server, &grant("https://a.example", None)).await.expect("kept");
         assert!(kept.grant("https://a.example", &server).await.expect("asked").is_some());
         assert!(kept.grant("https://b.example", &server).await.expect("asked").is_none());
-        let other = Url::parse("https://mcp.example.com/other").expect("a URL");
+        let other = place("https://mcp.example.com/other", None);
         assert!(kept.grant("https://a.example", &other).await.expect("asked").is_none(), "nor for another server");
+        let own = place("https://mcp.example.com/mcp", Some("mine"));
+        assert!(kept.grant("https://a.example", &own).await.expect("asked").is_none(), "nor for another client");
         kept.forget_grant("https://a.example", &server).await.expect("forgotten");
         assert!(kept.grant("https://a.example", &server).await.expect("asked").is_none());
     }

@@ -5,13 +5,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use serde::{Deserialize, Serialize};
-use url::Url;
-
+use super::Place;
 use crate::{
     model::ids::Timestamp,
     store::{Store, StoreError},
 };
+use serde::{Deserialize, Serialize};
 
 const SETTING: &str = "signed_in";
 
@@ -36,27 +35,35 @@ impl Known {
         Ok(Self { store, servers: Arc::new(Mutex::new(servers)), writing: Arc::default() })
     }
 
-    pub(super) fn of(&self, server: &Url) -> Option<Signed> {
-        self.servers().get(server.as_str()).cloned()
+    pub(super) fn of(&self, place: &Place) -> Option<Signed> {
+        self.servers().get(&key(place)).cloned()
     }
 
     /// Sets or forgets what is known of a server. What cannot be written is forgotten with the hub.
-    pub(super) async fn set(&self, server: &Url, signed: Option<Signed>) {
+    pub(super) async fn set(&self, place: &Place, signed: Option<Signed>) {
         let _one_at_a_time = self.writing.lock().await;
         let text = {
             let mut servers = self.servers();
             match signed {
-                Some(signed) => servers.insert(server.to_string(), signed),
-                None => servers.remove(server.as_str()),
+                Some(signed) => servers.insert(key(place), signed),
+                None => servers.remove(&key(place)),
             };
             serde_json::to_string(&*servers).unwrap_or_default()
         };
         if let Err(error) = self.store.set_setting(SETTING, &text).await {
-            tracing::warn!("that {server} is signed in to, or is not any more, is not written: {error}");
+            tracing::warn!("that {} is signed in to, or is not any more, is not written: {error}", place.server);
         }
     }
 
     fn servers(&self) -> MutexGuard<'_, BTreeMap<String, Signed>> {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// No URL has a space in it.
+fn key(place: &Place) -> String {
+    match &place.client_id {
+        None => place.server.to_string(),
+        Some(client_id) => format!("{} {client_id}", place.server),
     }
 }

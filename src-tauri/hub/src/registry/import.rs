@@ -37,6 +37,8 @@ struct Entry {
     headers: BTreeMap<String, String>,
     #[serde(alias = "type")]
     transport: Option<String>,
+    /// Other members than those of a client are for other programs.
+    oauth: Option<Value>,
     #[serde(default)]
     disabled: bool,
 }
@@ -129,6 +131,7 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
         cwd: entry.cwd,
         url: entry.url,
         headers: entry.headers,
+        oauth: entry.oauth.and_then(|oauth| serde_json::from_value(oauth).ok()),
         transport,
         enabled: !entry.disabled,
         ..ServerSpec::default()

@@ -1,61 +1,123 @@
 //! The keyring of the operating system: Secret Service, Keychain, Credential Manager.
 
+use std::{thread::sleep, time::Duration};
+
 use keyring::{Entry, Error};
 
 use super::{Secret, SecretError, SecretStore};
 use crate::model::secret::KeyringStatus;
 
 const SERVICE: &str = "drawbridge";
-const PROBE: &str = "drawbridge.probe";
+
+/// The pauses before a question is asked again that failed although the keyring is not locked: another program may
+/// have changed the item between two steps of the answer, or the keyring may just be starting.
+const PAUSES: [Duration; 5] = [
+    Duration::from_millis(20),
+    Duration::from_millis(60),
+    Duration::from_millis(180),
+    Duration::from_millis(500),
+    Duration::from_millis(1000),
+];
 
 /// The user's keyring.
 pub struct Keyring;
 
 impl SecretStore for Keyring {
     fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
-        match entry(name)?.get_password() {
-            Ok(value) => Ok(Some(Secret::new(value))),
-            // A locked Secret Service finds nothing instead of saying that it is locked: only a write tells.
-            Err(Error::NoEntry) => match self.status() {
-                KeyringStatus::Ready => Ok(None),
-                KeyringStatus::Locked | KeyringStatus::Absent => Err(SecretError::Locked),
-            },
-            Err(error) => Err(failed(&error)),
-        }
+        Ok(ask(name, Entry::get_password)?.map(Secret::new))
     }
 
     fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError> {
-        entry(name)?.set_password(value.expose()).map_err(|e| failed(&e))
+        let set = ask(name, |entry| entry.set_password(value.expose()))?;
+        set.ok_or_else(|| SecretError::Absent("it has not kept what it was given".into()))
     }
 
     fn remove(&self, name: &str) -> Result<(), SecretError> {
-        match entry(name)?.delete_credential() {
-            Ok(()) | Err(Error::NoEntry) => Ok(()),
-            Err(error) => Err(failed(&error)),
-        }
+        ask(name, Entry::delete_credential).map(|_| ())
     }
 
     fn status(&self) -> KeyringStatus {
-        let probe = Secret::new("probe".into());
-        match self.set(PROBE, &probe).and_then(|()| self.remove(PROBE)) {
-            Ok(()) => KeyringStatus::Ready,
-            Err(SecretError::Absent(_)) => KeyringStatus::Absent,
-            Err(SecretError::Locked | SecretError::Missing(_)) => KeyringStatus::Locked,
+        platform::status()
+    }
+}
+
+/// Asks about one item; returns nothing if there is no such item.
+///
+/// # Errors
+/// Returns `Locked` only if the keyring says that it is locked. Other failures are tried again first.
+fn ask<T>(name: &str, ask: impl Fn(&Entry) -> Result<T, Error>) -> Result<Option<T>, SecretError> {
+    if let Err(error) = Entry::store_status() {
+        return Err(SecretError::Absent(error.to_string()));
+    }
+    let mut pauses = PAUSES.iter();
+    loop {
+        let error = match Entry::new(SERVICE, name).and_then(|entry| ask(&entry)) {
+            Ok(answer) => return Ok(Some(answer)),
+            // A locked Secret Service may find nothing instead of saying that it is locked.
+            Err(Error::NoEntry) if !platform::hides_items() => return Ok(None),
+            Err(error) => error,
+        };
+        if platform::says_locked(&error) {
+            return Err(SecretError::Locked);
+        }
+        match pauses.next() {
+            Some(pause) => sleep(*pause),
+            None => return Err(SecretError::Absent(error.to_string())),
         }
     }
 }
 
-fn entry(name: &str) -> Result<Entry, SecretError> {
-    if let Err(error) = Entry::store_status() {
-        return Err(SecretError::Absent(error.to_string()));
+/// The Secret Service.
+#[cfg(all(unix, not(target_os = "macos")))]
+mod platform {
+    use keyring::Error;
+    use secret_service::{EncryptionType, blocking::SecretService};
+
+    use crate::model::secret::KeyringStatus;
+
+    /// Asks whether the collection for new items is locked. Nothing is written for that: programs that wrote and
+    /// removed an item of the same name at the same time would each see the other's fail.
+    pub(super) fn status() -> KeyringStatus {
+        // No secret passes over this connection.
+        let asked = SecretService::connect(EncryptionType::Plain)
+            .and_then(|service| service.get_default_collection()?.is_locked());
+        match asked {
+            Ok(true) => KeyringStatus::Locked,
+            Ok(false) => KeyringStatus::Ready,
+            Err(_) => KeyringStatus::Absent,
+        }
     }
-    Entry::new(SERVICE, name).map_err(|e| failed(&e))
+
+    pub(super) fn hides_items() -> bool {
+        status() != KeyringStatus::Ready
+    }
+
+    pub(super) fn says_locked(_: &Error) -> bool {
+        status() == KeyringStatus::Locked
+    }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "the enum grows; whatever else it says, the keyring cannot be used")]
-fn failed(error: &Error) -> SecretError {
-    match error {
-        Error::NoStorageAccess(_) => SecretError::Locked,
-        other => SecretError::Absent(other.to_string()),
+/// Keychain and Credential Manager, which say themselves what is wrong.
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+mod platform {
+    use keyring::{Entry, Error};
+
+    use crate::model::secret::KeyringStatus;
+
+    pub(super) fn status() -> KeyringStatus {
+        let probed = Entry::new(super::SERVICE, "drawbridge.probe").and_then(|entry| entry.get_password());
+        match probed {
+            Ok(_) | Err(Error::NoEntry) => KeyringStatus::Ready,
+            Err(error) if says_locked(&error) => KeyringStatus::Locked,
+            Err(_) => KeyringStatus::Absent,
+        }
+    }
+
+    pub(super) fn hides_items() -> bool {
+        false
+    }
+
+    pub(super) fn says_locked(error: &Error) -> bool {
+        matches!(error, Error::NoStorageAccess(_))
     }
 }

@@ -53,6 +53,11 @@ impl ClientSession {
         }
     }
 
+    /// Whether a request is in flight.
+    pub fn has_in_flight(&self) -> bool {
+        !self.in_flight.lock().is_empty()
+    }
+
     /// Ends the session, and what is in flight with it.
     pub(super) fn end(&self) {
         self.ended.cancel();

@@ -91,6 +91,7 @@ impl Remote {
                 let _ = self.wants_sign_in.set(why.clone());
                 LinkError::NeedsSignIn(why)
             }
+            BearerError::Refused(why) => LinkError::Refused { status: StatusCode::FORBIDDEN.as_u16(), why },
             BearerError::Secret(_) | BearerError::Refresh(_) => LinkError::NotSent(error.to_string()),
         })
     }

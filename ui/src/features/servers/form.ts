@@ -3,6 +3,8 @@
 import type { Isolation, SecretValues, ServerSpec, TransportKind } from "../../ipc";
 import { joinWords, splitWords } from "../../lib/words";
 import { advancedFaults, advancedOf, advancedSpec, type Advanced, type AdvancedFaults } from "./advanced";
+import { oauthFaults, oauthOf, oauthSecret, oauthSpec, type OauthFaults, type OauthForm } from "./oauth";
+import { referenceOf } from "./reference";
 
 export interface Row {
   /** Only to tell rows apart on screen. */
@@ -25,6 +27,7 @@ export interface ServerForm {
   url: string;
   transport: RemoteTransport;
   headers: Row[];
+  oauth: OauthForm;
   /** Who shares a session with the server. */
   isolation: Isolation;
   advanced: Advanced;
@@ -38,9 +41,7 @@ export interface Draft {
   secrets: SecretValues;
 }
 
-export type Faults = Partial<Record<"name" | "command" | "url" | "env" | "headers", string>> & { advanced?: AdvancedFaults };
-
-const REFERENCE = /\$\{keyring:([^}]+)\}/;
+export type Faults = Partial<Record<"name" | "command" | "url" | "env" | "headers", string>> & { oauth?: OauthFaults; advanced?: AdvancedFaults };
 
 let rows = 0;
 
@@ -51,7 +52,7 @@ export function newRow(part: Partial<Row> = {}): Row {
 
 export function emptyForm(): ServerForm {
   return {
-    name: "", kind: "local", command: "", cwd: "", env: [], serves: false, url: "", transport: "http", headers: [], isolation: "shared", advanced: advancedOf({}),
+    name: "", kind: "local", command: "", cwd: "", env: [], serves: false, url: "", transport: "http", headers: [], oauth: oauthOf({}), isolation: "shared", advanced: advancedOf({}),
   };
 }
 
@@ -66,14 +67,10 @@ export function formOf(spec: ServerSpec, name: string, likelySecrets: string[] =
     url: spec.url ?? "",
     transport: spec.transport === "sse" ? "sse" : "http",
     headers: rowsOf(spec.headers, likelySecrets),
+    oauth: oauthOf(spec),
     isolation: spec.isolation ?? "shared",
     advanced: advancedOf(spec),
   };
-}
-
-/** The name in the keyring that a kept value refers to. */
-export function referenceOf(value: string): string | null {
-  return REFERENCE.exec(value)?.[1] ?? null;
 }
 
 /** What is wrong with the form, by field; empty where it can be saved. */
@@ -92,6 +89,8 @@ export function faultsOf(form: ServerForm): Faults {
     if (url) faults.url = url;
     const headers = rowFault(form.headers, "header");
     if (headers) faults.headers = headers;
+    const oauth = oauthFaults(form.oauth);
+    if (Object.keys(oauth).length) faults.oauth = oauth;
   }
   const advanced = advancedFaults(form.advanced);
   if (Object.keys(advanced).length) faults.advanced = advanced;
@@ -99,8 +98,8 @@ export function faultsOf(form: ServerForm): Faults {
 }
 
 /** The first of them, as one sentence. */
-export function firstFault({ advanced, ...faults }: Faults): string {
-  return Object.values(faults)[0] ?? Object.values(advanced ?? {})[0] ?? "";
+export function firstFault({ oauth, advanced, ...faults }: Faults): string {
+  return Object.values(faults)[0] ?? Object.values(oauth ?? {})[0] ?? Object.values(advanced ?? {})[0] ?? "";
 }
 
 /** Whether Drawbridge connects to a URL: a remote server's, or one that a local program serves. */
@@ -124,6 +123,7 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
   const env = local ? form.env.filter(isFilled) : [];
   const linked = hasUrl(form);
   const headers = linked ? form.headers.filter(isFilled) : [];
+  const clientSecret = linked ? oauthSecret(form.oauth) : null;
   return {
     spec: {
       ...base,
@@ -136,12 +136,13 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
       url: linked ? form.url.trim() : null,
       headers: plainOf(headers),
       bearer_token: linked ? (base.bearer_token ?? null) : null,
+      oauth: linked ? oauthSpec(form.oauth) : null,
       transport: transportOf(form, base),
       runtime_hint: local ? (base.runtime_hint ?? null) : null,
       enabled: base.enabled ?? true,
       isolation: form.isolation,
     },
-    secrets: { env: secretOf(env), headers: secretOf(headers) },
+    secrets: { env: secretOf(env), headers: secretOf(headers), ...(clientSecret !== null && { oauth_client: clientSecret }) },
   };
 }
 

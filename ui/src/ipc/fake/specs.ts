@@ -7,7 +7,8 @@ import { spec } from "./data";
 /** The spec as the hub writes it: what is secret is a name in the keyring. */
 export function sealed(id: string, spec: ServerSpec, secrets: SecretValues): ServerSpec {
   const names = (values: Record<string, string>) => Object.fromEntries(Object.keys(values).map((key) => [key, `\${keyring:${id}/${key}}`]));
-  return { ...spec, env: { ...spec.env, ...names(secrets.env) }, headers: { ...spec.headers, ...names(secrets.headers) } };
+  const oauth = spec.oauth && secrets.oauth_client ? { ...spec.oauth, client_secret: `\${keyring:${id}.oauth_client}` } : spec.oauth;
+  return { ...spec, ...(oauth && { oauth }), env: { ...spec.env, ...names(secrets.env) }, headers: { ...spec.headers, ...names(secrets.headers) } };
 }
 
 export function readSpecs(text: string): ReadSpec[] {

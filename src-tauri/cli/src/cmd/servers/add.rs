@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use drawbridge_hub::{
     api::servers::{AddServer, SecretValues},
-    model::spec::{Isolation, ServerSpec, TransportKind},
+    model::spec::{Isolation, OauthClient, ServerSpec, TransportKind},
 };
 
 use crate::{connection::Context, exit::Failure};
@@ -46,6 +46,15 @@ pub(crate) struct Add {
     /// The revision of the protocol that the server is addressed in, such as 2025-06-18 [default: found out].
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["preset", "manifest"])]
     protocol_version: Option<String>,
+    /// The OAuth client that you registered for Drawbridge with the server's authorization server.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["command", "preset", "manifest"])]
+    oauth_client_id: Option<String>,
+    /// The client's secret, which goes to the keyring.
+    #[arg(long, value_name = "SECRET", requires = "oauth_client_id")]
+    oauth_client_secret: Option<String>,
+    /// The port of the redirect URI http://127.0.0.1:PORT/callback that the client has [default: any].
+    #[arg(long, value_name = "PORT", requires = "oauth_client_id", value_parser = clap::value_parser!(u16).range(1..))]
+    oauth_callback_port: Option<u16>,
     #[command(flatten)]
     from: manifest::FromManifest,
     /// Each client has a session of its own with it, and a process.
@@ -85,6 +94,8 @@ impl Add {
     }
 
     fn into_verb(self) -> AddServer {
+        let callback_port = self.oauth_callback_port;
+        let client = |client_id| OauthClient { client_id, client_secret: None, callback_port };
         let mut words = self.command.into_iter();
         let spec = ServerSpec {
             name: self.name.unwrap_or_default(),
@@ -94,13 +105,17 @@ impl Add {
             cwd: self.cwd,
             url: self.url,
             headers: self.header.into_iter().collect(),
+            oauth: self.oauth_client_id.map(client),
             transport: self.transport.map(Transport::kind),
             protocol_version: self.protocol_version,
             isolation: if self.per_client { Isolation::PerClient } else { Isolation::Shared },
             ..ServerSpec::default()
         };
-        let secrets =
-            SecretValues { env: self.secret.into_iter().collect(), headers: self.secret_header.into_iter().collect() };
+        let secrets = SecretValues {
+            env: self.secret.into_iter().collect(),
+            headers: self.secret_header.into_iter().collect(),
+            oauth_client: self.oauth_client_secret,
+        };
         AddServer { spec, secrets, pending: self.pending }
     }
 }

@@ -141,6 +141,12 @@ fn describe_spec(spec: &ServerSpec, line: &mut impl FnMut(&str, &str)) {
     for (name, value) in &spec.headers {
         line("  header", &format!("{name}: {value}"));
     }
+    if let Some(client) = &spec.oauth {
+        line("oauth client", &client.client_id);
+        if let Some(secret) = &client.client_secret {
+            line("  secret", if secret.starts_with("${keyring:") { secret } else { "in the spec file" });
+        }
+    }
 }
 
 pub(super) fn verified(view: &VerifiedView) -> String {

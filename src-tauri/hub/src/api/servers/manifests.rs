@@ -177,7 +177,10 @@ impl Verb for FillManifest {
             choice.ok_or_else(|| ApiError::invalid(format!("choice: the manifest has {count}, counted from 0")))?;
         let name = self.name.as_deref().unwrap_or_else(|| manifest.server_name());
         let Filled { spec, secret_env, secret_headers } = choice.fill(name, &self.values, &self.secrets)?;
-        Ok(FilledManifest { spec, secrets: SecretValues { env: secret_env, headers: secret_headers } })
+        Ok(FilledManifest {
+            spec,
+            secrets: SecretValues { env: secret_env, headers: secret_headers, oauth_client: None },
+        })
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
         audit::AuditKind,
         capability::Kind,
         ids::ServerId,
-        spec::{Registered, ServerSpec},
+        spec::{OauthClient, Registered, ServerSpec},
     },
     protocol,
     secrets::{self, Secret},
@@ -37,6 +37,11 @@ pub(super) async fn save(
     let mut spec = spec;
     let mut values = refer(id, &mut spec.env, secrets.env);
     values.extend(refer(id, &mut spec.headers, secrets.headers));
+    if let Some(value) = secrets.oauth_client {
+        let name = format!("{id}.oauth_client");
+        oauth_client(&mut spec)?.client_secret = Some(secrets::reference(&name));
+        values.push((name, Secret::new(value)));
+    }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
     for (name, value) in values {
         hub.logs.mask(&value);
@@ -44,7 +49,7 @@ pub(super) async fn save(
     }
     let before = hub.registry.get(id).ok();
     let server = hub.registry.write(id, &spec)?;
-    if let Some(before) = before.filter(|before| before.spec.url != spec.url) {
+    if let Some(before) = before.filter(|before| !signs_in_alike(&before.spec, &spec)) {
         forget_tokens(hub, id, &before.spec).await?;
     }
     hub.specs_changed(std::slice::from_ref(id)).await;
@@ -101,10 +106,23 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
 /// Forgets what signing in to a server gave that is not there any more.
 async fn forget_tokens(hub: &Hub, id: &ServerId, gone: &ServerSpec) -> Result<(), ApiError> {
     hub.authorizer.cancel(id);
-    if hub.registry.specs().servers.values().all(|server| server.spec.url != gone.url) {
+    if !hub.registry.specs().servers.values().any(|server| signs_in_alike(&server.spec, gone)) {
         hub.authorizer.sign_out(gone).await?;
     }
     Ok(())
+}
+
+/// Whether two servers share their tokens: these are given for a URL, to a client.
+fn signs_in_alike(one: &ServerSpec, other: &ServerSpec) -> bool {
+    one.url == other.url && one.oauth_client_id() == other.oauth_client_id()
+}
+
+/// # Errors
+/// Returns an error if the spec has no OAuth client that could have a secret.
+fn oauth_client(spec: &mut ServerSpec) -> Result<&mut OauthClient, ApiError> {
+    spec.oauth
+        .as_mut()
+        .ok_or_else(|| ApiError::invalid("a secret of an OAuth client needs 'oauth' with its 'client_id'"))
 }
 
 /// A server that may be started now.
@@ -119,11 +137,14 @@ pub(super) fn runnable(hub: &Hub, id: &ServerId) -> Result<Arc<Registered>, ApiE
 
 /// Tries a spec that is not saved. Its secrets go no further than the server.
 pub(super) async fn try_spec(hub: &Hub, mut spec: ServerSpec, secrets: SecretValues) -> Result<VerifiedView, ApiError> {
-    for value in secrets.env.values().chain(secrets.headers.values()) {
+    for value in secrets.env.values().chain(secrets.headers.values()).chain(&secrets.oauth_client) {
         hub.logs.mask(&Secret::new(value.clone()));
     }
     spec.env.extend(secrets.env);
     spec.headers.extend(secrets.headers);
+    if let Some(value) = secrets.oauth_client {
+        oauth_client(&mut spec)?.client_secret = Some(value);
+    }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
     let id = crate::model::names::server_id(&spec.name).unwrap_or_else(|| ServerId::new("new-server"));
     verify(hub, &Registered::new(id, spec, PathBuf::new())).await

@@ -61,10 +61,10 @@ pub(super) fn state(hub: &Hub, server: &Registered) -> (ServerState, String, Str
         return said(ServerState::Disabled, "turned off", "Turn it on to use its tools.");
     }
     match hub.registry.acceptance(server) {
-        Acceptance::Accepted if hub.authorizer.is_shut(&server.spec) => {
-            said(ServerState::NeedsSignIn, "it answers only to a person who has signed in", upstream::SIGN_IN)
-        }
-        Acceptance::Accepted => hub.pool.status(&server.id).map_or_else(|| said(ServerState::Idle, "", ""), of_session),
+        Acceptance::Accepted => match hub.authorizer.wants_sign_in(&server.spec) {
+            Some(reason) => said(ServerState::NeedsSignIn, &reason, upstream::SIGN_IN),
+            None => hub.pool.status(&server.id).map_or_else(|| said(ServerState::Idle, "", ""), of_session),
+        },
         Acceptance::Pending => said(
             ServerState::NeedsApproval,
             "new: nothing of it was started",

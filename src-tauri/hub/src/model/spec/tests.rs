@@ -21,6 +21,11 @@ fn contradictions_are_errors_that_say_so() {
         (r#"{"command":"a","bearer_token":"t"}"#, SpecError::Useless("bearer_token", "local")),
         (r#"{"url":"http://b","lifecycle":"transient"}"#, SpecError::Useless("lifecycle", "remote")),
         (r#"{"url":"http://b","headers":{"authorization":"x"},"bearer_token":"t"}"#, SpecError::TwoTokens),
+        (r#"{"command":"a","oauth":{"client_id":"c"}}"#, SpecError::Useless("oauth", "local")),
+        (r#"{"url":"http://b","oauth":{"client_id":" "}}"#, SpecError::BadOauthClient),
+        (r#"{"url":"http://b","oauth":{"client_id":"${keyring:x}"}}"#, SpecError::BadOauthClient),
+        (r#"{"url":"http://b","oauth":{"client_id":"c"},"bearer_token":"t"}"#, SpecError::OauthWithToken),
+        (r#"{"url":"http://b","oauth":{"client_id":"c"},"headers":{"authorization":"t"}}"#, SpecError::OauthWithToken),
         (r#"{"command":"a","prefix":"a__b"}"#, SpecError::BadPrefix("a__b".into())),
         (r#"{"command":"a","timeouts":{"call_ms":0}}"#, SpecError::TooSmall("timeouts.call_ms", 1)),
         (r#"{"command":"a","timeouts":{"tools":{"x":0}}}"#, SpecError::TooSmall("timeouts.tools", 1)),
@@ -67,6 +72,27 @@ fn a_bearer_token_is_a_header_and_part_of_the_identity() {
     let as_header = spec(r#"{"url":"http://a","headers":{"Authorization":"Bearer ${keyring:t}"}}"#);
     assert_eq!(with.identity(), as_header.identity(), "they are the same");
     assert_ne!(with.identity(), spec(r#"{"url":"http://a"}"#).identity());
+}
+
+#[test]
+fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyring() {
+    let without = spec(r#"{"url":"http://a"}"#);
+    // As it was before there was such a field: what was accepted stays so.
+    assert_eq!(without.identity(), "7c051b5e94e09b132590105bd4e20432cddfef3fff4143c37b941cc9179ba73d");
+    let with = |client: &str| spec(&format!(r#"{{"url":"http://a","oauth":{client}}}"#));
+    let one = with(r#"{"client_id":"one","client_secret":"${keyring:s}"}"#);
+    assert_eq!(one.check(), Ok(()));
+    assert_eq!(one.values().collect::<Vec<_>>(), ["${keyring:s}"]);
+    for other in [
+        without,
+        with(r#"{"client_id":"two","client_secret":"${keyring:s}"}"#),
+        with(r#"{"client_id":"one"}"#),
+        with(r#"{"client_id":"one","client_secret":"${keyring:s}","callback_port":8123}"#),
+    ] {
+        assert_ne!(one.identity(), other.identity());
+    }
+    let as_others_write_it = with(r#"{"clientId":"one","clientSecret":"${keyring:s}"}"#);
+    assert_eq!(one, as_others_write_it);
 }
 
 #[test]

@@ -42,6 +42,17 @@ fn a_url_comes_with_headers() {
 }
 
 #[test]
+fn a_url_comes_with_an_oauth_client_of_one_s_own() {
+    let line =
+        "api --url https://x.example/mcp --oauth-client-id me --oauth-client-secret hush --oauth-callback-port 8123";
+    let add = parse(line).expect("parsed");
+    let client = add.spec.oauth.expect("a client");
+    assert_eq!((client.client_id.as_str(), client.client_secret, client.callback_port), ("me", None, Some(8123)));
+    assert_eq!(add.secrets.oauth_client.as_deref(), Some("hush"), "the secret is for the keyring");
+    assert_eq!(parse("api --url https://x.example/mcp").expect("parsed").spec.oauth, None);
+}
+
+#[test]
 fn an_older_server_is_added_with_its_transport() {
     let add = parse("old --url http://localhost:3001/sse --transport sse").expect("parsed");
     assert_eq!(add.spec.transport, Some(TransportKind::Sse));
@@ -80,6 +91,8 @@ fn wrong_usage_is_refused() {
         "--preset git --package 1",
         "--manifest a.json --package 0",
         "x --set A=1 -- npx",
+        "x --oauth-client-id me -- npx",
+        "x --url http://a --oauth-client-secret hush",
     ] {
         assert!(parse(line).is_err(), "{line}");
     }

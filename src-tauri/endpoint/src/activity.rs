@@ -1,0 +1,92 @@
+//! Whether anybody uses the hub: the open connections of all its listeners. Every request of a client, a screen or
+//! the command line has one, and so has everybody who listens to something.
+
+use std::time::Duration;
+
+use tokio::{sync::watch, time::sleep};
+
+/// Counts open connections. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Activity(watch::Sender<State>);
+
+#[derive(Default)]
+struct State {
+    open: usize,
+    /// The hub ends, and takes no connection any more.
+    is_closed: bool,
+}
+
+/// An open connection, as long as it is not dropped.
+pub(crate) struct Connection(watch::Sender<State>);
+
+impl Activity {
+    /// Counts a connection; returns nothing if the hub ends and must not serve it.
+    pub(crate) fn connection(&self) -> Option<Connection> {
+        let is_open = self.0.send_if_modified(|state| {
+            state.open += usize::from(!state.is_closed);
+            !state.is_closed
+        });
+        is_open.then(|| Connection(self.0.clone()))
+    }
+
+    /// Waits until there was no connection for `idle` and `has_work` denies too. From then on connections are
+    /// refused: whoever was served before has kept the hub, whoever was not may start another one.
+    pub(crate) async fn close_when_unused(&self, idle: Duration, has_work: impl Fn() -> bool) {
+        let mut states = self.0.subscribe();
+        loop {
+            let is_unused = states.borrow_and_update().open == 0;
+            tokio::select! {
+                _ = states.changed() => {}
+                () = sleep(idle), if is_unused => {
+                    if !has_work() && self.close() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn close(&self) -> bool {
+        self.0.send_if_modified(|state| {
+            state.is_closed = state.open == 0;
+            state.is_closed
+        })
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.send_modify(|state| state.open -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, timeout};
+
+    use super::*;
+
+    const IDLE: Duration = Duration::from_secs(600);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hub_is_unused_after_its_idle_time_without_a_connection() {
+        let activity = Activity::default();
+        let began = Instant::now();
+        let first = activity.connection().expect("open");
+        assert!(timeout(3 * IDLE, activity.close_when_unused(IDLE, || false)).await.is_err(), "one is connected");
+        drop(first);
+        // Any short connection begins the time anew.
+        assert!(timeout(IDLE / 2, activity.close_when_unused(IDLE, || false)).await.is_err());
+        drop(activity.connection());
+        activity.close_when_unused(IDLE, || false).await;
+        assert_eq!(began.elapsed(), 3 * IDLE + IDLE / 2 + IDLE);
+        assert!(activity.connection().is_none(), "a connection that comes too late is not served");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_without_a_connection_keeps_a_hub_too() {
+        let activity = Activity::default();
+        assert!(timeout(5 * IDLE, activity.close_when_unused(IDLE, || true)).await.is_err());
+        assert!(activity.connection().is_some());
+    }
+}

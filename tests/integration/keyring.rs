@@ -1,0 +1,73 @@
+//! One keyring that many hubs share.
+
+use std::{fs, process::Stdio, thread};
+
+use drawbridge_tests::{Desk, Home, places};
+use serde_json::{Value, json};
+
+/// Hubs that ask the keyring at the same time, each with a data folder of its own.
+const HUBS: usize = 30;
+
+#[test]
+fn thirty_hubs_that_ask_one_keyring_at_once_all_get_their_answers() {
+    let desk = Desk::without_screen();
+    let home: &Home = &desk;
+    let answers: Vec<(String, Value)> = thread::scope(|scope| {
+        let hubs: Vec<_> = (0..HUBS).map(|number| scope.spawn(move || keep_and_list(home, number))).collect();
+        hubs.into_iter().map(|hub| hub.join().expect("the hub's thread ends")).collect()
+    });
+    let wrong: Vec<_> = answers
+        .iter()
+        .enumerate()
+        .filter(|(number, (failure, listed))| {
+            let row = |name: &str, present: bool| {
+                json!({"name": format!("hub-{number}.{name}"), "present": present, "servers": ["server"]})
+            };
+            !failure.is_empty() || *listed != json!([row("KEPT", true), row("NEVER_SET", false)])
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} of {HUBS} hubs did not get their answers: {wrong:#?}", wrong.len());
+}
+
+#[test]
+fn a_keyring_is_said_to_be_locked_if_it_is_and_not_if_it_is_absent() {
+    let desk = Desk::without_screen();
+    let (failure, _) = keep_and_list(&desk, 0);
+    assert_eq!(failure, "");
+    desk.keyring().lock();
+    let (failure, listed) = keep_and_list(&desk, 0);
+    assert!(failure.contains("the keyring is locked"), "{failure}");
+    let unknown = listed.as_array().is_some_and(|rows| rows.iter().all(|row| row["present"] == Value::Null));
+    assert!(unknown, "what a locked keyring holds is not known: {listed}");
+    let (failure, _) = keep_and_list(&Home::new(), 0);
+    assert!(failure.contains("the keyring cannot be used") && !failure.contains("locked"), "{failure}");
+}
+
+/// Keeps one secret and lists it beside one that was never set: what failed, and the list.
+fn keep_and_list(home: &Home, number: usize) -> (String, Value) {
+    let folder = home.file(&format!("data-{number}"));
+    let servers = folder.join("servers");
+    fs::create_dir_all(&servers).expect("a folder for specs");
+    let refer = |name: &str| format!("${{keyring:hub-{number}.{name}}}");
+    let spec = json!({"command": "true", "env": {"A": refer("KEPT"), "B": refer("NEVER_SET")}});
+    fs::write(servers.join("server.json"), spec.to_string()).expect("a spec file");
+    let drawbridge = |arguments: &[&str], input: Stdio| {
+        let mut command = home.command(places::built("drawbridge"));
+        command.args(arguments).arg("--data-dir").arg(&folder).stdin(input).output().expect("drawbridge runs")
+    };
+    let value = home.file(&format!("value-{number}"));
+    fs::write(&value, "a value").expect("the value");
+    let set = |name: &str| {
+        drawbridge(&["secrets", "set", name], fs::File::open(&value).expect("the value can be read").into())
+    };
+    // The last two change one item that all the hubs have.
+    let changes = [
+        set(&format!("hub-{number}.KEPT")),
+        set("shared"),
+        drawbridge(&["secrets", "remove", "shared"], Stdio::null()),
+    ];
+    let listed = drawbridge(&["secrets", "list", "--json"], Stdio::null());
+    let failed: Vec<_> = changes.iter().chain([&listed]).filter(|ran| !ran.status.success()).collect();
+    let failures = failed.iter().map(|ran| String::from_utf8_lossy(&ran.stderr).into_owned()).collect();
+    (failures, serde_json::from_slice(&listed.stdout).unwrap_or_default())
+}
