@@ -66,3 +66,72 @@ fn a_schema_that_demands_nothing_is_not_checked() {
         assert!(compile("t", &schema).is_some(), "{schema}");
     }
 }
+
+/// A schema of an object with one optional property `v`.
+fn of(property: &Value) -> Value {
+    json!({"type":"object","properties":{"v":property},"additionalProperties":false})
+}
+
+#[test]
+fn a_schema_with_a_name_refers_to_its_own_parts_by_it() {
+    let word = json!({"type":"string"});
+    for schema in [
+        json!({"$id":"https://example.com/s","type":"object","properties":{"a":{"$ref":"https://example.com/s#/$defs/w"}},"$defs":{"w":word}}),
+        json!({"$id":"https://example.com/s","type":"object","properties":{"a":{"$ref":"s#/$defs/w"}},"$defs":{"w":word}}),
+        json!({"$id":"https://example.com/d/s","type":"object","properties":{"a":{"$ref":"/d/w"}},"$defs":{"x":{"$id":"w","type":"string"}}}),
+        json!({"$id":"https://example.com/s","type":"object","properties":{"a":{"$ref":"https://example.com/w#word"}},
+            "$defs":{"x":{"$id":"https://example.com/w","$defs":{"y":{"$anchor":"word","type":"string"}}}}}),
+        json!({"type":"object","properties":{"a":{"$ref":"w"}},"$defs":{"x":{"$id":"w","type":"string"}}}),
+        json!({"$schema":"http://json-schema.org/draft-07/schema#","$id":"https://example.com/s","type":"object",
+            "properties":{"a":{"$ref":"https://example.com/s#/definitions/w"}},"definitions":{"w":word}}),
+        json!({"$schema":"http://json-schema.org/draft-04/schema#","id":"https://example.com/s","type":"object",
+            "properties":{"a":{"$ref":"https://example.com/s#/definitions/w"}},"definitions":{"w":word}}),
+        json!({"$id":"urn:example:s","type":"object","properties":{"a":{"$ref":"urn:example:s#/$defs/w"}},"$defs":{"w":word}}),
+    ] {
+        assert_eq!(check(&schema), Ok(()), "{schema}");
+        assert!(compile("t", &schema).is_some(), "{schema}");
+        assert!(checked(&schema, &json!({"a":1})).is_err(), "it is followed: {schema}");
+        assert_eq!(checked(&schema, &json!({"a":"x"})), Ok(()), "{schema}");
+    }
+}
+
+#[test]
+fn a_schema_may_refer_to_the_schemas_of_json_schema_itself() {
+    for to in [
+        "http://json-schema.org/draft-07/schema#",
+        "http://json-schema.org/draft-04/schema",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+        "https://json-schema.org/draft/2020-12/meta/validation",
+    ] {
+        let schema = of(&json!({"$ref":to}));
+        assert_eq!(check(&schema), Ok(()), "{to}");
+        assert_eq!(checked(&schema, &json!({"v":{"type":"string"}})), Ok(()), "{to}");
+        assert!(checked(&schema, &json!({"v":{"type":7}})).is_err(), "{to}");
+    }
+}
+
+#[test]
+fn a_name_elsewhere_makes_no_reference_to_the_network_local() {
+    for schema in [
+        json!({"$id":"https://example.com/s","$ref":"https://example.com/t"}),
+        json!({"$id":"https://example.com/s","properties":{"a":{"$ref":"t#/$defs/x"}}}),
+        json!({"$ref":"https://example.com/t","default":{"$id":"https://example.com/t"}}),
+        json!({"properties":{"default":{"$ref":"https://example.com/t"}}}),
+        json!({"id":"https://example.com/s","$ref":"https://example.com/s#/x"}),
+        json!({"$ref":"https://json-schema.org/draft/2020-12/other"}),
+        json!({"$id":"file:///etc/a","$ref":"passwd"}),
+    ] {
+        assert!(check(&schema).expect_err("refused").contains("would have to be fetched"), "{schema}");
+    }
+    let example =
+        json!({"type":"object","default":{"$ref":"https://example.com/t"},"properties":{"$ref":{"type":"string"}}});
+    assert_eq!(check(&example), Ok(()), "an example refers to nothing");
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_without_end_does_not_end_the_hub() {
+    for schema in [json!({"$ref":"#"}), json!({"$id":"https://example.com/s","$ref":"https://example.com/s"})] {
+        let _ = checked(&schema, &json!({"a":1}));
+    }
+}
