@@ -1,6 +1,7 @@
 //! Drawbridge as its users meet it, without a window: the binary, the files, the wire.
 
 mod approvals;
+mod arguments;
 mod audit;
 mod bridge;
 mod cache;

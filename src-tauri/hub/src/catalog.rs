@@ -2,6 +2,7 @@
 //! in the store, from which the snapshot is made. Readers never wait.
 
 mod acceptance;
+mod coercion;
 pub mod deferred;
 mod definition;
 mod merge;

@@ -48,7 +48,7 @@ impl Pipeline {
         };
         let mut tried = Vec::new();
         loop {
-            if let Err(why) = tool.definition.check_arguments(&request.arguments) {
+            if let Err(why) = tool.definition.check_arguments(&request.arguments, tool.server.spec.validate) {
                 let name = &tool.exposed_name;
                 return Ok(failure(&format!(
                     "Nothing was sent: the arguments do not fit the schema of '{name}': {why}"

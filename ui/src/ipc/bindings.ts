@@ -1207,7 +1207,7 @@ runtime_hint?: Runtime | null, enabled?: boolean, lifecycle?: Lifecycle, isolati
 /**
  * Starts after the first one that failed, with growing pauses; then it is given up until the next call.
  */
-retries?: number, visibility?: Visibility, definitions?: Definitions, 
+retries?: number, visibility?: Visibility, definitions?: Definitions, validate?: Validate, 
 /**
  * The tools that may be seen and called, by the server's own names; all where it is not given.
  */
@@ -1656,6 +1656,11 @@ export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValu
  * Leaves it waiting for the user's approval, where it would start something else than what was accepted.
  */
 pending: boolean, };
+
+/**
+ * How closely the arguments of a call have to fit the tool's schema. They are sent byte for byte in any case.
+ */
+export type Validate = "strict" | "coercible" | "off";
 
 /**
  * What a person decided.

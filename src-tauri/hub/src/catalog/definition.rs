@@ -16,6 +16,7 @@ use crate::{
         capability::Kind,
         digest,
         json::{self, RawObject},
+        spec::Validate,
         tool::Annotations,
     },
     protocol::headers::{self, Mirrored},
@@ -107,14 +108,14 @@ impl Definition {
         to.push_str(&raw[self.name_at.end..]);
     }
 
-    /// Whether a tool's arguments fit its schema.
+    /// Whether a tool's arguments fit its schema, as closely as its server's spec asks.
     ///
     /// # Errors
     /// With the path and the rule of the first faults.
-    pub fn check_arguments(&self, arguments: &RawValue) -> Result<(), String> {
+    pub fn check_arguments(&self, arguments: &RawValue, validate: Validate) -> Result<(), String> {
         let compile = || schema::compile(&self.name, &self.input_schema).map(Arc::new);
         let validator = self.validator.get_or_init(compile);
-        validator.as_ref().map_or(Ok(()), |validator| schema::check_arguments(validator, arguments))
+        validator.as_ref().map_or(Ok(()), |validator| schema::check_arguments(validator, arguments, validate))
     }
 
     /// About how many tokens a model spends on it: a quarter of its characters.

@@ -6,6 +6,9 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, value::RawValue};
 use url::Url;
 
+use super::coercion;
+use crate::model::spec::Validate;
+
 /// Steps of a pattern of a schema; one that needs more does not fit.
 const MAX_BACKTRACKS: usize = 100_000;
 /// Faults that are told.
@@ -126,15 +129,23 @@ fn demands_nothing(schema: &Value) -> bool {
 /// Checks arguments. Numbers that no machine has are left to the server.
 ///
 /// # Errors
-/// With the path and the rule of the first faults.
-pub(super) fn check_arguments(validator: &Validator, arguments: &RawValue) -> Result<(), String> {
-    let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else { return Ok(()) };
-    let mut errors = validator.iter_errors(&arguments);
-    let told: Vec<_> = errors.by_ref().take(MAX_TOLD).map(|e| fault(&e)).collect();
-    if told.is_empty() {
+/// With the path and the rule of the first faults of the arguments as they are sent.
+pub(super) fn check_arguments(validator: &Validator, arguments: &RawValue, validate: Validate) -> Result<(), String> {
+    if validate == Validate::Off {
         return Ok(());
     }
-    let more = if errors.next().is_some() { "; and more" } else { "" };
+    let length = arguments.get().len();
+    let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else { return Ok(()) };
+    let (told, has_more) = {
+        let mut errors = validator.iter_errors(&arguments);
+        let told: Vec<_> = errors.by_ref().take(MAX_TOLD).map(|e| fault(&e)).collect();
+        (told, errors.next().is_some())
+    };
+    let may_convert = validate == Validate::Coercible && length <= coercion::MAX_BYTES;
+    if told.is_empty() || (may_convert && coercion::fits(validator, arguments)) {
+        return Ok(());
+    }
+    let more = if has_more { "; and more" } else { "" };
     Err(format!("{}{more}", told.join("; ")))
 }
 
