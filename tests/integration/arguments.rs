@@ -112,6 +112,35 @@ fn a_deny_holds_however_the_arguments_are_written_and_an_allow_does_not_grow() {
 }
 
 #[test]
+fn arguments_that_a_person_changed_are_what_a_fallback_is_decided_by_and_gets() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let spare = add(&hub, "spare", &json!({"type": "object"}));
+    drop(add(&hub, "main", &json!({"type": "object"})));
+    let mut spec = hub.server("main")["spec"].clone();
+    let copy = home.file("program");
+    fs::copy(spec["command"].as_str().expect("a command"), &copy).expect("copy it");
+    spec["command"] = json!(places::text(&copy));
+    spec["timeouts"] = json!({"idle_ms": 1});
+    (spec["fallback"], spec["retries"]) = (json!(["spare"]), json!(0));
+    hub.verb("servers.update", &json!({"id": "main", "spec": spec}));
+    home.cli(&["servers", "sync", "main"]).ok();
+    until("it has ended", || yes(hub.server("main")["state"] == "idle"));
+    fs::remove_file(&copy).expect("remove it");
+    hub.policy("main", "ask");
+    hub.policy("spare", "ask");
+    let call = hub.client("desk").call_meanwhile("main__plan", r#"{"n":1}"#);
+    let first = hub.approval();
+    assert_eq!(first["server"], "main");
+    home.cli(&["approvals", "approve", first["id"].as_str().expect("an id"), "--arguments", r#"{"n":2}"#]).ok();
+    let second = until("the fallback is asked about", || Some(hub.approval()).filter(|one| one["server"] == "spare"));
+    assert_eq!(second["arguments"], r#"{"n":2}"#, "what would be sent is what is shown");
+    home.cli(&["approvals", "approve", second["id"].as_str().expect("an id")]).ok();
+    assert!(!call.join().expect("the call ends").is_error());
+    assert_eq!(last(&spare)["arguments"], json!({"n": 2}));
+}
+
+#[test]
 fn a_tool_whose_schema_refers_to_itself_by_its_name_is_offered_and_checked() {
     let home = Home::new();
     let hub = Hub::serve(&home);

@@ -58,8 +58,11 @@ impl Pipeline {
                 Ok(permitted) => permitted,
                 Err(refusal) => return Ok(failure(&refusal.to_string())),
             };
-            // A person may have changed them.
-            request.params.set("arguments", permitted.call().arguments.clone());
+            // A person has changed them: so they also go to a fallback, and are decided there.
+            if permitted.call().arguments.get() != request.arguments.get() {
+                request.arguments.clone_from(&permitted.call().arguments);
+                request.params.set("arguments", request.arguments.clone());
+            }
             let forwarded = tokio::select! {
                 biased;
                 // What is dropped is cancelled at the server.
