@@ -112,6 +112,48 @@ fn a_deny_holds_however_the_arguments_are_written_and_an_allow_does_not_grow() {
 }
 
 #[test]
+fn no_arguments_may_be_written_as_null_and_are_sent_so() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let server = add(&hub, "plain", &json!({"type": "object", "properties": {"n": {"type": "integer"}}}));
+    let client = hub.client("desk");
+    assert!(!client.call("plain__plan", "null").is_error());
+    assert_eq!(last(&server), json!({"name": "plan", "arguments": null}), "null stays null");
+    let record = home.cli(&["calls", "list", "--json"]).json();
+    let id = record[0]["id"].as_str().expect("an id");
+    assert_eq!(home.cli(&["calls", "show", id, "--json"]).json()["arguments"], "{}", "it is recorded as what it means");
+    hub.policy("plain", "ask");
+    let call = client.call_meanwhile("plain__plan", "null");
+    let request = hub.approval();
+    assert_eq!(request["arguments"], "{}", "and shown so");
+    let id = request["id"].as_str().expect("an id");
+    home.cli(&["approvals", "approve", id, "--arguments", r#"{"n":1}"#]).ok();
+    assert!(!call.join().expect("the call ends").is_error());
+    assert_eq!(last(&server)["arguments"], json!({"n": 1}), "what a person wrote takes its place");
+    assert_eq!(client.call("plain__plan", "[]").error_code(), Some(-32602));
+    assert_eq!(client.call("plain__plan", "\"\"").error_code(), Some(-32602));
+}
+
+#[test]
+fn a_prompt_may_be_asked_for_with_null_in_place_of_arguments() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let offer = json!({
+        "initialize": {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, "prompts": {}},
+            "serverInfo": {"name": "s", "version": "1"}}},
+        "prompts/list": {"result": {"prompts": [{"name": "greet"}]}},
+        "prompts/get": {"result": {"messages": []}},
+    });
+    let file = home.file("offer");
+    fs::write(&file, offer.to_string()).expect("write the offer");
+    let server = Faulty::add(&hub, "polite", &json!({}), &["--offer", &places::text(&file)]).synced();
+    let answer = hub.client("desk").request("prompts/get", r#"{"name":"polite__greet","arguments":null}"#);
+    assert_eq!(answer.result(), json!({"messages": []}));
+    let asked = server.heard_of("prompts/get").pop().expect("it was asked");
+    assert_eq!(asked["params"], json!({"name": "greet", "arguments": null}));
+}
+
+#[test]
 fn arguments_that_a_person_changed_are_what_a_fallback_is_decided_by_and_gets() {
     let home = Home::new();
     let hub = Hub::serve(&home);
