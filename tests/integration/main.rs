@@ -15,6 +15,7 @@ mod fleet;
 mod inspector;
 mod kill;
 mod life;
+mod lists;
 mod lossless;
 mod oauth;
 mod processes;
