@@ -668,6 +668,33 @@ export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in
 
 export type KeyringStatus = "ready" | "locked" | "absent";
 
+/**
+ * A kind of capability.
+ */
+export type Kind = "tools" | "prompts" | "resources" | "templates";
+
+/**
+ * An entry of a server's list that no client sees, and why.
+ */
+export type LeftOut = { kind: Kind, 
+/**
+ * The server's own name of it, or its place in the list if it has none, such as `entry 3 of tools/list`.
+ */
+name: string, 
+/**
+ * In plain words.
+ */
+why: string, };
+
+/**
+ * The first hundred entries left out of a server's lists, and how many more there are.
+ */
+export type LeftOutEntries = { entries: Array<LeftOut>, 
+/**
+ * Left out too, and not named here.
+ */
+more: number, };
+
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
 /**
@@ -1310,6 +1337,11 @@ tokens: number,
  */
 waiting_tools: number, 
 /**
+ * Entries of its lists that no client sees, each with its reason. What the person does not allow is not among
+ * them.
+ */
+left_out: LeftOutEntries, 
+/**
  * Lines on its stdout that were not JSON-RPC, since the hub started.
  */
 noise_lines: number, 
@@ -1684,6 +1716,10 @@ rule: string, past: PastCalls, };
  * What a server answered when it was verified.
  */
 export type VerifiedView = { server_name: string | null, server_version: string | null, protocol_version: string, tools: Array<ToolView>, 
+/**
+ * Entries of its list of tools that no client would see.
+ */
+left_out: LeftOutEntries, 
 /**
  * From start to the last page of tools.
  */

@@ -6,7 +6,9 @@ use super::{from_word, word};
 use crate::{
     clock,
     model::{
+        capability::LeftOutEntries,
         ids::{ServerId, Timestamp},
+        json,
         server::SyncStatus,
     },
     store::{Store, StoreError, While},
@@ -30,6 +32,8 @@ pub struct ServerRow {
     pub instructions: Option<String>,
     /// How long it says that the copy may be kept.
     pub ttl_ms: Option<u32>,
+    /// What of its lists the copy has not.
+    pub left_out: LeftOutEntries,
 }
 
 impl ServerRow {
@@ -47,6 +51,7 @@ impl ServerRow {
             protocol_version: None,
             instructions: None,
             ttl_ms: None,
+            left_out: LeftOutEntries::default(),
         }
     }
 }
@@ -97,17 +102,23 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         protocol_version: row.try_get("protocol_version")?,
         instructions: row.try_get("instructions")?,
         ttl_ms: row.try_get("ttl_ms")?,
+        // It is only shown: one that cannot be read is found out again by the next sync.
+        left_out: row
+            .try_get::<Option<String>, _>("left_out")?
+            .and_then(|json| serde_json::from_str(&json).ok())
+            .unwrap_or_default(),
     })
 }
 
 /// The statement that records a sync; used with the tools in one transaction.
 pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteConnection) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, left_out)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at, synced_identity = excluded.synced_identity,
            server_name = excluded.server_name, server_version = excluded.server_version,
-           protocol_version = excluded.protocol_version, instructions = excluded.instructions, ttl_ms = excluded.ttl_ms",
+           protocol_version = excluded.protocol_version, instructions = excluded.instructions, ttl_ms = excluded.ttl_ms,
+           left_out = excluded.left_out",
     )
     .bind(row.id.as_str())
     .bind(word(&row.sync_status))
@@ -118,6 +129,7 @@ pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteC
     .bind(&row.protocol_version)
     .bind(&row.instructions)
     .bind(row.ttl_ms)
+    .bind((!row.left_out.is_empty()).then(|| json::to_raw(&row.left_out).get().to_owned()))
     .execute(connection)
     .await
     .map(drop)
