@@ -1,6 +1,7 @@
 //! Drawbridge as its users meet it, without a window: the binary, the files, the wire.
 
 mod approvals;
+mod arguments;
 mod audit;
 mod bridge;
 mod cache;
@@ -16,6 +17,7 @@ mod inspector;
 mod keyring;
 mod kill;
 mod life;
+mod lists;
 mod lossless;
 mod oauth;
 mod processes;

@@ -2,6 +2,7 @@
 //! in the store, from which the snapshot is made. Readers never wait.
 
 mod acceptance;
+mod coercion;
 pub mod deferred;
 mod definition;
 mod merge;
@@ -22,7 +23,7 @@ use serde_json::json;
 use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
 
 pub use definition::Definition;
-pub use merge::{CatalogEntry, LeftOut, Lists, Offered, Snapshot};
+pub use merge::{CatalogEntry, Lists, Offered, Snapshot, Unlisted};
 pub use profiles::{ProfileError, Profiles};
 pub use sync::{SyncError, all_of};
 
@@ -31,11 +32,13 @@ use acceptance::Accepted;
 use crate::{
     clock,
     events::Events,
+    logs::Logs,
     model::{
         audit::AuditKind,
-        capability::Kind,
+        capability::{Kind, LeftOut, LeftOutEntries},
         event::Event,
         ids::{ClientName, ServerId, Timestamp},
+        log::Level,
         server::SyncStatus,
         spec::{Definitions, Registered},
         tool::Standing,
@@ -62,6 +65,9 @@ const READS: usize = 8;
 const FIRST_READ: Duration = Duration::from_millis(1_500);
 /// A reading that takes longer makes room for the next one, and goes on beside it.
 const SLOW_READ: Duration = Duration::from_secs(3);
+
+/// Entries without a name at the door that one new snapshot logs.
+const MAX_LOGGED: usize = 100;
 
 /// Kinds whose lists at the door have changed.
 pub type KindChanges = Noted<Kind>;
@@ -196,6 +202,7 @@ impl Catalog {
         let mut copies = BTreeMap::new();
         for row in store.servers().await? {
             let copy = load(&store, row).await?;
+            log_left_out(pool.linker().logs(), &copy.row.id, &copy.row.left_out, &LeftOutEntries::default());
             if let Some(version) = &copy.row.protocol_version {
                 let server = registry.get(&copy.row.id).ok().filter(|server| server.identity == copy.identity);
                 let package = server.and_then(|server| package(&server.spec));
@@ -280,8 +287,9 @@ impl Catalog {
         let new = Snapshot::merge(&offered);
         let old = self.snapshot.swap(Arc::new(new));
         let new = self.snapshot.load();
-        for left_out in new.all().left_out().iter().filter(|one| !old.all().left_out().contains(one)) {
-            tracing::warn!("server {}: '{}' is not listed: {}", left_out.server, left_out.name, left_out.why);
+        let is_new = |one: &&Unlisted| !one.is_wanted && !old.all().left_out().contains(one);
+        for one in new.all().left_out().iter().filter(is_new).take(MAX_LOGGED) {
+            log_one_left_out(self.pool.linker().logs(), &one.server, &one.entry);
         }
         for kind in Kind::ALL.into_iter().filter(|kind| !old.all().same(new.all(), *kind)) {
             self.changed.tell(kind);
@@ -424,7 +432,7 @@ impl Catalog {
         if session.server().identity != server.identity {
             return Err(SyncError::MayNotRun("its spec is being changed".into()));
         }
-        let sync::Read { hello, offered, ttl_ms } = sync::read(&session).await?;
+        let sync::Read { hello, offered, ttl_ms, left_out } = sync::read(&session).await?;
         let row = ServerRow {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
@@ -435,13 +443,33 @@ impl Catalog {
             instructions: hello.instructions,
             ttl_ms,
             offers_resources: Some(hello.capabilities.offers(Kind::Resources)),
+            left_out: self.masked(left_out),
             ..self.copy(id).row
         };
         let before = self.copy(id);
         let read = before.take(&server, row, offered);
         self.keep(&read).await?;
         tell_read(&before, &read, &self.store);
+        log_left_out(self.pool.linker().logs(), id, &read.row.left_out, &before.row.left_out);
         Ok(read)
+    }
+
+    /// With secrets masked in what the server wrote itself.
+    pub fn masked(&self, mut left_out: LeftOutEntries) -> LeftOutEntries {
+        let logs = self.pool.linker().logs();
+        for entry in &mut left_out.entries {
+            (entry.name, entry.why) = (logs.masked(&entry.name), logs.masked(&entry.why));
+        }
+        left_out
+    }
+
+    /// What of a server's lists no client sees: entries that cannot be used, and names that are taken.
+    pub fn left_out(&self, id: &ServerId) -> LeftOutEntries {
+        let mut left_out = self.copy(id).row.left_out;
+        let snapshot = self.snapshot();
+        let taken = snapshot.all().left_out().iter().filter(|one| one.server == *id && !one.is_wanted);
+        taken.for_each(|one| left_out.push(LeftOut::new(one.entry.kind, &one.entry.name, &one.entry.why)));
+        left_out
     }
 
     /// Writes what was read to the store.
@@ -562,6 +590,21 @@ fn tell_read(before: &ServerCopy, read: &ServerCopy, store: &Store) {
         let note = json!({ "server": id, "tool": tool.name, "digest": tool.digest, "what": what });
         store.note(AuditKind::DefinitionChanged, &note);
     }
+}
+
+/// Writes to the server's log what of its lists is left out, and was not before.
+fn log_left_out(logs: &Logs, id: &ServerId, now: &LeftOutEntries, before: &LeftOutEntries) {
+    if now == before {
+        return;
+    }
+    now.entries.iter().filter(|entry| !before.entries.contains(entry)).for_each(|one| log_one_left_out(logs, id, one));
+    if now.more > 0 {
+        logs.server(id, Level::Warn, "catalog", &format!("left out {} more entries", now.more));
+    }
+}
+
+fn log_one_left_out(logs: &Logs, id: &ServerId, entry: &LeftOut) {
+    logs.server(id, Level::Warn, "catalog", &format!("left out {entry}"));
 }
 
 /// Whether what was read then has outlived its time. After a clock that was set back nothing is known of its age.

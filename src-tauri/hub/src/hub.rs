@@ -329,6 +329,7 @@ impl Hub {
             "tools/call" => Box::pin(self.pipeline.call(back, params)).await,
             _ => match Kind::ALL.into_iter().find(|kind| kind.list_method() == method) {
                 Some(kind) => {
+                    protocol::refuse_cursor(method, params)?;
                     Box::pin(self.catalog.freshen()).await;
                     Ok(self.catalog.of(back.session()).listed(kind).clone())
                 }

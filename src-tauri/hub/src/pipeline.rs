@@ -48,7 +48,7 @@ impl Pipeline {
         };
         let mut tried = Vec::new();
         loop {
-            if let Err(why) = tool.definition.check_arguments(&request.arguments) {
+            if let Err(why) = tool.definition.check_arguments(&request.arguments, tool.server.spec.validate) {
                 let name = &tool.exposed_name;
                 return Ok(failure(&format!(
                     "Nothing was sent: the arguments do not fit the schema of '{name}': {why}"
@@ -58,8 +58,11 @@ impl Pipeline {
                 Ok(permitted) => permitted,
                 Err(refusal) => return Ok(failure(&refusal.to_string())),
             };
-            // A person may have changed them.
-            request.params.set("arguments", permitted.call().arguments.clone());
+            // A person has changed them: so they also go to a fallback, and are decided there.
+            if permitted.call().arguments.get() != request.arguments.get() {
+                request.arguments.clone_from(&permitted.call().arguments);
+                request.params.set("arguments", request.arguments.clone());
+            }
             let forwarded = tokio::select! {
                 biased;
                 // What is dropped is cancelled at the server.
@@ -106,9 +109,8 @@ impl Pipeline {
             name @ deferred::TOOL_CALL => match deferred::called(&request.arguments) {
                 Ok((name, arguments)) => {
                     let tool = lists.find(Kind::Tools, &name).cloned().ok_or_else(|| unknown(&name))?;
-                    refuse_other_than_object(&arguments)?;
-                    request.params.set("arguments", arguments.clone());
-                    request.arguments = arguments;
+                    request.arguments = object_of(Some(&arguments))?;
+                    request.params.set("arguments", arguments);
                     Ok(Found::Tool(tool))
                 }
                 Err(why) => wrong(name, why),
@@ -128,6 +130,7 @@ enum Found {
 /// A `tools/call` as the client sent it.
 struct Request<'a> {
     name: String,
+    /// An object, also if `params` has none, or null.
     arguments: Box<RawValue>,
     progress_token: Option<Box<RawValue>>,
     params: RawObject<'a>,
@@ -156,8 +159,7 @@ fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
     refuse_look_alikes(&params)
         .map_err(|key| invalid(format!("params has a member '{key}' that looks like another").into()))?;
     let name = params.string("name").ok_or_else(|| invalid("params.name must be a string".into()))?;
-    let arguments = params.get("arguments").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
-    refuse_other_than_object(&arguments)?;
+    let arguments = object_of(params.get("arguments"))?;
     let progress_token = take_progress_token(&mut params);
     Ok(Request { name, arguments, progress_token, params })
 }
@@ -175,9 +177,17 @@ fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn refuse_other_than_object(arguments: &RawValue) -> Result<(), RpcError> {
+/// Returns the arguments that are checked, decided, shown and recorded: an empty object if they are missing or null.
+///
+/// # Errors
+/// Returns an error if they are anything else than an object.
+fn object_of(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
+    let Some(arguments) = arguments.filter(|arguments| arguments.get() != "null") else {
+        return Ok(json::raw("{}".into()));
+    };
     let refused = |e| RpcError::new(code::INVALID_PARAMS, format!("tools/call: params.arguments: {e}"));
-    RawObject::parse(arguments).map(drop).map_err(refused)
+    RawObject::parse(arguments).map_err(refused)?;
+    Ok(arguments.to_owned())
 }
 
 /// No server could be reached; nothing was sent.

@@ -18,7 +18,13 @@ pub use handshake::{ClientHello, Implementation, ServerHello};
 pub use meta::RequestMeta;
 pub use revision::Era;
 
-use crate::model::spec::{ServerSpec, SpecError, TransportKind};
+use serde_json::value::RawValue;
+
+use crate::model::{
+    json::RawObject,
+    rpc::{RpcError, code},
+    spec::{ServerSpec, SpecError, TransportKind},
+};
 
 /// Whether `revision` is one that a client may name in `MCP-Protocol-Version`.
 pub fn is_known(revision: &str) -> bool {
@@ -46,4 +52,17 @@ pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
 /// Whether a client of that revision may send several messages at once: a later one took that back.
 pub fn has_batches(revision: &str) -> bool {
     revision == "2025-03-26"
+}
+
+/// Refuses a list request that continues at a cursor. Drawbridge answers every list in one page, so it never gave one
+/// out. An empty string is a cursor like any other (2026-07-28); null is none.
+///
+/// # Errors
+/// Returns `-32602` if `params` has a cursor.
+pub fn refuse_cursor(method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
+    let params = params.and_then(|params| RawObject::parse(params).ok()).unwrap_or_default();
+    match params.get("cursor").map(RawValue::get) {
+        None | Some("null") => Ok(()),
+        Some(_) => Err(RpcError::new(code::INVALID_PARAMS, format!("{method}: the cursor is unknown"))),
+    }
 }

@@ -668,6 +668,33 @@ export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in
 
 export type KeyringStatus = "ready" | "locked" | "absent";
 
+/**
+ * A kind of capability.
+ */
+export type Kind = "tools" | "prompts" | "resources" | "templates";
+
+/**
+ * An entry of a server's list that no client sees, and why.
+ */
+export type LeftOut = { kind: Kind, 
+/**
+ * The server's own name of it, or its place in the list if it has none, such as `entry 3 of tools/list`.
+ */
+name: string, 
+/**
+ * In plain words.
+ */
+why: string, };
+
+/**
+ * The first hundred entries left out of a server's lists, and how many more there are.
+ */
+export type LeftOutEntries = { entries: Array<LeftOut>, 
+/**
+ * Left out too, and not named here.
+ */
+more: number, };
+
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
 /**
@@ -1233,7 +1260,7 @@ runtime_hint?: Runtime | null, enabled?: boolean, lifecycle?: Lifecycle, isolati
 /**
  * Starts after the first one that failed, with growing pauses; then it is given up until the next call.
  */
-retries?: number, visibility?: Visibility, definitions?: Definitions, 
+retries?: number, visibility?: Visibility, definitions?: Definitions, validate?: Validate, 
 /**
  * The tools that may be seen and called, by the server's own names; all where it is not given.
  */
@@ -1335,6 +1362,11 @@ tokens: number,
  * Tools whose definitions are new or changed, and wait for a person.
  */
 waiting_tools: number, 
+/**
+ * Entries of its lists that no client sees, each with its reason. What the person does not allow is not among
+ * them.
+ */
+left_out: LeftOutEntries, 
 /**
  * Lines on its stdout that were not JSON-RPC, since the hub started.
  */
@@ -1684,6 +1716,11 @@ export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValu
 pending: boolean, };
 
 /**
+ * How closely the arguments of a call have to fit the tool's schema. They are sent byte for byte in any case.
+ */
+export type Validate = "strict" | "coercible" | "off";
+
+/**
  * What a person decided.
  */
 export type Verdict = { "kind": "approve_once", 
@@ -1705,6 +1742,10 @@ rule: string, past: PastCalls, };
  * What a server answered when it was verified.
  */
 export type VerifiedView = { server_name: string | null, server_version: string | null, protocol_version: string, tools: Array<ToolView>, 
+/**
+ * Entries of its list of tools that no client would see.
+ */
+left_out: LeftOutEntries, 
 /**
  * From start to the last page of tools.
  */

@@ -12,6 +12,7 @@ describe("the advanced part of a server", () => {
     await user.selectOptions(screen.getByTestId("server-lifecycle"), "transient");
     await user.selectOptions(screen.getByTestId("server-visibility"), "deferred");
     await user.selectOptions(screen.getByTestId("server-definitions"), "trust");
+    await user.selectOptions(screen.getByTestId("server-validate"), "strict");
     await user.selectOptions(screen.getByTestId("server-prefix"), "own");
     await user.type(screen.getByTestId("server-prefix-own"), "fs");
     await user.selectOptions(screen.getByTestId("server-allowed"), "some");
@@ -19,7 +20,7 @@ describe("the advanced part of a server", () => {
     await user.click(screen.getByTestId("server-save"));
     await pass(1);
     expect(asked(hub, "servers.update")).toMatchObject([{
-      id: "filesystem", spec: { lifecycle: "transient", visibility: "deferred", definitions: "trust", prefix: "fs", allowed_tools: ["read_text_file", "list_directory", "write_file", "search_files"] },
+      id: "filesystem", spec: { lifecycle: "transient", visibility: "deferred", definitions: "trust", validate: "strict", prefix: "fs", allowed_tools: ["read_text_file", "list_directory", "write_file", "search_files"] },
     }]);
   });
 

@@ -104,10 +104,10 @@ impl Servers {
             Self::Usage => context.show(MeasureServers {}, |used| view::usage(used)).await,
             Self::Verify { id } => context.show(VerifyServer { id: ServerId::new(id) }, view::verified).await,
             Self::Sync { id } => {
-                context.show(SyncServer { id: ServerId::new(id) }, |server| done("synced", server)).await
+                context.show(SyncServer { id: ServerId::new(id) }, |server| read("synced", server)).await
             }
             Self::Restart { id } => {
-                context.show(RestartServer { id: ServerId::new(id) }, |server| done("restarted", server)).await
+                context.show(RestartServer { id: ServerId::new(id) }, |server| read("restarted", server)).await
             }
             Self::Authorize(authorize) => authorize.run(context).await,
             Self::SignOut { id } => {
@@ -123,4 +123,9 @@ fn enable(id: String, enabled: bool) -> EnableServer {
 
 fn done(what: &str, server: &ServerView) -> String {
     format!("{what} {}: {}", shown(server.id.as_str()), view::state(server))
+}
+
+/// The same if its lists were read, with what of them is left out.
+fn read(what: &str, server: &ServerView) -> String {
+    done(what, server) + &view::left_out(&server.left_out)
 }

@@ -26,6 +26,7 @@ use crate::{
     hub::Hub,
     model::{
         authorization::{Authorization, SignIn},
+        capability::LeftOutEntries,
         ids::{ServerId, Timestamp},
         server::{Acceptance, ServerState, SyncStatus, Transition},
         spec::ServerSpec,
@@ -95,6 +96,9 @@ pub struct ServerView {
     pub tokens: u32,
     /// Tools whose definitions are new or changed, and wait for a person.
     pub waiting_tools: u32,
+    /// Entries of its lists that no client sees, each with its reason. What the person does not allow is not among
+    /// them.
+    pub left_out: LeftOutEntries,
     /// Lines on its stdout that were not JSON-RPC, since the hub started.
     pub noise_lines: u32,
     /// Starts since the hub started.
@@ -209,6 +213,8 @@ pub struct VerifiedView {
     pub server_version: Option<String>,
     pub protocol_version: String,
     pub tools: Vec<ToolView>,
+    /// Entries of its list of tools that no client would see.
+    pub left_out: LeftOutEntries,
     /// From start to the last page of tools.
     pub duration_ms: u32,
 }

@@ -9,7 +9,7 @@ use crate::{
     catalog::{CatalogEntry, Definition, ServerCopy, Snapshot},
     hub::Hub,
     model::{
-        capability::Kind,
+        capability::{Kind, LeftOut},
         ids::{ClientName, ServerId},
         names,
         policy::Effect,
@@ -164,12 +164,13 @@ pub(super) fn of_server(hub: &Hub, server: &Registered, copy: &ServerCopy) -> Ve
 }
 
 fn why_hidden(hub: &Hub, server: &Registered, tool: &Definition, standing: Standing, snapshot: &Snapshot) -> String {
-    let left_out = || snapshot.all().left_out().iter().find(|one| one.server == server.id && one.name == tool.name);
+    let is_meant = |entry: &LeftOut| entry.kind == Kind::Tools && entry.name == tool.name;
+    let left_out = || snapshot.all().left_out().iter().find(|one| one.server == server.id && is_meant(&one.entry));
     match standing {
         Standing::New => "new since you accepted the server: it waits for you".into(),
         Standing::Changed => "changed since you accepted it: it waits for you".into(),
         Standing::Accepted if !hub.registry.may_run(server) => "its server may not run".into(),
-        Standing::Accepted => left_out().map(|one| one.why.clone()).unwrap_or_default(),
+        Standing::Accepted => left_out().map(|one| one.entry.why.clone()).unwrap_or_default(),
     }
 }
 

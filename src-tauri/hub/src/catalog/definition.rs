@@ -7,7 +7,7 @@ use std::{
 };
 
 use jsonschema::Validator;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::schema;
@@ -16,6 +16,7 @@ use crate::{
         capability::Kind,
         digest,
         json::{self, RawObject},
+        spec::Validate,
         tool::Annotations,
     },
     protocol::headers::{self, Mirrored},
@@ -47,18 +48,6 @@ pub struct Definition {
     validator: OnceLock<Option<Arc<Validator>>>,
 }
 
-#[derive(Deserialize)]
-struct Read {
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default, rename = "inputSchema")]
-    input_schema: serde_json::Value,
-    #[serde(default)]
-    annotations: Option<Annotations>,
-}
-
 impl Definition {
     /// Reads a definition.
     ///
@@ -66,14 +55,20 @@ impl Definition {
     /// In plain words, where it cannot be one. What else the server offers is not touched by that.
     pub fn read(kind: Kind, text: String) -> Result<Self, String> {
         if text.len() > MAX_BYTES {
-            return Err(format!("a definition has {} bytes; at most {MAX_BYTES} are taken", text.len()));
+            return Err(format!("its definition has {} bytes; at most {MAX_BYTES} are taken", text.len()));
         }
-        let read: Read = serde_json::from_str(&text).map_err(|e| e.to_string())?;
         let digest = digest::sha256(text.as_bytes());
         let raw = RawValue::from_string(text).map_err(|e| e.to_string())?;
-        let (name, name_at) = name(kind, &raw)?;
-        let mirrored = headers::mirrored(&read.input_schema);
-        schema::check(&read.input_schema).map_err(|why| format!("'{name}': {why}"))?;
+        let object = RawObject::parse(&raw).map_err(|e| format!("it cannot be read: {e}"))?;
+        let (name, name_at) = name(kind, &raw, &object)?;
+        let title = member(&object, "title").map_err(|_| "its 'title' is not a string")?;
+        let description = member(&object, "description").map_err(|_| "its 'description' is not a string")?;
+        let annotations = member(&object, "annotations").map_err(|e| format!("its 'annotations' are wrong: {e}"))?;
+        let input_schema = member(&object, "inputSchema").map_err(|e| format!("its 'inputSchema' is wrong: {e}"))?;
+        let input_schema: serde_json::Value = input_schema.unwrap_or_default();
+        let mirrored = headers::mirrored(&input_schema);
+        schema::check(&input_schema)?;
+        drop(object);
         Ok(Self {
             validator: OnceLock::new(),
             mirrored,
@@ -82,11 +77,17 @@ impl Definition {
             now: None,
             name,
             name_at,
-            title: read.title,
-            description: read.description.unwrap_or_default(),
-            input_schema: read.input_schema,
-            annotations: read.annotations.unwrap_or_default(),
+            title,
+            description: description.unwrap_or_default(),
+            input_schema,
+            annotations: annotations.unwrap_or_default(),
         })
+    }
+
+    /// The name in a definition that may be none otherwise.
+    pub(super) fn name_in(kind: Kind, raw: &RawValue) -> Option<String> {
+        let object = RawObject::parse(raw).ok()?;
+        object.string(kind.key()).filter(|name| !name.is_empty())
     }
 
     /// This one, for clients to see, while the server offers another.
@@ -107,14 +108,14 @@ impl Definition {
         to.push_str(&raw[self.name_at.end..]);
     }
 
-    /// Whether a tool's arguments fit its schema.
+    /// Whether a tool's arguments fit its schema, as closely as its server's spec asks.
     ///
     /// # Errors
     /// With the path and the rule of the first faults.
-    pub fn check_arguments(&self, arguments: &RawValue) -> Result<(), String> {
+    pub fn check_arguments(&self, arguments: &RawValue, validate: Validate) -> Result<(), String> {
         let compile = || schema::compile(&self.name, &self.input_schema).map(Arc::new);
         let validator = self.validator.get_or_init(compile);
-        validator.as_ref().map_or(Ok(()), |validator| schema::check_arguments(validator, arguments))
+        validator.as_ref().map_or(Ok(()), |validator| schema::check_arguments(validator, arguments, validate))
     }
 
     /// About how many tokens a model spends on it: a quarter of its characters.
@@ -124,13 +125,17 @@ impl Definition {
 }
 
 /// Its own name, and where it stands.
-fn name(kind: Kind, raw: &RawValue) -> Result<(String, Range<usize>), String> {
-    let object = RawObject::parse(raw).map_err(|e| e.to_string())?;
+fn name(kind: Kind, raw: &RawValue, object: &RawObject<'_>) -> Result<(String, Range<usize>), String> {
     let name = object.string(kind.key()).unwrap_or_default();
     let value = object.get(kind.key()).filter(|_| !name.is_empty());
     let value = value.ok_or_else(|| format!("it has no '{}'", kind.key()))?.get();
     let begin = value.as_ptr().addr() - raw.get().as_ptr().addr();
     Ok((name, begin..begin + value.len()))
+}
+
+/// Reads a member; none if it is missing or null.
+fn member<T: DeserializeOwned>(object: &RawObject<'_>, key: &str) -> Result<Option<T>, serde_json::Error> {
+    object.get(key).map_or(Ok(None), |value| serde_json::from_str(value.get()))
 }
 
 /// Those that were known already stay the same: what was made of them need not be made again.

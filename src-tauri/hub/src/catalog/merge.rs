@@ -8,7 +8,7 @@ use std::{
 use super::{Definition, deferred, search::Index};
 use crate::{
     model::{
-        capability::Kind,
+        capability::{Kind, LeftOut},
         ids::ServerId,
         json::Json,
         names,
@@ -40,12 +40,11 @@ impl CatalogEntry {
 
 /// Something that is not at the door, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct Unlisted {
     pub server: ServerId,
-    /// The server's own name of it.
-    pub name: String,
-    /// In plain words.
-    pub why: String,
+    pub entry: LeftOut,
+    /// The person wants it so: it is not among the allowed tools.
+    pub is_wanted: bool,
 }
 
 /// Everything at one moment.
@@ -78,7 +77,7 @@ struct Narrowed {
 pub struct Lists {
     kinds: [List; Kind::ALL.len()],
     naming: Naming,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<Unlisted>,
     index: OnceLock<Index>,
 }
 
@@ -197,7 +196,7 @@ impl Lists {
     }
 
     /// What a server offers that is not among the entries.
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub fn left_out(&self) -> &[Unlisted] {
         &self.left_out
     }
 
@@ -282,7 +281,12 @@ impl List {
         Self { entries, by_name, listed: OnceLock::new() }
     }
 
-    fn merge(kind: Kind, naming: Naming, servers: &[(Arc<Registered>, &Offered)], left_out: &mut Vec<LeftOut>) -> Self {
+    fn merge(
+        kind: Kind,
+        naming: Naming,
+        servers: &[(Arc<Registered>, &Offered)],
+        left_out: &mut Vec<Unlisted>,
+    ) -> Self {
         let mut list = Self::default();
         let offered = servers.iter().flat_map(|(server, offered)| {
             offered.get(&kind).into_iter().flatten().map(move |definition| (server, definition))
@@ -296,7 +300,9 @@ impl List {
                     list.entries.push(entry);
                 }
                 Err(why) => {
-                    left_out.push(LeftOut { server: server.id.clone(), name: definition.name.clone(), why });
+                    let is_wanted = kind == Kind::Tools && !server.spec.allows(&definition.name);
+                    let entry = LeftOut { kind, name: definition.name.clone(), why };
+                    left_out.push(Unlisted { server: server.id.clone(), entry, is_wanted });
                 }
             }
         }

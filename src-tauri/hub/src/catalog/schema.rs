@@ -1,7 +1,13 @@
 //! A tool's arguments against its JSON Schema. Nothing is fetched for that, whatever a schema refers to.
 
+use std::collections::HashSet;
+
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, value::RawValue};
+use url::Url;
+
+use super::coercion;
+use crate::model::spec::Validate;
 
 /// Steps of a pattern of a schema; one that needs more does not fit.
 const MAX_BACKTRACKS: usize = 100_000;
@@ -12,23 +18,81 @@ const MAX_FAULT: usize = 300;
 /// Whether a tool with this schema can be offered.
 ///
 /// # Errors
-/// In plain words, where it refers to something that would have to be fetched.
+/// Returns an error in plain words if the schema refers to something that would have to be fetched.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
-    match schema {
-        Value::Object(members) => members.iter().try_for_each(|(key, value)| match (key.as_str(), value) {
-            ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) if !is_local(to) => {
-                Err(format!("its schema refers to '{to}', which would have to be fetched"))
-            }
-            _ => check(value),
-        }),
-        Value::Array(values) => values.iter().try_for_each(check),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    let of_draft_4 = schema.get("$schema").and_then(Value::as_str).is_some_and(|draft| draft.contains("draft-04"));
+    let mut references =
+        References { id: if of_draft_4 { "id" } else { "$id" }, named: HashSet::new(), to: Vec::new() };
+    // Relative references of a schema without a name are relative to this.
+    let Ok(nowhere) = Url::parse("json-schema:///") else { return Ok(()) };
+    references.collect(schema, &nowhere);
+    let is_here = |url: &Url| references.named.contains(url) || is_meta_schema(url);
+    // A reference that leads nowhere, such as to a URN that no part has, makes nobody fetch anything.
+    let is_fetched = |url: &Url| url.has_host() || url.scheme() == "file";
+    match references.to.iter().find(|(_, url)| is_fetched(url) && !is_here(url)) {
+        Some((to, _)) => Err(format!("its schema refers to '{to}', which would have to be fetched")),
+        None => Ok(()),
     }
 }
 
-/// Within the schema itself: a fragment, or the name of a part that has one.
-fn is_local(reference: &str) -> bool {
-    reference.starts_with('#') || !(reference.contains("://") || reference.starts_with("//"))
+/// The names of a schema's parts, and what it refers to.
+struct References<'a> {
+    /// The keyword that names a part.
+    id: &'static str,
+    named: HashSet<Url>,
+    /// As written, and the URL without its fragment.
+    to: Vec<(&'a str, Url)>,
+}
+
+impl<'a> References<'a> {
+    fn collect(&mut self, schema: &'a Value, base: &Url) {
+        let members = match schema {
+            Value::Object(members) => members,
+            Value::Array(parts) => return parts.iter().for_each(|part| self.collect(part, base)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return,
+        };
+        let own = members.get(self.id).and_then(Value::as_str).and_then(|id| resolved(base, id));
+        self.named.extend(own.clone());
+        let base = own.as_ref().unwrap_or(base);
+        for (key, value) in members {
+            match (key.as_str(), value) {
+                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) if !to.starts_with('#') => {
+                    self.to.extend(resolved(base, to).map(|url| (to.as_str(), url)));
+                }
+                // Their keys are names, and no keywords.
+                (
+                    "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions",
+                    Value::Object(all),
+                ) => {
+                    all.values().for_each(|part| self.collect(part, base));
+                }
+                ("default" | "const" | "enum" | "examples", _) => {}
+                _ => self.collect(value, base),
+            }
+        }
+    }
+}
+
+/// What a reference leads to, without its fragment.
+fn resolved(base: &Url, reference: &str) -> Option<Url> {
+    let mut url = base.join(reference).ok()?;
+    url.set_fragment(None);
+    Some(url)
+}
+
+/// Whether it is a schema of JSON Schema itself, which the validator brings along.
+fn is_meta_schema(url: &Url) -> bool {
+    const OLDER: [&str; 3] = ["/draft-04/schema", "/draft-06/schema", "/draft-07/schema"];
+    const NEWER: [&str; 2] = ["/draft/2019-09/", "/draft/2020-12/"];
+    let path = url.path();
+    url.host_str() == Some("json-schema.org")
+        && match url.scheme() {
+            "http" => OLDER.contains(&path),
+            "https" => NEWER.iter().any(|draft| {
+                path.strip_prefix(draft).is_some_and(|rest| rest == "schema" || rest.starts_with("meta/"))
+            }),
+            _ => false,
+        }
 }
 
 /// What checks arguments; nothing where there is nothing to check, or the schema is none.
@@ -36,8 +100,13 @@ pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
     if demands_nothing(schema) {
         return None;
     }
-    let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
-    let built = Validator::options().offline().with_pattern_options(patterns).build(schema);
+    let options = || {
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
+        Validator::options().offline().with_pattern_options(patterns)
+    };
+    // The schemas of JSON Schema itself take a while to prepare, and few schemas refer to them.
+    let built =
+        options().build(schema).or_else(|_| options().with_registry(&referencing::SPECIFICATIONS).build(schema));
     built.inspect_err(|e| tracing::warn!("the schema of '{tool}' cannot be used, its server checks alone: {e}")).ok()
 }
 
@@ -60,15 +129,23 @@ fn demands_nothing(schema: &Value) -> bool {
 /// Checks arguments. Numbers that no machine has are left to the server.
 ///
 /// # Errors
-/// With the path and the rule of the first faults.
-pub(super) fn check_arguments(validator: &Validator, arguments: &RawValue) -> Result<(), String> {
-    let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else { return Ok(()) };
-    let mut errors = validator.iter_errors(&arguments);
-    let told: Vec<_> = errors.by_ref().take(MAX_TOLD).map(|e| fault(&e)).collect();
-    if told.is_empty() {
+/// With the path and the rule of the first faults of the arguments as they are sent.
+pub(super) fn check_arguments(validator: &Validator, arguments: &RawValue, validate: Validate) -> Result<(), String> {
+    if validate == Validate::Off {
         return Ok(());
     }
-    let more = if errors.next().is_some() { "; and more" } else { "" };
+    let length = arguments.get().len();
+    let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else { return Ok(()) };
+    let (told, has_more) = {
+        let mut errors = validator.iter_errors(&arguments);
+        let told: Vec<_> = errors.by_ref().take(MAX_TOLD).map(|e| fault(&e)).collect();
+        (told, errors.next().is_some())
+    };
+    let may_convert = validate == Validate::Coercible && length <= coercion::MAX_BYTES;
+    if told.is_empty() || (may_convert && coercion::fits(validator, arguments)) {
+        return Ok(());
+    }
+    let more = if has_more { "; and more" } else { "" };
     Err(format!("{}{more}", told.join("; ")))
 }
 

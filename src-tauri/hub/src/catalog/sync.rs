@@ -8,7 +8,7 @@ use tokio::time;
 use super::{Catalog, Definition, Offered};
 use crate::{
     model::{
-        capability::Kind,
+        capability::{Kind, LeftOut, LeftOutEntries},
         json::{self, Json, RawObject},
         rpc::code,
     },
@@ -59,12 +59,16 @@ pub(super) struct Read {
     pub(super) offered: Offered,
     /// How long it may be kept, in milliseconds: the shortest that any of its lists says.
     pub(super) ttl_ms: Option<u32>,
+    pub(super) left_out: LeftOutEntries,
 }
 
 /// A list, of all pages.
 pub struct Listed {
     pub definitions: Vec<Arc<Definition>>,
+    pub left_out: LeftOutEntries,
     ttl_ms: Option<u32>,
+    /// Entries of its pages so far, with those that are left out.
+    entries: usize,
 }
 
 /// Reads what a server offers; once more where its connection, or its session there, was gone meanwhile.
@@ -86,16 +90,17 @@ async fn read_once(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
     let ask = |method: &'static str, params: Box<RawValue>| async move {
         session.request(Outgoing::new(method, Some(&params), PATIENCE)).await
     };
-    let (mut offered, mut ttl_ms) = (Offered::new(), None);
+    let (mut offered, mut left_out, mut ttl_ms) = (Offered::new(), LeftOutEntries::default(), None);
     for kind in Kind::ALL.into_iter().filter(|kind| hello.capabilities.offers(*kind)) {
         let listed = all_of(kind, ask).await?;
         ttl_ms = shorter(ttl_ms, listed.ttl_ms);
         offered.insert(kind, listed.definitions);
+        left_out.extend(listed.left_out);
     }
     if hello.era().is_modern() && session.server().spec.url.is_some() {
-        leave_out_unusable(session, offered.entry(Kind::Tools).or_default());
+        leave_out_unusable(offered.entry(Kind::Tools).or_default(), &mut left_out);
     }
-    Ok(Read { hello, offered, ttl_ms })
+    Ok(Read { hello, offered, ttl_ms, left_out })
 }
 
 fn shorter(one: Option<u32>, other: Option<u32>) -> Option<u32> {
@@ -103,11 +108,11 @@ fn shorter(one: Option<u32>, other: Option<u32>) -> Option<u32> {
 }
 
 /// A tool that wants its arguments in headers in a way that cannot be is none, over HTTP.
-fn leave_out_unusable(session: &ServerSession, tools: &mut Vec<Arc<Definition>>) {
+fn leave_out_unusable(tools: &mut Vec<Arc<Definition>>, left_out: &mut LeftOutEntries) {
     tools.retain(|tool| match &tool.mirrored {
         Ok(_) => true,
         Err(why) => {
-            tracing::warn!("server {}: the tool '{}' is left out: {why}", session.server().id, tool.name);
+            left_out.push(LeftOut::new(Kind::Tools, &tool.name, why));
             false
         }
     });
@@ -128,19 +133,16 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: Kind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
 ) -> Result<Listed, SyncError> {
-    let mut all = Listed { definitions: Vec::new(), ttl_ms: None };
+    let mut all = Listed { definitions: Vec::new(), left_out: LeftOutEntries::default(), ttl_ms: None, entries: 0 };
     let (mut names, mut cursors) = (HashSet::new(), HashSet::new());
     let mut params = json::raw("{}".into());
-    while all.definitions.len() <= MAX_ENTRIES && cursors.len() < MAX_PAGES {
+    while all.entries <= MAX_ENTRIES && cursors.len() < MAX_PAGES {
         let result = match ask(kind.list_method(), params).await? {
             Ok(result) => result,
             Err(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
             Err(error) => return Err(SyncError::Refused(kind.list_method(), error.message)),
         };
-        let Page { definitions, next_cursor, ttl_ms } = page(kind, &result)?;
-        all.ttl_ms = shorter(all.ttl_ms, ttl_ms);
-        // Of two of one name nobody could say which one is meant: the first stays.
-        all.definitions.extend(definitions.into_iter().filter(|read| names.insert(read.name.clone())).map(Arc::new));
+        let next_cursor = read_page(kind, &result, &mut all, &mut names)?;
         let Some(cursor) = next_cursor else { return Ok(all) };
         params = json::raw(format!(r#"{{"cursor":{}}}"#, json::string(&cursor)));
         if !cursors.insert(cursor) {
@@ -150,29 +152,37 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     Err(SyncError::Endless)
 }
 
-struct Page {
-    definitions: Vec<Definition>,
-    next_cursor: Option<String>,
-    ttl_ms: Option<u32>,
-}
-
 /// Reads a page. A definition that cannot be read is left out.
-fn page(kind: Kind, result: &Json) -> Result<Page, SyncError> {
+fn read_page(
+    kind: Kind,
+    result: &Json,
+    all: &mut Listed,
+    names: &mut HashSet<String>,
+) -> Result<Option<String>, SyncError> {
     let unreadable = |e: serde_json::Error| SyncError::Unreadable(kind.list_method(), e.to_string());
     let result = RawObject::parse(result).map_err(unreadable)?;
     let entries: Vec<&RawValue> = match result.get(kind.member()) {
         Some(entries) => serde_json::from_str(entries.get()).map_err(unreadable)?,
         None => Vec::new(),
     };
-    let read = |raw: &&RawValue| {
-        let read = Definition::read(kind, raw.get().to_owned());
-        read.inspect_err(|e| tracing::warn!("an entry of {} is left out: {e}", kind.list_method())).ok()
-    };
-    Ok(Page {
-        definitions: entries.iter().filter_map(read).collect(),
-        next_cursor: result.string("nextCursor").filter(|cursor| !cursor.is_empty()),
-        ttl_ms: result.get("ttlMs").and_then(|ttl| ttl.get().parse().ok()),
-    })
+    for raw in entries {
+        all.entries += 1;
+        match Definition::read(kind, raw.get().to_owned()) {
+            Ok(read) if names.insert(read.name.clone()) => all.definitions.push(Arc::new(read)),
+            // Of two of one name nobody could say which one is meant.
+            Ok(read) => {
+                let why = format!("another {} has the same '{}', and comes before it", kind.noun(), kind.key());
+                all.left_out.push(LeftOut::new(kind, &read.name, &why));
+            }
+            Err(why) => {
+                let place = || format!("entry {} of {}", all.entries, kind.list_method());
+                let name = Definition::name_in(kind, raw).unwrap_or_else(place);
+                all.left_out.push(LeftOut::new(kind, &name, &why));
+            }
+        }
+    }
+    all.ttl_ms = shorter(all.ttl_ms, result.get("ttlMs").and_then(|ttl| ttl.get().parse().ok()));
+    Ok(result.string("nextCursor").filter(|cursor| !cursor.is_empty()))
 }
 
 /// Syncs the servers that said that their list changed. Many such notices are one sync.

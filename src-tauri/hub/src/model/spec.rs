@@ -96,6 +96,20 @@ pub enum Definitions {
     Trust,
 }
 
+/// How closely the arguments of a call have to fit the tool's schema. They are sent byte for byte in any case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum Validate {
+    /// Exactly.
+    Strict,
+    /// Exactly, or after a conversion that many servers do on purpose, such as from `"2"` to the number 2.
+    #[default]
+    Coercible,
+    /// Not at all: the server checks them alone.
+    Off,
+}
+
 /// Whether a value is its type's default, and so not worth a line in a file.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -155,6 +169,8 @@ pub struct ServerSpec {
     pub visibility: Visibility,
     #[serde(default, skip_serializing_if = "is_default")]
     pub definitions: Definitions,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub validate: Validate,
     /// The tools that may be seen and called, by the server's own names; all where it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
@@ -260,6 +276,7 @@ impl Default for ServerSpec {
             retries: RETRIES,
             visibility: Visibility::default(),
             definitions: Definitions::default(),
+            validate: Validate::default(),
             allowed_tools: None,
             prefix: None,
             fallback: Vec::new(),

@@ -17,6 +17,14 @@ fn what_is_forwarded_differs_in_the_name_and_the_progress_token_only() {
 }
 
 #[test]
+fn arguments_that_are_null_count_as_none_and_are_forwarded_as_they_came() {
+    let (params, arguments) = parsed(r#"{"name":"s__t","arguments":null,"x":1}"#).expect("parsed");
+    assert_eq!((params.as_str(), arguments.as_str()), (r#"{"name":"own","arguments":null,"x":1}"#, "{}"));
+    let (params, arguments) = parsed(r#"{"name":"s__t"}"#).expect("parsed");
+    assert_eq!((params.as_str(), arguments.as_str()), (r#"{"name":"own"}"#, "{}"));
+}
+
+#[test]
 fn a_meta_that_held_the_progress_token_only_is_gone() {
     let (params, _) = parsed(r#"{"name":"s__t","_meta":{"progressToken":1}}"#).expect("parsed");
     assert_eq!(params, r#"{"name":"own"}"#);

@@ -1,12 +1,13 @@
 //! Conditions on arguments, compiled once.
 //!
 //! Servers differ in how they read odd input: keys twice or in another case, paths through links, URLs with user
-//! names. So a condition has two questions: does it surely hold (for an allow), and may it hold (for a deny or an ask)?
+//! names. Many also read `"2"` as a number or a string of JSON as what it holds. So a condition has two questions: does it surely hold (for an allow), and may it hold (for a deny or an ask)?
 
 mod canonical;
 mod number;
 mod paths;
 mod pointer;
+mod readings;
 
 use std::{
     collections::HashSet,
@@ -24,6 +25,7 @@ use crate::model::{
 
 use number::Number;
 use paths::Folder;
+use pointer::Within;
 
 /// Of a compiled regular expression, in bytes.
 const MAX_REGEX: usize = 256 * 1024;
@@ -66,12 +68,19 @@ pub struct Conditions(Vec<(Vec<String>, Compiled)>);
 
 #[derive(Debug)]
 enum Compiled {
-    Equals(String),
-    OneOf(HashSet<String>),
+    Equals(Wanted),
+    OneOf(Vec<Wanted>, HashSet<String>),
     PathWithin(Folder),
     Host { name: String, under: bool },
     Between(Option<Number>, Option<Number>),
     Matches(Regex),
+}
+
+/// A value that a condition names.
+#[derive(Debug)]
+struct Wanted {
+    value: Box<RawValue>,
+    canonical: String,
 }
 
 impl Conditions {
@@ -109,7 +118,7 @@ impl Conditions {
             let found = pointer::resolve(pointer, arguments);
             match sure {
                 Sure::Surely => found.is_sure && found.values.first().is_some_and(|one| test.holds(one, folder, sure)),
-                Sure::Maybe => found.values.iter().any(|one| test.holds(one, folder, sure)),
+                Sure::Maybe => found.is_unclear || found.values.iter().any(|one| test.holds(one, folder, sure)),
             }
         })
     }
@@ -118,10 +127,14 @@ impl Conditions {
 impl Compiled {
     fn new(test: &Test) -> Result<Self, String> {
         Ok(match test {
-            Test::Equals(value) => Self::Equals(canonical(value)?),
+            Test::Equals(value) => Self::Equals(Wanted::new(value)?),
             Test::OneOf(values) if values.is_empty() => return Err("it names no value".into()),
             Test::OneOf(values) if values.len() > MAX_VALUES => return Err(format!("at most {MAX_VALUES} values")),
-            Test::OneOf(values) => Self::OneOf(values.iter().map(canonical).collect::<Result<_, String>>()?),
+            Test::OneOf(values) => {
+                let wanted = values.iter().map(Wanted::new).collect::<Result<Vec<_>, String>>()?;
+                let canonical = wanted.iter().map(|one| one.canonical.clone()).collect();
+                Self::OneOf(wanted, canonical)
+            }
             Test::PathWithin(folder) => Self::PathWithin(Folder::new(folder)?),
             Test::Host(host) => {
                 let (name, under) = host.strip_prefix("*.").map_or((host.as_str(), false), |name| (name, true));
@@ -153,47 +166,97 @@ impl Compiled {
         })
     }
 
+    /// Whether it holds for a value, or for the entries of a list, in all the ways in which servers read them, or in
+    /// one.
     fn holds(&self, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
-        if let Self::Equals(_) = self {
-            return self.holds_for_one(value, folder, sure);
-        }
-        let Some(items) = pointer::items(value) else { return self.holds_for_one(value, folder, sure) };
+        let items = pointer::items(value).filter(|_| !matches!(self, Self::Equals(_)));
+        let as_sent = match (items, sure) {
+            (None, _) => self.holds_for_one(value, folder, sure),
+            (Some(items), Sure::Surely) => {
+                !items.is_empty() && items.iter().all(|item| self.holds_for_item(item, folder, sure))
+            }
+            (Some(items), Sure::Maybe) => items.iter().any(|item| self.holds_for_item(item, folder, sure)),
+        };
+        self.holds_within(as_sent, value, folder, sure)
+    }
+
+    fn holds_for_item(&self, item: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
+        self.holds_within(self.holds_for_one(item, folder, sure), item, folder, sure)
+    }
+
+    /// Whether it also holds, or else holds, for the object or list that a string has as JSON text.
+    fn holds_within(&self, as_sent: bool, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
+        // Of a value that the person named it does not matter how it is read.
+        let is_named = matches!(self, Self::Equals(_) | Self::OneOf(..));
         match sure {
-            Sure::Surely => !items.is_empty() && items.iter().all(|item| self.holds_for_one(item, folder, sure)),
-            Sure::Maybe => items.iter().any(|item| self.holds_for_one(item, folder, sure)),
+            Sure::Surely if !as_sent || is_named => as_sent,
+            Sure::Surely => match pointer::within(value) {
+                Within::Nothing => true,
+                Within::Value(value) => self.holds(&value, folder, sure),
+                Within::Unclear => false,
+            },
+            Sure::Maybe => {
+                as_sent
+                    || match pointer::within(value) {
+                        Within::Nothing => false,
+                        Within::Value(value) => self.holds(&value, folder, sure),
+                        Within::Unclear => true,
+                    }
+            }
         }
     }
 
     fn holds_for_one(&self, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
-        let text = || serde_json::from_str::<String>(value.get()).ok();
         match self {
             // What has a key twice has no one value.
-            Self::Equals(wanted) => canonical::of(value).map_or(sure == Sure::Maybe, |value| *wanted == value),
-            Self::OneOf(wanted) => canonical::of(value).map_or(sure == Sure::Maybe, |value| wanted.contains(&value)),
-            Self::PathWithin(wanted) => text().is_some_and(|path| match sure {
-                Sure::Surely => wanted.surely_holds(&path, folder),
-                Sure::Maybe => wanted.may_hold(&path, folder),
+            Self::Equals(wanted) => match (canonical::of(value), sure) {
+                (None, _) => sure == Sure::Maybe,
+                (Some(canonical), _) if wanted.canonical == canonical => true,
+                (Some(_), Sure::Surely) => false,
+                (Some(_), Sure::Maybe) => readings::may_be(&wanted.value, value),
+            },
+            Self::OneOf(all, wanted) => match (canonical::of(value), sure) {
+                (None, _) => sure == Sure::Maybe,
+                (Some(canonical), _) if wanted.contains(&canonical) => true,
+                (Some(_), Sure::Surely) => false,
+                (Some(_), Sure::Maybe) => all.iter().any(|one| readings::may_be(&one.value, value)),
+            },
+            Self::PathWithin(wanted) => holds_for_text(value, sure, |path| match sure {
+                Sure::Surely => wanted.surely_holds(path, folder),
+                Sure::Maybe => wanted.may_hold(path, folder),
             }),
-            Self::Host { name, under } => text().is_some_and(|text| is_host(&text, name, *under, sure)),
+            Self::Host { name, under } => holds_for_text(value, sure, |text| is_host(text, name, *under, sure)),
             Self::Between(min, max) => {
-                let text = value.get();
-                // Many a server takes a number in quotes.
-                let quoted = (sure == Sure::Maybe).then(|| serde_json::from_str::<String>(text).ok()).flatten();
-                Number::parse(quoted.as_deref().map_or(text, str::trim)).is_some_and(|number| {
-                    min.as_ref().is_none_or(|min| *min <= number) && max.as_ref().is_none_or(|max| number <= *max)
-                })
+                let is_between = |number: &Number| {
+                    min.as_ref().is_none_or(|min| min <= number) && max.as_ref().is_none_or(|max| number <= max)
+                };
+                match sure {
+                    Sure::Surely => Number::parse(value.get()).is_some_and(|number| is_between(&number)),
+                    Sure::Maybe => readings::may_be_number(value, is_between),
+                }
             }
-            Self::Matches(regex) => text().is_some_and(|text| regex.is_match(&text)),
+            Self::Matches(regex) => holds_for_text(value, sure, |text| regex.is_match(text)),
         }
     }
 }
 
-/// # Errors
-/// Where it is no JSON, or has a key twice.
-fn canonical(literal: &Literal) -> Result<String, String> {
-    let wrong = || format!("{literal} is no JSON value");
-    let raw = RawValue::from_string(literal.0.clone()).map_err(|_| wrong())?;
-    canonical::of(&raw).ok_or_else(wrong)
+/// Whether it holds for a string, or for a text that servers make of another value.
+fn holds_for_text(value: &RawValue, sure: Sure, holds: impl Fn(&str) -> bool) -> bool {
+    match sure {
+        Sure::Surely => serde_json::from_str::<String>(value.get()).is_ok_and(|text| holds(&text)),
+        Sure::Maybe => readings::texts(value).is_none_or(|texts| texts.iter().any(|text| holds(text))),
+    }
+}
+
+impl Wanted {
+    /// # Errors
+    /// Returns an error if it is no JSON, or has a key twice.
+    fn new(literal: &Literal) -> Result<Self, String> {
+        let wrong = || format!("{literal} is no JSON value");
+        let value = RawValue::from_string(literal.0.clone()).map_err(|_| wrong())?;
+        let canonical = canonical::of(&value).ok_or_else(wrong)?;
+        Ok(Self { value, canonical })
+    }
 }
 
 fn is_host(text: &str, name: &str, under: bool, sure: Sure) -> bool {

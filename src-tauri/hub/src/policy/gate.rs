@@ -483,7 +483,8 @@ impl Drop for Record {
 /// In words for the person.
 pub fn may_replace(rules: &Rules, facts: &Facts<'_>, tool: &CatalogEntry, arguments: &RawValue) -> Result<(), String> {
     RawObject::parse(arguments).map_err(|e| format!("the arguments are no plain JSON object: {e}"))?;
-    tool.definition.check_arguments(arguments).map_err(|why| format!("they do not fit the tool's schema: {why}"))?;
+    let fit = tool.definition.check_arguments(arguments, tool.server.spec.validate);
+    fit.map_err(|why| format!("they do not fit the tool's schema: {why}"))?;
     match rules.denies(&Facts { arguments: Some(arguments), ..*facts }) {
         Some(ruling) => Err(format!("with these arguments it is denied by the {}", ruling.reason)),
         None => Ok(()),

@@ -15,7 +15,7 @@ use crate::{
         json::{self, Json, RawObject},
         rpc::{Reply, RpcError, code},
     },
-    protocol::tasks,
+    protocol::{self, tasks},
     sessions::{Back, ClientSession},
     upstream::{Outgoing, Patience},
 };
@@ -114,6 +114,7 @@ impl Router {
     pub(super) async fn task(&self, back: &Back, method: &str, request: &RawObject<'_>) -> Reply {
         tasks::check(&back.session().hello)?;
         if method == "tasks/list" {
+            protocol::refuse_cursor(method, Some(&request.to_raw()))?;
             return self.list_tasks(back).await;
         }
         let id = text(request, "taskId")?;

@@ -24,6 +24,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (5, "definitions", include_str!("migrations/0005_definitions.sql")),
     (6, "rules", include_str!("migrations/0006_rules.sql")),
     (7, "audit", include_str!("migrations/0007_audit.sql")),
+    (8, "left_out", include_str!("migrations/0008_left_out.sql")),
     (9, "resources", include_str!("migrations/0009_resources.sql")),
 ];
 

@@ -9,17 +9,22 @@ describe("the advanced part of a server's form", () => {
     expect(unusualCount(usual())).toBe(0);
     expect(unusualCount(advancedOf({ timeouts: advancedSpec(usual(), {}, true).timeouts as NonNullable<ServerSpec["timeouts"]>, retries: 3 }))).toBe(0);
     expect(advancedSpec(usual(), {}, true)).toEqual({
-      lifecycle: "singleton", visibility: "visible", definitions: "ask", protocol_version: null, prefix: null, allowed_tools: null, fallback: [], retries: 3, cache_ttl_ms: null, cache_results_ms: 0,
+      lifecycle: "singleton", visibility: "visible", definitions: "ask", protocol_version: null, validate: "coercible", prefix: null, allowed_tools: null, fallback: [], retries: 3, cache_ttl_ms: null, cache_results_ms: 0,
       timeouts: { initialize_ms: 60_000, call_ms: 30_000, total_ms: 600_000, idle_ms: 1_800_000, ping_ms: 60_000, stop_ms: 10_000, tools: {} },
     });
   });
 
   it("keeps every field of a spec on the way through the form", () => {
     const spec: Partial<ServerSpec> = {
-      lifecycle: "transient", visibility: "deferred", definitions: "trust", protocol_version: "2025-06-18", prefix: "files", allowed_tools: ["read"], fallback: ["b", "a"], retries: 0, cache_ttl_ms: 1500, cache_results_ms: 60_000,
+      lifecycle: "transient", visibility: "deferred", definitions: "trust", protocol_version: "2025-06-18", validate: "strict", prefix: "files", allowed_tools: ["read"], fallback: ["b", "a"], retries: 0, cache_ttl_ms: 1500, cache_results_ms: 60_000,
       timeouts: { initialize_ms: 120_000, call_ms: 500, total_ms: 600_000, idle_ms: 0, ping_ms: 0, stop_ms: 10_000, tools: { slow: 90_000 } },
     };
     expect(advancedSpec(advancedOf(spec), spec, true)).toEqual(spec);
+  });
+
+  it("counts another check of arguments as unusual, and a spec without one as usual", () => {
+    expect(unusualCount(advancedOf({ validate: "off" }))).toBe(1);
+    expect(unusualCount(advancedOf({ validate: "coercible" }))).toBe(0);
   });
 
   it("tells bare names, an own prefix and the id apart", () => {

@@ -1,6 +1,6 @@
 /** What a server's spec says beyond how it is started, as fields of a form. Times are in seconds; empty for the usual. */
 
-import type { Definitions, Lifecycle, ServerSpec, Timeouts, Visibility } from "../../ipc";
+import type { Definitions, Lifecycle, ServerSpec, Timeouts, Validate, Visibility } from "../../ipc";
 
 export const USUAL = { initialize: 60, call: 30, total: 600, idle: 1800, ping: 60, stop: 10 } as const;
 export const USUAL_RETRIES = 3;
@@ -28,6 +28,8 @@ export interface Advanced {
   definitions: Definitions;
   /** The revision of the protocol; empty if Drawbridge finds it out. */
   revision: string;
+  /** How closely arguments have to fit. */
+  validate: Validate;
   /** What stands before the names of its tools: its id, a prefix of its own, or nothing. */
   naming: "id" | "own" | "bare";
   prefix: string;
@@ -59,6 +61,7 @@ export function advancedOf(spec: Partial<ServerSpec>): Advanced {
     visibility: spec.visibility ?? "visible",
     definitions: spec.definitions ?? "ask",
     revision: spec.protocol_version ?? "",
+    validate: spec.validate ?? "coercible",
     naming: spec.prefix === undefined || spec.prefix === null ? "id" : spec.prefix === "" ? "bare" : "own",
     prefix: spec.prefix ?? "",
     limited: Array.isArray(spec.allowed_tools),
@@ -97,6 +100,7 @@ export function advancedSpec(form: Advanced, base: Partial<ServerSpec>, local: b
     visibility: form.visibility,
     definitions: form.definitions,
     protocol_version: form.revision === "" ? null : form.revision,
+    validate: form.validate,
     prefix: form.naming === "id" ? null : form.naming === "bare" ? "" : form.prefix.trim(),
     allowed_tools: form.limited ? [...form.allowed] : null,
     fallback: [...form.fallback],
@@ -120,7 +124,7 @@ function timeoutsOf(form: Advanced, base: Partial<ServerSpec>): Timeouts {
 /** How many of these fields are not as usual. */
 export function unusualCount(form: Advanced): number {
   const set = [
-    form.lifecycle !== "singleton", form.visibility !== "visible", form.definitions !== "ask", form.revision !== "", form.naming !== "id", form.limited,
+    form.lifecycle !== "singleton", form.visibility !== "visible", form.definitions !== "ask", form.revision !== "", form.validate !== "coercible", form.naming !== "id", form.limited,
     form.fallback.length > 0, ...NAMES.map((name) => form.times[name].trim() !== ""), form.toolTimes.length > 0,
     form.retries.trim() !== "", form.cacheTtl.trim() !== "", form.cacheResults.trim() !== "",
   ];

@@ -36,7 +36,7 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
   return {
     id, name: id, spec: spec({ name: id, command: "npx" }), file: `/home/ada/.local/share/drawbridge/servers/${id}.json`,
     acceptance: "accepted", identity: `1d-${id}`, state: "idle", reason: "", remedy: "", retry_at: null, transitions: [], authorization: { kind: "none" }, signing_in: null, pid: null, sync_status: "SYNCED", last_synced_at: Date.now() - 2 * MINUTE,
-    stale: false, server_name: null, server_version: null, protocol_version: null, instructions: null, tools: [], tokens: (part.tools ?? []).reduce((sum, one) => sum + (one.hidden ? 0 : one.tokens), 0), waiting_tools: 0, noise_lines: 0, starts: 0,
+    stale: false, server_name: null, server_version: null, protocol_version: null, instructions: null, tools: [], tokens: (part.tools ?? []).reduce((sum, one) => sum + (one.hidden ? 0 : one.tokens), 0), waiting_tools: 0, left_out: { entries: [], more: 0 }, noise_lines: 0, starts: 0,
     ...part,
   };
 }
@@ -81,6 +81,7 @@ export function servers(): ServerView[] {
         name: "github", url: "https://api.githubcopilot.com/mcp/", headers: { Authorization: "Bearer ${keyring:github/Authorization}" },
       }),
       state: "active", server_name: "github-mcp-server", server_version: "0.13.0", protocol_version: "2025-11-25", starts: 2, stale: true, waiting_tools: 2,
+      left_out: { entries: [{ kind: "tools", name: "search_code", why: "its definition has 301204 bytes; at most 262144 are taken" }, { kind: "prompts", name: "entry 2 of prompts/list", why: "it has no 'name'" }], more: 0 },
       last_synced_at: Date.now() - 9 * MINUTE,
       tools: [
         tool("github", "create_issue", "Create a new issue in a GitHub repository.", { annotations: { ...NO_HINTS, read_only: false, open_world: true } }),

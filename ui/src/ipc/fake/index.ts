@@ -374,7 +374,7 @@ export class FakeHub implements Ipc {
     if (spec.command?.includes("nowhere")) throw new IpcError("unavailable", `Cannot start ${spec.command}: no such file in PATH (/usr/local/bin:/usr/bin:/bin). Check the command's spelling, or give its full path.`);
     const names = Object.keys({ ...secrets.env, ...secrets.headers });
     return {
-      server_name: "everything", server_version: "1.4.0", protocol_version: "2025-11-25", duration_ms: 1240,
+      server_name: "everything", server_version: "1.4.0", protocol_version: "2025-11-25", left_out: { entries: [], more: 0 }, duration_ms: 1240,
       tools: [data.tool("new", "echo", names.length ? `Says what it is told. Knows ${names.join(", ")}.` : "Says what it is told."), data.tool("new", "add", "Adds two numbers.")],
     };
   }

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use drawbridge_hub::{
     api::servers::{AddServer, SecretValues},
-    model::spec::{Isolation, OauthClient, ServerSpec, TransportKind},
+    model::spec::{Isolation, OauthClient, ServerSpec, TransportKind, Validate},
 };
 
 use crate::{connection::Context, exit::Failure};
@@ -60,6 +60,9 @@ pub(crate) struct Add {
     /// Each client has a session of its own with it, and a process.
     #[arg(long)]
     per_client: bool,
+    /// How closely arguments have to fit a tool's schema.
+    #[arg(long, value_enum, default_value_t)]
+    validate: Validation,
     /// Leave it waiting to be accepted.
     #[arg(long)]
     pending: bool,
@@ -74,6 +77,27 @@ enum Transport {
     Http,
     /// HTTP+SSE, as older servers speak it.
     Sse,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Validation {
+    /// Exactly.
+    Strict,
+    /// Also with a string for a number, boolean, object or list, and null for what may be missing.
+    #[default]
+    Coercible,
+    /// Not at all: the server checks them alone.
+    Off,
+}
+
+impl Validation {
+    fn kind(self) -> Validate {
+        match self {
+            Self::Strict => Validate::Strict,
+            Self::Coercible => Validate::Coercible,
+            Self::Off => Validate::Off,
+        }
+    }
 }
 
 impl Transport {
@@ -109,6 +133,7 @@ impl Add {
             transport: self.transport.map(Transport::kind),
             protocol_version: self.protocol_version,
             isolation: if self.per_client { Isolation::PerClient } else { Isolation::Shared },
+            validate: self.validate.kind(),
             ..ServerSpec::default()
         };
         let secrets = SecretValues {

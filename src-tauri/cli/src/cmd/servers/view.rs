@@ -7,7 +7,7 @@ use drawbridge_hub::{
         servers::{DefinitionVersion, ServerUsage, ServerView, ServersView, ShownTool, VerifiedView},
         tools::ToolView,
     },
-    model::{authorization::Authorization, spec::ServerSpec, tool::Standing},
+    model::{authorization::Authorization, capability::LeftOutEntries, spec::ServerSpec, tool::Standing},
 };
 
 use crate::{
@@ -119,7 +119,24 @@ pub(super) fn one(server: &ServerView) -> String {
         let _ = writeln!(lines, "\ninstructions, as the server wrote them:\n{}", shown_lines(instructions));
     }
     let _ = write!(lines, "\n{}", tools(&server.tools));
+    lines.push_str(&left_out(&server.left_out));
     lines
+}
+
+/// The entries that no client sees, as lines below others; nothing if there are none.
+pub(super) fn left_out(left_out: &LeftOutEntries) -> String {
+    let count = left_out.entries.len() + usize::try_from(left_out.more).unwrap_or(usize::MAX);
+    if count == 0 {
+        return String::new();
+    }
+    let mut table = Table::new(["LEFT OUT", "NAME", "REASON"]);
+    for entry in &left_out.entries {
+        table.row([entry.kind.noun(), &entry.name, &entry.why]);
+    }
+    let what =
+        if count == 1 { "1 entry of its lists is".to_owned() } else { format!("{count} entries of its lists are") };
+    let more = if left_out.more > 0 { format!("\nand {} more", left_out.more) } else { String::new() };
+    format!("\n\n{what} left out, and no client sees them:\n{}{more}", table.lines_or(""))
 }
 
 fn describe_spec(spec: &ServerSpec, line: &mut impl FnMut(&str, &str)) {
@@ -151,12 +168,13 @@ fn describe_spec(spec: &ServerSpec, line: &mut impl FnMut(&str, &str)) {
 
 pub(super) fn verified(view: &VerifiedView) -> String {
     format!(
-        "{} {} speaks MCP {}; it answered in {} ms\n\n{}",
+        "{} {} speaks MCP {}; it answered in {} ms\n\n{}{}",
         shown(view.server_name.as_deref().unwrap_or("the server")),
         shown(view.server_version.as_deref().unwrap_or_default()),
         shown(&view.protocol_version),
         view.duration_ms,
-        tools(&view.tools)
+        tools(&view.tools),
+        left_out(&view.left_out)
     )
 }
 

@@ -163,12 +163,14 @@ pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedVie
     let read = all_of(Kind::Tools, ask).await;
     connection.close().await;
     drained.abort();
-    let tools = read?.definitions;
+    let read = read?;
+    let tools = read.definitions;
     Ok(VerifiedView {
         server_name: Some(connection.hello.server_info.name.clone()),
         server_version: Some(connection.hello.server_info.version.clone()),
         protocol_version: connection.hello.protocol_version.clone(),
         tools: tools.iter().map(|tool| tools::view(hub, server, tool)).collect(),
+        left_out: hub.catalog.masked(read.left_out),
         duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
     })
 }

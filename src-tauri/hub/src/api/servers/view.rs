@@ -45,6 +45,7 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         waiting_tools: u32::try_from(tools.iter().filter(|tool| tool.standing != Standing::Accepted).count())
             .unwrap_or(u32::MAX),
         tools,
+        left_out: hub.catalog.left_out(&server.id),
         noise_lines: status.as_ref().map_or(0, |status| status.noise_lines),
         starts: status.as_ref().map_or(0, |status| status.starts),
     }

@@ -135,7 +135,7 @@ fn of_two_servers_with_one_bare_name_the_first_has_it_and_the_other_says_why_not
     assert_eq!(snapshot.all().find(Kind::Tools, "read").expect("found").server.id.as_str(), "z");
     let left_out = snapshot.all().left_out();
     assert_eq!((left_out[0].server.as_str(), left_out.len()), ("a", 1));
-    assert!(left_out[0].why.contains("'z' has that name"), "{}", left_out[0].why);
+    assert!(left_out[0].entry.why.contains("'z' has that name"), "{}", left_out[0].entry.why);
 }
 
 #[test]

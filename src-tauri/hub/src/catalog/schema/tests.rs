@@ -6,8 +6,12 @@ use super::*;
 use crate::{catalog::Definition, model::capability::Kind};
 
 fn checked(schema: &Value, arguments: &Value) -> Result<(), String> {
+    checked_as(Validate::Strict, schema, arguments)
+}
+
+fn checked_as(validate: Validate, schema: &Value, arguments: &Value) -> Result<(), String> {
     let arguments = serde_json::value::to_raw_value(arguments).expect("json");
-    compile("t", schema).map_or(Ok(()), |validator| check_arguments(&validator, &arguments))
+    compile("t", schema).map_or(Ok(()), |validator| check_arguments(&validator, &arguments, validate))
 }
 
 #[test]
@@ -64,5 +68,168 @@ fn a_schema_that_demands_nothing_is_not_checked() {
     }
     for schema in [json!({"type":"object","required":["a"]}), json!({"additionalProperties":false}), json!(false)] {
         assert!(compile("t", &schema).is_some(), "{schema}");
+    }
+}
+
+/// A schema of an object with one optional property `v`.
+fn of(property: &Value) -> Value {
+    json!({"type":"object","properties":{"v":property},"additionalProperties":false})
+}
+
+#[test]
+fn values_that_servers_coerce_on_purpose_fit_unless_the_spec_says_strict() {
+    let (number, integer, truth) = (json!({"type":"number"}), json!({"type":"integer"}), json!({"type":"boolean"}));
+    let text = json!({"type":"string"});
+    let point = json!({"type":"object","required":["x"],"properties":{"x":integer,"y":integer}});
+    let optional_point = json!({"anyOf":[{"$ref":"#/properties/v/$defs/p"},{"type":"null"}],"$defs":{"p":point}});
+    let list = json!({"type":"array","items":integer});
+    for (property, value) in [
+        (&integer, json!("2")),
+        (&integer, json!(" -3 ")),
+        (&integer, json!("2.0")),
+        (&number, json!("2.5e3")),
+        (&truth, json!("true")),
+        (&truth, json!("False")),
+        (&text, json!(5)),
+        (&text, json!(true)),
+        (&text, json!(null)),
+        (&integer, json!(null)),
+        (&point, json!("{\"x\":1}")),
+        (&point, json!("{\"x\":\"1\",\"y\":null}")),
+        (&list, json!("[1,2]")),
+        (&list, json!(["1", 2, "3"])),
+        (&list, json!("[\"1\"]")),
+        (&optional_point, json!("{\"x\":\"1\"}")),
+        (&optional_point, json!("null")),
+        (&json!({"anyOf":[integer, truth]}), json!("true")),
+        (&json!({"oneOf":[{"type":"object","required":["a"]}, list]}), json!("[\"4\"]")),
+        (&json!({"oneOf":[{"type":"integer","minimum":5}, {"type":"string","minLength":3}]}), json!("7")),
+        (&json!({"allOf":[integer, {"minimum":1}]}), json!("3")),
+        (&json!({"enum":[1, 2]}), json!("2")),
+        (&json!({"type":"integer","enum":[1, 2]}), json!("2")),
+        (&json!({"enum":["1", "2"]}), json!(2)),
+        (&json!({"const":true}), json!("true")),
+        (&json!({"enum":["a"]}), json!(null)),
+        (&json!({"type":["integer","boolean"]}), json!("true")),
+        (&json!({"type":"array","items":point}), json!([{"x":"1"}, "{\"x\":2}"])),
+        (&json!({"type":"array","items":{"anyOf":[integer, {"type":"null"}]}}), json!(vec!["7"; 300])),
+        (&json!({"anyOf":[{"type":"integer","minimum":9}, {"type":"array","items":integer}, truth]}), json!("false")),
+    ] {
+        let arguments = json!({"v": value});
+        assert!(checked_as(Validate::Strict, &of(property), &arguments).is_err(), "{property} {value}");
+        assert_eq!(checked_as(Validate::Coercible, &of(property), &arguments), Ok(()), "{property} {value}");
+    }
+}
+
+#[test]
+fn what_no_conversion_makes_fit_is_refused_with_the_faults_of_what_was_sent() {
+    let integer = json!({"type":"integer","minimum":1});
+    for (property, value) in [
+        (&integer, json!("two")),
+        (&integer, json!("0")),
+        (&integer, json!("1.5")),
+        (&integer, json!("")),
+        (&integer, json!("1e999")),
+        (&integer, json!(true)),
+        (&json!({"type":"boolean"}), json!("yes")),
+        (&json!({"type":"boolean"}), json!(1)),
+        (&json!({"type":"string"}), json!(["a"])),
+        (&json!({"type":"object"}), json!("[1]")),
+        (&json!({"type":"array","items":{"type":"integer"}}), json!([null])),
+        (&json!({"type":"array","items":{"type":"integer"}}), json!("[\"x\"]")),
+        (&json!({"enum":[1, 2]}), json!("3")),
+        (&json!({"anyOf":[{"type":"integer"},{"type":"boolean"}]}), json!("maybe")),
+    ] {
+        let arguments = json!({"v": value});
+        let strict = checked_as(Validate::Strict, &of(property), &arguments).expect_err("strict");
+        assert_eq!(
+            checked_as(Validate::Coercible, &of(property), &arguments),
+            Err(strict.clone()),
+            "{property} {value}"
+        );
+        assert!(strict.contains("/v: ") || strict.contains("/v/0: "), "{strict}");
+        assert_eq!(checked_as(Validate::Off, &of(property), &arguments), Ok(()), "{property} {value}");
+    }
+}
+
+#[test]
+fn a_null_for_a_property_that_is_required_is_refused() {
+    let schema = json!({"type":"object","required":["v"],"properties":{"v":{"type":"string"}}});
+    let fault = checked_as(Validate::Coercible, &schema, &json!({"v":null})).expect_err("it is required");
+    assert!(fault.starts_with("/v: null"), "what was sent is told, and not what it was converted to: {fault}");
+}
+
+#[test]
+fn looking_for_a_conversion_ends_however_many_there_are() {
+    // Each fits by its type, and none by its least: all of them are tried.
+    let alternatives: Vec<Value> =
+        (0..40).map(|n| json!({"type":["integer","boolean"],"minimum":100 + n,"maximum":100 + n})).collect();
+    let schema = of(&json!({"type":"array","items":{"anyOf":alternatives}}));
+    let began = Instant::now();
+    assert!(checked_as(Validate::Coercible, &schema, &json!({"v": vec!["1"; 300]})).is_err());
+    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_schema_with_a_name_refers_to_its_own_parts_by_it() {
+    let word = json!({"type":"string"});
+    for schema in [
+        json!({"$id":"https://example.com/s","type":"object","properties":{"a":{"$ref":"https://example.com/s#/$defs/w"}},"$defs":{"w":word}}),
+        json!({"$id":"https://example.com/s","type":"object","properties":{"a":{"$ref":"s#/$defs/w"}},"$defs":{"w":word}}),
+        json!({"$id":"https://example.com/d/s","type":"object","properties":{"a":{"$ref":"/d/w"}},"$defs":{"x":{"$id":"w","type":"string"}}}),
+        json!({"$id":"https://example.com/s","type":"object","properties":{"a":{"$ref":"https://example.com/w#word"}},
+            "$defs":{"x":{"$id":"https://example.com/w","$defs":{"y":{"$anchor":"word","type":"string"}}}}}),
+        json!({"type":"object","properties":{"a":{"$ref":"w"}},"$defs":{"x":{"$id":"w","type":"string"}}}),
+        json!({"$schema":"http://json-schema.org/draft-07/schema#","$id":"https://example.com/s","type":"object",
+            "properties":{"a":{"$ref":"https://example.com/s#/definitions/w"}},"definitions":{"w":word}}),
+        json!({"$schema":"http://json-schema.org/draft-04/schema#","id":"https://example.com/s","type":"object",
+            "properties":{"a":{"$ref":"https://example.com/s#/definitions/w"}},"definitions":{"w":word}}),
+        json!({"$id":"urn:example:s","type":"object","properties":{"a":{"$ref":"urn:example:s#/$defs/w"}},"$defs":{"w":word}}),
+    ] {
+        assert_eq!(check(&schema), Ok(()), "{schema}");
+        assert!(compile("t", &schema).is_some(), "{schema}");
+        assert!(checked(&schema, &json!({"a":1})).is_err(), "it is followed: {schema}");
+        assert_eq!(checked(&schema, &json!({"a":"x"})), Ok(()), "{schema}");
+    }
+}
+
+#[test]
+fn a_schema_may_refer_to_the_schemas_of_json_schema_itself() {
+    for to in [
+        "http://json-schema.org/draft-07/schema#",
+        "http://json-schema.org/draft-04/schema",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+        "https://json-schema.org/draft/2020-12/meta/validation",
+    ] {
+        let schema = of(&json!({"$ref":to}));
+        assert_eq!(check(&schema), Ok(()), "{to}");
+        assert_eq!(checked(&schema, &json!({"v":{"type":"string"}})), Ok(()), "{to}");
+        assert!(checked(&schema, &json!({"v":{"type":7}})).is_err(), "{to}");
+    }
+}
+
+#[test]
+fn a_name_elsewhere_makes_no_reference_to_the_network_local() {
+    for schema in [
+        json!({"$id":"https://example.com/s","$ref":"https://example.com/t"}),
+        json!({"$id":"https://example.com/s","properties":{"a":{"$ref":"t#/$defs/x"}}}),
+        json!({"$ref":"https://example.com/t","default":{"$id":"https://example.com/t"}}),
+        json!({"properties":{"default":{"$ref":"https://example.com/t"}}}),
+        json!({"id":"https://example.com/s","$ref":"https://example.com/s#/x"}),
+        json!({"$ref":"https://json-schema.org/draft/2020-12/other"}),
+        json!({"$id":"file:///etc/a","$ref":"passwd"}),
+    ] {
+        assert!(check(&schema).expect_err("refused").contains("would have to be fetched"), "{schema}");
+    }
+    let example =
+        json!({"type":"object","default":{"$ref":"https://example.com/t"},"properties":{"$ref":{"type":"string"}}});
+    assert_eq!(check(&example), Ok(()), "an example refers to nothing");
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_without_end_does_not_end_the_hub() {
+    for schema in [json!({"$ref":"#"}), json!({"$id":"https://example.com/s","$ref":"https://example.com/s"})] {
+        let _ = checked(&schema, &json!({"a":1}));
     }
 }

@@ -7,8 +7,12 @@ use serde_json::value::RawValue;
 use super::{number::Number, pointer};
 use crate::model::json;
 
-/// The value's one text; none where an object in it has a key twice.
+/// The value's one text; none if an object in it has a key twice, or it is nested too deep.
 pub(super) fn of(value: &RawValue) -> Option<String> {
+    // Within a string of JSON there may be more than a message can have.
+    if json::depth_exceeds(value.get().as_bytes(), json::MAX_DEPTH) {
+        return None;
+    }
     let mut text = String::new();
     write(value, &mut text)?;
     Some(text)

@@ -42,6 +42,10 @@ impl Number {
         Some(Self { is_negative, exponent: exponent.saturating_add(place), digits: all[begin..end].to_vec() })
     }
 
+    pub(super) fn is_zero(&self) -> bool {
+        self.digits.is_empty()
+    }
+
     /// One text for each value.
     pub(super) fn canonical(&self) -> String {
         let sign = if self.is_negative { "-" } else { "" };

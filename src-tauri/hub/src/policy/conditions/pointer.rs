@@ -12,10 +12,21 @@ use crate::model::json;
 
 /// What a pointer leads to.
 pub(super) struct Found<'a> {
-    /// More than one where a key stands twice, or in several cases.
-    pub(super) values: Vec<&'a RawValue>,
-    /// There is exactly one, under exactly these keys.
+    /// More than one if a key stands twice, or in several cases.
+    pub(super) values: Vec<Cow<'a, RawValue>>,
+    /// There is exactly one, under exactly these keys, and not within a string.
     pub(super) is_sure: bool,
+    /// Something on the way cannot be read here, but perhaps by a server.
+    pub(super) is_unclear: bool,
+}
+
+/// What a string holds as JSON text.
+pub(super) enum Within {
+    Nothing,
+    /// An object or a list.
+    Value(Box<RawValue>),
+    /// What only some readers take for JSON.
+    Unclear,
 }
 
 /// The keys of a pointer.
@@ -31,28 +42,68 @@ pub(super) fn parse(pointer: &str) -> Result<Vec<String>, String> {
 }
 
 pub(super) fn resolve<'a>(keys: &[String], value: &'a RawValue) -> Found<'a> {
-    let mut found = Found { values: vec![value], is_sure: true };
+    let mut found = Found { values: vec![Cow::Borrowed(value)], is_sure: true, is_unclear: false };
     for key in keys {
-        let folded = json::fold(key);
-        let mut next = Vec::new();
-        for value in found.values {
-            if let Some(members) = members(value) {
-                let alike = members.into_iter().filter(|(name, _)| json::fold(name) == folded);
-                for (name, value) in alike {
-                    found.is_sure &= name == *key;
-                    next.push(value);
+        for value in std::mem::take(&mut found.values) {
+            match (within(&value), value) {
+                (Within::Unclear, _) => found.is_unclear = true,
+                (Within::Value(inner), _) => {
+                    found.is_sure = false;
+                    step(key, &inner, &mut found, |one| Cow::Owned(one.to_owned()));
                 }
-            } else if let Some(items) = items(value)
-                && let Some(item) = key.parse().ok().and_then(|at: usize| items.get(at).copied())
-            {
-                found.is_sure &= *key == "0" || !key.starts_with(['0', '+']);
-                next.push(item);
+                (Within::Nothing, Cow::Borrowed(value)) => step(key, value, &mut found, Cow::Borrowed),
+                (Within::Nothing, Cow::Owned(value)) => step(key, &value, &mut found, |one| Cow::Owned(one.to_owned())),
             }
         }
-        found.is_sure &= next.len() == 1;
-        found.values = next;
+        found.is_sure &= found.values.len() == 1;
     }
     found
+}
+
+/// Follows a key into an object or a list.
+fn step<'v, 'a>(
+    key: &str,
+    value: &'v RawValue,
+    found: &mut Found<'a>,
+    keep: impl Fn(&'v RawValue) -> Cow<'a, RawValue>,
+) {
+    if value.get().starts_with('{') {
+        let Some(members) = members(value) else {
+            found.is_unclear = true;
+            return;
+        };
+        let folded = json::fold(key);
+        for (name, value) in members.into_iter().filter(|(name, _)| json::fold(name) == folded) {
+            found.is_sure &= name == key;
+            found.values.push(keep(value));
+        }
+    } else if let Some(items) = items(value)
+        && let Some(item) = key.parse().ok().and_then(|at: usize| items.get(at).copied())
+    {
+        found.is_sure &= key == "0" || !key.starts_with(['0', '+']);
+        found.values.push(keep(item));
+    }
+}
+
+/// What a string holds as JSON text: many servers read an object or a list in it in the place of the string.
+pub(super) fn within(value: &RawValue) -> Within {
+    let Some(text) = value.get().strip_prefix('"').filter(|text| text.contains(['{', '[', '\\'])) else {
+        return Within::Nothing;
+    };
+    let Ok(text) = serde_json::from_str::<String>(value.get()) else {
+        // Half a surrogate, with which some readers go on.
+        return if text.contains(['{', '[']) { Within::Unclear } else { Within::Nothing };
+    };
+    if !text.trim_start().starts_with(['{', '[']) {
+        return Within::Nothing;
+    }
+    // Python has these in its JSON.
+    let is_of_python = text.contains("NaN") || text.contains("Infinity");
+    match RawValue::from_string(text) {
+        Ok(value) => Within::Value(value),
+        Err(_) if is_of_python => Within::Unclear,
+        Err(_) => Within::Nothing,
+    }
 }
 
 /// The entries of a list; none where it is no list.

@@ -32,7 +32,7 @@ fn values_are_the_same_by_what_they_are_and_not_by_how_they_are_written() {
     assert_eq!(told(&equals("9007199254740993"), "9007199254740992"), NEITHER);
     assert_eq!(told(&equals(r#""a/b""#), r#""\u0061\/b""#), BOTH);
     assert_eq!(told(&equals(r#"{"a":1,"b":[2]}"#), r#"{ "b": [2.0], "a": 1 }"#), BOTH);
-    assert_eq!(told(&equals("\"1\""), "1"), NEITHER);
+    assert_eq!(told(&equals("\"1\""), "1"), MAYBE, "many a server takes a number for a text");
     assert_eq!(told(&equals(r#"{"a":1}"#), r#"{"a":1,"a":2}"#), MAYBE);
 }
 
@@ -65,7 +65,127 @@ fn numbers_lie_between_their_bounds_both_included() {
     }
     assert_eq!(told(&is, "\"5\""), MAYBE, "many a server takes a number in quotes");
     assert_eq!(told(&is, "1e999999999999999999999"), NEITHER);
-    assert_eq!(told(&is, "null"), NEITHER);
+    assert_eq!(told(&is, "null"), MAYBE, "JavaScript reads it as 0");
+    assert_eq!(told(&Test::Between { min: Some(Literal("1".into())), max: None }, "null"), NEITHER);
+}
+
+#[test]
+fn a_number_is_one_however_a_text_writes_it() {
+    let is = Test::Between { min: Some(Literal("101".into())), max: None };
+    for text in
+        ["200", " 200 ", "+200", "0200", "2_00", "2e2", "200.", "0xC8", "0b11001000", "1e999", "Infinity", "２００"]
+    {
+        assert_eq!(told(&is, &format!("\"{text}\"")), MAYBE, "{text}");
+        assert!(!told(&equals("200"), &format!("\"{text}\"")).0, "{text}");
+    }
+    for text in ["100", "", "-200", "-0xC8", "two hundred", "0x", ".", "e5"] {
+        assert_eq!(told(&is, &format!("\"{text}\"")), NEITHER, "{text}");
+    }
+    assert_eq!(told(&is, "true"), NEITHER);
+    assert_eq!(told(&equals("1"), "true"), MAYBE);
+}
+
+#[test]
+fn a_value_is_the_named_one_in_another_type_only_for_a_deny() {
+    for (wanted, value) in [
+        ("true", r#""true""#),
+        ("true", r#""TRUE""#),
+        ("true", r#""yes""#),
+        ("true", "1"),
+        ("true", r#""false""#),
+        ("false", r#""false""#),
+        ("false", r#""off""#),
+        ("false", "0"),
+        ("false", r#""0""#),
+        ("2", r#""2""#),
+        ("2", r#""2.0""#),
+        (r#""2""#, "2"),
+        (r#""100""#, "1e2"),
+        (r#""true""#, "true"),
+        (r#""True""#, "true"),
+        ("null", r#""null""#),
+        (r#"{"a":1}"#, r#""{\"a\":1}""#),
+        (r#"{"a":1}"#, r#"{"a":"1","b":null}"#),
+        (r#"{"a":[true]}"#, r#"{"a":"[\"true\"]"}"#),
+        ("[1,2]", r#"["1",2]"#),
+        ("[1,2]", r#"" [1, 2]""#),
+    ] {
+        assert_eq!(told(&equals(wanted), value), MAYBE, "{wanted} {value}");
+        let one_of = Test::OneOf(vec![Literal(r#""other""#.into()), Literal(wanted.into())]);
+        assert!(!told(&one_of, value).0, "{wanted} {value}");
+        if !value.contains('[') {
+            assert_eq!(told(&one_of, value), MAYBE, "{wanted} {value}");
+        }
+    }
+    for (wanted, value) in [
+        ("true", r#""""#),
+        ("true", "0"),
+        ("false", r#""true""#),
+        ("false", "1"),
+        ("2", r#""3""#),
+        (r#""a""#, r#""A""#),
+        (r#""off""#, r#""no""#),
+        (r#"{"a":1}"#, r#""{\"a\":2}""#),
+        (r#"{"a":1}"#, r#"{"a":1,"b":2}"#),
+        (r#"{"a":1}"#, r#""not JSON""#),
+        ("[1,2]", r#""[1]""#),
+    ] {
+        assert_eq!(told(&equals(wanted), value), NEITHER, "{wanted} {value}");
+    }
+    assert_eq!(told(&equals(r#""[1]""#), r#""[1]""#), BOTH, "who named that very text has allowed it");
+}
+
+#[test]
+fn what_a_string_holds_as_json_counts_for_a_deny_and_never_for_an_allow() {
+    let is = Test::PathWithin("/etc".into());
+    for (arguments, pointer, wanted) in [
+        (r#"{"options":{"path":"/etc/passwd"}}"#, "/options/path", BOTH),
+        (r#"{"options":"{\"path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
+        (r#"{"options":" {\"path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
+        (r#"{"options":"\u007b\"path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
+        (r#"{"options":"{\"Path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
+        (r#"{"options":"{\"path\":\"/home\",\"path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
+        (r#"{"options":"{\"path\":\"/etc/passwd\",\"n\":NaN}"}"#, "/options/path", MAYBE),
+        (r#"{"options":"{\"paths\":\"[\\\"/etc/passwd\\\"]\"}"}"#, "/options/paths", MAYBE),
+        (r#"{"options":"{\"path\":\"/home/a\"}"}"#, "/options/path", NEITHER),
+        (r#"{"options":"[{\"path\":\"/etc/passwd\"}]"}"#, "/options/0/path", MAYBE),
+        (r#"{"options":"no JSON"}"#, "/options/path", NEITHER),
+        (r#"{"paths":"[\"/home/a\",\"/etc/passwd\"]"}"#, "/paths", MAYBE),
+        (r#"{"paths":["/home/a","[\"/etc/passwd\"]"]}"#, "/paths", MAYBE),
+        (r#"{"options":{"\ud800":1,"path":"/etc/passwd"}}"#, "/options/path", MAYBE),
+        (r#"{"path":"/home/\ud800/../../etc/passwd"}"#, "/path", MAYBE),
+    ] {
+        assert_eq!(told_of(arguments, &is, pointer), wanted, "{arguments}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_list_in_a_string_is_not_allowed_as_if_it_were_a_relative_path() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let root = temp.path().canonicalize().expect("a folder");
+    let is = Test::PathWithin(root.display().to_string());
+    let conditions = Conditions::compile(&[condition("/paths", is)]).expect("a condition");
+    let allows = |paths: &str| {
+        let arguments = json::raw(serde_json::json!({ "paths": paths }).to_string());
+        conditions.hold(&arguments, Some(&root), Sure::Surely)
+    };
+    assert!(allows("a.txt"));
+    assert!(allows(r#"["a.txt","b.txt"]"#), "it holds in both ways of reading it");
+    assert!(!allows(r#"["/etc/passwd"]"#));
+    assert!(!allows(r#"["a.txt","/etc/passwd"]"#));
+    assert!(!allows(r#"{"path":"/etc/passwd"}"#));
+    let matches = Conditions::compile(&[condition("/paths", Test::Matches("[^;]*".into()))]).expect("a condition");
+    let arguments = json::raw(r#"{"paths":"[\"a\\u003b rm\"]"}"#.into());
+    assert!(!matches.hold(&arguments, None, Sure::Surely), "what is escaped within it counts");
+}
+
+#[test]
+fn json_that_is_nested_deeper_than_any_message_is_looked_at_without_end_of_the_stack() {
+    let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
+    let arguments = serde_json::json!({"options": format!(r#"{{"a":{deep},"path":"/etc/passwd"}}"#)}).to_string();
+    assert_eq!(told_of(&arguments, &Test::PathWithin("/etc".into()), "/options/path"), MAYBE);
+    assert_eq!(told_of(&arguments, &equals(r#"{"path":"/etc/passwd"}"#), "/options"), MAYBE, "it is too deep to tell");
 }
 
 #[test]

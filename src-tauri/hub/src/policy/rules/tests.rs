@@ -307,9 +307,9 @@ fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool
     let Some(value) = arguments.pointer(&condition.pointer) else { return false };
     let read = |literal: &Literal| serde_json::from_str::<Value>(&literal.0).expect("JSON");
     let one = |value: &Value| match &condition.is {
-        Test::Equals(wanted) => read(wanted) == *value,
-        Test::OneOf(wanted) => wanted.iter().any(|wanted| read(wanted) == *value),
-        Test::Between { min, max } => value.as_i64().is_some_and(|n| {
+        Test::Equals(wanted) => naive_alike(&read(wanted), value, each),
+        Test::OneOf(wanted) => wanted.iter().any(|wanted| naive_alike(&read(wanted), value, each)),
+        Test::Between { min, max } => naive_number(value, each).is_some_and(|n| {
             let bound = |bound: &Option<Literal>| bound.as_ref().map(|bound| read(bound).as_i64().expect("a number"));
             bound(min).is_none_or(|min| min <= n) && bound(max).is_none_or(|max| n <= max)
         }),
@@ -327,6 +327,23 @@ fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool
         (_, Value::Array(items)) => items.iter().any(one),
         (_, value) => one(value),
     }
+}
+
+/// For a deny or an ask a value is also what some server reads in it.
+fn naive_alike(wanted: &Value, value: &Value, each: bool) -> bool {
+    let in_lists = || match (wanted, value) {
+        (Value::Array(wanted), Value::Array(items)) => {
+            wanted.len() == items.len() && wanted.iter().zip(items).all(|(one, other)| naive_alike(one, other, each))
+        }
+        _ => wanted.is_number() && wanted.as_i64() == naive_number(value, each),
+    };
+    wanted == value || (!each && in_lists())
+}
+
+/// JavaScript reads an empty text and null as 0.
+fn naive_number(value: &Value, each: bool) -> Option<i64> {
+    let is_nothing = value.is_null() || *value == json!("");
+    if is_nothing && !each { Some(0) } else { value.as_i64() }
 }
 
 /// What the engine says, with the rules in this order on file.

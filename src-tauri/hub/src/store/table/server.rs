@@ -6,7 +6,9 @@ use super::{from_word, word};
 use crate::{
     clock,
     model::{
+        capability::LeftOutEntries,
         ids::{ServerId, Timestamp},
+        json,
         server::SyncStatus,
     },
     store::{Store, StoreError, While},
@@ -32,6 +34,8 @@ pub struct ServerRow {
     pub ttl_ms: Option<u32>,
     /// Whether it said that it has resources, listed or not; none for a copy from before that was kept.
     pub offers_resources: Option<bool>,
+    /// What of its lists the copy has not.
+    pub left_out: LeftOutEntries,
 }
 
 impl ServerRow {
@@ -50,6 +54,7 @@ impl ServerRow {
             instructions: None,
             ttl_ms: None,
             offers_resources: None,
+            left_out: LeftOutEntries::default(),
         }
     }
 }
@@ -101,18 +106,23 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         instructions: row.try_get("instructions")?,
         ttl_ms: row.try_get("ttl_ms")?,
         offers_resources: row.try_get("offers_resources")?,
+        // It is only shown: one that cannot be read is found out again by the next sync.
+        left_out: row
+            .try_get::<Option<String>, _>("left_out")?
+            .and_then(|json| serde_json::from_str(&json).ok())
+            .unwrap_or_default(),
     })
 }
 
 /// The statement that records a sync; used with the tools in one transaction.
 pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteConnection) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, offers_resources)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, offers_resources, left_out)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at, synced_identity = excluded.synced_identity,
            server_name = excluded.server_name, server_version = excluded.server_version,
            protocol_version = excluded.protocol_version, instructions = excluded.instructions, ttl_ms = excluded.ttl_ms,
-           offers_resources = excluded.offers_resources",
+           offers_resources = excluded.offers_resources, left_out = excluded.left_out",
     )
     .bind(row.id.as_str())
     .bind(word(&row.sync_status))
@@ -124,6 +134,7 @@ pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteC
     .bind(&row.instructions)
     .bind(row.ttl_ms)
     .bind(row.offers_resources)
+    .bind((!row.left_out.is_empty()).then(|| json::to_raw(&row.left_out).get().to_owned()))
     .execute(connection)
     .await
     .map(drop)

@@ -68,6 +68,7 @@ impl Add {
         if self.per_client {
             spec.isolation = Isolation::PerClient;
         }
+        spec.validate = self.validate.kind();
         Ok(connection.run(AddServer { spec, secrets, pending: self.pending }).await?)
     }
 }

@@ -3,7 +3,7 @@
 use clap::Parser;
 use drawbridge_hub::{
     api::servers::AddServer,
-    model::spec::{Isolation, TransportKind},
+    model::spec::{Isolation, TransportKind, Validate},
 };
 
 use crate::{
@@ -63,6 +63,18 @@ fn an_older_server_is_added_with_its_transport() {
 fn each_client_has_a_session_of_its_own_where_that_is_said() {
     assert_eq!(parse("x --per-client -- run").expect("parsed").spec.isolation, Isolation::PerClient);
     assert_eq!(parse("x -- run --per-client").expect("parsed").spec.isolation, Isolation::Shared);
+}
+
+#[test]
+fn how_closely_arguments_are_checked_is_said_when_a_server_is_added() {
+    for (line, validate) in [
+        ("x -- run", Validate::Coercible),
+        ("x --validate strict -- run", Validate::Strict),
+        ("x --validate off --url http://a", Validate::Off),
+    ] {
+        assert_eq!(parse(line).expect("parsed").spec.validate, validate, "{line}");
+    }
+    assert!(parse("x --validate loose -- run").is_err());
 }
 
 #[test]

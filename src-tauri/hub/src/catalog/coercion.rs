@@ -1,0 +1,184 @@
+//! Whether arguments fit a schema after the conversions that many servers do on purpose.
+//!
+//! The Python SDK, FastMCP and pydantic read `"2"` as a number, `"true"` as a boolean and a string of JSON as the
+//! object or list that it holds; servers in TypeScript do the same with `z.coerce`. Only a copy is converted: the
+//! arguments are sent as they are.
+
+use std::collections::BTreeSet;
+
+use jsonschema::{
+    JsonType, ValidationError, Validator,
+    error::{TypeKind, ValidationErrorKind},
+};
+use serde_json::{Number, Value};
+
+/// Longer arguments are not converted, in bytes of JSON text.
+pub(super) const MAX_BYTES: usize = 256 * 1024;
+/// Validations of converted copies, over all ways to convert.
+const MAX_CHECKS: usize = 16;
+/// Copies that wait to be validated.
+const MAX_OPEN: usize = 8;
+/// Faults that one round converts.
+const MAX_FAULTS: usize = 2_000;
+
+/// A copy of the arguments, and the places in it that were converted. No place is converted twice.
+#[derive(Clone)]
+struct Attempt {
+    value: Value,
+    converted: BTreeSet<String>,
+}
+
+/// Returns whether some conversion makes the arguments fit. The search is bounded; if it ends early, they do not fit.
+pub(super) fn fits(validator: &Validator, arguments: Value) -> bool {
+    let mut open = vec![Attempt { value: arguments, converted: BTreeSet::new() }];
+    for _ in 0..MAX_CHECKS {
+        let Some(attempt) = open.pop() else { return false };
+        let errors: Vec<_> = validator.iter_errors(&attempt.value).take(MAX_FAULTS).collect();
+        if errors.is_empty() {
+            return true;
+        }
+        let mut next = next_attempts(&attempt, &errors);
+        next.truncate(MAX_OPEN.saturating_sub(open.len()));
+        // The first one is tried first.
+        open.extend(next.into_iter().rev());
+    }
+    false
+}
+
+/// Returns the copies to validate next: first the one in which each fault that can be is converted, those of an `anyOf`
+/// or `oneOf` by the first alternative that can be; then those with its other alternatives, for the first such fault.
+fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attempt> {
+    let all: Vec<_> = errors.iter().filter_map(|error| conversions(attempt, std::slice::from_ref(error))).collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let others = errors.iter().filter_map(alternatives).find(|context| context.len() > 1).into_iter().flatten();
+    let others = others.filter_map(|errors| conversions(attempt, errors)).skip(1).take(MAX_OPEN);
+    let all = all.into_iter().flatten().collect();
+    std::iter::once(all).chain(others).map(|conversions| attempt.with(conversions)).collect()
+}
+
+/// What the faults are converted by; none if one of them cannot be.
+fn conversions(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Option<Vec<(String, Conversion)>> {
+    let mut all = Vec::new();
+    for error in errors {
+        match alternatives(error) {
+            Some(context) => all.extend(context.iter().find_map(|errors| conversions(attempt, errors))?),
+            None => {
+                let path = error.instance_path().as_str();
+                let is_new = !attempt.converted.contains(path);
+                all.push((path.to_owned(), conversion(&attempt.value, path, error.kind()).filter(|_| is_new)?));
+            }
+        }
+    }
+    Some(all)
+}
+
+/// The faults by each alternative of an `anyOf` or `oneOf`.
+fn alternatives<'a>(error: &'a ValidationError<'_>) -> Option<&'a Vec<Vec<ValidationError<'static>>>> {
+    if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind() {
+        Some(context)
+    } else {
+        None
+    }
+}
+
+impl Attempt {
+    fn with(&self, conversions: Vec<(String, Conversion)>) -> Self {
+        let mut next = self.clone();
+        for (path, conversion) in conversions {
+            // Of two faults of one value the first counts.
+            if !next.converted.contains(&path) && conversion.apply(&mut next.value, &path) {
+                next.converted.insert(path);
+            }
+        }
+        next
+    }
+}
+
+enum Conversion {
+    To(Value),
+    /// A null that stands for a member that is not given. Whether the member may be missing shows when the copy
+    /// without it is validated.
+    Removal,
+}
+
+impl Conversion {
+    fn apply(self, to: &mut Value, path: &str) -> bool {
+        match self {
+            Self::To(converted) => to.pointer_mut(path).map(|place| *place = converted).is_some(),
+            Self::Removal => {
+                let Some((parent, key)) = path.rsplit_once('/') else { return false };
+                let key = key.replace("~1", "/").replace("~0", "~");
+                let members = to.pointer_mut(parent).and_then(Value::as_object_mut);
+                members.is_some_and(|members| members.remove(&key).is_some())
+            }
+        }
+    }
+}
+
+fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Option<Conversion> {
+    let value = arguments.pointer(path)?;
+    let of_object =
+        || path.rsplit_once('/').and_then(|(parent, _)| arguments.pointer(parent)).is_some_and(Value::is_object);
+    let converted = if let ValidationErrorKind::Type { kind } = error {
+        match kind {
+            TypeKind::Single(wanted) => to_type(value, *wanted),
+            TypeKind::Multiple(all) => all.iter().find_map(|one| to_type(value, one)),
+        }
+    } else if let ValidationErrorKind::Constant { expected_value } = error {
+        to_constant(value, expected_value)
+    } else if let ValidationErrorKind::Enum { options } = error {
+        options.as_array()?.iter().find_map(|one| to_constant(value, one))
+    } else {
+        return None;
+    };
+    match converted {
+        Some(converted) => Some(Conversion::To(converted)),
+        None => (value.is_null() && of_object()).then_some(Conversion::Removal),
+    }
+}
+
+fn to_type(value: &Value, wanted: JsonType) -> Option<Value> {
+    match (value, wanted) {
+        (Value::String(text), JsonType::Number) => number(text).map(Value::Number),
+        (Value::String(text), JsonType::Integer) => {
+            let is_integer = |number: &Number| number.as_f64().is_some_and(|number| number.fract() == 0.0);
+            number(text).filter(is_integer).map(Value::Number)
+        }
+        (Value::String(text), JsonType::Boolean) => match text.trim() {
+            text if text.eq_ignore_ascii_case("true") => Some(Value::Bool(true)),
+            text if text.eq_ignore_ascii_case("false") => Some(Value::Bool(false)),
+            _ => None,
+        },
+        (Value::String(text), JsonType::Object) => from_text(text).filter(Value::is_object),
+        (Value::String(text), JsonType::Array) => from_text(text).filter(Value::is_array),
+        (Value::String(text), JsonType::Null) => from_text(text).filter(Value::is_null),
+        (Value::Number(_) | Value::Bool(_), JsonType::String) => Some(Value::String(value.to_string())),
+        _ => None,
+    }
+}
+
+fn to_constant(value: &Value, wanted: &Value) -> Option<Value> {
+    let kind = match wanted {
+        Value::Null => JsonType::Null,
+        Value::Bool(_) => JsonType::Boolean,
+        Value::Number(_) => JsonType::Number,
+        Value::String(_) => JsonType::String,
+        Value::Array(_) => JsonType::Array,
+        Value::Object(_) => JsonType::Object,
+    };
+    let is_wanted = |converted: &Value| match (converted, wanted) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        _ => converted == wanted,
+    };
+    to_type(value, kind).filter(is_wanted)
+}
+
+fn number(text: &str) -> Option<Number> {
+    serde_json::from_str(text).ok()
+}
+
+fn from_text(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok()
+}

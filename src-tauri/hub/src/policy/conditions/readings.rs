@@ -1,0 +1,142 @@
+//! The other ways in which servers read a value on purpose: a string as the number, boolean or JSON that it holds, and
+//! a number or boolean as text. For denies and asks, which have to hold in one way of reading.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::{
+    canonical,
+    number::Number,
+    pointer::{Within, items, members, within},
+};
+
+/// Returns whether some server reads the value as the wanted one.
+pub(super) fn may_be(wanted: &RawValue, value: &RawValue) -> bool {
+    let is_text = value.get().starts_with('"');
+    match wanted.get().as_bytes().first() {
+        Some(b'{' | b'[') if is_text => match within(value) {
+            Within::Value(value) => may_be(wanted, &value),
+            Within::Unclear => true,
+            Within::Nothing => false,
+        },
+        Some(b'{') => may_be_object(wanted, value),
+        Some(b'[') => match (items(wanted), items(value)) {
+            (Some(wanted), Some(items)) => {
+                wanted.len() == items.len() && wanted.iter().zip(items).all(|(wanted, item)| may_be(wanted, item))
+            }
+            _ => false,
+        },
+        Some(b'"') if !is_text => {
+            let wanted: Option<Cow<'_, str>> = serde_json::from_str(wanted.get()).ok();
+            wanted.is_some_and(|wanted| texts(value).is_none_or(|texts| texts.iter().any(|text| *text == wanted)))
+        }
+        Some(b'"') => canonical::of(value).is_none_or(|value| Some(value) == canonical::of(wanted)),
+        Some(b't') => may_be_true(value),
+        Some(b'f') => may_be_false(value),
+        Some(b'n') => match texts(value) {
+            Some(texts) => texts.iter().any(|text| ["null", "None"].contains(&text.trim())),
+            None => true,
+        },
+        Some(_) => Number::parse(wanted.get()).is_some_and(|wanted| may_be_number(value, |number| *number == wanted)),
+        None => false,
+    }
+}
+
+/// A member that is null may be read as one that is missing.
+fn may_be_object(wanted: &RawValue, value: &RawValue) -> bool {
+    if !value.get().starts_with('{') {
+        return false;
+    }
+    let (Some(wanted), Some(given)) = (members(wanted), members(value)) else { return true };
+    let is_given = |value: &RawValue| value.get() != "null";
+    let has = |(key, wanted): &(Cow<'_, str>, &RawValue)| {
+        !is_given(wanted) || given.iter().any(|(name, value)| name == key && may_be(wanted, value))
+    };
+    let is_wanted = |(key, value): &(Cow<'_, str>, &RawValue)| {
+        !is_given(value) || wanted.iter().any(|(name, value)| name == key && is_given(value))
+    };
+    wanted.iter().all(has) && given.iter().all(is_wanted)
+}
+
+/// JavaScript takes every text but the empty one for true, `"false"` too.
+fn may_be_true(value: &RawValue) -> bool {
+    match value.get().as_bytes().first() {
+        Some(b'"') => value.get() != "\"\"",
+        Some(b't') => true,
+        Some(b'f' | b'n' | b'{' | b'[') | None => false,
+        Some(_) => Number::parse(value.get()).is_none_or(|number| !number.is_zero()),
+    }
+}
+
+fn may_be_false(value: &RawValue) -> bool {
+    const WORDS: [&str; 5] = ["false", "f", "no", "n", "off"];
+    let says_so = |text: &str| WORDS.iter().any(|word| text.trim().eq_ignore_ascii_case(word));
+    match texts(value) {
+        Some(texts) => texts.iter().any(|text| says_so(text)) || may_be_number(value, Number::is_zero),
+        None => true,
+    }
+}
+
+/// Returns whether some server reads the value as a number of which that holds.
+pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -> bool {
+    let holds_for = |text: &str| Number::parse(text).is_some_and(|number| holds(&number));
+    match value.get().as_bytes().first() {
+        Some(b'"') => match serde_json::from_str::<Cow<'_, str>>(value.get()) {
+            // Python reads digits of every script.
+            Ok(text) if text.chars().any(|c| !c.is_ascii() && c.is_numeric()) => true,
+            Ok(text) => plain_number(text.trim()).is_some_and(|text| holds_for(&text)),
+            Err(_) => true,
+        },
+        Some(b't') => holds_for("1"),
+        Some(b'f' | b'n') => holds_for("0"),
+        Some(b'{' | b'[') | None => false,
+        Some(_) => holds_for(value.get()),
+    }
+}
+
+/// A number as JSON writes it, from what JavaScript, Python and others take for one in a text.
+fn plain_number(text: &str) -> Option<String> {
+    if text.is_empty() {
+        return Some("0".into());
+    }
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    let rest = rest.replace('_', "").to_ascii_lowercase();
+    if matches!(rest.as_str(), "inf" | "infinity") {
+        return Some(format!("{sign}1e999999999999999999"));
+    }
+    for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = rest.strip_prefix(prefix) {
+            return u128::from_str_radix(digits, radix).ok().map(|number| format!("{sign}{number}"));
+        }
+    }
+    let (mantissa, exponent) = rest.split_once('e').map_or((rest.as_str(), None), |(mantissa, e)| (mantissa, Some(e)));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let whole = whole.trim_start_matches('0');
+    let exponent = exponent.map_or(String::new(), |exponent| format!("e{exponent}"));
+    Some(format!("{sign}{}.{fraction}0{exponent}", if whole.is_empty() { "0" } else { whole }))
+}
+
+/// The texts that servers make of a string, number, boolean or null. None if the string cannot be read, such as one
+/// with half a surrogate.
+pub(super) fn texts(value: &RawValue) -> Option<Vec<String>> {
+    let text = value.get();
+    Some(match text.as_bytes().first()? {
+        b'"' => vec![serde_json::from_str(text).ok()?],
+        b'{' | b'[' => Vec::new(),
+        b't' => vec!["true".into(), "True".into()],
+        b'f' => vec!["false".into(), "False".into()],
+        b'n' => vec!["null".into(), "None".into()],
+        _ => {
+            // `1e2` and `1.0` are written anew as `100` and `1`.
+            let short = text.parse::<f64>().ok().map(|number| number.to_string());
+            std::iter::once(text.to_owned()).chain(short).collect()
+        }
+    })
+}
