@@ -1,6 +1,7 @@
 //! The official conformance suites, against a server that passes them all and against the same
 //! server behind Drawbridge: what they find must be the same.
 
+mod client;
 mod compares;
 mod differences;
 mod forwarder;

@@ -15,14 +15,16 @@ const BOUND: Duration = Duration::from_secs(100);
 pub(crate) struct Suite {
     pub(crate) name: &'static str,
     /// The pinned package that brings it.
-    package: &'static str,
-    options: &'static [&'static str],
+    pub(crate) package: &'static str,
+    pub(crate) options: &'static [&'static str],
     /// What stands behind Drawbridge when it is run through there.
     pub(crate) behind: &'static [Behind],
     /// Makes the fixture speak only the era that the suite does not.
     pub(crate) other_era: &'static str,
     /// How many of its checks pass at a server that does all it asks for.
     pub(crate) passed: usize,
+    /// How many scenarios of its client side apply to Drawbridge, and pass.
+    pub(crate) client_scenarios: usize,
 }
 
 /// The suite as it was before the newest revision; what it asks, the later one asks again.
@@ -33,6 +35,7 @@ pub(crate) const FIRST: Suite = Suite {
     behind: &[Behind::Http],
     other_era: "--modern",
     passed: 47,
+    client_scenarios: 0,
 };
 
 pub(crate) const OF_2025_11_25: Suite = Suite {
@@ -42,6 +45,7 @@ pub(crate) const OF_2025_11_25: Suite = Suite {
     behind: ANY,
     other_era: "--modern",
     passed: 84,
+    client_scenarios: 19,
 };
 
 pub(crate) const OF_2026_07_28: Suite = Suite {
@@ -51,6 +55,7 @@ pub(crate) const OF_2026_07_28: Suite = Suite {
     behind: ANY,
     other_era: "--legacy",
     passed: 197,
+    client_scenarios: 33,
 };
 
 impl Suite {

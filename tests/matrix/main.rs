@@ -8,21 +8,20 @@ mod servers;
 mod table;
 
 use std::{
-    env, fs,
     sync::{Mutex, MutexGuard},
     thread,
 };
 
-use drawbridge_tests::{Home, Hub, places};
+use drawbridge_tests::{
+    Home, Hub,
+    docs::{self, Part},
+};
 
 use crate::{
     cells::{Cell, wrong},
     clients::Client,
     servers::{Server, Servers},
 };
-
-/// Set where the table is to be written, not compared.
-const WRITE: &str = "DRAWBRIDGE_WRITE_COMPATIBILITY";
 
 #[test]
 fn every_client_does_everything_with_every_server_as_the_docs_say() {
@@ -32,13 +31,7 @@ fn every_client_does_everything_with_every_server_as_the_docs_say() {
     home.cli(&["policy", "default", "allow"]).ok();
     let wrong: Vec<String> = run(&hub).iter().filter_map(wrong).collect();
     assert!(wrong.is_empty(), "{} cells are not as they should be:\n{}", wrong.len(), wrong.join("\n"));
-    let (file, table) = (places::root().join("docs/compatibility.md"), table::write());
-    if env::var_os(WRITE).is_some() {
-        fs::write(&file, table).unwrap_or_else(|e| panic!("write {}: {e}", file.display()));
-        return;
-    }
-    let written = fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == table, "{} is stale: run `cargo xtask compatibility`", file.display());
+    docs::hold(Part::Matrix, &table::write());
 }
 
 /// All cells. Clients run side by side, but a server has one of them at a time: over stdio it asks whoever has a request

@@ -1,9 +1,6 @@
 //! The cells as a page of the docs.
 
-use std::fs;
-
 use drawbridge_tests::places;
-use serde_json::Value;
 
 use crate::{cells, clients::Client, features, servers::Server};
 
@@ -77,19 +74,10 @@ fn row(first: &str, others: [String; 6]) -> String {
     format!("| {first} | {} |\n", others.join(" | "))
 }
 
-/// A package and its version, as they are pinned in `tests/real`.
 fn npm(package: &str) -> String {
-    let pinned: Value = serde_json::from_str(&read("package.json")).expect("package.json is JSON");
-    format!("`{package}` {}", pinned["dependencies"][package].as_str().expect("a pinned package"))
+    format!("`{package}` {}", places::npm_version(package))
 }
 
 fn pip(package: &str) -> String {
-    let pinned = read("requirements.txt");
-    let version = pinned.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
-    format!("`{package}` {}", version.expect("a pinned package"))
-}
-
-fn read(file: &str) -> String {
-    let path = places::real().join(file);
-    fs::read_to_string(&path).unwrap_or_else(|e| panic!("read {}: {e}", path.display()))
+    format!("`{package}` {}", places::pip_version("requirements.txt", package))
 }

@@ -30,7 +30,11 @@ impl Events {
     #[track_caller]
     pub fn of(response: Response) -> Self {
         let kind = response.header("Content-Type").unwrap_or_default();
-        assert!(response.status == 200 && kind == "text/event-stream", "no stream: {} {kind}", response.status);
+        assert!(
+            response.status == 200 && kind.starts_with("text/event-stream"),
+            "no stream: {} {kind}",
+            response.status
+        );
         Self(response.body)
     }
 }

@@ -11,6 +11,7 @@ pub mod browser;
 pub mod canary;
 pub mod clients;
 pub mod desk;
+pub mod docs;
 pub mod driver;
 pub mod events;
 pub mod faulty;

@@ -35,12 +35,23 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn of(raw: String) -> Self {
+    /// Reads a JSON-RPC message.
+    #[track_caller]
+    pub fn of(raw: String) -> Self {
         let parts = serde_json::from_str(&raw).unwrap_or_else(|e| panic!("an answer that is no JSON ({e}): {raw}"));
         Self { raw, parts }
     }
 
-    fn has_id(&self, id: u64) -> bool {
+    /// Reads the answer with that id from a JSON body or from a stream of events.
+    ///
+    /// # Errors
+    /// Returns an error if there is none.
+    pub fn read(response: Response, id: u64) -> io::Result<Self> {
+        message_of(response, id)
+    }
+
+    /// Whether it answers the request with that id.
+    pub fn has_id(&self, id: u64) -> bool {
         !self.parts.contains_key("method") && self.parts.get("id").is_some_and(|given| given.get() == id.to_string())
     }
 
@@ -55,6 +66,17 @@ impl Answer {
     pub fn result(&self) -> Value {
         let text = self.result_text();
         serde_json::from_str(text).unwrap_or_else(|e| panic!("a result that cannot be read ({e}): {text}"))
+    }
+
+    /// The items of a list in the result, as they came; empty if the result has no such member.
+    #[track_caller]
+    pub fn members(&self, key: &str) -> Vec<Box<RawValue>> {
+        let mut result: BTreeMap<String, Box<RawValue>> =
+            serde_json::from_str(self.result_text()).unwrap_or_else(|e| panic!("not an object ({e}): {}", self.raw));
+        let list = result.remove(key);
+        list.map_or_else(Vec::new, |list| {
+            serde_json::from_str(list.get()).unwrap_or_else(|e| panic!("{key} is not a list ({e}): {}", self.raw))
+        })
     }
 
     /// The error; none for a result.

@@ -65,6 +65,33 @@ pub fn python() -> PathBuf {
     path
 }
 
+/// A program of one of the environments that `tests/real/python` pins.
+pub fn pinned_python(environment: &str, program: &str) -> PathBuf {
+    let path = real().join("python").join(environment).join("bin").join(program);
+    assert!(path.is_file(), "{} is missing: `cargo xtask test` makes it", path.display());
+    path
+}
+
+/// The version that a requirements file below `tests/real` pins.
+pub fn pip_version(file: &str, package: &str) -> String {
+    let pinned = read_real(file);
+    let version = pinned.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
+    version.unwrap_or_else(|| panic!("{file} does not pin {package}")).to_owned()
+}
+
+/// The version of an npm package that `tests/real/package.json` pins.
+pub fn npm_version(package: &str) -> String {
+    let pinned: serde_json::Value = serde_json::from_str(&read_real("package.json")).expect("package.json is JSON");
+    let version = ["dependencies", "optionalDependencies"].iter().find_map(|kind| pinned[kind][package].as_str());
+    let version = version.unwrap_or_else(|| panic!("package.json does not pin {package}"));
+    version.rsplit('@').next().unwrap_or(version).to_owned()
+}
+
+fn read_real(file: &str) -> String {
+    let path = real().join(file);
+    fs::read_to_string(&path).unwrap_or_else(|e| panic!("read {}: {e}", path.display()))
+}
+
 /// A file to keep after the run, below `test-output/`.
 pub fn output(path: impl AsRef<Path>) -> PathBuf {
     let path = root().join("test-output").join(path);

@@ -22,7 +22,7 @@ const USAGE: &str = "cargo xtask COMMAND
   test [-- FILTERS]           install what the tests need, and run every check and test;
                               with FILTERS only those tests
   bindings                    write the UI's types from the hub's verbs
-  compatibility               write the table of docs/compatibility.md from what real clients do
+  compatibility               write docs/compatibility.md from what real clients and servers do
   screenshots                 take the pictures of docs/screenshots anew
   fuzz [TARGET] [SECONDS]     feed the parsers what no test thought of: one target or all, a minute each
   bench [catalog|neighbours|prompt]

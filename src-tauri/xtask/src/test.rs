@@ -1,7 +1,11 @@
 //! `cargo xtask test`: everything that must hold before a change lands, in the order in which a
 //! fault shows soonest.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use crate::{
     node,
@@ -92,17 +96,44 @@ fn deny() -> Outcome {
     step::run(&mut cargo(&["deny", "check", "licenses", "bans", "sources"]))
 }
 
-/// The Python SDK, in a folder of its own, as `requirements.txt` pins it.
+/// Makes the environments of Python: the one of the clients, and one for each file in `tests/real/python`.
 fn python() -> Outcome {
     let folder = root().join("tests/real");
-    let wanted =
-        std::fs::read_to_string(folder.join("requirements.txt")).map_err(|e| format!("requirements.txt: {e}"))?;
-    let stamp = folder.join(".venv/.xtask-requirements");
-    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+    environment(&folder, ".venv", "requirements.txt", &[])?;
+    let entries = fs::read_dir(folder.join("python")).map_err(|e| format!("read tests/real/python: {e}"))?;
+    let mut files: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    files.sort();
+    for file in files {
+        let Some(name) = file.strip_suffix(".txt") else { continue };
+        // Each file pins all that is needed, so that nothing has to be looked up. The first environment's pip installs
+        // it, because pip itself would take longer to install than most of the packages.
+        let other = ["--python", &format!("python/{name}/bin/python")].map(str::to_owned);
+        environment(&folder, &format!("python/{name}"), &format!("python/{file}"), &other)?;
+    }
+    Ok(())
+}
+
+/// Makes the environment `name` with the packages that `file` pins, unless it has just these. `pip` goes before pip's
+/// command; it names the environment if another one's pip installs the packages.
+fn environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> Outcome {
+    let wanted = fs::read_to_string(folder.join(file)).map_err(|e| format!("{file}: {e}"))?;
+    let stamp = folder.join(name).join(".xtask-requirements");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    step::run(command("python3", &["-m", "venv", "--clear", ".venv"]).current_dir(&folder))?;
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"];
-    step::run(command(folder.join(".venv/bin/python"), &pip).current_dir(&folder))?;
-    std::fs::write(&stamp, wanted).map_err(|e| format!("write {}: {e}", stamp.display()))
+    let without_pip: &[&str] = if pip.is_empty() { &[] } else { &["--without-pip"] };
+    let make = [&["-m", "venv", "--clear"], without_pip, &[name]].concat();
+    step::run(command("python3", &make).current_dir(folder))?;
+    let mut install = command(folder.join(".venv/bin/python"), &["-m", "pip"]);
+    install.args(pip).args([
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-compile",
+        "--no-deps",
+        "-r",
+        file,
+    ]);
+    step::run(install.current_dir(folder))?;
+    fs::write(&stamp, wanted).map_err(|e| format!("write {}: {e}", stamp.display()))
 }

@@ -13,11 +13,21 @@ pub(crate) fn bindings() -> Outcome {
     step::run(command.env("DRAWBRIDGE_WRITE_BINDINGS", "1"))
 }
 
-/// Writes `docs/compatibility.md`, from what each client does with each server.
+/// Writes `docs/compatibility.md`, from what clients and servers of others do.
 pub(crate) fn compatibility() -> Outcome {
     test::install_packages()?;
     step::run(&mut cargo(&["build", "--package", "drawbridge-cli", "--package", "drawbridge-tests"]))?;
-    let mut command = cargo(&["test", "--package", "drawbridge-tests", "--test", "matrix"]);
+    let mut command = cargo(&[
+        "test",
+        "--package",
+        "drawbridge-tests",
+        "--test",
+        "matrix",
+        "--test",
+        "foreign",
+        "--test",
+        "conformance",
+    ]);
     step::run(command.env("DRAWBRIDGE_WRITE_COMPATIBILITY", "1"))
 }
 

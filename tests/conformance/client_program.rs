@@ -1,0 +1,267 @@
+//! What the client side of the official conformance suite starts for each scenario: a person who adds the suite's
+//! server to Drawbridge, signs in if the server wants that, and uses everything that the server offers.
+//!
+//! Usage: `conformance-client DATA_DIR ENDPOINT TOKEN URL`, where URL is the suite's server. The suite says in the
+//! environment which scenario it is.
+
+#![expect(clippy::print_stderr, reason = "the suite keeps what its client prints")]
+
+use std::{
+    env,
+    io::{BufRead, BufReader},
+    process::{Command, ExitCode, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use drawbridge_tests::{
+    http::{Request, Response, Url},
+    hub::try_verb,
+    mcp::{Answer, Events},
+    places,
+};
+use serde_json::{Map, Value, json};
+
+/// The revision of the client. Drawbridge speaks to the server in the one that the server wants.
+const REVISION: &str = "2025-11-25";
+
+/// The variable with the scenarios that Drawbridge does not support, each of which would take long to fail.
+const UNSUPPORTED: &str = "CONFORMANCE_UNSUPPORTED";
+
+/// How long a server may take until its tools are known.
+const READY: Duration = Duration::from_secs(20);
+
+/// A person signs in once, and once more if that was not enough.
+const SIGN_INS: usize = 2;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
+    let [data_dir, endpoint, token, url] = <[String; 4]>::try_from(env::args().skip(1).collect::<Vec<_>>())
+        .map_err(|given| format!("four arguments are needed, not {given:?}"))?;
+    let scenario = env::var("MCP_CONFORMANCE_SCENARIO").map_err(|e| format!("MCP_CONFORMANCE_SCENARIO: {e}"))?;
+    let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".to_owned());
+    let context: Value = serde_json::from_str(&context).map_err(|e| format!("MCP_CONFORMANCE_CONTEXT: {e}"))?;
+    if env::var(UNSUPPORTED).is_ok_and(|all| all.split(' ').any(|name| name == scenario)) {
+        return Err(format!("{scenario} is not supported"));
+    }
+    let id = scenario.replace(['/', '_'], "-").to_lowercase();
+    let mut person = Person { data_dir, endpoint, token, id, scenario, sign_ins: 0 };
+    person.add(&url, &context)?;
+    let used = person.until_ready().and_then(|()| person.use_everything(&context));
+    person.cli(&["servers", "remove", &person.id]).and(used)
+}
+
+struct Person {
+    data_dir: String,
+    /// Drawbridge's endpoint for all servers.
+    endpoint: String,
+    token: String,
+    /// The server's name in Drawbridge.
+    id: String,
+    scenario: String,
+    sign_ins: usize,
+}
+
+impl Person {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(places::built("drawbridge"));
+        command.args(arguments).args(["--data-dir", &self.data_dir]).stdin(Stdio::null());
+        command
+    }
+
+    fn cli(&self, arguments: &[&str]) -> Result<(), String> {
+        let output = self.command(arguments).output().map_err(|e| format!("drawbridge: {e}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("drawbridge {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn add(&self, url: &str, context: &Value) -> Result<(), String> {
+        let mut arguments = vec!["servers", "add", &self.id, "--url", url];
+        if let Some(id) = context["client_id"].as_str() {
+            arguments.extend(["--oauth-client-id", id]);
+        }
+        if let Some(secret) = context["client_secret"].as_str() {
+            arguments.extend(["--oauth-client-secret", secret]);
+        }
+        self.cli(&arguments)?;
+        self.cli(&["policy", "set", &self.id, "allow"])
+    }
+
+    fn server(&self) -> Result<Value, String> {
+        let (status, text) = try_verb(&self.endpoint, "servers.show", &json!({"id": self.id}));
+        if status == 200 { serde_json::from_str(&text).map_err(|e| e.to_string()) } else { Err(text) }
+    }
+
+    /// Waits until the server's tools are known, and signs in if that is needed.
+    fn until_ready(&mut self) -> Result<(), String> {
+        let end = Instant::now() + READY;
+        loop {
+            let server = self.server()?;
+            if server["sync_status"] == "SYNCED" {
+                return Ok(());
+            }
+            let wants_sign_in = server["authorization"]["kind"] == "needed";
+            if wants_sign_in && self.sign_ins < SIGN_INS {
+                self.sign_in()?;
+            } else if wants_sign_in || Instant::now() > end {
+                return Err(format!("not ready: {server}"));
+            } else {
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+
+    /// Signs in; the browser that follows the link and its redirects is this program.
+    fn sign_in(&mut self) -> Result<(), String> {
+        self.sign_ins += 1;
+        let mut command = self.command(&["servers", "authorize", &self.id, "--no-open"]);
+        let mut running = command.stdout(Stdio::piped()).spawn().map_err(|e| format!("drawbridge: {e}"))?;
+        let stdout = running.stdout.take().ok_or("no stdout")?;
+        let link = BufReader::new(stdout).lines().map_while(Result::ok).find(|line| line.starts_with("http"));
+        if let Some(link) = link {
+            let answer = get(&link)?;
+            let back = answer.ok_or_else(|| format!("{link} redirects to nowhere"))?;
+            get(&back)?;
+        }
+        let status = running.wait().map_err(|e| format!("drawbridge: {e}"))?;
+        if status.success() { Ok(()) } else { Err("not signed in".to_owned()) }
+    }
+
+    /// Calls every tool, reads every resource and gets every prompt; or makes the calls that the suite names.
+    fn use_everything(&mut self, context: &Value) -> Result<(), String> {
+        let client = Client::connect(&format!("{}/{}", self.endpoint, self.id), &self.token)?;
+        let tools = client.request("tools/list", &json!({}))?.result();
+        let calls = match context["toolCalls"].as_array() {
+            Some(calls) => calls.clone(),
+            None => items(&tools, "tools").map(|tool| call_of(tool, &tools)).collect(),
+        };
+        for call in calls {
+            let answer = client.request("tools/call", &call)?;
+            eprintln!("{call}: {}", answer.raw);
+            let failed = answer.error().is_some() || answer.is_error();
+            // A person whose call was refused signs in again: the server may want more rights.
+            if failed && self.scenario.starts_with("auth/") && self.sign_ins < SIGN_INS {
+                self.sign_in()?;
+                self.until_ready()?;
+                eprintln!("again: {}", client.request("tools/call", &call)?.raw);
+            }
+        }
+        for (list, key, get, member) in [
+            ("resources/list", "resources", "resources/read", "uri"),
+            ("prompts/list", "prompts", "prompts/get", "name"),
+        ] {
+            let listed = client.request(list, &json!({}))?;
+            if listed.error().is_none() {
+                for item in items(&listed.result(), key) {
+                    client.request(get, &json!({member: item[member]}))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A session with Drawbridge's endpoint for the server, whose person accepts each form that the server asks to fill in.
+struct Client {
+    url: Url,
+    bearer: String,
+    session: String,
+}
+
+impl Client {
+    fn connect(url: &str, token: &str) -> Result<Self, String> {
+        let mut client = Self { url: Url::of(url), bearer: format!("Bearer {token}"), session: String::new() };
+        let params = json!({
+            "protocolVersion": REVISION,
+            "capabilities": {"elicitation": {"form": {}}},
+            "clientInfo": {"name": "conformance-client", "version": "1"},
+        });
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let response = client.post(&hello)?;
+        client.session = response.header("Mcp-Session-Id").ok_or("initialize opened no session")?.to_owned();
+        Answer::read(response, 0).map_err(|e| format!("initialize: {e}"))?;
+        client.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok(client)
+    }
+
+    fn post(&self, message: &Value) -> Result<Response, String> {
+        let mut headers = vec![
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("Authorization", self.bearer.as_str()),
+        ];
+        if !self.session.is_empty() {
+            headers.extend([("Mcp-Session-Id", self.session.as_str()), ("MCP-Protocol-Version", REVISION)]);
+        }
+        let body = message.to_string();
+        let request = Request { method: "POST", url: &self.url, headers: &headers, body: body.as_bytes() };
+        request.send().map_err(|e| format!("{message}: {e}"))
+    }
+
+    /// Sends a request and returns its answer. Answers what the server asks before that.
+    fn request(&self, method: &str, params: &Value) -> Result<Answer, String> {
+        const ID: u64 = 1;
+        let response = self.post(&json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}))?;
+        let is_stream = response.header("Content-Type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+        if !is_stream {
+            return Answer::read(response, ID).map_err(|e| format!("{method}: {e}"));
+        }
+        for event in Events::of(response).filter(|event| !event.data.is_empty()) {
+            let message: Value = serde_json::from_str(&event.data).map_err(|e| format!("{}: {e}", event.data))?;
+            if message["method"] == "elicitation/create" {
+                self.post(&json!({"jsonrpc": "2.0", "id": message["id"], "result": accept(&message)}))?;
+            } else if message.get("method").is_none() {
+                return Ok(Answer::of(event.data));
+            }
+        }
+        Err(format!("{method}: the stream ended without an answer"))
+    }
+}
+
+fn items<'a>(result: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    result[key].as_array().into_iter().flatten()
+}
+
+/// A call of a tool with arguments that it takes.
+fn call_of(tool: &Value, tools: &Value) -> Value {
+    let name = tool["name"].as_str().unwrap_or_default();
+    let properties = tool["inputSchema"]["properties"].as_object().cloned().unwrap_or_default();
+    let required = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
+    let is_required = |name: &String| required.iter().any(|needed| needed == name);
+    let arguments = properties.iter().filter(|(name, _)| is_required(name)).map(|(name, schema)| {
+        let value = match (name.as_str(), schema["type"].as_str()) {
+            // The suite compares the schema of the first tool with what arrives here.
+            ("schema", _) => tools["tools"][0]["inputSchema"].clone(),
+            (_, Some("number" | "integer")) => 3.into(),
+            (_, Some("boolean")) => true.into(),
+            _ => "x".into(),
+        };
+        (name.clone(), value)
+    });
+    json!({"name": name, "arguments": arguments.collect::<Map<_, _>>()})
+}
+
+/// The answer of a person who accepts a form as it is: each field has its default.
+fn accept(asked: &Value) -> Value {
+    let properties = asked["params"]["requestedSchema"]["properties"].as_object().cloned().unwrap_or_default();
+    let fields = properties.into_iter().filter_map(|(name, field)| Some((name, field.get("default")?.clone())));
+    json!({"action": "accept", "content": fields.collect::<Map<_, _>>()})
+}
+
+/// Fetches a page, and returns where it redirects to.
+fn get(url: &str) -> Result<Option<String>, String> {
+    let request = Request { method: "GET", url: &Url::of(url), headers: &[], body: &[] };
+    let response = request.send().map_err(|e| format!("{url}: {e}"))?;
+    Ok(response.header("Location").map(str::to_owned))
+}

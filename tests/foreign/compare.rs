@@ -1,0 +1,101 @@
+//! Everything that a client sees of a server, as text.
+
+use std::collections::BTreeMap;
+
+use drawbridge_tests::mcp::Answer;
+use serde_json::{Value, json};
+
+use crate::{
+    peer::{Peer, page},
+    servers::Server,
+};
+
+/// The methods that list, the member with the definitions, and the member that identifies one.
+const LISTS: [(&str, &str, &str); 4] = [
+    ("tools/list", "tools", "name"),
+    ("prompts/list", "prompts", "name"),
+    ("resources/list", "resources", "uri"),
+    ("resources/templates/list", "resourceTemplates", "uriTemplate"),
+];
+
+const METHOD_NOT_FOUND: i64 = -32601;
+
+/// The member of `_meta` in which a server of the stateless era names itself in each result.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// What a client saw: under `METHOD IDENTIFIER` each definition, under the request each answer.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) texts: BTreeMap<String, String>,
+    definitions: usize,
+}
+
+impl Seen {
+    /// Lists everything and asks for everything that the table says.
+    #[track_caller]
+    pub(crate) fn of(server: &Server, peer: &mut Peer) -> Self {
+        let mut texts = BTreeMap::new();
+        for (method, key, identifier) in LISTS {
+            for definition in list(peer, method, key) {
+                let value: Value = serde_json::from_str(&definition).expect("a definition is JSON");
+                let name = value[identifier].as_str().unwrap_or_else(|| panic!("no {identifier}: {definition}"));
+                let twice = texts.insert(format!("{method} {name}"), definition);
+                assert!(twice.is_none(), "{method} has {name} twice");
+            }
+        }
+        let definitions = texts.len();
+        for ask in server.asks {
+            texts.insert(ask.title(), text(&peer.ask(ask)));
+        }
+        Self { texts, definitions }
+    }
+
+    /// The same as values. A server of both eras writes a result otherwise in each era, and Drawbridge speaks the
+    /// stateless one with it: so a client with a session sees the members in another order, other escapes in texts, and
+    /// the name of the server in `_meta`.
+    pub(crate) fn across_eras(&self) -> Self {
+        let texts = self.texts.iter().map(|(name, text)| (name.clone(), value(text))).collect();
+        Self { texts, definitions: self.definitions }
+    }
+
+    /// The number of definitions.
+    pub(crate) fn definitions(&self) -> usize {
+        self.definitions
+    }
+}
+
+/// The definitions of all pages. A server without the method has none.
+#[track_caller]
+fn list(peer: &mut Peer, method: &str, key: &str) -> Vec<String> {
+    let (mut all, mut params) = (vec![], json!({}));
+    loop {
+        let answer = peer.request(method, None, &params.to_string());
+        if answer.error_code() == Some(METHOD_NOT_FOUND) {
+            return all;
+        }
+        let (items, next) = page(&answer, key);
+        all.extend(items);
+        match next {
+            Some(cursor) => params = json!({"cursor": cursor}),
+            None => return all,
+        }
+    }
+}
+
+/// The result as it came, or the error.
+fn text(answer: &Answer) -> String {
+    answer.error().map_or_else(|| answer.result_text().to_owned(), |error| format!("error {error}"))
+}
+
+/// The value that a text stands for, in one way of writing, without the name of the server.
+fn value(text: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
+    if let Some(meta) = value.get_mut("_meta").and_then(Value::as_object_mut) {
+        meta.remove(SERVER_INFO);
+        if meta.is_empty() {
+            value.as_object_mut().expect("it has a member").remove("_meta");
+        }
+    }
+    value.sort_all_objects();
+    value.to_string()
+}

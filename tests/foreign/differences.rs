@@ -1,0 +1,73 @@
+//! Where Drawbridge is right to answer other than the server behind it.
+
+use crate::{compare::Seen, peer::Era, servers::Server};
+
+/// An answer that differs.
+#[derive(Debug)]
+pub(crate) struct Difference {
+    /// The names of the servers.
+    pub(crate) servers: &'static [&'static str],
+    pub(crate) eras: &'static [Era],
+    /// A definition or a request, as [`Seen`] names it.
+    pub(crate) what: &'static str,
+    /// A part of Drawbridge's answer.
+    pub(crate) through: &'static str,
+    /// Why that is right.
+    pub(crate) because: &'static str,
+}
+
+pub(crate) const ALL: &[Difference] = &[
+    refused(
+        &["typescript_sdk_1_over_stdio", "typescript_sdk_1_over_http", "typescript_sdk_1_over_stateless_http"],
+        &[Era::Session],
+        r#"tools/call {"name":"shape","arguments":{"shape":{"kind":"square"}}}"#,
+    ),
+    refused(
+        &["typescript_sdk_2_over_stdio", "typescript_sdk_2_over_http"],
+        &[Era::Session, Era::Stateless],
+        r#"tools/call {"name":"sum","arguments":{"numbers":[]}}"#,
+    ),
+    refused(&["mcp_time_over_http"], &[Era::Session], r#"tools/call {"name":"add_time","arguments":{}}"#),
+    refused(&["cortex_mcp"], &[Era::Session], r#"tools/call {"name":"adjust_timestamp","arguments":{}}"#),
+];
+
+/// A call whose arguments no server can take.
+const fn refused(servers: &'static [&'static str], eras: &'static [Era], what: &'static str) -> Difference {
+    Difference {
+        servers,
+        eras,
+        what,
+        through: "Nothing was sent: the arguments do not fit the schema",
+        because: "Drawbridge does not send arguments that break the tool's schema. Its error names the member and the \
+                  rule.",
+    }
+}
+
+/// The differences between two views of a server that the table does not explain, and the rows of the table that
+/// explain nothing any more.
+pub(crate) fn unexplained(server: &Server, era: Era, direct: &Seen, through: &Seen) -> Vec<String> {
+    const NONE: &str = "nothing";
+    let known = ALL.iter().filter(|row| row.servers.contains(&server.name) && row.eras.contains(&era));
+    let known: Vec<&Difference> = known.collect();
+    let mut stale: Vec<&str> = known.iter().map(|row| row.what).collect();
+    let mut wrong = vec![];
+    let mut names: Vec<&String> = direct.texts.keys().chain(through.texts.keys()).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let side = |seen: &Seen| seen.texts.get(name).cloned().unwrap_or_else(|| NONE.to_owned());
+        let (before, after) = (side(direct), side(through));
+        if before == after {
+            continue;
+        }
+        if known.iter().any(|row| row.what == name && after.contains(row.through)) {
+            stale.retain(|what| what != name);
+            continue;
+        }
+        wrong.push(format!("  {era:?}, {name}:\n    directly {before}\n    through  {after}"));
+    }
+    let stale =
+        stale.into_iter().map(|what| format!("  {era:?}, {what}: is as the table says no longer: remove its row"));
+    wrong.extend(stale);
+    wrong
+}

@@ -1,0 +1,581 @@
+//! The servers: how each is started and reached, and what it is asked.
+
+use std::{fs, net::TcpStream, process::Command};
+
+use drawbridge_tests::{Home, Hub, driver::free_port, places, process::Process, until, wait::yes};
+
+use crate::peer::Era;
+
+/// A server, and what is compared.
+pub(crate) struct Server {
+    /// The name of its test.
+    pub(crate) name: &'static str,
+    /// The program, for the docs.
+    pub(crate) title: Words,
+    pub(crate) sdk: Words,
+    pub(crate) transport: Transport,
+    program: Program,
+    /// `{port}` stands for the port to listen on, `{folder}` for a folder that this run alone uses.
+    arguments: &'static [&'static str],
+    environment: &'static [(&'static str, &'static str)],
+    pub(crate) eras: &'static [Era],
+    /// The number of its tools, prompts, resources and templates.
+    pub(crate) definitions: usize,
+    pub(crate) asks: &'static [Ask],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Stdio,
+    Sse,
+    Http,
+    StatelessHttp,
+}
+
+impl Transport {
+    /// Its name, for the docs.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Sse => "HTTP+SSE",
+            Self::Http => "streamable HTTP",
+            Self::StatelessHttp => "streamable HTTP without sessions",
+        }
+    }
+
+    /// The path of its URL, and what the command line of Drawbridge calls it.
+    fn url(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Stdio => None,
+            Self::Sse => Some(("sse", "sse")),
+            Self::Http | Self::StatelessHttp => Some(("mcp", "http")),
+        }
+    }
+}
+
+/// The file that starts a server.
+enum Program {
+    /// A script of `tests/real/foreign` for an interpreter of `tests/real/python`.
+    Python(&'static str, &'static str),
+    /// The same for the interpreter that the Python clients use.
+    NewestPython(&'static str),
+    /// A script of `tests/real/foreign`.
+    Node(&'static str),
+    /// A script of an npm package.
+    Package(&'static str),
+    /// A program for x86-64 that an npm package brings.
+    Binary(&'static str),
+    /// A program of an environment of `tests/real/python`.
+    Installed(&'static str, &'static str),
+    /// A program of the environment that the Python clients use.
+    NewestInstalled(&'static str),
+}
+
+/// Text for the docs.
+#[derive(Clone, Copy)]
+pub(crate) enum Words {
+    Plain(&'static str),
+    /// An npm package, whose pinned version is added.
+    Npm(&'static str),
+    /// A Python package: the requirements file and the name.
+    Pip(&'static str, &'static str),
+}
+
+impl Words {
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Plain(text) => text.to_owned(),
+            Self::Npm(package) => format!("`{package}` {}", places::npm_version(package)),
+            Self::Pip(file, package) => format!("`{package}` {}", places::pip_version(file, package)),
+        }
+    }
+}
+
+/// A request.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    pub(crate) method: &'static str,
+    /// The text of its params.
+    pub(crate) params: &'static str,
+    name: &'static str,
+}
+
+impl Ask {
+    /// Its tool, prompt or resource.
+    pub(crate) fn name(&self) -> Option<&'static str> {
+        Some(self.name).filter(|name| !name.is_empty())
+    }
+
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.method, self.params)
+    }
+}
+
+/// A request whose params are `{"NAMED":NAME,MORE}`.
+macro_rules! ask {
+    ($method:literal, $named:literal, $name:literal $(, $more:literal)?) => {
+        Ask { method: $method, name: $name, params: concat!("{\"", $named, "\":\"", $name, "\"" $(, ",", $more)?, "}") }
+    };
+}
+
+macro_rules! call {
+    ($tool:literal, $arguments:literal) => {
+        ask!("tools/call", "name", $tool, $arguments)
+    };
+}
+
+macro_rules! read {
+    ($uri:literal) => {
+        ask!("resources/read", "uri", $uri)
+    };
+}
+
+macro_rules! prompt {
+    ($name:literal, $arguments:literal) => {
+        ask!("prompts/get", "name", $name, $arguments)
+    };
+}
+
+/// What runs of a server, if Drawbridge does not start it.
+pub(crate) struct Running {
+    pub(crate) url: Option<String>,
+    _process: Option<Process>,
+}
+
+impl Server {
+    /// Its name in the hub.
+    pub(crate) fn id(&self) -> String {
+        self.name.replace('_', "-")
+    }
+
+    /// Whether there is a build of the program for this machine.
+    pub(crate) fn runs_here(&self) -> bool {
+        !matches!(self.program, Program::Binary(_)) || cfg!(target_arch = "x86_64")
+    }
+
+    fn line(&self, home: &Home, run: &str, port: Option<u16>) -> Vec<String> {
+        let script = |name: &str| places::text(places::real().join("foreign").join(name));
+        let mut line = match self.program {
+            Program::Python(environment, file) => {
+                vec![places::text(places::pinned_python(environment, "python")), script(file)]
+            }
+            Program::NewestPython(file) => vec![places::text(places::python()), script(file)],
+            Program::Node(file) => vec![places::text(places::node()), script(file)],
+            Program::Package(file) => vec![places::text(places::node()), places::text(places::npm(file))],
+            Program::Binary(file) => vec![places::text(places::npm(file))],
+            Program::Installed(environment, name) => vec![places::text(places::pinned_python(environment, name))],
+            Program::NewestInstalled(name) => vec![places::text(places::python().with_file_name(name))],
+        };
+        line.extend(self.arguments.iter().map(|argument| fill(argument, home, run, port)));
+        line
+    }
+
+    fn variables(&self, home: &Home, run: &str) -> Vec<String> {
+        self.environment.iter().map(|(name, value)| format!("{name}={}", fill(value, home, run, None))).collect()
+    }
+
+    /// The command that starts it.
+    pub(crate) fn command(&self, home: &Home, run: &str, port: Option<u16>) -> Command {
+        let line = self.line(home, run, port);
+        let mut command = home.command(&line[0]);
+        let variables = self.variables(home, run);
+        command.args(&line[1..]).envs(variables.iter().filter_map(|variable| variable.split_once('=')));
+        command
+    }
+
+    /// Starts it if it is reached over HTTP, and waits until it listens.
+    #[track_caller]
+    pub(crate) fn start(&self, home: &Home) -> Running {
+        let Some((path, _)) = self.transport.url() else { return Running { url: None, _process: None } };
+        let port = free_port();
+        let mut process = Process::start(home, self.name, &mut self.command(home, "both", Some(port)));
+        until(format!("{} listens", self.name), || {
+            assert!(process.ended().is_none(), "{} ended:\n{}", self.name, process.stderr());
+            yes(TcpStream::connect(("127.0.0.1", port)).is_ok())
+        });
+        Running { url: Some(format!("http://127.0.0.1:{port}/{path}")), _process: Some(process) }
+    }
+
+    /// Adds it as a person does, and allows its tools.
+    #[track_caller]
+    pub(crate) fn add(&self, hub: &Hub<'_>, running: &Running) {
+        let id = self.id();
+        if let (Some(url), Some((_, transport))) = (&running.url, self.transport.url()) {
+            hub.home.cli(&["servers", "add", &id, "--url", url, "--transport", transport]).ok();
+        } else {
+            let line = self.line(hub.home, "through", None);
+            let variables = self.variables(hub.home, "through");
+            let options: Vec<&str> = variables.iter().flat_map(|variable| ["--env", variable]).collect();
+            hub.add_server(&id, &options, &line.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        hub.policy(&id, "allow");
+    }
+}
+
+fn fill(text: &str, home: &Home, run: &str, port: Option<u16>) -> String {
+    if text.contains("{folder}") {
+        let folder = home.file(run);
+        fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("make {}: {e}", folder.display()));
+        return text.replace("{folder}", &places::text(folder));
+    }
+    text.replace("{port}", &port.map(|port| port.to_string()).unwrap_or_default())
+}
+
+const SESSION: &[Era] = &[Era::Session];
+const BOTH: &[Era] = &[Era::Session, Era::Stateless];
+
+/// What `decorated.py` is asked.
+const DECORATED: &[Ask] = &[
+    call!("add", r#""arguments":{"a":1}"#),
+    call!("add", r#""arguments":{"b":-3,"a":40}"#),
+    call!("add", r#""arguments":{"a":"2"}"#),
+    call!("add", r#""arguments":{"a":1,"b":null}"#),
+    call!("search", r#""arguments":{"filter":{"field":"a","limits":[-0.5,1e10],"order":"down"},"tags":["é"]}"#),
+    call!("search", r#""arguments":{"filter":{"field":"b","range":null}}"#),
+    call!("search", r#""arguments":{"filter":{"field":"c","range":{"low":-1}},"tags":[]}"#),
+    call!("report", r#""arguments":{"city":"日本 \"😀\" \u0001"}"#),
+    call!("coerced", r#""arguments":{"n":"3","on":"true","note":null}"#),
+    call!("coerced", r#""arguments":{"n":3.0,"on":false,"note":"x"}"#),
+    call!("picture", r#""arguments":{}"#),
+    call!("several", r#""arguments":{}"#),
+    call!("fail", r#""arguments":{"reason":"so"}"#),
+    read!("notes://today"),
+    read!("notes://monday/evening"),
+    prompt!("review", r#""arguments":{"code":"fn a() {}\n"}"#),
+    prompt!("review", r#""arguments":{"code":"é","language":"C"}"#),
+];
+
+/// What a server with the SDK's decorators is, apart from the SDK.
+const fn decorated(name: &'static str, sdk: Words, transport: Transport, program: Program) -> Server {
+    Server {
+        name,
+        title: Words::Plain("`decorated.py`"),
+        sdk,
+        transport,
+        program,
+        arguments: &[],
+        environment: &[("FASTMCP_SHOW_SERVER_BANNER", "false"), ("FASTMCP_CHECK_FOR_UPDATES", "off")],
+        eras: SESSION,
+        definitions: 10,
+        asks: DECORATED,
+    }
+}
+
+const MCP_1_6: Words = Words::Pip("python/mcp-1.6.txt", "mcp");
+const MCP_1_30: Words = Words::Pip("python/mcp-1.30.txt", "mcp");
+const MCP_2: Words = Words::Pip("requirements.txt", "mcp");
+const FASTMCP_2: Words = Words::Pip("python/fastmcp-2.txt", "fastmcp");
+const FASTMCP_3: Words = Words::Pip("python/mcp-1.30.txt", "fastmcp");
+const FASTMCP_4: Words = Words::Pip("python/fastmcp-4.txt", "fastmcp");
+
+const TYPESCRIPT_1: &[Ask] = &[
+    call!("shape", r#""arguments":{"shape":{"kind":"round","r":2.50},"labels":{"ß":[1,2]}}"#),
+    call!("shape", r#""arguments":{"shape":{"kind":"flat"}}"#),
+    call!("shape", r#""arguments":{"shape":{"kind":"square"}}"#),
+    call!("coerced", r#""arguments":{"n":"41"}"#),
+    call!("link", r#""arguments":{}"#),
+    call!("fail", r#""arguments":{}"#),
+    read!("doc://listed"),
+    read!("doc://part/b"),
+    read!("other://unlisted"),
+    prompt!("greet", r#""arguments":{"who":"Ada"}"#),
+    prompt!("greet", r#""arguments":{}"#),
+];
+
+const fn typescript_1(name: &'static str, transport: Transport, arguments: &'static [&'static str]) -> Server {
+    Server {
+        name,
+        title: Words::Plain("`typescript1.mjs`"),
+        sdk: Words::Npm("@modelcontextprotocol/sdk"),
+        transport,
+        program: Program::Node("typescript1.mjs"),
+        arguments,
+        environment: &[],
+        eras: SESSION,
+        definitions: 8,
+        asks: TYPESCRIPT_1,
+    }
+}
+
+const fn typescript_2(name: &'static str, transport: Transport, arguments: &'static [&'static str]) -> Server {
+    Server {
+        name,
+        title: Words::Plain("`typescript2.mjs`"),
+        sdk: Words::Npm("@modelcontextprotocol/server"),
+        transport,
+        program: Program::Node("typescript2.mjs"),
+        arguments,
+        environment: &[],
+        eras: BOTH,
+        definitions: 5,
+        asks: &[
+            call!("sum", r#""arguments":{"numbers":[0.1,2e2]}"#),
+            call!("sum", r#""arguments":{"numbers":[1],"unit":"ft"}"#),
+            call!("sum", r#""arguments":{"numbers":[]}"#),
+            call!("link", r#""arguments":{}"#),
+            call!("fail", r#""arguments":{}"#),
+            read!("doc://one"),
+            read!("other://unlisted"),
+            prompt!("greet", r#""arguments":{"who":"Ada"}"#),
+        ],
+    }
+}
+
+const fn lite(name: &'static str, transport: Transport, arguments: &'static [&'static str]) -> Server {
+    Server {
+        name,
+        title: Words::Plain("`lite.mjs`"),
+        sdk: Words::Npm("mcp-lite"),
+        transport,
+        program: Program::Node("lite.mjs"),
+        arguments,
+        environment: &[],
+        eras: SESSION,
+        definitions: 6,
+        asks: &[
+            call!("echo", r#""arguments":{"value":[1.50,{"é":null}]}"#),
+            call!("measure", r#""arguments":{"of":"urn:x"}"#),
+            call!("fail", r#""arguments":{}"#),
+            read!("file:///etc/motd"),
+            read!("item://7"),
+            prompt!("greet", r#""arguments":{"who":"Ada"}"#),
+        ],
+    }
+}
+
+pub(crate) const ALL: &[Server] = &[
+    Server {
+        arguments: &["sdk1", "stdio"],
+        ..decorated("python_sdk_1_6_over_stdio", MCP_1_6, Transport::Stdio, Program::Python("mcp-1.6", "decorated.py"))
+    },
+    Server {
+        arguments: &["sdk1", "sse", "{port}"],
+        ..decorated("python_sdk_1_6_over_sse", MCP_1_6, Transport::Sse, Program::Python("mcp-1.6", "decorated.py"))
+    },
+    Server {
+        arguments: &["sdk1", "stdio"],
+        ..decorated(
+            "python_sdk_1_30_over_stdio",
+            MCP_1_30,
+            Transport::Stdio,
+            Program::Python("mcp-1.30", "decorated.py"),
+        )
+    },
+    Server {
+        arguments: &["sdk1", "http", "{port}"],
+        ..decorated("python_sdk_1_30_over_http", MCP_1_30, Transport::Http, Program::Python("mcp-1.30", "decorated.py"))
+    },
+    Server {
+        arguments: &["sdk1", "stateless", "{port}"],
+        ..decorated(
+            "python_sdk_1_30_over_stateless_http",
+            MCP_1_30,
+            Transport::StatelessHttp,
+            Program::Python("mcp-1.30", "decorated.py"),
+        )
+    },
+    Server {
+        name: "python_sdk_1_30_in_pages",
+        title: Words::Plain("`lowlevel.py`"),
+        sdk: MCP_1_30,
+        transport: Transport::Stdio,
+        program: Program::Python("mcp-1.30", "lowlevel.py"),
+        arguments: &[],
+        environment: &[],
+        eras: SESSION,
+        definitions: 14,
+        asks: &[
+            call!("recursive", r#""arguments":{"root":{"next":{"next":{}}},"big":12345678901234567890}"#),
+            call!("no.properties/at-all", r#""arguments":{}"#),
+            call!("any_of", r#""arguments":{"v":null}"#),
+            call!("any_of", r#""arguments":{"v":"1"}"#),
+            call!("links", r#""arguments":{}"#),
+            call!("media", r#""arguments":{}"#),
+            call!("wrong", r#""arguments":{}"#),
+            call!("last", r#""arguments":{"x":[]}"#),
+            read!("item:///1"),
+            read!("item:///9"),
+            read!("secret://not/listed"),
+            prompt!("ask", r#""arguments":{"about":"ß"}"#),
+        ],
+    },
+    Server {
+        arguments: &["sdk2", "stdio"],
+        eras: BOTH,
+        ..decorated("python_sdk_2_over_stdio", MCP_2, Transport::Stdio, Program::NewestPython("decorated.py"))
+    },
+    Server {
+        arguments: &["sdk2", "http", "{port}"],
+        eras: BOTH,
+        ..decorated("python_sdk_2_over_http", MCP_2, Transport::Http, Program::NewestPython("decorated.py"))
+    },
+    Server {
+        arguments: &["fastmcp", "http", "{port}"],
+        ..decorated("fastmcp_2_over_http", FASTMCP_2, Transport::Http, Program::Python("fastmcp-2", "decorated.py"))
+    },
+    Server {
+        arguments: &["fastmcp", "stdio"],
+        ..decorated("fastmcp_3_over_stdio", FASTMCP_3, Transport::Stdio, Program::Python("mcp-1.30", "decorated.py"))
+    },
+    Server {
+        arguments: &["fastmcp", "stateless", "{port}"],
+        ..decorated(
+            "fastmcp_3_over_stateless_http",
+            FASTMCP_3,
+            Transport::StatelessHttp,
+            Program::Python("mcp-1.30", "decorated.py"),
+        )
+    },
+    Server {
+        arguments: &["fastmcp", "stdio"],
+        eras: BOTH,
+        ..decorated("fastmcp_4_over_stdio", FASTMCP_4, Transport::Stdio, Program::Python("fastmcp-4", "decorated.py"))
+    },
+    Server {
+        arguments: &["fastmcp", "http", "{port}"],
+        eras: BOTH,
+        ..decorated("fastmcp_4_over_http", FASTMCP_4, Transport::Http, Program::Python("fastmcp-4", "decorated.py"))
+    },
+    typescript_1("typescript_sdk_1_over_stdio", Transport::Stdio, &["stdio"]),
+    typescript_1("typescript_sdk_1_over_http", Transport::Http, &["http", "{port}"]),
+    typescript_1("typescript_sdk_1_over_stateless_http", Transport::StatelessHttp, &["stateless", "{port}"]),
+    typescript_2("typescript_sdk_2_over_stdio", Transport::Stdio, &["stdio"]),
+    typescript_2("typescript_sdk_2_over_http", Transport::StatelessHttp, &["http", "{port}"]),
+    lite("mcp_lite_over_http", Transport::Http, &["http", "{port}"]),
+    lite("mcp_lite_over_stateless_http", Transport::StatelessHttp, &["stateless", "{port}"]),
+    Server {
+        name: "server_memory",
+        title: Words::Npm("@modelcontextprotocol/server-memory"),
+        sdk: Words::Plain("TypeScript SDK 1.x"),
+        transport: Transport::Stdio,
+        program: Program::Package("@modelcontextprotocol/server-memory/dist/index.js"),
+        arguments: &[],
+        environment: &[("MEMORY_FILE_PATH", "{folder}/memory.json")],
+        eras: SESSION,
+        definitions: 10,
+        asks: &[
+            call!(
+                "create_entities",
+                r#""arguments":{"entities":[{"name":"Ada","entityType":"person","observations":["é\n"]}]}"#
+            ),
+            call!("create_relations", r#""arguments":{"relations":[{"from":"Ada","to":"Ada","relationType":"is"}]}"#),
+            call!("add_observations", r#""arguments":{"observations":[{"entityName":"Bob","contents":["x"]}]}"#),
+            call!("read_graph", r#""arguments":{}"#),
+            call!("search_nodes", r#""arguments":{"query":"ada"}"#),
+        ],
+    },
+    Server {
+        name: "server_sequential_thinking",
+        title: Words::Npm("@modelcontextprotocol/server-sequential-thinking"),
+        sdk: Words::Plain("TypeScript SDK 1.x"),
+        transport: Transport::Stdio,
+        program: Program::Package("@modelcontextprotocol/server-sequential-thinking/dist/index.js"),
+        arguments: &[],
+        environment: &[("DISABLE_THOUGHT_LOGGING", "true")],
+        eras: SESSION,
+        definitions: 1,
+        asks: &[
+            call!(
+                "sequentialthinking",
+                r#""arguments":{"thought":"one","nextThoughtNeeded":true,"thoughtNumber":1,"totalThoughts":2}"#
+            ),
+            call!(
+                "sequentialthinking",
+                r#""arguments":{"thought":"two","nextThoughtNeeded":"false","thoughtNumber":"2","totalThoughts":"2"}"#
+            ),
+        ],
+    },
+    Server {
+        name: "server_sqlite",
+        title: Words::Pip("python/mcp-1.30.txt", "mcp-server-sqlite"),
+        sdk: MCP_1_30,
+        transport: Transport::Stdio,
+        program: Program::Installed("mcp-1.30", "mcp-server-sqlite"),
+        arguments: &["--db-path", "{folder}/test.db"],
+        environment: &[],
+        eras: SESSION,
+        definitions: 8,
+        asks: &[
+            call!("create_table", r#""arguments":{"query":"CREATE TABLE t (a INTEGER, b TEXT)"}"#),
+            call!("write_query", r#""arguments":{"query":"INSERT INTO t VALUES (1, 'é''\"')"}"#),
+            call!("read_query", r#""arguments":{"query":"SELECT * FROM t"}"#),
+            call!("list_tables", r#""arguments":{}"#),
+            call!("describe_table", r#""arguments":{"table_name":"t"}"#),
+            call!("read_query", r#""arguments":{"query":"SELEKT"}"#),
+            call!("append_insight", r#""arguments":{"insight":"so"}"#),
+            read!("memo://insights"),
+            prompt!("mcp-demo", r#""arguments":{"topic":"tea"}"#),
+        ],
+    },
+    Server {
+        name: "server_time",
+        title: Words::Pip("requirements.txt", "mcp-server-time"),
+        sdk: MCP_2,
+        transport: Transport::Stdio,
+        program: Program::NewestInstalled("mcp-server-time"),
+        arguments: &["--local-timezone", "Europe/Berlin"],
+        environment: &[],
+        eras: BOTH,
+        definitions: 2,
+        asks: &[
+            call!("get_current_time", r#""arguments":{"timezone":"Nowhere/Else"}"#),
+            call!(
+                "convert_time",
+                r#""arguments":{"source_timezone":"UTC","time":"25:00","target_timezone":"Asia/Kolkata"}"#
+            ),
+        ],
+    },
+    // Each start of this program writes its descriptions in another order, so that one start is compared.
+    Server {
+        name: "mcp_time_over_http",
+        title: Words::Npm("mcp-time-linux-x64"),
+        sdk: Words::Plain("mcp-go 0.33, not an official SDK (Go)"),
+        transport: Transport::Http,
+        program: Program::Binary("mcp-time-linux-x64/bin/mcp-time"),
+        arguments: &["--transport", "stream", "--address", "http://127.0.0.1:{port}/mcp"],
+        environment: &[],
+        eras: SESSION,
+        definitions: 5,
+        asks: &[
+            call!("add_time", r#""arguments":{"time":"2026-02-28T23:00:00Z","duration":"2h"}"#),
+            call!("add_time", r#""arguments":{"time":"2026-02-28","duration":"soon"}"#),
+            call!("add_time", r#""arguments":{}"#),
+        ],
+    },
+    Server {
+        name: "cortex_mcp",
+        title: Words::Npm("@temporal-cortex/cortex-mcp-linux-x64"),
+        sdk: Words::Plain("rmcp 1.1, the official Rust SDK"),
+        transport: Transport::Stdio,
+        program: Program::Binary("@temporal-cortex/cortex-mcp-linux-x64/bin/cortex-mcp"),
+        arguments: &[],
+        environment: &[],
+        eras: SESSION,
+        definitions: 26,
+        asks: &[
+            call!(
+                "adjust_timestamp",
+                r#""arguments":{"datetime":"2026-03-28T12:00:00+01:00","adjustment":"+1d","timezone":"Europe/Berlin"}"#
+            ),
+            call!("adjust_timestamp", r#""arguments":{"datetime":"today","adjustment":"+1d"}"#),
+            call!("adjust_timestamp", r#""arguments":{}"#),
+            read!("cortex://docs/rrule-reference"),
+            prompt!("check_schedule", r#""arguments":{"time_range":"this week"}"#),
+        ],
+    },
+    Server {
+        name: "kglite",
+        title: Words::Pip("python/kglite.txt", "kglite"),
+        sdk: Words::Plain("rmcp 3.5, the official Rust SDK"),
+        transport: Transport::Stdio,
+        program: Program::Installed("kglite", "kglite-mcp-server"),
+        arguments: &["--graph", "{folder}/graph.kgl", "--storage", "memory", "--writable"],
+        environment: &[],
+        eras: SESSION,
+        definitions: 15,
+        asks: &[
+            call!("ping", r#""arguments":{"message":"é"}"#),
+            call!("cypher_query", r#""arguments":{"query":"SELECT"}"#),
+        ],
+    },
+];
