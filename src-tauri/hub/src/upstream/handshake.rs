@@ -132,6 +132,10 @@ impl Failure {
 }
 
 impl Failure {
+    fn needs_sign_in(&self) -> bool {
+        matches!(self, Self::Link(LinkError::NeedsSignIn(_)))
+    }
+
     /// Whether the URL may be that of an HTTP+SSE server, which takes no POST. Statuses about the client's rights or
     /// its pace say nothing about that.
     fn takes_no_post(&self) -> bool {
@@ -180,8 +184,8 @@ async fn discover_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> 
     tokio::select! {
         discovered = &mut discovery => return match discovered {
             Ok(hello) => Ok(hello),
-            // Without a connection there is nobody to send `initialize` to.
-            Err(error) if link.ended().is_some() => Err(error),
+            // Without a connection there is nobody to send `initialize` to, and without a person nobody who signs in.
+            Err(error) if link.ended().is_some() || error.needs_sign_in() => Err(error),
             Err(_) => initialize(link, ids, None).await,
         },
         () = sleep(DISCOVER_TIMEOUT) => {}
