@@ -13,19 +13,32 @@ const rooms = {
   features: ["views"],
 };
 
-const nouns = ["servers", "clients", "approvals", "calls", "logs", "settings", "policy", "profiles", "drawbridge"];
+const nouns = [
+  "servers",
+  "clients",
+  "approvals",
+  "calls",
+  "logs",
+  "settings",
+  "policy",
+  "profiles",
+  "drawbridge",
+];
 
 function forbid(files, folders, message, extra = []) {
   return {
     files,
     rules: {
-      "no-restricted-imports": ["error", {
-        patterns: [
-          { group: folders.flatMap((f) => [`**/${f}/*`, `**/${f}/**`]), message },
-          { group: ["@tauri-apps/*"], message: "Only ipc/tauri.ts names Tauri." },
-          ...extra,
-        ],
-      }],
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            { group: folders.flatMap((f) => [`**/${f}/*`, `**/${f}/**`]), message },
+            { group: ["@tauri-apps/*"], message: "Only ipc/tauri.ts names Tauri." },
+            ...extra,
+          ],
+        },
+      ],
     },
   };
 }
@@ -48,20 +61,32 @@ export default ts.config(
   },
   {
     files: ["**/*.svelte", "**/*.svelte.ts"],
-    languageOptions: { parserOptions: { parser: ts.parser, extraFileExtensions: [".svelte"], svelteConfig } },
-    rules: { "svelte/no-navigation-without-resolve": "off", "svelte/prefer-svelte-reactivity": "off" },
+    languageOptions: {
+      parserOptions: { parser: ts.parser, extraFileExtensions: [".svelte"], svelteConfig },
+    },
+    rules: {
+      "svelte/no-navigation-without-resolve": "off",
+      "svelte/prefer-svelte-reactivity": "off",
+    },
   },
   { files: ["*.config.*"], languageOptions: { globals: { ...globals.node } } },
   ...Object.entries(rooms).map(([room, above]) =>
-    forbid([`src/${room}/**`], above, "Imports go downwards: kit, lib ← ipc ← state ← features ← views ← App."),
-  ),
-  ...nouns.map((noun) =>
     forbid(
-      [`src/features/${noun}/**`],
-      ["views"],
-      "Imports go downwards.",
-      [{ group: nouns.filter((n) => n !== noun).map((n) => `../${n}/*`), message: "No feature imports another." }],
+      [`src/${room}/**`],
+      above,
+      "Imports go downwards: kit, lib ← ipc ← state ← features ← views ← App.",
     ),
   ),
-  { files: ["src/ipc/tauri.ts", "src/**/*.test.ts", "src/test/**"], rules: { "no-restricted-imports": "off" } },
+  ...nouns.map((noun) =>
+    forbid([`src/features/${noun}/**`], ["views"], "Imports go downwards.", [
+      {
+        group: nouns.filter((n) => n !== noun).map((n) => `../${n}/*`),
+        message: "No feature imports another.",
+      },
+    ]),
+  ),
+  {
+    files: ["src/ipc/tauri.ts", "src/**/*.test.ts", "src/test/**"],
+    rules: { "no-restricted-imports": "off" },
+  },
 );

@@ -9,5 +9,10 @@ export default defineConfig({
   clearScreen: false,
   server: { port: 1420, strictPort: true },
   build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-  test: { environment: "jsdom", setupFiles: ["src/test/setup.ts"], include: ["src/**/*.test.ts"], testTimeout: 20_000 },
+  test: {
+    environment: "jsdom",
+    setupFiles: ["src/test/setup.ts"],
+    include: ["src/**/*.test.ts"],
+    testTimeout: 20_000,
+  },
 });

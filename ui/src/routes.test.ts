@@ -3,8 +3,12 @@ import { parseRoute } from "./routes";
 
 describe("a hash", () => {
   it.each([
-    ["", "approvals", null], ["#/servers", "servers", null], ["#/servers/my%20x", "servers", "my x"],
-    ["#/popup", "popup", null], ["#/nowhere", "approvals", null], ["#/servers/%E0%A4%A", "servers", null],
+    ["", "approvals", null],
+    ["#/servers", "servers", null],
+    ["#/servers/my%20x", "servers", "my x"],
+    ["#/popup", "popup", null],
+    ["#/nowhere", "approvals", null],
+    ["#/servers/%E0%A4%A", "servers", null],
   ])("%j leads to %s", (hash, page, id) => {
     expect(parseRoute(hash)).toEqual({ page, id });
   });

@@ -1,6 +1,14 @@
 /** Where a hash leads. One line a screen. */
 
-export const PAGES = ["approvals", "servers", "clients", "rules", "activity", "logs", "settings"] as const;
+export const PAGES = [
+  "approvals",
+  "servers",
+  "clients",
+  "rules",
+  "activity",
+  "logs",
+  "settings",
+] as const;
 
 export type Page = (typeof PAGES)[number];
 
@@ -15,7 +23,9 @@ export function parseRoute(hash: string): Route {
   const [, page, id] = /^#\/([a-z]+)(?:\/(.+))?$/.exec(hash) ?? [];
   if (page === "popup") return { page, id: null };
   const known = PAGES.find((p) => p === page);
-  return known ? { page: known, id: id === undefined ? null : decoded(id) } : { page: "approvals", id: null };
+  return known
+    ? { page: known, id: id === undefined ? null : decoded(id) }
+    : { page: "approvals", id: null };
 }
 
 function decoded(id: string): string | null {

@@ -22,24 +22,44 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
     let tests: Check = ("tests", Box::new(move || nextest(&chosen)));
     let mut checks: Vec<Check> = vec![
         ("system packages", Box::new(system::for_test)),
-        ("packages of the UI", Box::new(|| node::check().and_then(|()| node::install("ui")))),
+        (
+            "packages of the UI",
+            Box::new(|| node::check().and_then(|()| node::install("ui"))),
+        ),
         ("packages of the tests", Box::new(install_packages)),
         ("nextest", Box::new(install_nextest)),
     ];
     if filters.is_empty() {
         checks.extend([
             ("format", cargo_check(&["fmt", "--all", "--check"])),
-            ("types of the UI", Box::new(|| node::ui("check")) as Box<dyn Fn() -> Outcome>),
+            (
+                "types of the UI",
+                Box::new(|| node::ui("check")) as Box<dyn Fn() -> Outcome>,
+            ),
+            ("format of the UI", Box::new(|| node::ui("format:check"))),
             ("lints of the UI", Box::new(|| node::ui("lint"))),
             ("tests of the UI", Box::new(|| node::ui("test"))),
         ]);
     }
     checks.push(("build of the UI", Box::new(|| node::ui("build"))));
     if filters.is_empty() {
-        checks.push(("lints", cargo_check(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])));
+        checks.push((
+            "lints",
+            cargo_check(&[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ]),
+        ));
     }
     // With the tests' own features from the start: else whatever stands on tokio is built twice.
-    checks.push(("build", cargo_check(&["build", "--workspace", "--all-targets"])));
+    checks.push((
+        "build",
+        cargo_check(&["build", "--workspace", "--all-targets"]),
+    ));
     if filters.is_empty() {
         checks.push(("licences", Box::new(deny)));
     }
@@ -62,7 +82,10 @@ fn all(checks: &[Check]) -> Outcome {
     for (name, time) in &took {
         println!("{:>8.1} s  {name}", time.as_secs_f64());
     }
-    println!("{:>8.1} s  in all", took.iter().map(|(_, time)| time.as_secs_f64()).sum::<f64>());
+    println!(
+        "{:>8.1} s  in all",
+        took.iter().map(|(_, time)| time.as_secs_f64()).sum::<f64>()
+    );
     done
 }
 
@@ -85,7 +108,14 @@ fn install_nextest() -> Outcome {
         return Ok(());
     }
     // Unoptimized it builds in a fraction of the time, and it mostly waits for tests anyway.
-    step::run(&mut cargo(&["install", "cargo-nextest", "--locked", "--debug", "--version", NEXTEST]))
+    step::run(&mut cargo(&[
+        "install",
+        "cargo-nextest",
+        "--locked",
+        "--debug",
+        "--version",
+        NEXTEST,
+    ]))
 }
 
 fn deny() -> Outcome {
@@ -93,22 +123,35 @@ fn deny() -> Outcome {
         println!("cargo-deny is not installed: licences are not checked");
         return Ok(());
     }
-    step::run(&mut cargo(&["deny", "check", "licenses", "bans", "sources"]))
+    step::run(&mut cargo(&[
+        "deny", "check", "licenses", "bans", "sources",
+    ]))
 }
 
 /// Makes the environments of Python: the one of the clients, and one for each file in `tests/real/python`.
 fn python() -> Outcome {
     let folder = root().join("tests/real");
     environment(&folder, ".venv", "requirements.txt", &[])?;
-    let entries = fs::read_dir(folder.join("python")).map_err(|e| format!("read tests/real/python: {e}"))?;
-    let mut files: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let entries =
+        fs::read_dir(folder.join("python")).map_err(|e| format!("read tests/real/python: {e}"))?;
+    let mut files: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
     files.sort();
     for file in files {
-        let Some(name) = file.strip_suffix(".txt") else { continue };
+        let Some(name) = file.strip_suffix(".txt") else {
+            continue;
+        };
         // Each file pins all that is needed, so that nothing has to be looked up. The first environment's pip installs
         // it, because pip itself would take longer to install than most of the packages.
         let other = ["--python", &format!("python/{name}/bin/python")].map(str::to_owned);
-        environment(&folder, &format!("python/{name}"), &format!("python/{file}"), &other)?;
+        environment(
+            &folder,
+            &format!("python/{name}"),
+            &format!("python/{file}"),
+            &other,
+        )?;
     }
     Ok(())
 }
@@ -121,7 +164,11 @@ fn environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> Outcome
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    let without_pip: &[&str] = if pip.is_empty() { &[] } else { &["--without-pip"] };
+    let without_pip: &[&str] = if pip.is_empty() {
+        &[]
+    } else {
+        &["--without-pip"]
+    };
     let make = [&["-m", "venv", "--clear"], without_pip, &[name]].concat();
     step::run(command("python3", &make).current_dir(folder))?;
     let mut install = command(folder.join(".venv/bin/python"), &["-m", "pip"]);

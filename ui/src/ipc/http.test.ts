@@ -38,13 +38,19 @@ describe("the hub over HTTP", () => {
     const ipc = await httpIpc();
     answers(200, [{ name: "cursor" }]);
     expect(await ipc.call("clients.list", {})).toEqual([{ name: "cursor" }]);
-    expect(fetched).toHaveBeenCalledWith("/api/verbs/clients.list", expect.objectContaining({ method: "POST", body: "{}" }));
+    expect(fetched).toHaveBeenCalledWith(
+      "/api/verbs/clients.list",
+      expect.objectContaining({ method: "POST", body: "{}" }),
+    );
   });
 
   it("throws the error that the hub gave", async () => {
     const ipc = await httpIpc();
     answers(404, { error: { code: "not_found", message: "There is no server x." } });
-    await expect(ipc.call("servers.show", { id: "x" })).rejects.toMatchObject({ code: "not_found", message: "There is no server x." });
+    await expect(ipc.call("servers.show", { id: "x" })).rejects.toMatchObject({
+      code: "not_found",
+      message: "There is no server x.",
+    });
   });
 
   it("says that the browser is not signed in on 401", async () => {
@@ -63,7 +69,10 @@ describe("the hub over HTTP", () => {
     location.hash = "#login=ab%2Fc";
     answers(200, {});
     await httpIpc();
-    expect(fetched).toHaveBeenCalledWith("/api/login", expect.objectContaining({ body: '{"code":"ab/c"}' }));
+    expect(fetched).toHaveBeenCalledWith(
+      "/api/login",
+      expect.objectContaining({ body: '{"code":"ab/c"}' }),
+    );
     expect(location.hash).toBe("");
   });
 

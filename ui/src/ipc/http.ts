@@ -3,7 +3,8 @@
 import { IpcError, toIpcError, type Event, type Ipc, type Verb, type Verbs } from ".";
 
 const RETRY_MS = 2000;
-const UNREACHABLE = "Drawbridge is not reachable. Check that it is still running; this page tries again by itself.";
+const UNREACHABLE =
+  "Drawbridge is not reachable. Check that it is still running; this page tries again by itself.";
 
 export async function httpIpc(): Promise<Ipc> {
   await signIn();
@@ -19,13 +20,19 @@ async function signIn(): Promise<void> {
   await post("/api/login", { code: decodeURIComponent(code) }).catch(() => undefined);
 }
 
-async function call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
+async function call<V extends Verb>(
+  verb: V,
+  params: Verbs[V]["params"],
+): Promise<Verbs[V]["answer"]> {
   const response = await post(`/api/verbs/${verb}`, params);
   const body: unknown = await response.json().catch(() => null);
   if (response.ok) return body as Verbs[V]["answer"];
   if (response.status === 401) throw new IpcError("signed_out", "This browser is not signed in.");
   if (typeof body === "object" && body !== null && "error" in body) throw toIpcError(body.error);
-  throw new IpcError("internal", `Drawbridge answered with HTTP status ${response.status} and no reason.`);
+  throw new IpcError(
+    "internal",
+    `Drawbridge answered with HTTP status ${response.status} and no reason.`,
+  );
 }
 
 async function post(path: string, body: unknown): Promise<Response> {
@@ -41,14 +48,18 @@ async function post(path: string, body: unknown): Promise<Response> {
   }
 }
 
-function subscribe(onEvent: (event: Event) => void, onConnection?: (connected: boolean) => void): () => void {
+function subscribe(
+  onEvent: (event: Event) => void,
+  onConnection?: (connected: boolean) => void,
+): () => void {
   let source: EventSource | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   function open(): void {
     source = new EventSource("/api/events");
     source.onopen = () => onConnection?.(true);
-    source.onmessage = (message: MessageEvent<string>) => onEvent(JSON.parse(message.data) as Event);
+    source.onmessage = (message: MessageEvent<string>) =>
+      onEvent(JSON.parse(message.data) as Event);
     source.onerror = () => {
       onConnection?.(false);
       // A browser retries a broken stream itself, but gives up on a refused one.

@@ -14,7 +14,10 @@ export interface Ipc {
   readonly opensBrowser: boolean;
   call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]>;
   /** `onConnection` tells of every change; after `true` the reader reads everything anew. Returns how to stop. */
-  subscribe(onEvent: (event: Event) => void, onConnection?: (connected: boolean) => void): () => void;
+  subscribe(
+    onEvent: (event: Event) => void,
+    onConnection?: (connected: boolean) => void,
+  ): () => void;
 }
 
 /** An `ApiError` as it is thrown; `signed_out` is added by the browser's backend. */

@@ -14,8 +14,13 @@ describe("the hub in the tray app", () => {
   });
 
   it("throws the error that the hub gave", async () => {
-    mockIPC(() => Promise.reject({ code: "conflict", message: "Decided already." } as unknown as Error));
-    await expect(tauriIpc().call("approvals.list", {})).rejects.toMatchObject({ code: "conflict", message: "Decided already." });
+    mockIPC(() =>
+      Promise.reject({ code: "conflict", message: "Decided already." } as unknown as Error),
+    );
+    await expect(tauriIpc().call("approvals.list", {})).rejects.toMatchObject({
+      code: "conflict",
+      message: "Decided already.",
+    });
   });
 
   it("listens to the hub's events, and tells when it does", async () => {
@@ -23,7 +28,9 @@ describe("the hub in the tray app", () => {
     const events = vi.fn();
     const connected = vi.fn();
     tauriIpc().subscribe(events, connected);
-    await vi.waitFor(() => { expect(connected).toHaveBeenCalledWith(true); });
+    await vi.waitFor(() => {
+      expect(connected).toHaveBeenCalledWith(true);
+    });
     await emit("hub", { kind: "settings_changed" });
     expect(events).toHaveBeenCalledWith({ kind: "settings_changed" });
   });

@@ -31,7 +31,10 @@ export function tauriIpc(): Ipc {
       );
       return () => {
         stopped = true;
-        void listening.then((unlisten) => unlisten(), () => undefined);
+        void listening.then(
+          (unlisten) => unlisten(),
+          () => undefined,
+        );
       };
     },
   };

@@ -2,11 +2,22 @@ import { describe, expect, it } from "vitest";
 import { memory, percent } from "./amounts";
 
 describe("amounts", () => {
-  it.each([[640, "640 KB"], [12_700, "12.4 MB"], [131_072, "128 MB"], [1_572_864, "1.5 GB"]])("%i KiB are said as %s", (kib, words) => {
+  it.each([
+    [640, "640 KB"],
+    [12_700, "12.4 MB"],
+    [131_072, "128 MB"],
+    [1_572_864, "1.5 GB"],
+  ])("%i KiB are said as %s", (kib, words) => {
     expect(memory(kib)).toBe(words);
   });
 
-  it.each([[0, "0 %"], [0.04, "0 %"], [0.44, "0.4 %"], [9.96, "10 %"], [137.2, "137 %"]])("%d percent is said as %s", (value, words) => {
+  it.each([
+    [0, "0 %"],
+    [0.04, "0 %"],
+    [0.44, "0.4 %"],
+    [9.96, "10 %"],
+    [137.2, "137 %"],
+  ])("%d percent is said as %s", (value, words) => {
     expect(percent(value)).toBe(words);
   });
 });

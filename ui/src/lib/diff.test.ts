@@ -18,9 +18,15 @@ describe("a field that differs", () => {
   });
 
   it("shows a text as it stands, and a text that became a number as JSON", () => {
-    expect(textsOf({ field: "/a", before: "reads", after: "writes" })).toEqual({ before: "reads", after: "writes" });
+    expect(textsOf({ field: "/a", before: "reads", after: "writes" })).toEqual({
+      before: "reads",
+      after: "writes",
+    });
     expect(textsOf({ field: "/a", before: "5", after: 5 })).toEqual({ before: '"5"', after: "5" });
-    expect(textsOf({ field: "/a", before: null, after: { type: "x" } })).toEqual({ before: "", after: '{\n  "type": "x"\n}' });
+    expect(textsOf({ field: "/a", before: null, after: { type: "x" } })).toEqual({
+      before: "",
+      after: '{\n  "type": "x"\n}',
+    });
   });
 });
 
@@ -37,13 +43,20 @@ describe("two texts", () => {
 });
 
 it("a new definition is shown field by field, without its name", () => {
-  expect(fieldsOf({ name: "t", description: "reads", title: null, inputSchema: {} }).map((c) => c.field)).toEqual(["/description", "/inputSchema"]);
+  expect(
+    fieldsOf({ name: "t", description: "reads", title: null, inputSchema: {} }).map((c) => c.field),
+  ).toEqual(["/description", "/inputSchema"]);
   expect(fieldsOf("odd")).toEqual([]);
 });
 
 describe("two definitions as texts", () => {
   it("differ by their fields, whatever the order of their keys", () => {
-    expect(changesBetween('{"description":"a","inputSchema":{"a/b":1.0,"same":[1,2]},"title":"T"}', '{"title":"T","inputSchema":{"same":[1,2],"a/b":1.50},"description":"b","_meta":{}}')).toEqual([
+    expect(
+      changesBetween(
+        '{"description":"a","inputSchema":{"a/b":1.0,"same":[1,2]},"title":"T"}',
+        '{"title":"T","inputSchema":{"same":[1,2],"a/b":1.50},"description":"b","_meta":{}}',
+      ),
+    ).toEqual([
       { field: "/_meta", before: null, after: {} },
       { field: "/description", before: "a", after: "b" },
       { field: "/inputSchema/a~1b", before: "1.0", after: "1.50" },

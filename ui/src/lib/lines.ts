@@ -15,9 +15,13 @@ export function diffLines(before: string, after: string): Line[] {
   let head = 0;
   while (head < most && one[head] === other[head]) head += 1;
   let tail = 0;
-  while (tail < most - head && one[one.length - 1 - tail] === other[other.length - 1 - tail]) tail += 1;
+  while (tail < most - head && one[one.length - 1 - tail] === other[other.length - 1 - tail])
+    tail += 1;
   const same = (lines: string[]) => lines.map((text): Line => ({ kind: "same", text }));
-  const middle = changed(one.slice(head, one.length - tail), other.slice(head, other.length - tail));
+  const middle = changed(
+    one.slice(head, one.length - tail),
+    other.slice(head, other.length - tail),
+  );
   return folded([...same(one.slice(0, head)), ...middle, ...same(one.slice(one.length - tail))]);
 }
 
@@ -42,11 +46,14 @@ function changed(before: string[], after: string[]): Line[] {
 
 /** Of the longest common subsequence of what is left, by where each begins. */
 function lengths(before: string[], after: string[]): number[][] {
-  const table = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0));
+  const table = Array.from({ length: before.length + 1 }, () =>
+    new Array<number>(after.length + 1).fill(0),
+  );
   for (let i = before.length - 1; i >= 0; i -= 1) {
     const [row, below] = [table[i] ?? [], table[i + 1] ?? []];
     for (let j = after.length - 1; j >= 0; j -= 1) {
-      row[j] = before[i] === after[j] ? (below[j + 1] ?? 0) + 1 : Math.max(below[j] ?? 0, row[j + 1] ?? 0);
+      row[j] =
+        before[i] === after[j] ? (below[j + 1] ?? 0) + 1 : Math.max(below[j] ?? 0, row[j + 1] ?? 0);
     }
   }
   return table;
@@ -54,7 +61,9 @@ function lengths(before: string[], after: string[]): number[][] {
 
 /** Without what is the same on both sides and not right beside a change. */
 function folded(lines: Line[]): Line[] {
-  const near = lines.map((_, at) => lines.slice(Math.max(0, at - AROUND), at + AROUND + 1).some((line) => line.kind !== "same"));
+  const near = lines.map((_, at) =>
+    lines.slice(Math.max(0, at - AROUND), at + AROUND + 1).some((line) => line.kind !== "same"),
+  );
   const found: Line[] = [];
   lines.forEach((line, at) => {
     if (near[at]) found.push(line);

@@ -3,17 +3,54 @@ import { isExact, literalText, parseLiteral } from "./literal";
 
 describe("a value as a person writes it", () => {
   it.each<[string, unknown]>([
-    ["main", "main"], [" two words ", "two words"], ["5", 5], ['"5"', "5"], ["true", true], ["null", null], ['"true"', "true"], ["1.50", 1.5], ["-0", -0],
-    ["[1,\"a\"]", [1, "a"]], ["/home/ada", "/home/ada"], ['""', ""], ["1e3", 1000], ["5 apples", "5 apples"],
+    ["main", "main"],
+    [" two words ", "two words"],
+    ["5", 5],
+    ['"5"', "5"],
+    ["true", true],
+    ["null", null],
+    ['"true"', "true"],
+    ["1.50", 1.5],
+    ["-0", -0],
+    ['[1,"a"]', [1, "a"]],
+    ["/home/ada", "/home/ada"],
+    ['""', ""],
+    ["1e3", 1000],
+    ["5 apples", "5 apples"],
   ])("%s is read", (text, value) => {
     expect(parseLiteral(text)).toEqual({ value, problem: "" });
   });
 
-  it.each(["", "{", '"open', "[1,]", "12345678901234567890", "0.12345678901234567891", "1e999", '{"a":1,"a":2}'])("%j is refused, with the reason", (text) => {
+  it.each([
+    "",
+    "{",
+    '"open',
+    "[1,]",
+    "12345678901234567890",
+    "0.12345678901234567891",
+    "1e999",
+    '{"a":1,"a":2}',
+  ])("%j is refused, with the reason", (text) => {
     expect(parseLiteral(text).problem).not.toBe("");
   });
 
-  it.each<unknown>(["plain", "5", "true", "", " padded", "two\nlines", '"quoted"', "{", 5, 1.5, false, null, ["a", 1], { b: [] }, "a\u200bb"])("%j comes back the same", (value) => {
+  it.each<unknown>([
+    "plain",
+    "5",
+    "true",
+    "",
+    " padded",
+    "two\nlines",
+    '"quoted"',
+    "{",
+    5,
+    1.5,
+    false,
+    null,
+    ["a", 1],
+    { b: [] },
+    "a\u200bb",
+  ])("%j comes back the same", (value) => {
     expect(parseLiteral(literalText(value)).value).toEqual(value);
   });
 });

@@ -7,15 +7,22 @@ import { parseLossless, printLossless, type JsonError, type JsonNode } from "./l
 
 export type Literal = { value: unknown; problem: "" } | { value?: undefined; problem: string };
 
-const TOO_PRECISE = "A number here has more digits than this screen can pass on unchanged. Use `drawbridge policy` in a terminal.";
+const TOO_PRECISE =
+  "A number here has more digits than this screen can pass on unchanged. Use `drawbridge policy` in a terminal.";
 const TWICE = "A key stands twice in it, so it has no one value.";
 /** As many digits as every double keeps. */
 const SURE_DIGITS = 15;
 
 /** What a node is as a value; a problem where it would not come through as it is. */
 export function valueOf(node: JsonNode): Literal {
-  if (node.kind === "object" && node.members.some((member) => member.duplicate)) return { problem: TWICE };
-  const parts = node.kind === "object" ? node.members.map((member) => member.value) : node.kind === "array" ? node.items : [];
+  if (node.kind === "object" && node.members.some((member) => member.duplicate))
+    return { problem: TWICE };
+  const parts =
+    node.kind === "object"
+      ? node.members.map((member) => member.value)
+      : node.kind === "array"
+        ? node.items
+        : [];
   const problem = parts.map((part) => valueOf(part).problem).find((one) => one !== "");
   if (problem !== undefined) return { problem };
   if (node.kind === "number" && !comesThrough(node.lexeme)) return { problem: TOO_PRECISE };
@@ -25,7 +32,7 @@ export function valueOf(node: JsonNode): Literal {
 /** A value as a person writes it: JSON, or a text without quotes where that cannot be taken for JSON. */
 export function parseLiteral(text: string): Literal {
   const trimmed = text.trim();
-  if (trimmed === "") return { problem: "Write a value; \"\" is the empty text." };
+  if (trimmed === "") return { problem: 'Write a value; "" is the empty text.' };
   try {
     return valueOf(parseLossless(trimmed));
   } catch (thrown) {
@@ -36,7 +43,13 @@ export function parseLiteral(text: string): Literal {
 
 /** The way back: `parseLiteral(literalText(x))` is `x`. */
 export function literalText(value: unknown): string {
-  if (typeof value === "string" && value === value.trim() && !value.includes("\n") && parseLiteral(value).value === value) return value;
+  if (
+    typeof value === "string" &&
+    value === value.trim() &&
+    !value.includes("\n") &&
+    parseLiteral(value).value === value
+  )
+    return value;
   return JSON.stringify(value);
 }
 
@@ -56,7 +69,8 @@ function comesThrough(lexeme: string): boolean {
 
 /** A number by its value, however it is written: `0.digits · 10^exponent`. */
 function digitsOf(lexeme: string): { sign: string; digits: string; exponent: number } {
-  const [, sign = "", whole = "", fraction = "", power = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(lexeme) ?? [];
+  const [, sign = "", whole = "", fraction = "", power = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(lexeme) ?? [];
   const all = `${whole}${fraction}`;
   const leading = /^0*/.exec(all)?.[0].length ?? 0;
   const digits = all.slice(leading).replace(/0+$/, "");

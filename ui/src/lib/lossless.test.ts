@@ -7,17 +7,29 @@ function members(node: JsonNode) {
 }
 
 describe("lossless JSON", () => {
-  it.each(["1.0", "1e400", "-0", "12345678901234567890123", "0.10", "1E+2"])("keeps the number %s as it was written", (lexeme) => {
-    expect(parseLossless(lexeme)).toEqual({ kind: "number", lexeme });
-  });
+  it.each(["1.0", "1e400", "-0", "12345678901234567890123", "0.10", "1E+2"])(
+    "keeps the number %s as it was written",
+    (lexeme) => {
+      expect(parseLossless(lexeme)).toEqual({ kind: "number", lexeme });
+    },
+  );
 
   it("keeps the order of keys, also of keys that look like numbers", () => {
-    expect(members(parseLossless('{"b":1,"2":2,"a":3,"1":4}')).map((m) => m.key)).toEqual(["b", "2", "a", "1"]);
+    expect(members(parseLossless('{"b":1,"2":2,"a":3,"1":4}')).map((m) => m.key)).toEqual([
+      "b",
+      "2",
+      "a",
+      "1",
+    ]);
   });
 
   it("keeps and marks both of two equal keys", () => {
     const found = members(parseLossless('{"path":"/tmp","x":1,"path":"/etc"}'));
-    expect(found.map((m) => [m.key, m.duplicate])).toEqual([["path", true], ["x", false], ["path", true]]);
+    expect(found.map((m) => [m.key, m.duplicate])).toEqual([
+      ["path", true],
+      ["x", false],
+      ["path", true],
+    ]);
     expect(found[2]?.value).toEqual({ kind: "string", value: "/etc" });
   });
 
@@ -26,11 +38,16 @@ describe("lossless JSON", () => {
   });
 
   it("takes __proto__ and constructor for ordinary keys", () => {
-    expect(members(parseLossless('{"__proto__":{"x":1},"constructor":2}')).map((m) => m.key)).toEqual(["__proto__", "constructor"]);
+    expect(
+      members(parseLossless('{"__proto__":{"x":1},"constructor":2}')).map((m) => m.key),
+    ).toEqual(["__proto__", "constructor"]);
   });
 
   it("decodes every escape", () => {
-    expect(parseLossless('"\\"\\\\\\/\\b\\f\\n\\r\\t\\u20ac\\ud83d\\ude00"')).toEqual({ kind: "string", value: '"\\/\b\f\n\r\t€😀' });
+    expect(parseLossless('"\\"\\\\\\/\\b\\f\\n\\r\\t\\u20ac\\ud83d\\ude00"')).toEqual({
+      kind: "string",
+      value: '"\\/\b\f\n\r\t€😀',
+    });
   });
 
   it("keeps a lone surrogate", () => {
@@ -47,13 +64,29 @@ describe("lossless JSON", () => {
     });
   });
 
-  it.each(["", "{", "[1,]", '{"a":1,}', "{a:1}", "01", "+1", ".5", "1.", "NaN", "'a'", '"\n"', '"\\x41"', '"\\u12"', "1 2", '"a', "tru", "\u00a01"])(
-    "refuses %j, as a strict parser does",
-    (text) => {
-      expect(() => parseLossless(text)).toThrow();
-      expect(() => JSON.parse(text) as unknown).toThrow();
-    },
-  );
+  it.each([
+    "",
+    "{",
+    "[1,]",
+    '{"a":1,}',
+    "{a:1}",
+    "01",
+    "+1",
+    ".5",
+    "1.",
+    "NaN",
+    "'a'",
+    '"\n"',
+    '"\\x41"',
+    '"\\u12"',
+    "1 2",
+    '"a',
+    "tru",
+    "\u00a01",
+  ])("refuses %j, as a strict parser does", (text) => {
+    expect(() => parseLossless(text)).toThrow();
+    expect(() => JSON.parse(text) as unknown).toThrow();
+  });
 
   it("says where the fault is", () => {
     expect(() => parseLossless('{"a":x}')).toThrow("expected a value at character 6");
@@ -71,7 +104,9 @@ describe("lossless JSON", () => {
 describe("JSON printed over several lines", () => {
   it("keeps numbers as they were written, and a key that stands twice", () => {
     const text = '{"n":1.50,"big":12345678901234567890,"p":"a","p":"b","empty":[{},[]]}';
-    expect(printLossless(parseLossless(text))).toBe('{\n  "n": 1.50,\n  "big": 12345678901234567890,\n  "p": "a",\n  "p": "b",\n  "empty": [\n    {},\n    []\n  ]\n}');
+    expect(printLossless(parseLossless(text))).toBe(
+      '{\n  "n": 1.50,\n  "big": 12345678901234567890,\n  "p": "a",\n  "p": "b",\n  "empty": [\n    {},\n    []\n  ]\n}',
+    );
   });
 
   it("writes what would show nothing as an escape", () => {

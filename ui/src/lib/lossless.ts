@@ -36,7 +36,14 @@ const SPACE = /[ \t\n\r]*/y;
 // eslint-disable-next-line no-control-regex -- JSON forbids exactly these in a string
 const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const ESCAPES: Record<string, string> = {
-  '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t",
+  '"': '"',
+  "\\": "\\",
+  "/": "/",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
 };
 
 export function parseLossless(text: string): JsonNode {
@@ -71,13 +78,18 @@ export function printLossless(node: JsonNode, indent = ""): string {
 
 function quote(text: string): string {
   // JSON has line feeds and the like as escapes already.
-  return reveal(JSON.stringify(text)).map((part) => (part.kind === "text" ? part.text : escaped(part.code))).join("");
+  return reveal(JSON.stringify(text))
+    .map((part) => (part.kind === "text" ? part.text : escaped(part.code)))
+    .join("");
 }
 
 /** `U+E0041` → `\udb40\udc41`. */
 function escaped(code: string): string {
   const char = String.fromCodePoint(parseInt(code.slice(2), 16));
-  return Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
+  return Array.from(
+    { length: char.length },
+    (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, "0")}`,
+  ).join("");
 }
 
 class Reader {
@@ -158,7 +170,11 @@ class Reader {
         this.at += 1;
         return value;
       }
-      if (next !== "\\") throw new JsonError(next === undefined ? "unclosed string" : "control character in a string", this.at);
+      if (next !== "\\")
+        throw new JsonError(
+          next === undefined ? "unclosed string" : "control character in a string",
+          this.at,
+        );
       value += this.escape();
     }
   }

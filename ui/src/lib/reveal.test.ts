@@ -3,7 +3,15 @@ import { hasHidden, reveal, revealText } from "./reveal";
 
 describe("hidden characters", () => {
   it("leaves ordinary text of any script as it is", () => {
-    for (const text of ["plain, text; 1+1=2", "naïve Straße", "日本語のテキスト", "שלום", "مرحبا", "👍🏽 café", "e\u0301"]) {
+    for (const text of [
+      "plain, text; 1+1=2",
+      "naïve Straße",
+      "日本語のテキスト",
+      "שלום",
+      "مرحبا",
+      "👍🏽 café",
+      "e\u0301",
+    ]) {
       expect(revealText(text)).toBe(text);
     }
   });
@@ -48,13 +56,19 @@ describe("hidden characters", () => {
   });
 
   it("names what it shows, tag letters by their letter", () => {
-    expect(reveal("\u202e")).toEqual([{ kind: "hidden", code: "U+202E", name: "right-to-left override" }]);
+    expect(reveal("\u202e")).toEqual([
+      { kind: "hidden", code: "U+202E", name: "right-to-left override" },
+    ]);
     expect(reveal("\u{e0061}")).toEqual([{ kind: "hidden", code: "U+E0061", name: 'tag "a"' }]);
   });
 
   it("loses nothing of the text", () => {
     const text = "pay\u202etxt.exe\u200b!\n";
-    expect(reveal(text, { multiline: true }).filter((p) => p.kind === "text").map((p) => p.text)).toEqual(["pay", "txt.exe", "!\n"]);
+    expect(
+      reveal(text, { multiline: true })
+        .filter((p) => p.kind === "text")
+        .map((p) => p.text),
+    ).toEqual(["pay", "txt.exe", "!\n"]);
   });
 
   it("tells whether there is anything hidden", () => {

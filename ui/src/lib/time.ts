@@ -33,12 +33,16 @@ export function span(ms: number): string {
 /** The time of day, to the second. */
 export function clockTime(at: number): string {
   const date = new Date(at);
-  return [date.getHours(), date.getMinutes(), date.getSeconds()].map((n) => String(n).padStart(2, "0")).join(":");
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((n) => String(n).padStart(2, "0"))
+    .join(":");
 }
 
 /** The time of day where it was today, else the day too. */
 export function moment(at: number, now: number): string {
-  return new Date(at).toDateString() === new Date(now).toDateString() ? clockTime(at) : `${day(at)}, ${clockTime(at)}`;
+  return new Date(at).toDateString() === new Date(now).toDateString()
+    ? clockTime(at)
+    : `${day(at)}, ${clockTime(at)}`;
 }
 
 function day(at: number): string {

@@ -24,7 +24,17 @@ describe("a command line", () => {
   });
 
   it("comes back the same after joining and splitting", () => {
-    const words = ["npx", "two words", "", `it's`, `"q"`, `both ' and "`, "back\\slash", "C:\\a b\\", "tab\there"];
+    const words = [
+      "npx",
+      "two words",
+      "",
+      `it's`,
+      `"q"`,
+      `both ' and "`,
+      "back\\slash",
+      "C:\\a b\\",
+      "tab\there",
+    ];
     expect(splitWords(joinWords(words)).words).toEqual(words);
   });
 

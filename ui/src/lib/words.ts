@@ -14,7 +14,8 @@ export function splitWords(line: string): Words {
     const next = line.charAt(i + 1);
     if (quote) {
       if (char === quote) quote = null;
-      else if (quote === '"' && char === "\\" && (next === '"' || next === "\\")) word = (word ?? "") + line.charAt((i += 1));
+      else if (quote === '"' && char === "\\" && (next === '"' || next === "\\"))
+        word = (word ?? "") + line.charAt((i += 1));
       else word = (word ?? "") + char;
     } else if (char === '"' || char === "'") {
       quote = char;

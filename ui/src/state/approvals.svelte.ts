@@ -1,6 +1,14 @@
 /** What waits for a person, what was decided, and the decision itself. */
 
-import { toIpcError, type ApprovalRequest, type Call, type Event, type Ipc, type Verdict, type VerdictPreview } from "../ipc";
+import {
+  toIpcError,
+  type ApprovalRequest,
+  type Call,
+  type Event,
+  type Ipc,
+  type Verdict,
+  type VerdictPreview,
+} from "../ipc";
 import { Reader } from "./reader";
 
 /** How long after its time a request without an end is looked up again. */
@@ -20,7 +28,10 @@ export class Approvals {
   loaded = $state(false);
   /** What came of the last decision about many calls; empty after a while. */
   said = $state("");
-  private readonly reader = new Reader(() => this.read(), (event) => this.apply(event));
+  private readonly reader = new Reader(
+    () => this.read(),
+    (event) => this.apply(event),
+  );
   private timer: ReturnType<typeof setTimeout> | undefined;
   private saidTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -37,7 +48,11 @@ export class Approvals {
   /** Decides exactly the request that was shown. It leaves the queue at once; a refusal brings it back. */
   async decide(request: ApprovalRequest, verdict: Verdict): Promise<Call> {
     try {
-      const call = await this.ipc.call("approvals.decide", { id: request.id, digest: request.digest, verdict });
+      const call = await this.ipc.call("approvals.decide", {
+        id: request.id,
+        digest: request.digest,
+        verdict,
+      });
       this.remove(request.id);
       return call;
     } catch (thrown) {
@@ -84,10 +99,12 @@ export class Approvals {
     const requests = await this.ipc.call("approvals.list", {});
     const known = new Map(this.waiting.map((w) => [w.request.id, w]));
     // A request that is still the same keeps its object, so that what a person is reading is not drawn anew.
-    this.set(requests.map((request) => {
-      const before = known.get(request.id);
-      return before?.request.digest === request.digest ? before : timed(request);
-    }));
+    this.set(
+      requests.map((request) => {
+        const before = known.get(request.id);
+        return before?.request.digest === request.digest ? before : timed(request);
+      }),
+    );
     this.loaded = true;
   }
 
@@ -127,8 +144,12 @@ export class Approvals {
 function summary(done: number, verdict: Verdict, elsewhere: number, failures: string[]): string {
   const calls = (count: number) => (count === 1 ? "1 call" : `${count} calls`);
   const parts = [`${calls(done)} ${verdict.kind === "deny" ? "denied" : "approved"}.`];
-  if (elsewhere) parts.push(`${calls(elsewhere)} had ended already: decided elsewhere, or out of time.`);
-  if (failures.length) parts.push(`${calls(failures.length)} could not be decided: ${[...new Set(failures)].join(" ")}`);
+  if (elsewhere)
+    parts.push(`${calls(elsewhere)} had ended already: decided elsewhere, or out of time.`);
+  if (failures.length)
+    parts.push(
+      `${calls(failures.length)} could not be decided: ${[...new Set(failures)].join(" ")}`,
+    );
   return parts.join(" ");
 }
 

@@ -10,10 +10,16 @@ export class Calls {
   list = $state.raw<Call[]>([]);
   loaded = $state(false);
   private readonly kept: number;
-  private readonly reader = new Reader(() => this.read(), (event) => this.apply(event));
+  private readonly reader = new Reader(
+    () => this.read(),
+    (event) => this.apply(event),
+  );
 
   /** All calls, or only those `asked` for: the history of approvals. */
-  constructor(private readonly ipc: Ipc, private readonly asked = false) {
+  constructor(
+    private readonly ipc: Ipc,
+    private readonly asked = false,
+  ) {
     this.kept = asked ? DECIDED_KEPT : CALLS_KEPT;
   }
 
@@ -34,7 +40,17 @@ export class Calls {
   }
 
   private async read(): Promise<void> {
-    this.list = await this.ipc.call("calls.list", { client: null, server: null, asked: this.asked, text: null, decision: null, before: null, since: null, until: null, limit: this.kept });
+    this.list = await this.ipc.call("calls.list", {
+      client: null,
+      server: null,
+      asked: this.asked,
+      text: null,
+      decision: null,
+      before: null,
+      since: null,
+      until: null,
+      limit: this.kept,
+    });
     this.loaded = true;
   }
 }
@@ -52,5 +68,10 @@ export function matchesCall(call: Call, filter: CallFilter): boolean {
   if (filter.server && call.server !== filter.server) return false;
   if (filter.decision && call.decision !== filter.decision) return false;
   const text = filter.text.trim().toLowerCase();
-  return !text || `${call.client} ${call.server} ${call.tool} ${call.reason} ${call.error}`.toLowerCase().includes(text);
+  return (
+    !text ||
+    `${call.client} ${call.server} ${call.tool} ${call.reason} ${call.error}`
+      .toLowerCase()
+      .includes(text)
+  );
 }

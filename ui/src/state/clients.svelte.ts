@@ -16,7 +16,8 @@ export class Clients {
   }
 
   on(event: Event): void {
-    if (event.kind === "clients_changed" || event.kind === "profiles_changed") void this.load().catch(() => undefined);
+    if (event.kind === "clients_changed" || event.kind === "profiles_changed")
+      void this.load().catch(() => undefined);
   }
 
   async add(name: string): Promise<ClientAdded> {

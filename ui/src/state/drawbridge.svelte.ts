@@ -5,7 +5,10 @@ import { Reader } from "./reader";
 
 export class Drawbridge {
   raised = $state(false);
-  private readonly reader = new Reader(() => this.read(), (event) => this.apply(event));
+  private readonly reader = new Reader(
+    () => this.read(),
+    (event) => this.apply(event),
+  );
 
   constructor(private readonly ipc: Ipc) {}
 

@@ -51,7 +51,18 @@ export class Stores {
   }
 
   start(): () => void {
-    const fixed = [this.servers, this.clients, this.approvals, this.missed, this.drawbridge, this.history, this.calls, this.policy, this.profiles, this.settings];
+    const fixed = [
+      this.servers,
+      this.clients,
+      this.approvals,
+      this.missed,
+      this.drawbridge,
+      this.history,
+      this.calls,
+      this.policy,
+      this.profiles,
+      this.settings,
+    ];
     const stop = feed(this.ipc, this.connection, () => [...fixed, ...this.feeds]);
     return () => {
       stop();
@@ -77,7 +88,8 @@ export class Stores {
 /** Feeds stores with events, and has them read everything anew after a gap. */
 export function feed(ipc: Ipc, connection: Connection, stores: () => Store[]): () => void {
   function readAll(): void {
-    for (const store of stores()) store.load().catch((thrown: unknown) => connection.failed(toIpcError(thrown)));
+    for (const store of stores())
+      store.load().catch((thrown: unknown) => connection.failed(toIpcError(thrown)));
   }
   return ipc.subscribe(
     (event) => {
@@ -88,7 +100,10 @@ export function feed(ipc: Ipc, connection: Connection, stores: () => Store[]): (
       connection.changed(connected);
       if (connected) readAll();
       // Why there is no connection, only a call can tell: a stream has no status to read.
-      else ipc.call("approvals.list", {}).catch((thrown: unknown) => connection.failed(toIpcError(thrown)));
+      else
+        ipc
+          .call("approvals.list", {})
+          .catch((thrown: unknown) => connection.failed(toIpcError(thrown)));
     },
   );
 }

@@ -36,12 +36,19 @@ export class LogFeed {
     const { source, level, text } = this.filter;
     const server = typeof source === "object" ? source.server : null;
     try {
-      const lines = await this.ipc.call("logs.list", { server, level, text: text.trim() || null, limit: LINES_KEPT });
+      const lines = await this.ipc.call("logs.list", {
+        server,
+        level,
+        text: text.trim() || null,
+        limit: LINES_KEPT,
+      });
       if (read !== this.reads) return;
       const last = lines.at(-1)?.seq ?? -1;
       // What came while the answer was on its way is newer than the answer.
       const newer = this.lines.filter((line) => line.seq > last);
-      this.lines = [...lines, ...newer].filter((line) => matchesLine(line, this.filter)).slice(-LINES_KEPT);
+      this.lines = [...lines, ...newer]
+        .filter((line) => matchesLine(line, this.filter))
+        .slice(-LINES_KEPT);
       this.loaded = true;
       this.error = null;
     } catch (thrown) {

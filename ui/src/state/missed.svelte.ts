@@ -21,12 +21,16 @@ export class Missed {
 
   on(event: Event): void {
     const isMissed = event.kind === "call_changed" && event.call.decision === "timed_out";
-    if (isMissed || event.kind === "approval_ended" || event.kind === "drawbridge_changed") void this.load().catch(() => undefined);
+    if (isMissed || event.kind === "approval_ended" || event.kind === "drawbridge_changed")
+      void this.load().catch(() => undefined);
   }
 
   /** Lets an identical call through, should the client send it again. Runs nothing. */
   async allowRetry({ request }: Waiting): Promise<void> {
-    const { seconds } = await this.ipc.call("approvals.allow_retry", { id: request.id, digest: request.digest });
+    const { seconds } = await this.ipc.call("approvals.allow_retry", {
+      id: request.id,
+      digest: request.digest,
+    });
     this.said = `If ${request.client} sends the same call of ${request.tool} again within ${seconds} s, it crosses without asking.`;
     clearTimeout(this.saidTimer);
     this.saidTimer = setTimeout(() => (this.said = ""), seconds * 1000);
@@ -44,7 +48,9 @@ export class Missed {
 
   private set(list: Waiting[]): void {
     const now = performance.now();
-    this.list = list.filter((one) => one.deadline > now).toSorted((a, b) => b.request.asked_at - a.request.asked_at);
+    this.list = list
+      .filter((one) => one.deadline > now)
+      .toSorted((a, b) => b.request.asked_at - a.request.asked_at);
     clearTimeout(this.timer);
     if (this.list.length === 0) return;
     const next = Math.min(...this.list.map((one) => one.deadline));

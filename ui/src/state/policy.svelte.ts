@@ -1,6 +1,16 @@
 /** The rules, and what happens where none matches. */
 
-import type { Effect, Event, Figures, Ipc, PastCalls, PolicyView, Preset, RuleText, RuleView } from "../ipc";
+import type {
+  Effect,
+  Event,
+  Figures,
+  Ipc,
+  PastCalls,
+  PolicyView,
+  Preset,
+  RuleText,
+  RuleView,
+} from "../ipc";
 import { Reader } from "./reader";
 
 export class Policy {

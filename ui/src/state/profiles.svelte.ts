@@ -16,7 +16,8 @@ export class Profiles {
 
   /** What a profile costs changes with its servers, and who has it with the clients. */
   on(event: Event): void {
-    if (["profiles_changed", "clients_changed", "server_changed"].includes(event.kind)) void this.load().catch(() => undefined);
+    if (["profiles_changed", "clients_changed", "server_changed"].includes(event.kind))
+      void this.load().catch(() => undefined);
   }
 
   find(name: string): ProfileView | undefined {

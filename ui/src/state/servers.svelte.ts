@@ -1,8 +1,23 @@
 /** The servers behind the door, and what can be done with them. */
 
 import type {
-  BrokenSpec, DefinitionVersion, Effect, Event, FilledManifest, FillManifest, Ipc, ManifestSource, ManifestView, PresetView, ReadSpec, SecretValues,
-  ServerSpec, ServerView, ShownTool, ToolView, VerifiedView,
+  BrokenSpec,
+  DefinitionVersion,
+  Effect,
+  Event,
+  FilledManifest,
+  FillManifest,
+  Ipc,
+  ManifestSource,
+  ManifestView,
+  PresetView,
+  ReadSpec,
+  SecretValues,
+  ServerSpec,
+  ServerView,
+  ShownTool,
+  ToolView,
+  VerifiedView,
 } from "../ipc";
 import { Reader } from "./reader";
 
@@ -23,7 +38,8 @@ export class Servers {
   }
 
   on(event: Event): void {
-    if (["server_changed", "session_changed", "policy_changed"].includes(event.kind)) void this.load().catch(() => undefined);
+    if (["server_changed", "session_changed", "policy_changed"].includes(event.kind))
+      void this.load().catch(() => undefined);
   }
 
   find(id: string | null): ServerView | undefined {
@@ -126,11 +142,16 @@ export class Servers {
   }
 
   private keep(view: ServerView): ServerView {
-    this.list = [...this.list.filter((server) => server.id !== view.id), view].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    this.list = [...this.list.filter((server) => server.id !== view.id), view].toSorted((a, b) =>
+      a.id < b.id ? -1 : 1,
+    );
     return view;
   }
 }
 
 function needsCare(server: ServerView): boolean {
-  return server.waiting_tools > 0 || ["error", "needs_approval", "needs_secret", "needs_sign_in"].includes(server.state);
+  return (
+    server.waiting_tools > 0 ||
+    ["error", "needs_approval", "needs_secret", "needs_sign_in"].includes(server.state)
+  );
 }

@@ -15,11 +15,18 @@ export class Settings {
   }
 
   on(event: Event): void {
-    if (event.kind === "settings_changed" || event.kind === "policy_changed") void this.load().catch(() => undefined);
+    if (event.kind === "settings_changed" || event.kind === "policy_changed")
+      void this.load().catch(() => undefined);
   }
 
   async change(change: Partial<ChangeSettings>): Promise<void> {
-    this.view = await this.ipc.call("settings.change", { approval_timeout_s: null, cache_ttl_s: null, oauth_client_metadata_url: null, audit_retention_days: null, ...change });
+    this.view = await this.ipc.call("settings.change", {
+      approval_timeout_s: null,
+      cache_ttl_s: null,
+      oauth_client_metadata_url: null,
+      audit_retention_days: null,
+      ...change,
+    });
   }
 
   /** Looks for the programs with which packages are started. Takes a second or two. */
@@ -28,6 +35,9 @@ export class Settings {
   }
 
   private async read(): Promise<void> {
-    [this.view, this.health] = await Promise.all([this.ipc.call("settings.show", {}), this.ipc.call("health.show", {})]);
+    [this.view, this.health] = await Promise.all([
+      this.ipc.call("settings.show", {}),
+      this.ipc.call("health.show", {}),
+    ]);
   }
 }

@@ -27,9 +27,20 @@ afterEach(() => {
 
 describe("the stores", () => {
   it("read everything once there is a connection", () => {
-    expect(stores.servers.list.map((s) => s.id)).toEqual(["browser", "filesystem", "github", "postgres", "tickets", "weather"]);
+    expect(stores.servers.list.map((s) => s.id)).toEqual([
+      "browser",
+      "filesystem",
+      "github",
+      "postgres",
+      "tickets",
+      "weather",
+    ]);
     expect(stores.servers.broken).toHaveLength(1);
-    expect(stores.clients.current.map((c) => c.name)).toEqual(["claude-code", "cursor", "lm-studio"]);
+    expect(stores.clients.current.map((c) => c.name)).toEqual([
+      "claude-code",
+      "cursor",
+      "lm-studio",
+    ]);
     expect(stores.calls.list).toHaveLength(32);
     expect(stores.policy.view.rules).toHaveLength(4);
     expect(stores.settings.view?.version).toBe("0.1.0");
@@ -81,9 +92,17 @@ describe("approval requests", () => {
     const first = hub.ask();
     const second = hub.ask();
     expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([first.id, second.id]);
-    await hub.call("approvals.decide", { id: first.id, digest: first.digest, verdict: { kind: "approve_once", arguments: null } });
+    await hub.call("approvals.decide", {
+      id: first.id,
+      digest: first.digest,
+      verdict: { kind: "approve_once", arguments: null },
+    });
     expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([second.id]);
-    expect(stores.history.list[0]).toMatchObject({ id: first.id, decision: "allowed", decided_by: "person" });
+    expect(stores.history.list[0]).toMatchObject({
+      id: first.id,
+      decision: "allowed",
+      decided_by: "person",
+    });
   });
 
   it("go when their time is up", async () => {
@@ -96,7 +115,10 @@ describe("approval requests", () => {
   });
 
   it("go when their time is up although the end was never told", async () => {
-    hub.emit({ kind: "approval_asked", request: { ...hub.ask({ timeout_ms: 60_000 }), id: "ghost", left_ms: 1000 } });
+    hub.emit({
+      kind: "approval_asked",
+      request: { ...hub.ask({ timeout_ms: 60_000 }), id: "ghost", left_ms: 1000 },
+    });
     expect(stores.approvals.waiting).toHaveLength(2);
     await vi.advanceTimersByTimeAsync(3000);
     expect(stores.approvals.waiting.map((w) => w.request.id)).not.toContain("ghost");
@@ -105,7 +127,9 @@ describe("approval requests", () => {
   it("are read anew when a decision is refused", async () => {
     const request = hub.ask();
     hub.waiting = [];
-    await expect(stores.approvals.decide(request, { kind: "approve_once", arguments: null })).rejects.toMatchObject({ code: "not_found" });
+    await expect(
+      stores.approvals.decide(request, { kind: "approve_once", arguments: null }),
+    ).rejects.toMatchObject({ code: "not_found" });
     await settle();
     expect(stores.approvals.waiting).toEqual([]);
   });
@@ -136,7 +160,11 @@ describe("what comes while a list is read", () => {
 
 describe("calls", () => {
   it("change in place as they go on", async () => {
-    const call = { ...(stores.calls.list[0] as (typeof stores.calls.list)[0]), id: "new", outcome: "running" as const };
+    const call = {
+      ...(stores.calls.list[0] as (typeof stores.calls.list)[0]),
+      id: "new",
+      outcome: "running" as const,
+    };
     hub.emit({ kind: "call_changed", call });
     hub.emit({ kind: "call_changed", call: { ...call, outcome: "ok" } });
     expect(stores.calls.list.filter((c) => c.id === "new").map((c) => c.outcome)).toEqual(["ok"]);
@@ -144,9 +172,14 @@ describe("calls", () => {
   });
 
   it("are filtered by every field at once", () => {
-    const found = (filter: object) => stores.calls.list.filter((c) => matchesCall(c, { client: "", server: "", decision: "", text: "", ...filter }));
+    const found = (filter: object) =>
+      stores.calls.list.filter((c) =>
+        matchesCall(c, { client: "", server: "", decision: "", text: "", ...filter }),
+      );
     expect(found({}).length).toBe(32);
-    expect(found({ client: "cursor", server: "github" }).every((c) => c.tool === "list_pull_requests")).toBe(true);
+    expect(
+      found({ client: "cursor", server: "github" }).every((c) => c.tool === "list_pull_requests"),
+    ).toBe(true);
     expect(found({ decision: "timed_out", text: "NOBODY" })).toHaveLength(4);
     expect(found({ client: "nobody" })).toEqual([]);
   });
@@ -192,10 +225,19 @@ describe("a tool's policy", () => {
     if (!tool) throw new Error("no tool");
     await stores.servers.setPolicy(tool, "deny");
     expect(hub.asked.at(-1)?.verb).not.toBe("policy.remove");
-    expect(hub.asked).toContainEqual({ verb: "policy.set", params: { effect: "deny", server: "filesystem", tool: "list_directory", client: null } });
+    expect(hub.asked).toContainEqual({
+      verb: "policy.set",
+      params: { effect: "deny", server: "filesystem", tool: "list_directory", client: null },
+    });
     expect(stores.servers.find("filesystem")?.tools[1]?.own_policy).toBe("deny");
     await stores.servers.setPolicy(tool, null);
-    expect(hub.asked).toContainEqual({ verb: "policy.remove", params: { server: "filesystem", tool: "list_directory", client: null } });
-    expect(stores.servers.find("filesystem")?.tools[1]).toMatchObject({ own_policy: null, policy: "ask" });
+    expect(hub.asked).toContainEqual({
+      verb: "policy.remove",
+      params: { server: "filesystem", tool: "list_directory", client: null },
+    });
+    expect(stores.servers.find("filesystem")?.tools[1]).toMatchObject({
+      own_policy: null,
+      policy: "ask",
+    });
   });
 });

@@ -1,7 +1,18 @@
 /** The protocol's words for people: one label and one tone for each state. */
 
 import { clockTime } from "../lib/time";
-import type { Annotations, Call, DecidedBy, Decision, Effect, Outcome, PastCalls, ResultEffect, RuleText, ServerState } from "../ipc";
+import type {
+  Annotations,
+  Call,
+  DecidedBy,
+  Decision,
+  Effect,
+  Outcome,
+  PastCalls,
+  ResultEffect,
+  RuleText,
+  ServerState,
+} from "../ipc";
 
 export type Tone = "good" | "warn" | "bad" | "busy" | "quiet";
 export interface Word {
@@ -40,7 +51,12 @@ export const DECISION_MEANING: Partial<Record<Decision, string>> = {
   abandoned: "The client left before a decision.",
 };
 
-export const DECIDED_BY: Record<DecidedBy, string> = { person: "by you", rule: "by a rule", default: "by default", hub: "by Drawbridge" };
+export const DECIDED_BY: Record<DecidedBy, string> = {
+  person: "by you",
+  rule: "by a rule",
+  default: "by default",
+  hub: "by Drawbridge",
+};
 
 export const OUTCOME: Record<Outcome, Word> = {
   not_sent: { label: "Not sent", tone: "quiet" },
@@ -60,7 +76,8 @@ export const OUTCOME_MEANING: Record<Outcome, string> = {
   ok: "The server answered.",
   server_error: "The server answered with an error.",
   unreachable: "The server could not be reached; the call was not sent.",
-  unknown: "The connection broke after the call was sent. Whether the server ran it cannot be known.",
+  unknown:
+    "The connection broke after the call was sent. Whether the server ran it cannot be known.",
   timed_out: "The server did not answer in time. It may still have run the call.",
   cancelled: "The client gave the call up.",
   withheld: "The server ran the call and answered, but its result was not passed on to the client.",
@@ -68,14 +85,20 @@ export const OUTCOME_MEANING: Record<Outcome, string> = {
 
 export const EFFECT: Record<Effect, Word & { meaning: string }> = {
   ask: { label: "Ask", tone: "warn", meaning: "Each call waits until you approve or deny it." },
-  allow: { label: "Allow", tone: "good", meaning: "Calls cross without asking. Only rules that deny or ask still hold some back." },
+  allow: {
+    label: "Allow",
+    tone: "good",
+    meaning: "Calls cross without asking. Only rules that deny or ask still hold some back.",
+  },
   deny: { label: "Deny", tone: "bad", meaning: "Calls are refused, unless a rule allows them." },
 };
 
 /** Who or what let it through, or not: "Denied by a rule". */
 export function decisionBy(call: Call): string {
   const word = DECISION[call.decision].label;
-  return call.decision === "allowed" || call.decision === "denied" ? `${word} ${DECIDED_BY[call.decided_by]}` : word;
+  return call.decision === "allowed" || call.decision === "denied"
+    ? `${word} ${DECIDED_BY[call.decided_by]}`
+    : word;
 }
 
 /** What the server says about its tool; hints, not facts. */
@@ -83,7 +106,8 @@ export function claims(hints: Annotations): Word[] {
   const found: Word[] = [];
   if (hints.destructive === true) found.push({ label: "destructive", tone: "bad" });
   if (hints.read_only === true) found.push({ label: "read-only", tone: "quiet" });
-  if (hints.read_only === false && hints.destructive === false) found.push({ label: "not destructive", tone: "quiet" });
+  if (hints.read_only === false && hints.destructive === false)
+    found.push({ label: "not destructive", tone: "quiet" });
   if (hints.open_world === true) found.push({ label: "open world", tone: "warn" });
   if (hints.idempotent === true) found.push({ label: "idempotent", tone: "quiet" });
   return found;
@@ -116,5 +140,10 @@ export interface PastRow extends Word {
 }
 
 export function pastRows({ newest }: PastCalls): PastRow[] {
-  return newest.map((call) => ({ ...DECISION[call.decision], id: call.id, when: `${new Date(call.at).toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${clockTime(call.at)}`, text: `${call.tool} of ${call.server}, by ${call.client}` }));
+  return newest.map((call) => ({
+    ...DECISION[call.decision],
+    id: call.id,
+    when: `${new Date(call.at).toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${clockTime(call.at)}`,
+    text: `${call.tool} of ${call.server}, by ${call.client}`,
+  }));
 }

@@ -25,7 +25,10 @@ export async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
-export async function open(hash: string, change: (hub: FakeHub) => void = () => undefined): Promise<FakeHub> {
+export async function open(
+  hash: string,
+  change: (hub: FakeHub) => void = () => undefined,
+): Promise<FakeHub> {
   const hub = new FakeHub();
   change(hub);
   location.hash = hash;

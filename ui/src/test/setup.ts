@@ -9,7 +9,13 @@ HTMLDialogElement.prototype.close ??= function (this: HTMLDialogElement) {
 };
 Element.prototype.scrollIntoView ??= () => undefined;
 globalThis.ResizeObserver ??= class {
-  observe() { /* jsdom has no layout */ }
-  unobserve() { /* jsdom has no layout */ }
-  disconnect() { /* jsdom has no layout */ }
+  observe() {
+    /* jsdom has no layout */
+  }
+  unobserve() {
+    /* jsdom has no layout */
+  }
+  disconnect() {
+    /* jsdom has no layout */
+  }
 };

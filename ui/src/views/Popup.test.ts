@@ -48,13 +48,17 @@ describe("the approval popup", () => {
     await pass(GUARD);
     await user.click(button("approve-once"));
     await pass(1);
-    expect(new Set(hub.asked.map((a) => a.verb))).toEqual(new Set(["approvals.list", "approvals.decide", "drawbridge.show"]));
+    expect(new Set(hub.asked.map((a) => a.verb))).toEqual(
+      new Set(["approvals.list", "approvals.decide", "drawbridge.show"]),
+    );
   });
 
   it("says in one sentence who wants what, with hidden characters drawn", async () => {
     hub.ask({ tool: "delete\u202e_file", description: "Safe.\u200b Really." });
     await open();
-    expect(screen.getByTestId("approval-card").querySelector(".sentence")?.textContent?.trim()).toBe("claude-code wants to call delete⟨U+202E⟩_file of filesystem");
+    expect(
+      screen.getByTestId("approval-card").querySelector(".sentence")?.textContent?.trim(),
+    ).toBe("claude-code wants to call delete⟨U+202E⟩_file of filesystem");
     expect(screen.getByText("⟨U+200B⟩")).toBeTruthy();
   });
 
@@ -62,9 +66,12 @@ describe("the approval popup", () => {
     hub.ask({ arguments: '{"n":1.50,"path":"/a","path":"/b","deep":{"list":[null,"x"]}}' });
     await open();
     const text = screen.getByTestId("arguments").textContent;
-    for (const part of ["1.50", "/a", "/b", "key stands twice", "deep", "null", "x"]) expect(text).toContain(part);
+    for (const part of ["1.50", "/a", "/b", "key stands twice", "deep", "null", "x"])
+      expect(text).toContain(part);
     await user.click(button("arguments-raw"));
-    expect(screen.getByTestId("arguments").textContent.trim()).toBe('{"n":1.50,"path":"/a","path":"/b","deep":{"list":[null,"x"]}}');
+    expect(screen.getByTestId("arguments").textContent.trim()).toBe(
+      '{"n":1.50,"path":"/a","path":"/b","deep":{"list":[null,"x"]}}',
+    );
   });
 
   it("shows arguments that are not JSON as they are", async () => {
@@ -76,9 +83,11 @@ describe("the approval popup", () => {
   it("takes no decision in the first half second", async () => {
     hub.ask();
     await open();
-    for (const id of ["deny", "approve-more", "approve-once"]) expect(button(id).disabled).toBe(true);
+    for (const id of ["deny", "approve-more", "approve-once"])
+      expect(button(id).disabled).toBe(true);
     await pass(GUARD);
-    for (const id of ["deny", "approve-more", "approve-once"]) expect(button(id).disabled).toBe(false);
+    for (const id of ["deny", "approve-more", "approve-once"])
+      expect(button(id).disabled).toBe(false);
   });
 
   it("begins the half second anew for the next request", async () => {
@@ -106,7 +115,9 @@ describe("the approval popup", () => {
     await open();
     await pass(GUARD);
     await user.click(button("approve-once"));
-    expect(decisions()).toEqual([{ id, digest, verdict: { kind: "approve_once", arguments: null } }]);
+    expect(decisions()).toEqual([
+      { id, digest, verdict: { kind: "approve_once", arguments: null } },
+    ]);
     await pass(1);
     expect(screen.getByTestId("popup-empty")).toBeTruthy();
   });
@@ -132,7 +143,9 @@ describe("the approval popup", () => {
     await user.click(button("deny"));
     await user.type(screen.getByTestId("deny-reason"), "Not this file. ");
     await user.click(button("deny-confirm"));
-    expect(decisions()).toEqual([{ id, digest, verdict: { kind: "deny", reason: "Not this file." } }]);
+    expect(decisions()).toEqual([
+      { id, digest, verdict: { kind: "deny", reason: "Not this file." } },
+    ]);
   });
 
   it("does nothing on Enter, wherever it lands, until Tab has led to a button", async () => {
@@ -218,7 +231,10 @@ describe("the approval popup", () => {
     if (waiting) waiting.digest = "another";
     hub.emit({ kind: "clients_changed" });
     const list = vi.spyOn(hub, "call");
-    list.mockRejectedValueOnce({ code: "conflict", message: "The request changed since it was shown. Nothing was decided." });
+    list.mockRejectedValueOnce({
+      code: "conflict",
+      message: "The request changed since it was shown. Nothing was decided.",
+    });
     list.mockReturnValue(new Promise(() => undefined) as never);
     await user.click(button("approve-once"));
     await pass(1);

@@ -16,12 +16,26 @@ describe("the advanced part of a server", () => {
     await user.selectOptions(screen.getByTestId("server-prefix"), "own");
     await user.type(screen.getByTestId("server-prefix-own"), "fs");
     await user.selectOptions(screen.getByTestId("server-allowed"), "some");
-    await user.click(within(screen.getAllByTestId("allowed-tool")[3]?.closest("label") as HTMLElement).getByRole("checkbox"));
+    await user.click(
+      within(screen.getAllByTestId("allowed-tool")[3]?.closest("label") as HTMLElement).getByRole(
+        "checkbox",
+      ),
+    );
     await user.click(screen.getByTestId("server-save"));
     await pass(1);
-    expect(asked(hub, "servers.update")).toMatchObject([{
-      id: "filesystem", spec: { lifecycle: "transient", visibility: "deferred", definitions: "trust", validate: "strict", prefix: "fs", allowed_tools: ["read_text_file", "list_directory", "write_file", "search_files"] },
-    }]);
+    expect(asked(hub, "servers.update")).toMatchObject([
+      {
+        id: "filesystem",
+        spec: {
+          lifecycle: "transient",
+          visibility: "deferred",
+          definitions: "trust",
+          validate: "strict",
+          prefix: "fs",
+          allowed_tools: ["read_text_file", "list_directory", "write_file", "search_files"],
+        },
+      },
+    ]);
   });
 
   it("is saved with its fallback servers in their order, and its times", async () => {
@@ -30,7 +44,11 @@ describe("the advanced part of a server", () => {
     await user.click(screen.getByTestId("advanced"));
     await user.selectOptions(screen.getByTestId("server-fallback"), "github");
     await user.selectOptions(screen.getByTestId("server-fallback"), "weather");
-    await user.click(within(screen.getAllByTestId("fallback-row")[1] as HTMLElement).getAllByRole("button")[0] as HTMLElement);
+    await user.click(
+      within(screen.getAllByTestId("fallback-row")[1] as HTMLElement).getAllByRole(
+        "button",
+      )[0] as HTMLElement,
+    );
     await user.type(screen.getByTestId("server-time-call"), "2.5");
     await user.click(screen.getByTestId("tool-time-add"));
     await user.type(screen.getByTestId("tool-time-name"), "search_files");
@@ -38,12 +56,16 @@ describe("the advanced part of a server", () => {
     await user.type(screen.getByTestId("server-cache-results"), "60");
     await user.click(screen.getByTestId("server-save"));
     await pass(1);
-    expect(asked(hub, "servers.update")).toMatchObject([{
-      id: "filesystem",
-      spec: {
-        fallback: ["weather", "github"], timeouts: { call_ms: 2500, tools: { search_files: 90_000 } }, cache_results_ms: 60_000,
+    expect(asked(hub, "servers.update")).toMatchObject([
+      {
+        id: "filesystem",
+        spec: {
+          fallback: ["weather", "github"],
+          timeouts: { call_ms: 2500, tools: { search_files: 90_000 } },
+          cache_results_ms: 60_000,
+        },
       },
-    }]);
+    ]);
   });
 
   it("is opened where something in it is wrong, and nothing is sent", async () => {
@@ -62,7 +84,9 @@ describe("the advanced part of a server", () => {
     await open("#/servers/github");
     await user.click(screen.getByTestId("server-edit"));
     await user.click(screen.getByTestId("advanced"));
-    const offered = within(screen.getByTestId("server-fallback")).getAllByRole<HTMLOptionElement>("option").map((one) => one.value);
+    const offered = within(screen.getByTestId("server-fallback"))
+      .getAllByRole<HTMLOptionElement>("option")
+      .map((one) => one.value);
     expect(offered).toEqual(["", "browser", "filesystem", "postgres", "tickets", "weather"]);
     expect(screen.queryByTestId("server-lifecycle")).toBeNull();
     expect(screen.queryByTestId("server-time-stop")).toBeNull();

@@ -34,7 +34,10 @@ describe("calls that are alike", () => {
   it("show what each sends, identical ones once with their count", async () => {
     await openBatch(["/a", "/b", "/a"]);
     const items = screen.getByTestId("batch-list").querySelectorAll("ol > li");
-    expect([...items].map((item) => item.textContent.replaceAll(/\s+/g, " ").trim())).toEqual(["1 of 22 calls send exactly this path /a", "2 of 2 path /b"]);
+    expect([...items].map((item) => item.textContent.replaceAll(/\s+/g, " ").trim())).toEqual([
+      "1 of 22 calls send exactly this path /a",
+      "2 of 2 path /b",
+    ]);
   });
 
   it("are decided each as it was shown, and none that came meanwhile", async () => {
@@ -44,7 +47,13 @@ describe("calls that are alike", () => {
     expect(screen.getByTestId("batch-list").textContent).not.toContain("/late");
     await user.click(button("batch-approve"));
     await pass(1);
-    expect(decisions(hub)).toEqual(shown.map(({ id, digest }) => ({ id, digest, verdict: { kind: "approve_once", arguments: null } })));
+    expect(decisions(hub)).toEqual(
+      shown.map(({ id, digest }) => ({
+        id,
+        digest,
+        verdict: { kind: "approve_once", arguments: null },
+      })),
+    );
     expect(hub.waiting.map((request) => request.id)).toEqual([late.id]);
     expect(screen.getByTestId("approvals-said").textContent).toBe("2 calls approved.");
     expect(screen.getByTestId("approval-card").dataset["id"]).toBe(late.id);
@@ -55,7 +64,9 @@ describe("calls that are alike", () => {
     hub.waiting = hub.waiting.filter((request) => request.id !== shown[1]?.id);
     await user.click(button("batch-approve"));
     await pass(1);
-    expect(screen.getByTestId("approvals-said").textContent).toBe("2 calls approved. 1 call had ended already: decided elsewhere, or out of time.");
+    expect(screen.getByTestId("approvals-said").textContent).toBe(
+      "2 calls approved. 1 call had ended already: decided elsewhere, or out of time.",
+    );
   });
 
   it("stay on screen when the oldest ends while they are read", async () => {
@@ -63,7 +74,9 @@ describe("calls that are alike", () => {
     hub.emit({ kind: "approval_ended", id: shown[0]?.id ?? "" });
     await pass(1);
     expect(screen.getByTestId("batch-list").textContent).toContain("/a");
-    expect(screen.getByTestId("approval-card").textContent).toContain("One of them has ended meanwhile.");
+    expect(screen.getByTestId("approval-card").textContent).toContain(
+      "One of them has ended meanwhile.",
+    );
   });
 
   it("are denied with one reason", async () => {
@@ -72,7 +85,10 @@ describe("calls that are alike", () => {
     await user.type(screen.getByTestId("deny-reason"), "Not now.");
     await user.click(button("deny-confirm"));
     await pass(1);
-    expect(decisions(hub).map((one) => one.verdict)).toEqual([{ kind: "deny", reason: "Not now." }, { kind: "deny", reason: "Not now." }]);
+    expect(decisions(hub).map((one) => one.verdict)).toEqual([
+      { kind: "deny", reason: "Not now." },
+      { kind: "deny", reason: "Not now." },
+    ]);
     expect(screen.getByTestId("approvals-said").textContent).toBe("2 calls denied.");
   });
 

@@ -26,15 +26,21 @@ describe("arguments that are edited", () => {
     const hub = await openEdit('{"path":"/a","force":true}');
     const edited = '{\n  "path": "/b",\n  "big": 12345678901234567890\n}';
     await fireEvent.input(text(), { target: { value: edited } });
-    expect(screen.getByTestId("edit-diff").textContent.replaceAll(/\s+/g, " ")).toContain('−removed: "path": "/a",');
+    expect(screen.getByTestId("edit-diff").textContent.replaceAll(/\s+/g, " ")).toContain(
+      '−removed: "path": "/a",',
+    );
     await user.click(button("approve-edited"));
-    expect(decisions(hub)).toMatchObject([{ verdict: { kind: "approve_once", arguments: edited } }]);
+    expect(decisions(hub)).toMatchObject([
+      { verdict: { kind: "approve_once", arguments: edited } },
+    ]);
   });
 
   it("are not sent while they are no JSON, with the line of the fault", async () => {
     const hub = await openEdit('{"path":"/a"}');
     await fireEvent.input(text(), { target: { value: '{\n  "path": "/a\n}' } });
-    expect(screen.getByTestId("edit-fault").textContent).toBe("Line 2, column 14: control character in a string.");
+    expect(screen.getByTestId("edit-fault").textContent).toBe(
+      "Line 2, column 14: control character in a string.",
+    );
     expect(button("approve-edited").disabled).toBe(true);
     await user.click(button("approve-edited"));
     expect(decisions(hub)).toEqual([]);
@@ -45,7 +51,9 @@ describe("arguments that are edited", () => {
     await fireEvent.input(text(), { target: { value: '{"path":"/etc/passwd"}' } });
     await user.click(button("approve-edited"));
     await pass(1);
-    expect(screen.getByTestId("approval-error").textContent).toContain("A rule denies these arguments");
+    expect(screen.getByTestId("approval-error").textContent).toContain(
+      "A rule denies these arguments",
+    );
     expect(text().value).toBe('{"path":"/etc/passwd"}');
     expect(hub.waiting).toHaveLength(1);
   });

@@ -11,11 +11,16 @@ const RESULT = '{"content":[{"type":"text","text":"the secret is 1.50\u200b"}]}'
 describe("a result that is held", () => {
   it("is shown in full, with the arguments folded away, and offers two choices only", async () => {
     await openPopup((hub) => hub.ask({ result: RESULT }));
-    expect(screen.getByTestId("approval-card").querySelector(".sentence")?.textContent.trim()).toBe("filesystem has answered delete_file for claude-code; pass the result on?");
+    expect(screen.getByTestId("approval-card").querySelector(".sentence")?.textContent.trim()).toBe(
+      "filesystem has answered delete_file for claude-code; pass the result on?",
+    );
     expect(screen.getByTestId("result").textContent).toContain("the secret is 1.50⟨U+200B⟩");
-    for (const id of ["approve-more", "approve-once", "edit", "deny", "batch-open"]) expect(screen.queryByTestId(id)).toBeNull();
+    for (const id of ["approve-more", "approve-once", "edit", "deny", "batch-open"])
+      expect(screen.queryByTestId(id)).toBeNull();
     await user.click(screen.getByTestId("held-arguments"));
-    expect(screen.getByTestId("held-arguments-panel").textContent).toContain("/home/ada/Projects/drawbridge/notes.txt");
+    expect(screen.getByTestId("held-arguments-panel").textContent).toContain(
+      "/home/ada/Projects/drawbridge/notes.txt",
+    );
     await user.click(button("result-raw"));
     expect(screen.getByTestId("result").textContent).toContain('{"content":[');
   });
@@ -31,7 +36,9 @@ describe("a result that is held", () => {
     await user.click(button("result-withhold"));
     await user.type(screen.getByTestId("deny-reason"), "It holds a secret.");
     await user.click(button("deny-confirm"));
-    expect(decisions(hub)).toMatchObject([{ verdict: { kind: "deny", reason: "It holds a secret." } }]);
+    expect(decisions(hub)).toMatchObject([
+      { verdict: { kind: "deny", reason: "It holds a secret." } },
+    ]);
     await pass(1);
     expect(hub.calls[0]).toMatchObject({ decision: "allowed", outcome: "withheld" });
   });

@@ -7,7 +7,9 @@ withFakeTime();
 describe("entries left out of a server's lists", () => {
   it("are named on its screen, each with its reason", async () => {
     await open("#/servers/github");
-    const entries = within(screen.getByTestId("left-out")).getAllByRole("listitem").map((entry) => entry.textContent);
+    const entries = within(screen.getByTestId("left-out"))
+      .getAllByRole("listitem")
+      .map((entry) => entry.textContent);
     expect(entries).toEqual([
       "Tool search_code: its definition has 301204 bytes; at most 262144 are taken",
       "Prompt entry 2 of prompts/list: it has no 'name'",
@@ -22,7 +24,11 @@ describe("entries left out of a server's lists", () => {
   it("are counted if there are too many to name", async () => {
     await open("#/servers/filesystem", (hub) => {
       const server = hub.servers.find((one) => one.id === "filesystem");
-      if (server) server.left_out = { entries: [{ kind: "tools", name: "a", why: "it is too long" }], more: 50 };
+      if (server)
+        server.left_out = {
+          entries: [{ kind: "tools", name: "a", why: "it is too long" }],
+          more: 50,
+        };
     });
     expect(screen.getByTestId("left-out").textContent).toContain("and 50 more");
   });

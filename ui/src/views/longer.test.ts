@@ -7,7 +7,10 @@ import { button, decisions, GUARD, openPopup } from "../test/popup";
 
 withFakeTime();
 
-const part = (key: string) => [...screen.getByTestId("only-where").querySelectorAll<HTMLElement>("[data-key]")].find((row) => row.dataset["key"] === key) as HTMLElement;
+const part = (key: string) =>
+  [...screen.getByTestId("only-where").querySelectorAll<HTMLElement>("[data-key]")].find(
+    (row) => row.dataset["key"] === key,
+  ) as HTMLElement;
 
 describe("an approval for longer", () => {
   it("holds for the arguments that are ticked, and for any others of those that are not", async () => {
@@ -18,24 +21,41 @@ describe("an approval for longer", () => {
     expect(within(part("path")).getByRole<HTMLInputElement>("checkbox").checked).toBe(true);
     await user.click(button("approve-1h"));
     expect(decisions(hub)[0]?.verdict).toEqual({
-      kind: "approve_for", seconds: 3600, when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }, { pointer: "/force", is: { equals: true } }],
+      kind: "approve_for",
+      seconds: 3600,
+      when: [
+        { pointer: "/path", is: { path_within: "/home/ada/Projects" } },
+        { pointer: "/force", is: { equals: true } },
+      ],
     });
   });
 
   it("goes on waiting where the hub refuses it", async () => {
     const hub = await openPopup((one) => one.ask());
     await user.click(button("approve-more"));
-    hub.failures.set("approvals.decide", new IpcError("invalid", "the rule would not match the very call that is approved"));
+    hub.failures.set(
+      "approvals.decide",
+      new IpcError("invalid", "the rule would not match the very call that is approved"),
+    );
     await user.click(button("approve-10-calls"));
     await pass(1);
-    expect(screen.getByTestId("approval-error").textContent).toContain("would not match the very call");
+    expect(screen.getByTestId("approval-error").textContent).toContain(
+      "would not match the very call",
+    );
     expect(hub.waiting).toHaveLength(1);
   });
 });
 
 describe("an approval for always", () => {
   async function always(empty = true) {
-    const hub = await openPopup((one) => one.ask({ tool: "list_directory", arguments: '{"path":"/home/ada/Projects/drawbridge/x"}' }), empty);
+    const hub = await openPopup(
+      (one) =>
+        one.ask({
+          tool: "list_directory",
+          arguments: '{"path":"/home/ada/Projects/drawbridge/x"}',
+        }),
+      empty,
+    );
     await user.click(button("approve-more"));
     await user.click(button("approve-always"));
     return hub;
@@ -45,9 +65,15 @@ describe("an approval for always", () => {
     const hub = await always(false);
     expect(button("approve-always-confirm").disabled).toBe(true);
     await pass(1);
-    expect(screen.getByTestId("preview-rule").textContent).toBe("allow list_directory of filesystem for claude-code");
-    expect(screen.getByTestId("preview-matched").textContent).toContain("It would have matched 4 of 4 past calls.");
-    expect(within(screen.getByTestId("preview-matched")).getAllByRole("listitem")[0]?.textContent).toContain("Allowed");
+    expect(screen.getByTestId("preview-rule").textContent).toBe(
+      "allow list_directory of filesystem for claude-code",
+    );
+    expect(screen.getByTestId("preview-matched").textContent).toContain(
+      "It would have matched 4 of 4 past calls.",
+    );
+    expect(
+      within(screen.getByTestId("preview-matched")).getAllByRole("listitem")[0]?.textContent,
+    ).toContain("Allowed");
     await user.click(button("approve-always-confirm"));
     expect(decisions(hub)).toEqual([]);
     await pass(GUARD);
@@ -61,11 +87,18 @@ describe("an approval for always", () => {
     await user.click(within(part("path")).getByRole("checkbox"));
     expect(button("approve-always-confirm").disabled).toBe(true);
     await pass(1);
-    expect(screen.getByTestId("preview-rule").textContent).toContain('where /path is "/home/ada/Projects/drawbridge/x"');
-    expect(screen.getByTestId("preview-matched").textContent).toContain("It would have matched 0 of 4 past calls");
+    expect(screen.getByTestId("preview-rule").textContent).toContain(
+      'where /path is "/home/ada/Projects/drawbridge/x"',
+    );
+    expect(screen.getByTestId("preview-matched").textContent).toContain(
+      "It would have matched 0 of 4 past calls",
+    );
     await pass(GUARD);
     await user.click(button("approve-always-confirm"));
-    expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_always", when: [{ pointer: "/path", is: { equals: "/home/ada/Projects/drawbridge/x" } }] });
+    expect(decisions(hub)[0]?.verdict).toEqual({
+      kind: "approve_always",
+      when: [{ pointer: "/path", is: { equals: "/home/ada/Projects/drawbridge/x" } }],
+    });
   });
 
   it("is not given without its preview", async () => {
@@ -104,24 +137,36 @@ describe("what is said of a call", () => {
 
   it("is which allow does not hold any more, and what differs since", async () => {
     await openPopup((hub) => hub.ask({ suspended: suspended() }));
-    expect(screen.getByTestId("changed").textContent).toContain("It was allowed by “allow browser_navigate of browser for cursor”. Since then the tool has changed, so you are asked.");
+    expect(screen.getByTestId("changed").textContent).toContain(
+      "It was allowed by “allow browser_navigate of browser for cursor”. Since then the tool has changed, so you are asked.",
+    );
     await user.click(screen.getByTestId("changed-diff"));
     const diff = screen.getByTestId("changed-diff-panel");
     expect(diff.querySelector('[data-field="/description"] [data-hidden="U+200B"]')).toBeTruthy();
-    expect(diff.querySelector('[data-field="/inputSchema/properties/note"]')?.textContent).toContain("new");
+    expect(
+      diff.querySelector('[data-field="/inputSchema/properties/note"]')?.textContent,
+    ).toContain("new");
   });
 
   it("is what its clients still see of a tool that changed, which is approved once only", async () => {
     await openPopup((hub) => hub.ask({ changed: suspended().definitions }));
-    expect(screen.getByTestId("changed").textContent).toContain("The tool has changed since you accepted it, so you are asked. Clients still see it as it was.");
-    expect(screen.getByTestId("changed-diff-panel").querySelector('[data-field="/description"]')).toBeTruthy();
+    expect(screen.getByTestId("changed").textContent).toContain(
+      "The tool has changed since you accepted it, so you are asked. Clients still see it as it was.",
+    );
+    expect(
+      screen.getByTestId("changed-diff-panel").querySelector('[data-field="/description"]'),
+    ).toBeTruthy();
     expect(screen.queryByTestId("approve-more")).toBeNull();
     expect(screen.getByTestId("approve-once")).toBeTruthy();
   });
 
   it("is that its server is another one, where no definition can be compared", async () => {
-    await openPopup((hub) => hub.ask({ suspended: { ...suspended(), is_server_changed: true, definitions: null } }));
-    expect(screen.getByTestId("changed").textContent).toContain("what the server starts or connects to has changed, so you are asked");
+    await openPopup((hub) =>
+      hub.ask({ suspended: { ...suspended(), is_server_changed: true, definitions: null } }),
+    );
+    expect(screen.getByTestId("changed").textContent).toContain(
+      "what the server starts or connects to has changed, so you are asked",
+    );
     expect(screen.queryByTestId("changed-diff")).toBeNull();
   });
 });

@@ -5,8 +5,12 @@ import { asked, open, pass, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
-const card = (id: string) => screen.getAllByTestId("preset-card").find((one) => one.dataset["preset"] === id) as HTMLElement;
-const input = (name: string) => screen.getAllByTestId("manifest-input").find((one) => one.dataset["input"] === name) as HTMLInputElement;
+const card = (id: string) =>
+  screen.getAllByTestId("preset-card").find((one) => one.dataset["preset"] === id) as HTMLElement;
+const input = (name: string) =>
+  screen
+    .getAllByTestId("manifest-input")
+    .find((one) => one.dataset["input"] === name) as HTMLInputElement;
 
 async function openTab(tab: string) {
   const hub = await open("#/servers/+add");
@@ -20,7 +24,9 @@ describe("a well-known server", () => {
     await openTab("server-preset-tab");
     expect(card("filesystem").textContent).toContain("npx 10.8.2");
     expect(card("github").textContent).toContain("Needs nothing here");
-    expect(card("fetch").textContent).toContain("uvx is not in the PATH of your login shell.Install uv");
+    expect(card("fetch").textContent).toContain(
+      "uvx is not in the PATH of your login shell.Install uv",
+    );
     expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
   });
 
@@ -36,13 +42,29 @@ describe("a well-known server", () => {
     await user.click(screen.getByTestId("server-verify"));
     await pass(1000);
     expect(screen.getByTestId("verify-result").textContent).toContain("It works.");
-    expect(asked(hub, "servers.fill_manifest")).toEqual([{ source: { preset: "filesystem" }, choice: 0, name: "Filesystem", values: { folder: "/home/ada/a\n/home/ada/b" }, secrets: {} }]);
+    expect(asked(hub, "servers.fill_manifest")).toEqual([
+      {
+        source: { preset: "filesystem" },
+        choice: 0,
+        name: "Filesystem",
+        values: { folder: "/home/ada/a\n/home/ada/b" },
+        secrets: {},
+      },
+    ]);
 
     await user.clear(screen.getByTestId("manifest-name"));
     await user.type(screen.getByTestId("manifest-name"), "notes");
     await user.click(screen.getByTestId("preset-add"));
     await pass(1);
-    expect(asked(hub, "servers.add")).toMatchObject([{ pending: false, spec: { name: "notes", args: ["-y", "@modelcontextprotocol/server-filesystem", "/home/ada/a", "/home/ada/b"] } }]);
+    expect(asked(hub, "servers.add")).toMatchObject([
+      {
+        pending: false,
+        spec: {
+          name: "notes",
+          args: ["-y", "@modelcontextprotocol/server-filesystem", "/home/ada/a", "/home/ada/b"],
+        },
+      },
+    ]);
     expect(location.hash).toBe("#/servers/notes");
   });
 
@@ -55,19 +77,32 @@ describe("a well-known server", () => {
     await user.type(screen.getByTestId("manifest-name"), "gh");
     await user.click(screen.getByTestId("preset-add"));
     await pass(1);
-    expect(asked(hub, "servers.add")).toMatchObject([{ spec: { headers: {} }, secrets: { headers: { token: "ghp_123" } } }]);
+    expect(asked(hub, "servers.add")).toMatchObject([
+      { spec: { headers: {} }, secrets: { headers: { token: "ghp_123" } } },
+    ]);
   });
 
   it("stays open with the reason when the hub cannot fill it in", async () => {
     const hub = await openTab("server-preset-tab");
     await user.click(card("playwright"));
-    expect(within(input("browser")).getAllByRole("option").map((one) => one.textContent)).toEqual(["Not given", "chrome", "firefox", "webkit", "msedge"]);
+    expect(
+      within(input("browser"))
+        .getAllByRole("option")
+        .map((one) => one.textContent),
+    ).toEqual(["Not given", "chrome", "firefox", "webkit", "msedge"]);
     await user.click(input("headless"));
-    hub.failures.set("servers.fill_manifest", new IpcError("invalid", "'browser' must be one of chrome, firefox."));
+    hub.failures.set(
+      "servers.fill_manifest",
+      new IpcError("invalid", "'browser' must be one of chrome, firefox."),
+    );
     await user.click(screen.getByTestId("preset-add"));
     await pass(1);
-    expect(asked(hub, "servers.fill_manifest")).toMatchObject([{ values: { browser: "", headless: "true" } }]);
-    expect(screen.getByTestId("dialog-error").textContent).toBe("'browser' must be one of chrome, firefox.");
+    expect(asked(hub, "servers.fill_manifest")).toMatchObject([
+      { values: { browser: "", headless: "true" } },
+    ]);
+    expect(screen.getByTestId("dialog-error").textContent).toBe(
+      "'browser' must be one of chrome, firefox.",
+    );
     await user.click(screen.getByTestId("preset-back"));
     expect(screen.getAllByTestId("preset-card")).toHaveLength(4);
   });
@@ -79,13 +114,19 @@ describe("a manifest", () => {
     await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
     await user.click(screen.getByTestId("manifest-read"));
     await pass(1);
-    expect(asked(hub, "servers.read_manifest")).toEqual([{ source: { path: "/home/ada/server.json" } }]);
+    expect(asked(hub, "servers.read_manifest")).toEqual([
+      { source: { path: "/home/ada/server.json" } },
+    ]);
     await user.type(input("SHOP_KEY"), "s3cret");
     await user.selectOptions(input("region"), "us");
     await user.click(screen.getByTestId("preset-add"));
     await pass(1);
-    expect(asked(hub, "servers.fill_manifest")).toMatchObject([{ choice: 0, values: { SHOP_KEY: "s3cret", region: "us", LIMIT: "", verbose: "" } }]);
-    expect(asked(hub, "servers.add")).toMatchObject([{ spec: { name: "Shop", env: {} }, secrets: { env: { SHOP_KEY: "s3cret" } } }]);
+    expect(asked(hub, "servers.fill_manifest")).toMatchObject([
+      { choice: 0, values: { SHOP_KEY: "s3cret", region: "us", LIMIT: "", verbose: "" } },
+    ]);
+    expect(asked(hub, "servers.add")).toMatchObject([
+      { spec: { name: "Shop", env: {} }, secrets: { env: { SHOP_KEY: "s3cret" } } },
+    ]);
   });
 
   it("that cannot be used says why, and cannot be added", async () => {
@@ -118,6 +159,8 @@ describe("a manifest", () => {
     await user.click(screen.getByTestId("server-form-tab"));
     await user.click(screen.getByTestId("server-manifest-tab"));
     expect(input("SHOP_KEY").value).toBe("k");
-    expect(screen.getByTestId<HTMLTextAreaElement>("manifest-text").value).toBe("/home/ada/server.json");
+    expect(screen.getByTestId<HTMLTextAreaElement>("manifest-text").value).toBe(
+      "/home/ada/server.json",
+    );
   });
 });

@@ -8,7 +8,8 @@ withFakeTime();
 const PAUSE = 301;
 const rows = () => screen.getAllByTestId("rule-row");
 const select = (id: string, value: string) => user.selectOptions(screen.getByTestId(id), value);
-const write = (id: string, value: string) => fireEvent.input(screen.getByTestId(id), { target: { value } });
+const write = (id: string, value: string) =>
+  fireEvent.input(screen.getByTestId(id), { target: { value } });
 
 describe("the rules", () => {
   it("say what they do, how long, and why", async () => {
@@ -25,7 +26,9 @@ describe("the rules", () => {
     const hub = await open("#/rules");
     await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-remove"));
     await pass(1);
-    expect(asked(hub, "policy.forget")).toEqual([{ id: rows()[0]?.dataset["rule"]?.replace(/\d+$/, (n) => String(Number(n) + 1)) }]);
+    expect(asked(hub, "policy.forget")).toEqual([
+      { id: rows()[0]?.dataset["rule"]?.replace(/\d+$/, (n) => String(Number(n) + 1)) },
+    ]);
     expect(rows()).toHaveLength(3);
   });
 
@@ -35,7 +38,9 @@ describe("the rules", () => {
     location.hash = `#/rules/${id}`;
     window.dispatchEvent(new HashChangeEvent("hashchange"));
     await pass(1);
-    expect(rows().find((row) => row.getAttribute("aria-current") === "true")?.dataset["rule"]).toBe(id);
+    expect(rows().find((row) => row.getAttribute("aria-current") === "true")?.dataset["rule"]).toBe(
+      id,
+    );
   });
 
   it("begin with a default", async () => {
@@ -63,16 +68,27 @@ describe("a rule's form", () => {
     await write("rule-calls", "5");
     await write("rule-note", "Only my own.");
     await pass(PAUSE);
-    expect(screen.getByTestId("preview-matched").textContent).toContain("It would have matched 4 of 4 past calls.");
+    expect(screen.getByTestId("preview-matched").textContent).toContain(
+      "It would have matched 4 of 4 past calls.",
+    );
     await user.click(screen.getByTestId("rule-save"));
     await pass(1);
-    expect(asked(hub, "policy.save")).toEqual([{
-      id: null,
-      rule: {
-        client: "claude-code", server: "filesystem", tool: "list_directory", read_only: false, effect: "ask", result: "mask",
-        when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }], life: { kind: "calls", count: 5 }, note: "Only my own.",
+    expect(asked(hub, "policy.save")).toEqual([
+      {
+        id: null,
+        rule: {
+          client: "claude-code",
+          server: "filesystem",
+          tool: "list_directory",
+          read_only: false,
+          effect: "ask",
+          result: "mask",
+          when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
+          life: { kind: "calls", count: 5 },
+          note: "Only my own.",
+        },
       },
-    }]);
+    ]);
     expect(screen.queryByTestId("rule-dialog")).toBeNull();
     expect(rows()).toHaveLength(5);
   });
@@ -83,13 +99,22 @@ describe("a rule's form", () => {
     await user.click(within(rows()[3] as HTMLElement).getByTestId("rule-edit"));
     await user.click(screen.getByTestId("rule-save"));
     await pass(1);
-    expect(asked(hub, "policy.save")).toEqual([{
-      id: rule?.id,
-      rule: {
-        client: "cursor", server: "browser", tool: "browser_navigate", read_only: false, effect: "allow", result: null,
-        when: [{ pointer: "/url", is: { host: "*.example.com" } }], life: { kind: "calls", count: 7 }, note: "",
+    expect(asked(hub, "policy.save")).toEqual([
+      {
+        id: rule?.id,
+        rule: {
+          client: "cursor",
+          server: "browser",
+          tool: "browser_navigate",
+          read_only: false,
+          effect: "allow",
+          result: null,
+          when: [{ pointer: "/url", is: { host: "*.example.com" } }],
+          life: { kind: "calls", count: 7 },
+          note: "",
+        },
       },
-    }]);
+    ]);
   });
 
   it("says at the field what is wrong, and saves nothing", async () => {
@@ -99,7 +124,9 @@ describe("a rule's form", () => {
     await write("condition-pointer", "path");
     await select("rule-effect", "");
     await user.click(screen.getByTestId("rule-save"));
-    expect(screen.getByTestId("condition").textContent).toContain("It begins with /, such as /path.");
+    expect(screen.getByTestId("condition").textContent).toContain(
+      "It begins with /, such as /path.",
+    );
     expect(screen.getByText("Choose what happens to the call, or to its result.")).toBeTruthy();
     expect(asked(hub, "policy.save")).toEqual([]);
     await pass(PAUSE);
@@ -109,7 +136,10 @@ describe("a rule's form", () => {
   it("shows what the hub refuses, and stays", async () => {
     const hub = await open("#/rules");
     await user.click(screen.getByTestId("rule-add"));
-    hub.failures.set("policy.save", new IpcError("invalid", "condition 1 (on '/x'): no regular expression: unclosed group"));
+    hub.failures.set(
+      "policy.save",
+      new IpcError("invalid", "condition 1 (on '/x'): no regular expression: unclosed group"),
+    );
     await user.click(screen.getByTestId("rule-save"));
     await pass(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain("unclosed group");
@@ -126,11 +156,15 @@ describe("a whole policy", () => {
     await user.click(screen.getByTestId("preset-ask_writes"));
     await user.click(screen.getAllByTestId("preset-server")[1] as HTMLElement);
     await user.click(screen.getByTestId("preset-apply"));
-    expect(screen.getByTestId("confirm-dialog").textContent).toContain("Servers you trust: filesystem.");
+    expect(screen.getByTestId("confirm-dialog").textContent).toContain(
+      "Servers you trust: filesystem.",
+    );
     expect(asked(hub, "policy.apply_preset")).toEqual([]);
     await user.click(screen.getByTestId("confirm"));
     await pass(1);
-    expect(asked(hub, "policy.apply_preset")).toEqual([{ preset: { kind: "ask_writes", trusted: ["filesystem"] } }]);
+    expect(asked(hub, "policy.apply_preset")).toEqual([
+      { preset: { kind: "ask_writes", trusted: ["filesystem"] } },
+    ]);
     expect(rows().at(-1)?.textContent).toContain("allow read-only tools of filesystem");
   });
 });
@@ -186,15 +220,27 @@ describe("how often a person is asked", () => {
     const panel = screen.getByTestId("figures");
     expect(within(panel).getByTestId("prompts-a-day").textContent).toMatch(/^\d/);
     expect(within(panel).getByTestId("approve-rate").textContent).toMatch(/%$/);
-    expect(within(within(panel).getByRole("table", { name: "Questions a day" })).getAllByRole("row")).toHaveLength(15);
+    expect(
+      within(within(panel).getByRole("table", { name: "Questions a day" })).getAllByRole("row"),
+    ).toHaveLength(15);
   });
 
   it("suggests rules, each made by one click", async () => {
     const hub = await open("#/rules");
-    expect(screen.getAllByTestId("suggestion")[0]?.textContent).toContain("You approved 12 calls like it; it would have matched 14 calls so far.");
+    expect(screen.getAllByTestId("suggestion")[0]?.textContent).toContain(
+      "You approved 12 calls like it; it would have matched 14 calls so far.",
+    );
     await user.click(screen.getAllByTestId("suggestion-accept")[0] as HTMLElement);
     await pass(1);
-    expect(asked(hub, "policy.save")).toMatchObject([{ id: null, rule: { tool: "list_directory", when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }] } }]);
+    expect(asked(hub, "policy.save")).toMatchObject([
+      {
+        id: null,
+        rule: {
+          tool: "list_directory",
+          when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
+        },
+      },
+    ]);
     expect(screen.getAllByTestId("suggestion")).toHaveLength(1);
     await user.click(screen.getByTestId("suggestion-dismiss"));
     expect(screen.queryByTestId("suggestion")).toBeNull();

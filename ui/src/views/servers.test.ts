@@ -36,7 +36,9 @@ function asked<V extends Verb>(verb: V): Verbs[V]["params"][] {
 describe("a first run", () => {
   it("leads to a server, a client and a first call", async () => {
     await open("", true);
-    const steps = within(screen.getByTestId("welcome")).getAllByRole("heading").map((h) => h.textContent);
+    const steps = within(screen.getByTestId("welcome"))
+      .getAllByRole("heading")
+      .map((h) => h.textContent);
     expect(steps).toEqual(["Add a server", "Connect a client", "Approve the first call"]);
   });
 });
@@ -70,7 +72,10 @@ describe("adding a server", () => {
     expect(asked("servers.try")[0]).toMatchObject({ secrets: { env: { API_KEY: "sk-123" } } });
     expect(location.hash).toBe("#/servers/search");
     await pass(1000);
-    expect(screen.getByTestId("server-row").dataset).toMatchObject({ server: "search", state: "active" });
+    expect(screen.getByTestId("server-row").dataset).toMatchObject({
+      server: "search",
+      state: "active",
+    });
   });
 
   it("shows in full why it could not be verified, and can be saved all the same", async () => {
@@ -100,22 +105,37 @@ describe("adding a server", () => {
     await user.type(screen.getByTestId("server-url"), "https://example.org/mcp");
     await user.click(screen.getByTestId("server-save"));
     await pass(1);
-    expect(screen.getByTestId("dialog-error").textContent).toBe("There is a server named x already.");
+    expect(screen.getByTestId("dialog-error").textContent).toBe(
+      "There is a server named x already.",
+    );
   });
 
   it("reads a client's JSON, with what looks secret ticked", async () => {
     await open("#/servers/+add", true);
     await user.click(screen.getByTestId("server-paste-tab"));
     await user.click(screen.getByTestId("paste-text"));
-    await user.paste(JSON.stringify({ mcpServers: { slack: { command: "npx", args: ["slack"], env: { SLACK_TOKEN: "xoxb", TEAM: "T1" } }, bad: {} } }));
+    await user.paste(
+      JSON.stringify({
+        mcpServers: {
+          slack: { command: "npx", args: ["slack"], env: { SLACK_TOKEN: "xoxb", TEAM: "T1" } },
+          bad: {},
+        },
+      }),
+    );
     await user.click(screen.getByTestId("paste-read"));
     await pass(1);
     const [slack, bad] = screen.getAllByTestId("paste-entry");
     expect(bad?.textContent).toContain("neither a command nor a url");
-    expect(within(slack as HTMLElement).getAllByTestId<HTMLInputElement>("env-secret").map((i) => i.checked)).toEqual([true, false]);
+    expect(
+      within(slack as HTMLElement)
+        .getAllByTestId<HTMLInputElement>("env-secret")
+        .map((i) => i.checked),
+    ).toEqual([true, false]);
     await user.click(screen.getByTestId("server-save"));
     await pass(1);
-    expect(asked("servers.add")).toMatchObject([{ spec: { name: "slack", env: { TEAM: "T1" } }, secrets: { env: { SLACK_TOKEN: "xoxb" } } }]);
+    expect(asked("servers.add")).toMatchObject([
+      { spec: { name: "slack", env: { TEAM: "T1" } }, secrets: { env: { SLACK_TOKEN: "xoxb" } } },
+    ]);
     expect(location.hash).toBe("#/servers/slack");
   });
 });
@@ -129,12 +149,20 @@ describe("a server", () => {
     await user.type(screen.getByTestId("env-value"), "Bearer new");
     await user.click(screen.getByTestId("server-save"));
     await pass(1);
-    expect(asked("servers.update")).toMatchObject([{ id: "github", spec: { headers: {} }, secrets: { headers: { Authorization: "Bearer new" } } }]);
+    expect(asked("servers.update")).toMatchObject([
+      {
+        id: "github",
+        spec: { headers: {} },
+        secrets: { headers: { Authorization: "Bearer new" } },
+      },
+    ]);
   });
 
   it("shows what a changed one would start, and starts it when accepted", async () => {
     await open("#/servers/browser");
-    expect(screen.getByTestId("server-detail").textContent).toContain("npx -y @playwright/mcp@latest --headless");
+    expect(screen.getByTestId("server-detail").textContent).toContain(
+      "npx -y @playwright/mcp@latest --headless",
+    );
     expect(screen.getByTestId("server-sync").getAttribute("aria-disabled")).toBe("true");
     expect(screen.getByTestId("server-sync").getAttribute("aria-describedby")).toBeTruthy();
     await user.click(screen.getByTestId("server-accept"));
@@ -155,10 +183,14 @@ describe("a server", () => {
 
   it("takes a policy for each tool", async () => {
     await open("#/servers/filesystem");
-    const row = screen.getAllByTestId("tool-row").find((r) => r.dataset["tool"] === "write_file") as HTMLElement;
+    const row = screen
+      .getAllByTestId("tool-row")
+      .find((r) => r.dataset["tool"] === "write_file") as HTMLElement;
     await user.selectOptions(within(row).getByTestId("tool-policy"), "allow");
     await pass(1);
-    expect(asked("policy.set")).toEqual([{ effect: "allow", server: "filesystem", tool: "write_file", client: null }]);
+    expect(asked("policy.set")).toEqual([
+      { effect: "allow", server: "filesystem", tool: "write_file", client: null },
+    ]);
   });
 
   it("names the place of a fault in a broken spec file", async () => {
@@ -178,14 +210,21 @@ describe("a server that wants a person to sign in", () => {
     expect(asked("servers.authorize")).toEqual([{ id: "tickets" }]);
     expect(card().dataset["state"]).toBe("waiting_for_browser");
     const link = screen.getByTestId<HTMLAnchorElement>("sign-in-link");
-    expect([link.href, link.rel]).toEqual([screen.getByTestId("sign-in-url").textContent, "noopener noreferrer"]);
+    expect([link.href, link.rel]).toEqual([
+      screen.getByTestId("sign-in-url").textContent,
+      "noopener noreferrer",
+    ]);
     hub.signIn("tickets", { kind: "exchanging" });
     await pass(1);
-    expect(within(card()).getByText("Drawbridge gets its token…").getAttribute("aria-current")).toBe("step");
+    expect(
+      within(card()).getByText("Drawbridge gets its token…").getAttribute("aria-current"),
+    ).toBe("step");
     hub.signIn("tickets", { kind: "done" });
     await pass(1);
     expect(screen.queryByTestId("sign-in-card")).toBeNull();
-    expect(screen.getByTestId("signed-in").textContent).toContain("with https://auth.example.com; the token is good for 60 min");
+    expect(screen.getByTestId("signed-in").textContent).toContain(
+      "with https://auth.example.com; the token is good for 60 min",
+    );
     await user.click(screen.getByTestId("sign-out"));
     await pass(1);
     expect(asked("servers.sign_out")).toEqual([{ id: "tickets" }]);
@@ -196,7 +235,10 @@ describe("a server that wants a person to sign in", () => {
     await open("#/servers/tickets");
     await user.click(screen.getByTestId("sign-in"));
     await pass(1);
-    hub.signIn("tickets", { kind: "failed", reason: "the authorization server refused: access_denied" });
+    hub.signIn("tickets", {
+      kind: "failed",
+      reason: "the authorization server refused: access_denied",
+    });
     await pass(1);
     expect(screen.getByTestId("sign-in-failed").textContent).toContain("access_denied");
     await user.click(screen.getByTestId("sign-in"));
@@ -215,7 +257,9 @@ describe("a server that wants a person to sign in", () => {
     expect(screen.getByTestId("sign-in-again")).toBeTruthy();
     cleanup();
     await open("#/servers/tickets");
-    Object.assign(hub.servers.find((s) => s.id === "tickets") ?? {}, { signing_in: { id: "x", url: "javascript:alert(1)", state: { kind: "waiting_for_browser" } } });
+    Object.assign(hub.servers.find((s) => s.id === "tickets") ?? {}, {
+      signing_in: { id: "x", url: "javascript:alert(1)", state: { kind: "waiting_for_browser" } },
+    });
     hub.emit({ kind: "server_changed", id: "tickets" });
     await pass(1);
     expect(screen.queryByTestId("sign-in-link")).toBeNull();
@@ -248,14 +292,18 @@ describe("a page that the hub does not let in", () => {
     hub.failures.set("approvals.list", new IpcError("signed_out", ""));
     render(App, { ipc: hub });
     await pass(1);
-    expect(document.body.textContent).toContain("This browser is not signed in. Run drawbridge open in a terminal");
+    expect(document.body.textContent).toContain(
+      "This browser is not signed in. Run drawbridge open in a terminal",
+    );
   });
 
   it("says so while the hub is not reachable", async () => {
     await open("#/logs");
     hub.connect(false);
     await pass(1);
-    expect(screen.getByTestId("not-reachable").textContent).toBe("Drawbridge is not reachable; trying again.");
+    expect(screen.getByTestId("not-reachable").textContent).toBe(
+      "Drawbridge is not reachable; trying again.",
+    );
     hub.connect(true);
     await pass(1);
     expect(screen.queryByTestId("not-reachable")).toBeNull();

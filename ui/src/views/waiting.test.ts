@@ -7,22 +7,31 @@ import { asked, open, pass, user, withFakeTime } from "../test/app";
 withFakeTime();
 
 const tools = () => screen.getAllByTestId("waiting-tool");
-const toolRow = (name: string) => screen.getAllByTestId("tool-row").find((row) => row.dataset["tool"] === name) as HTMLElement;
+const toolRow = (name: string) =>
+  screen.getAllByTestId("tool-row").find((row) => row.dataset["tool"] === name) as HTMLElement;
 
 describe("tools that wait", () => {
   it("show what differs field by field, with what is hidden in it drawn", async () => {
     await open("#/servers/github");
-    expect(screen.getByTestId("waiting-tools").textContent).toContain("2 tools are new or changed since you accepted this server");
+    expect(screen.getByTestId("waiting-tools").textContent).toContain(
+      "2 tools are new or changed since you accepted this server",
+    );
     const [merge, removal] = tools() as [HTMLElement, HTMLElement];
     expect(merge.dataset).toMatchObject({ tool: "merge_pull_request", standing: "changed" });
     const description = merge.querySelector('[data-field="/description"]') as HTMLElement;
     expect(description.textContent).toContain("Before Merge a pull request.");
     expect(description.querySelector('[data-hidden="U+200B"]')).toBeTruthy();
     expect(description.querySelector(".after mark")?.textContent).toContain("~/.ssh/id_ed25519");
-    expect(merge.querySelector('[data-field="/annotations/destructiveHint"]')?.textContent).toContain("Annotations › destructiveHint gone");
-    expect(removal.querySelector('[data-field="/description"]')?.textContent).toContain("Delete a repository with all that is in it.");
+    expect(
+      merge.querySelector('[data-field="/annotations/destructiveHint"]')?.textContent,
+    ).toContain("Annotations › destructiveHint gone");
+    expect(removal.querySelector('[data-field="/description"]')?.textContent).toContain(
+      "Delete a repository with all that is in it.",
+    );
     expect(screen.getAllByText("2 tools wait for you")).toHaveLength(1);
-    expect(within(toolRow("merge_pull_request")).getByTestId("tool-hidden").textContent).toContain("changed since you accepted it");
+    expect(within(toolRow("merge_pull_request")).getByTestId("tool-hidden").textContent).toContain(
+      "changed since you accepted it",
+    );
   });
 
   it("cannot be accepted by a hand that was on its way, and then are accepted as they were shown", async () => {
@@ -32,27 +41,45 @@ describe("tools that wait", () => {
     await pass(600);
     await user.click(screen.getByTestId("accept-tools"));
     await pass(1);
-    expect(asked(hub, "servers.accept_tools")).toEqual([{ id: "github", tools: [{ name: "merge_pull_request", digest: MERGE_NOW }, { name: "delete_repository", digest: DELETE_NOW }] }]);
+    expect(asked(hub, "servers.accept_tools")).toEqual([
+      {
+        id: "github",
+        tools: [
+          { name: "merge_pull_request", digest: MERGE_NOW },
+          { name: "delete_repository", digest: DELETE_NOW },
+        ],
+      },
+    ]);
     expect(screen.queryByTestId("waiting-tools")).toBeNull();
   });
 
   it("are accepted one by one, and what fails is said", async () => {
     const hub = await open("#/servers/github");
     await pass(600);
-    hub.failures.set("servers.accept_tools", new IpcError("conflict", "It changed again since it was shown."));
+    hub.failures.set(
+      "servers.accept_tools",
+      new IpcError("conflict", "It changed again since it was shown."),
+    );
     await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-tool"));
     await pass(1);
-    expect(screen.getByTestId("server-error").textContent).toBe("It changed again since it was shown.");
+    expect(screen.getByTestId("server-error").textContent).toBe(
+      "It changed again since it was shown.",
+    );
     await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-tool"));
     await pass(1);
-    expect(asked(hub, "servers.accept_tools").at(-1)).toEqual({ id: "github", tools: [{ name: "delete_repository", digest: DELETE_NOW }] });
+    expect(asked(hub, "servers.accept_tools").at(-1)).toEqual({
+      id: "github",
+      tools: [{ name: "delete_repository", digest: DELETE_NOW }],
+    });
     expect(tools()).toHaveLength(1);
   });
 
   it("wait again when what they are changes under the reader's eyes", async () => {
     const hub = await open("#/servers/github");
     await pass(600);
-    const tool = hub.servers.find((s) => s.id === "github")?.tools.find((t) => t.name === "delete_repository");
+    const tool = hub.servers
+      .find((s) => s.id === "github")
+      ?.tools.find((t) => t.name === "delete_repository");
     Object.assign(tool ?? {}, { digest: "f0".repeat(32), description: "Delete everything." });
     hub.emit({ kind: "server_changed", id: "github" });
     await pass(10);
@@ -66,12 +93,19 @@ describe("tools that wait", () => {
   });
 
   it("are not accepted where what differs could not be read", async () => {
-    const hub = await open("#/servers/github", (one) => one.failures.set("servers.tool_history", new IpcError("internal", "The store cannot be read.")));
+    const hub = await open("#/servers/github", (one) =>
+      one.failures.set(
+        "servers.tool_history",
+        new IpcError("internal", "The store cannot be read."),
+      ),
+    );
     await pass(600);
     expect(tools()[0]?.textContent).toContain("The store cannot be read.");
     await user.click(screen.getByTestId("accept-tools"));
     await pass(1);
-    expect(asked(hub, "servers.accept_tools")[0]?.tools.map((one) => one.name)).toEqual(["delete_repository"]);
+    expect(asked(hub, "servers.accept_tools")[0]?.tools.map((one) => one.name)).toEqual([
+      "delete_repository",
+    ]);
   });
 });
 
@@ -98,23 +132,36 @@ describe("how a server stands", () => {
     expect(screen.getByTestId("server-state").dataset["state"]).toBe("error");
     expect(screen.getByTestId("server-reason").textContent).toContain("exit code 1");
     expect(screen.getByTestId("server-remedy").textContent).toContain("press Restart");
-    expect(screen.getByTestId("server-retry").textContent).toContain("1 min 35 s from now. Restart tries at once.");
+    expect(screen.getByTestId("server-retry").textContent).toContain(
+      "1 min 35 s from now. Restart tries at once.",
+    );
     await pass(65_000);
     expect(screen.getByTestId("server-retry").textContent).toContain("30 s from now");
     await pass(31_000);
-    expect(screen.getByTestId("server-retry").textContent).toBe("It is tried again with the next call. Restart tries at once.");
+    expect(screen.getByTestId("server-retry").textContent).toBe(
+      "It is tried again with the next call. Restart tries at once.",
+    );
     const steps = within(screen.getByTestId("server-transitions")).getAllByRole("listitem");
-    expect(steps.map((step) => step.dataset["state"])).toEqual(["error", "initializing", "idle", "error"]);
+    expect(steps.map((step) => step.dataset["state"])).toEqual([
+      "error",
+      "initializing",
+      "idle",
+      "error",
+    ]);
     expect(steps[0]?.textContent).toContain("session of cursor");
     await user.click(screen.getByText("Show all 5"));
-    expect(within(screen.getByTestId("server-transitions")).getAllByRole("listitem")).toHaveLength(5);
+    expect(within(screen.getByTestId("server-transitions")).getAllByRole("listitem")).toHaveLength(
+      5,
+    );
   });
 
   it("says what a slow start waits for", async () => {
     await open("#/servers/filesystem");
     await user.click(screen.getByTestId("server-restart"));
     await pass(1);
-    expect(screen.getByTestId("server-reason").textContent).toContain("npx may have to download it first.");
+    expect(screen.getByTestId("server-reason").textContent).toContain(
+      "npx may have to download it first.",
+    );
     expect(screen.getByText("It is being started.").getAttribute("role")).toBe("status");
     await pass(1000);
     expect(screen.queryByTestId("server-reason")).toBeNull();

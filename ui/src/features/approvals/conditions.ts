@@ -35,7 +35,11 @@ export function partsOf(text: string): Part[] {
   const members = new Map(node.members.map((member) => [member.key, member]));
   return [...members.values()].map(({ key, value, duplicate }) => {
     const pointer = pointerTo(key);
-    return { key, pointer, ...(duplicate ? { choices: [], why: "The key stands twice." } : choicesOf(value)) };
+    return {
+      key,
+      pointer,
+      ...(duplicate ? { choices: [], why: "The key stands twice." } : choicesOf(value)),
+    };
   });
 }
 
@@ -52,10 +56,16 @@ export function pointerTo(key: string): string {
 }
 
 function choicesOf(node: JsonNode): Pick<Part, "choices" | "why"> {
-  if (node.kind === "object" || node.kind === "array") return { choices: [], why: `It is a ${node.kind === "array" ? "list" : "group of values"}.` };
+  if (node.kind === "object" || node.kind === "array")
+    return { choices: [], why: `It is a ${node.kind === "array" ? "list" : "group of values"}.` };
   const literal = valueOf(node);
-  if (literal.problem) return { choices: [], why: "The number has more digits than can be passed on unchanged." };
-  if (node.kind !== "string") return { choices: [{ words: `exactly ${node.lexeme}`, is: { equals: literal.value } }], why: "" };
+  if (literal.problem)
+    return { choices: [], why: "The number has more digits than can be passed on unchanged." };
+  if (node.kind !== "string")
+    return {
+      choices: [{ words: `exactly ${node.lexeme}`, is: { equals: literal.value } }],
+      why: "",
+    };
   const exact: Choice = { words: "exactly this text", is: { equals: node.value } };
   return { choices: [exact, ...foldersOf(node.value), ...hostOf(node.value)], why: "" };
 }
@@ -70,10 +80,12 @@ function foldersOf(path: string): Choice[] {
     if (step === "..") steps.pop();
     else if (step !== "" && step !== ".") steps.push(step);
   }
-  return steps.map((_, at) => steps.slice(0, steps.length - 1 - at)).map((parent): Choice => {
-    const folder = `${root}${parent.join(mark)}`;
-    return { words: `in ${revealText(folder)}`, is: { path_within: folder } };
-  });
+  return steps
+    .map((_, at) => steps.slice(0, steps.length - 1 - at))
+    .map((parent): Choice => {
+      const folder = `${root}${parent.join(mark)}`;
+      return { words: `in ${revealText(folder)}`, is: { path_within: folder } };
+    });
 }
 
 /** The host of a web address. Readers differ about where one with these characters leads. */

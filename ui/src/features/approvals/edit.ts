@@ -15,11 +15,20 @@ export function pretty(text: string): string {
 /** The same JSON: in a text field a person would edit around what cannot be seen. */
 function escapeHidden(json: string): string {
   const parts = reveal(json, { multiline: true });
-  return parts.map((part) => (part.kind === "text" ? part.text : escaped(String.fromCodePoint(parseInt(part.code.slice(2), 16))))).join("");
+  return parts
+    .map((part) =>
+      part.kind === "text"
+        ? part.text
+        : escaped(String.fromCodePoint(parseInt(part.code.slice(2), 16))),
+    )
+    .join("");
 }
 
 function escaped(char: string): string {
-  return char.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+  return char
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
 }
 
 /** What is wrong with the text, and where; empty where nothing is. */

@@ -22,7 +22,15 @@ export function groupsOf(waiting: Waiting[]): Group[] {
   return [...groups.values()];
 }
 
-function keyOf({ id, client, server, tool, identity, definition, result }: ApprovalRequest): string {
+function keyOf({
+  id,
+  client,
+  server,
+  tool,
+  identity,
+  definition,
+  result,
+}: ApprovalRequest): string {
   return JSON.stringify(result === null ? [client, server, tool, identity, definition] : [id]);
 }
 

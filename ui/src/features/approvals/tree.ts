@@ -13,7 +13,9 @@ export interface Tree {
 export function treeOf(text: string): Tree {
   try {
     const node = parseLossless(text);
-    return countNodes(node) > MOST_NODES ? { node: null, problem: "Too large for a tree." } : { node, problem: "" };
+    return countNodes(node) > MOST_NODES
+      ? { node: null, problem: "Too large for a tree." }
+      : { node, problem: "" };
   } catch (thrown) {
     return { node: null, problem: `Not plain JSON: ${(thrown as Error).message}.` };
   }

@@ -34,18 +34,46 @@ export interface RuleForm {
 }
 
 export const TESTS: Record<TestKind, { label: string; hint: string }> = {
-  equals: { label: "is", hint: "Text as it is; numbers, true, false and null as such. Put text in quotes that looks like one of these." },
-  one_of: { label: "is one of", hint: "One value a line; text as it is, numbers, true, false and null as such." },
-  path_within: { label: "is a path in", hint: "A folder, in full. What is anywhere in it fits, once “..” and links are resolved." },
-  host: { label: "is a URL of", hint: "A host such as example.com, or *.example.com for each host under it." },
+  equals: {
+    label: "is",
+    hint: "Text as it is; numbers, true, false and null as such. Put text in quotes that looks like one of these.",
+  },
+  one_of: {
+    label: "is one of",
+    hint: "One value a line; text as it is, numbers, true, false and null as such.",
+  },
+  path_within: {
+    label: "is a path in",
+    hint: "A folder, in full. What is anywhere in it fits, once “..” and links are resolved.",
+  },
+  host: {
+    label: "is a URL of",
+    hint: "A host such as example.com, or *.example.com for each host under it.",
+  },
   between: { label: "is a number", hint: "Both ends are included; either may be left empty." },
-  matches: { label: "fits the pattern", hint: "A regular expression for the whole text, from its beginning to its end." },
+  matches: {
+    label: "fits the pattern",
+    hint: "A regular expression for the whole text, from its beginning to its end.",
+  },
 };
 
 const MINUTE = 60_000;
 
 export function emptyForm(): RuleForm {
-  return { client: "", server: "", tool: "", readOnly: false, effect: "allow", result: "", when: [], life: "until_revoked", minutes: "60", calls: "10", session: "", note: "" };
+  return {
+    client: "",
+    server: "",
+    tool: "",
+    readOnly: false,
+    effect: "allow",
+    result: "",
+    when: [],
+    life: "until_revoked",
+    minutes: "60",
+    calls: "10",
+    session: "",
+    note: "",
+  };
 }
 
 export function emptyCondition(): ConditionForm {
@@ -56,9 +84,18 @@ export function formOf(rule: RuleView, now: number): RuleForm {
   const { life } = rule;
   return {
     ...emptyForm(),
-    client: rule.client ?? "", server: rule.server ?? "", tool: rule.tool ?? "", readOnly: rule.read_only,
-    effect: rule.effect ?? "", result: rule.result ?? "", when: rule.when.map(conditionForm), life: life.kind, note: rule.note,
-    ...(life.kind === "until" && { minutes: String(Math.max(1, Math.ceil((life.at - now) / MINUTE))) }),
+    client: rule.client ?? "",
+    server: rule.server ?? "",
+    tool: rule.tool ?? "",
+    readOnly: rule.read_only,
+    effect: rule.effect ?? "",
+    result: rule.result ?? "",
+    when: rule.when.map(conditionForm),
+    life: life.kind,
+    note: rule.note,
+    ...(life.kind === "until" && {
+      minutes: String(Math.max(1, Math.ceil((life.at - now) / MINUTE))),
+    }),
     // A rule that is written anew counts anew: what is left is what it has.
     ...(life.kind === "calls" && { calls: String(rule.left ?? life.count) }),
     ...(life.kind === "session" && { session: life.session }),
@@ -67,9 +104,15 @@ export function formOf(rule: RuleView, now: number): RuleForm {
 
 export function ruleOf(form: RuleForm, now: number): RuleText {
   return {
-    client: form.client || null, server: form.server || null, tool: (form.server && form.tool) || null,
-    read_only: form.readOnly && !form.tool, effect: form.effect || null, result: form.effect === "deny" ? null : form.result || null,
-    when: form.when.map(({ pointer, ...test }) => ({ pointer, is: testOf(test) })), life: lifeOf(form, now), note: form.note.trim(),
+    client: form.client || null,
+    server: form.server || null,
+    tool: (form.server && form.tool) || null,
+    read_only: form.readOnly && !form.tool,
+    effect: form.effect || null,
+    result: form.effect === "deny" ? null : form.result || null,
+    when: form.when.map(({ pointer, ...test }) => ({ pointer, is: testOf(test) })),
+    life: lifeOf(form, now),
+    note: form.note.trim(),
   };
 }
 
@@ -82,25 +125,37 @@ export interface Faults {
 
 export function faultsOf(form: RuleForm): Faults {
   const faults: Faults = { when: {} };
-  if (form.effect === "" && form.result === "") faults.effect = "Choose what happens to the call, or to its result.";
-  if (form.life === "until" && !isWhole(form.minutes, 527_040)) faults.life = "A whole number of minutes, at least 1.";
-  if (form.life === "calls" && !isWhole(form.calls, 4_294_967_295)) faults.life = "A whole number of calls, at least 1.";
+  if (form.effect === "" && form.result === "")
+    faults.effect = "Choose what happens to the call, or to its result.";
+  if (form.life === "until" && !isWhole(form.minutes, 527_040))
+    faults.life = "A whole number of minutes, at least 1.";
+  if (form.life === "calls" && !isWhole(form.calls, 4_294_967_295))
+    faults.life = "A whole number of calls, at least 1.";
   form.when.forEach((condition, at) => {
     const pointer = pointerFault(condition.pointer);
     const value = valueFault(condition);
-    if (pointer || value) faults.when[at] = { ...(pointer && { pointer }), ...(value && { value }) };
+    if (pointer || value)
+      faults.when[at] = { ...(pointer && { pointer }), ...(value && { value }) };
   });
   return faults;
 }
 
 export function hasFaults(faults: Faults): boolean {
-  return faults.effect !== undefined || faults.life !== undefined || Object.keys(faults.when).length > 0;
+  return (
+    faults.effect !== undefined || faults.life !== undefined || Object.keys(faults.when).length > 0
+  );
 }
 
 function conditionForm({ pointer, is }: Condition): ConditionForm {
-  const form = (kind: TestKind, value: string, most = ""): ConditionForm => ({ pointer, kind, value, most });
+  const form = (kind: TestKind, value: string, most = ""): ConditionForm => ({
+    pointer,
+    kind,
+    value,
+    most,
+  });
   if ("equals" in is) return form("equals", textOf(is.equals));
-  if ("one_of" in is) return form("one_of", is.one_of.every(isExact) ? is.one_of.map(literalText).join("\n") : "");
+  if ("one_of" in is)
+    return form("one_of", is.one_of.every(isExact) ? is.one_of.map(literalText).join("\n") : "");
   if ("path_within" in is) return form("path_within", is.path_within);
   if ("host" in is) return form("host", is.host);
   if ("matches" in is) return form("matches", is.matches);
@@ -118,21 +173,36 @@ function boundText(value: unknown): string {
 
 function testOf({ kind, value, most }: Omit<ConditionForm, "pointer">): Test {
   switch (kind) {
-    case "equals": return { equals: parseLiteral(value).value };
-    case "one_of": return { one_of: linesOf(value).map((line) => parseLiteral(line).value) };
-    case "path_within": return { path_within: value.trim() };
-    case "host": return { host: value.trim() };
-    case "matches": return { matches: value };
-    case "between": return { between: { ...(value.trim() && { min: parseLiteral(value).value }), ...(most.trim() && { max: parseLiteral(most).value }) } };
+    case "equals":
+      return { equals: parseLiteral(value).value };
+    case "one_of":
+      return { one_of: linesOf(value).map((line) => parseLiteral(line).value) };
+    case "path_within":
+      return { path_within: value.trim() };
+    case "host":
+      return { host: value.trim() };
+    case "matches":
+      return { matches: value };
+    case "between":
+      return {
+        between: {
+          ...(value.trim() && { min: parseLiteral(value).value }),
+          ...(most.trim() && { max: parseLiteral(most).value }),
+        },
+      };
   }
 }
 
 function lifeOf({ life, minutes, calls, session }: RuleForm, now: number): Life {
   switch (life) {
-    case "until_revoked": return { kind: life };
-    case "until": return { kind: life, at: now + Number(minutes) * MINUTE };
-    case "calls": return { kind: life, count: Number(calls) };
-    case "session": return { kind: life, session };
+    case "until_revoked":
+      return { kind: life };
+    case "until":
+      return { kind: life, at: now + Number(minutes) * MINUTE };
+    case "calls":
+      return { kind: life, count: Number(calls) };
+    case "session":
+      return { kind: life, session };
   }
 }
 
@@ -144,12 +214,26 @@ function pointerFault(pointer: string): string {
 
 function valueFault({ kind, value, most }: ConditionForm): string {
   switch (kind) {
-    case "equals": return parseLiteral(value).problem;
-    case "one_of": return linesOf(value).length === 0 ? "Write at least one value." : (linesOf(value).map((line) => parseLiteral(line).problem).find(Boolean) ?? "");
-    case "path_within": return /^(\/|~|[A-Za-z]:[\\/])/.test(value.trim()) ? "" : "Give the folder in full, such as /home/ada/Projects.";
-    case "host": return /^(\*\.)?[^\s/:@*]+$|^\[[0-9a-f:.]+\]$/i.test(value.trim()) ? "" : "Only the host: no https://, no port, no path.";
-    case "matches": return value === "" ? "Write a pattern; .* fits any text." : "";
-    case "between": return betweenFault(value.trim(), most.trim());
+    case "equals":
+      return parseLiteral(value).problem;
+    case "one_of":
+      return linesOf(value).length === 0
+        ? "Write at least one value."
+        : (linesOf(value)
+            .map((line) => parseLiteral(line).problem)
+            .find(Boolean) ?? "");
+    case "path_within":
+      return /^(\/|~|[A-Za-z]:[\\/])/.test(value.trim())
+        ? ""
+        : "Give the folder in full, such as /home/ada/Projects.";
+    case "host":
+      return /^(\*\.)?[^\s/:@*]+$|^\[[0-9a-f:.]+\]$/i.test(value.trim())
+        ? ""
+        : "Only the host: no https://, no port, no path.";
+    case "matches":
+      return value === "" ? "Write a pattern; .* fits any text." : "";
+    case "between":
+      return betweenFault(value.trim(), most.trim());
   }
 }
 
@@ -160,11 +244,16 @@ function betweenFault(least: string, most: string): string {
     if (problem) return problem;
     if (typeof value !== "number") return `“${end}” is no number.`;
   }
-  return least !== "" && most !== "" && Number(least) > Number(most) ? "The least is more than the most." : "";
+  return least !== "" && most !== "" && Number(least) > Number(most)
+    ? "The least is more than the most."
+    : "";
 }
 
 function linesOf(text: string): string[] {
-  return text.split("\n").map((line) => line.trim()).filter(Boolean);
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
 }
 
 function isWhole(text: string, most: number): boolean {

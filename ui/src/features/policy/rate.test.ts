@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { rateOf } from "./rate";
 
-const day = (approved: number, denied = 0, unanswered = 0) => ({ at: 0, approved, denied, unanswered });
+const day = (approved: number, denied = 0, unanswered = 0) => ({
+  at: 0,
+  approved,
+  denied,
+  unanswered,
+});
 
 describe("how often a person is asked", () => {
   it("is said as prompts a day and the share that was approved", () => {

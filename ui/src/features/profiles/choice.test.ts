@@ -2,15 +2,27 @@ import { describe, expect, it } from "vitest";
 import { server, spec, tool } from "../../ipc/fake/data";
 import { costOf, namesOf, profileFaults } from "./choice";
 
-const files = server("files", { tools: [tool("files", "read", "", { tokens: 100 }), tool("files", "write", "", { tokens: 30 }), tool("files", "new", "", { tokens: 7, hidden: "it waits for you" })] });
-const web = server("web", { spec: spec({ name: "web", url: "https://x.example", visibility: "deferred" }), tools: [tool("web", "get", "", { tokens: 500 })] });
+const files = server("files", {
+  tools: [
+    tool("files", "read", "", { tokens: 100 }),
+    tool("files", "write", "", { tokens: 30 }),
+    tool("files", "new", "", { tokens: 7, hidden: "it waits for you" }),
+  ],
+});
+const web = server("web", {
+  spec: spec({ name: "web", url: "https://x.example", visibility: "deferred" }),
+  tools: [tool("web", "get", "", { tokens: 500 })],
+});
 
 describe("what a profile costs", () => {
   it.each([
     [{}, { tools: 0, tokens: 0 }],
     [{ files: null }, { tools: 2, tokens: 130 }],
     [{ files: ["write", "new", "gone"] }, { tools: 1, tokens: 30 }],
-    [{ files: ["read"], web: null }, { tools: 1, tokens: 100 }],
+    [
+      { files: ["read"], web: null },
+      { tools: 1, tokens: 100 },
+    ],
   ])("%j", (choice, cost) => {
     expect(costOf([files, web], choice)).toEqual(cost);
   });

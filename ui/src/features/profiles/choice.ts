@@ -23,7 +23,9 @@ export interface Cost {
 
 /** What a client with that choice is shown. The tools of a deferred server are searched for, and cost nothing. */
 export function costOf(servers: ServerView[], choice: Choice): Cost {
-  const shown = servers.filter((server) => server.spec.visibility !== "deferred").flatMap((server) => chosenOf(server, choice));
+  const shown = servers
+    .filter((server) => server.spec.visibility !== "deferred")
+    .flatMap((server) => chosenOf(server, choice));
   return { tools: shown.length, tokens: shown.reduce((sum, tool) => sum + tool.tokens, 0) };
 }
 
@@ -34,10 +36,16 @@ export function chosenOf(server: ServerView, choice: Choice): ToolView[] {
 }
 
 /** What is wrong with the profile, in one sentence for its name and one for its servers. */
-export function profileFaults(name: string, choice: Choice, taken: string[]): { name?: string; servers?: string } {
+export function profileFaults(
+  name: string,
+  choice: Choice,
+  taken: string[],
+): { name?: string; servers?: string } {
   const faults: { name?: string; servers?: string } = {};
   if (!name.trim()) faults.name = "Give it a name, such as “writing”.";
-  else if (taken.includes(name.trim())) faults.name = "There is a profile of this name already. Edit that one, or choose another name.";
-  if (Object.keys(choice).length === 0) faults.servers = "Choose at least one server: a client with this profile would see nothing.";
+  else if (taken.includes(name.trim()))
+    faults.name = "There is a profile of this name already. Edit that one, or choose another name.";
+  if (Object.keys(choice).length === 0)
+    faults.servers = "Choose at least one server: a client with this profile would see nothing.";
   return faults;
 }

@@ -2,7 +2,14 @@
 
 import type { Definitions, Lifecycle, ServerSpec, Timeouts, Validate, Visibility } from "../../ipc";
 
-export const USUAL = { initialize: 60, call: 30, total: 600, idle: 1800, ping: 60, stop: 10 } as const;
+export const USUAL = {
+  initialize: 60,
+  call: 30,
+  total: 600,
+  idle: 1800,
+  ping: 60,
+  stop: 10,
+} as const;
 export const USUAL_RETRIES = 3;
 const MOST_RETRIES = 100;
 /** The revisions of the protocol that a server can be addressed in, newest first. */
@@ -44,7 +51,9 @@ export interface Advanced {
   cacheResults: string;
 }
 
-export type AdvancedFaults = Partial<Record<TimeoutName | "prefix" | "toolTimes" | "retries" | "cacheTtl" | "cacheResults", string>>;
+export type AdvancedFaults = Partial<
+  Record<TimeoutName | "prefix" | "toolTimes" | "retries" | "cacheTtl" | "cacheResults", string>
+>;
 
 let made = 0;
 
@@ -62,15 +71,29 @@ export function advancedOf(spec: Partial<ServerSpec>): Advanced {
     definitions: spec.definitions ?? "ask",
     revision: spec.protocol_version ?? "",
     validate: spec.validate ?? "coercible",
-    naming: spec.prefix === undefined || spec.prefix === null ? "id" : spec.prefix === "" ? "bare" : "own",
+    naming:
+      spec.prefix === undefined || spec.prefix === null
+        ? "id"
+        : spec.prefix === ""
+          ? "bare"
+          : "own",
     prefix: spec.prefix ?? "",
     limited: Array.isArray(spec.allowed_tools),
     allowed: spec.allowed_tools ?? [],
     fallback: spec.fallback ?? [],
-    times: Object.fromEntries(NAMES.map((name) => [name, timeOf(name)])) as Record<TimeoutName, string>,
-    toolTimes: Object.entries(times?.tools ?? {}).map(([name, ms]) => newToolTime({ name, seconds: String(ms / 1000) })),
-    retries: spec.retries === undefined || spec.retries === USUAL_RETRIES ? "" : String(spec.retries),
-    cacheTtl: spec.cache_ttl_ms === undefined || spec.cache_ttl_ms === null ? "" : String(spec.cache_ttl_ms / 1000),
+    times: Object.fromEntries(NAMES.map((name) => [name, timeOf(name)])) as Record<
+      TimeoutName,
+      string
+    >,
+    toolTimes: Object.entries(times?.tools ?? {}).map(([name, ms]) =>
+      newToolTime({ name, seconds: String(ms / 1000) }),
+    ),
+    retries:
+      spec.retries === undefined || spec.retries === USUAL_RETRIES ? "" : String(spec.retries),
+    cacheTtl:
+      spec.cache_ttl_ms === undefined || spec.cache_ttl_ms === null
+        ? ""
+        : String(spec.cache_ttl_ms / 1000),
     cacheResults: spec.cache_results_ms ? String(spec.cache_results_ms / 1000) : "",
   };
 }
@@ -94,7 +117,11 @@ export function advancedFaults(form: Advanced): AdvancedFaults {
 }
 
 /** The fields of the spec; what `base` holds beyond the form stays. Call it on a form without faults. */
-export function advancedSpec(form: Advanced, base: Partial<ServerSpec>, local: boolean): Partial<ServerSpec> {
+export function advancedSpec(
+  form: Advanced,
+  base: Partial<ServerSpec>,
+  local: boolean,
+): Partial<ServerSpec> {
   const spec: Partial<ServerSpec> = {
     lifecycle: local ? form.lifecycle : "singleton",
     visibility: form.visibility,
@@ -112,11 +139,17 @@ export function advancedSpec(form: Advanced, base: Partial<ServerSpec>, local: b
 }
 
 function timeoutsOf(form: Advanced, base: Partial<ServerSpec>): Timeouts {
-  const of = (name: TimeoutName) => (form.times[name].trim() === "" ? USUAL[name] * 1000 : milliseconds(form.times[name]));
+  const of = (name: TimeoutName) =>
+    form.times[name].trim() === "" ? USUAL[name] * 1000 : milliseconds(form.times[name]);
   const tools = form.toolTimes.filter((one) => one.name.trim() !== "");
   return {
     ...base.timeouts,
-    initialize_ms: of("initialize"), call_ms: of("call"), total_ms: of("total"), idle_ms: of("idle"), ping_ms: of("ping"), stop_ms: of("stop"),
+    initialize_ms: of("initialize"),
+    call_ms: of("call"),
+    total_ms: of("total"),
+    idle_ms: of("idle"),
+    ping_ms: of("ping"),
+    stop_ms: of("stop"),
     tools: Object.fromEntries(tools.map((one) => [one.name.trim(), milliseconds(one.seconds)])),
   };
 }
@@ -124,9 +157,19 @@ function timeoutsOf(form: Advanced, base: Partial<ServerSpec>): Timeouts {
 /** How many of these fields are not as usual. */
 export function unusualCount(form: Advanced): number {
   const set = [
-    form.lifecycle !== "singleton", form.visibility !== "visible", form.definitions !== "ask", form.revision !== "", form.validate !== "coercible", form.naming !== "id", form.limited,
-    form.fallback.length > 0, ...NAMES.map((name) => form.times[name].trim() !== ""), form.toolTimes.length > 0,
-    form.retries.trim() !== "", form.cacheTtl.trim() !== "", form.cacheResults.trim() !== "",
+    form.lifecycle !== "singleton",
+    form.visibility !== "visible",
+    form.definitions !== "ask",
+    form.revision !== "",
+    form.validate !== "coercible",
+    form.naming !== "id",
+    form.limited,
+    form.fallback.length > 0,
+    ...NAMES.map((name) => form.times[name].trim() !== ""),
+    form.toolTimes.length > 0,
+    form.retries.trim() !== "",
+    form.cacheTtl.trim() !== "",
+    form.cacheResults.trim() !== "",
   ];
   return set.filter(Boolean).length;
 }
@@ -138,20 +181,27 @@ function milliseconds(text: string): number {
 function secondsFault(text: string, mayBeZero: boolean): string {
   if (text.trim() === "") return "";
   const ms = milliseconds(text);
-  if (!/^\d*[.,]?\d+$/.test(text.trim()) || Number.isNaN(ms)) return "Give a number of seconds, such as 30 or 0.5.";
+  if (!/^\d*[.,]?\d+$/.test(text.trim()) || Number.isNaN(ms))
+    return "Give a number of seconds, such as 30 or 0.5.";
   if (ms === 0 && !mayBeZero) return "It has to be more than nothing.";
-  return ms > MOST_SECONDS * 1000 ? "That is more than Drawbridge can count: give at most 4,294,967 seconds." : "";
+  return ms > MOST_SECONDS * 1000
+    ? "That is more than Drawbridge can count: give at most 4,294,967 seconds."
+    : "";
 }
 
 function countFault(text: string): string {
   if (text.trim() === "") return "";
-  return /^\d+$/.test(text.trim()) && Number(text) <= MOST_RETRIES ? "" : `Give a whole number from 0 to ${String(MOST_RETRIES)}.`;
+  return /^\d+$/.test(text.trim()) && Number(text) <= MOST_RETRIES
+    ? ""
+    : `Give a whole number from 0 to ${String(MOST_RETRIES)}.`;
 }
 
 function prefixFault(prefix: string): string {
   if (prefix === "") return "Give a prefix, or choose bare names.";
   if (!/^[A-Za-z0-9_-]{1,32}$/.test(prefix)) return "At most 32 letters, digits, - and _.";
-  return prefix.includes("__") || prefix.startsWith("_") || prefix.endsWith("_") ? "A _ stands single, and neither first nor last." : "";
+  return prefix.includes("__") || prefix.startsWith("_") || prefix.endsWith("_")
+    ? "A _ stands single, and neither first nor last."
+    : "";
 }
 
 function toolTimesFault(all: ToolTime[]): string {
@@ -159,6 +209,8 @@ function toolTimesFault(all: ToolTime[]): string {
   if (all.some((one) => one.name.trim() === "")) return "Name the tool, or remove the line.";
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) return `The tool ${twice} stands twice.`;
-  const bad = all.find((one) => one.seconds.trim() === "" || secondsFault(one.seconds, false) !== "");
+  const bad = all.find(
+    (one) => one.seconds.trim() === "" || secondsFault(one.seconds, false) !== "",
+  );
   return bad ? `Give ${bad.name.trim()} a number of seconds above 0.` : "";
 }

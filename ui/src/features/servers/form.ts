@@ -2,8 +2,21 @@
 
 import type { Isolation, SecretValues, ServerSpec, TransportKind } from "../../ipc";
 import { joinWords, splitWords } from "../../lib/words";
-import { advancedFaults, advancedOf, advancedSpec, type Advanced, type AdvancedFaults } from "./advanced";
-import { oauthFaults, oauthOf, oauthSecret, oauthSpec, type OauthFaults, type OauthForm } from "./oauth";
+import {
+  advancedFaults,
+  advancedOf,
+  advancedSpec,
+  type Advanced,
+  type AdvancedFaults,
+} from "./advanced";
+import {
+  oauthFaults,
+  oauthOf,
+  oauthSecret,
+  oauthSpec,
+  type OauthFaults,
+  type OauthForm,
+} from "./oauth";
 import { referenceOf } from "./reference";
 
 export interface Row {
@@ -41,7 +54,10 @@ export interface Draft {
   secrets: SecretValues;
 }
 
-export type Faults = Partial<Record<"name" | "command" | "url" | "env" | "headers", string>> & { oauth?: OauthFaults; advanced?: AdvancedFaults };
+export type Faults = Partial<Record<"name" | "command" | "url" | "env" | "headers", string>> & {
+  oauth?: OauthFaults;
+  advanced?: AdvancedFaults;
+};
 
 let rows = 0;
 
@@ -52,7 +68,18 @@ export function newRow(part: Partial<Row> = {}): Row {
 
 export function emptyForm(): ServerForm {
   return {
-    name: "", kind: "local", command: "", cwd: "", env: [], serves: false, url: "", transport: "http", headers: [], oauth: oauthOf({}), isolation: "shared", advanced: advancedOf({}),
+    name: "",
+    kind: "local",
+    command: "",
+    cwd: "",
+    env: [],
+    serves: false,
+    url: "",
+    transport: "http",
+    headers: [],
+    oauth: oauthOf({}),
+    isolation: "shared",
+    advanced: advancedOf({}),
   };
 }
 
@@ -99,7 +126,12 @@ export function faultsOf(form: ServerForm): Faults {
 
 /** The first of them, as one sentence. */
 export function firstFault({ oauth, advanced, ...faults }: Faults): string {
-  return Object.values(faults)[0] ?? Object.values(oauth ?? {})[0] ?? Object.values(advanced ?? {})[0] ?? "";
+  return (
+    Object.values(faults)[0] ??
+    Object.values(oauth ?? {})[0] ??
+    Object.values(advanced ?? {})[0] ??
+    ""
+  );
 }
 
 /** Whether Drawbridge connects to a URL: a remote server's, or one that a local program serves. */
@@ -109,11 +141,16 @@ export function hasUrl(form: ServerForm): boolean {
 
 function urlFault(form: ServerForm): string {
   const url = form.url.trim();
-  if (!/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url)) return form.kind === "remote" ? "Give its full URL, beginning with https:// or http://." : "Give the full URL that it serves, such as http://127.0.0.1:3001/sse.";
+  if (!/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url))
+    return form.kind === "remote"
+      ? "Give its full URL, beginning with https:// or http://."
+      : "Give the full URL that it serves, such as http://127.0.0.1:3001/sse.";
   if (form.kind === "remote") return "";
   const host = new URL(url).hostname;
   const here = host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
-  return here ? "" : "A program of yours serves on this machine: give a URL such as http://127.0.0.1:3001/sse.";
+  return here
+    ? ""
+    : "A program of yours serves on this machine: give a URL such as http://127.0.0.1:3001/sse.";
 }
 
 /** The spec to save; what `base` holds beyond the form stays as it is. Call it on a form without faults. */
@@ -142,7 +179,11 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
       enabled: base.enabled ?? true,
       isolation: form.isolation,
     },
-    secrets: { env: secretOf(env), headers: secretOf(headers), ...(clientSecret !== null && { oauth_client: clientSecret }) },
+    secrets: {
+      env: secretOf(env),
+      headers: secretOf(headers),
+      ...(clientSecret !== null && { oauth_client: clientSecret }),
+    },
   };
 }
 
@@ -150,7 +191,9 @@ export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
 function transportOf(form: ServerForm, base: Partial<ServerSpec>): TransportKind | null {
   if (!hasUrl(form)) return base.transport === "stdio" ? "stdio" : null;
   // Of a program that serves a URL nothing is inferred.
-  return form.kind === "local" || form.transport === "sse" || base.transport === "http" ? form.transport : null;
+  return form.kind === "local" || form.transport === "sse" || base.transport === "http"
+    ? form.transport
+    : null;
 }
 
 function rowsOf(values: Record<string, string> | undefined, likelySecrets: string[]): Row[] {
@@ -171,7 +214,11 @@ function plainOf(filled: Row[]): Record<string, string> {
 }
 
 function secretOf(filled: Row[]): Record<string, string> {
-  return Object.fromEntries(filled.filter((row) => row.kept === null && row.secret).map((row) => [row.key.trim(), row.value]));
+  return Object.fromEntries(
+    filled
+      .filter((row) => row.kept === null && row.secret)
+      .map((row) => [row.key.trim(), row.value]),
+  );
 }
 
 function rowFault(all: Row[], noun: string): string {
@@ -179,6 +226,8 @@ function rowFault(all: Row[], noun: string): string {
   if (keys.includes("")) return `A ${noun} has a value and no name.`;
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
   if (twice !== undefined) return `The ${noun} ${twice} stands twice.`;
-  const blank = all.find((row) => row.secret && row.kept === null && row.key.trim() !== "" && row.value === "");
+  const blank = all.find(
+    (row) => row.secret && row.kept === null && row.key.trim() !== "" && row.value === "",
+  );
   return blank ? `The secret ${blank.key.trim()} has no value.` : "";
 }

@@ -1,6 +1,13 @@
 /** A manifest's choice as a form: what it asks for, what was given, and what is still missing. */
 
-import type { FillManifest, ManifestChoice, ManifestInput, ManifestSource, ManifestView, PresetView } from "../../ipc";
+import type {
+  FillManifest,
+  ManifestChoice,
+  ManifestInput,
+  ManifestSource,
+  ManifestView,
+  PresetView,
+} from "../../ipc";
 
 export interface Picked {
   source: ManifestSource;
@@ -29,9 +36,17 @@ export function pickPreset(preset: PresetView): Preset {
   return { ...pick({ preset: preset.id }, preset.title, 0, preset.choice), preset };
 }
 
-export function pick(source: ManifestSource, title: string, at: number, choice: ManifestChoice): Picked {
+export function pick(
+  source: ManifestSource,
+  title: string,
+  at: number,
+  choice: ManifestChoice,
+): Picked {
   return {
-    source, at, choice, name: title,
+    source,
+    at,
+    choice,
+    name: title,
     values: Object.fromEntries(choice.inputs.map((input) => [input.name, input.default ?? ""])),
     kept: {},
   };
@@ -46,7 +61,12 @@ export function sourceOf(text: string): ManifestSource {
 
 /** Values that others can see cannot be kept: of the command line and of the URL. */
 export function mayBeKept(input: ManifestInput): boolean {
-  return !input.secret && (input.kind === "env" || input.kind === "header") && input.format === "text" && input.choices.length === 0;
+  return (
+    !input.secret &&
+    (input.kind === "env" || input.kind === "header") &&
+    input.format === "text" &&
+    input.choices.length === 0
+  );
 }
 
 /** What an unticked box stands for: nothing, or `false` where something has to be said. */
@@ -56,14 +76,20 @@ export function unticked(input: ManifestInput): string {
 
 /** What is wrong with the form, by the inputs' names; `name` apart. Empty where it can be filled. */
 export function inputFaults(picked: Picked): Record<string, string> {
-  const faults = picked.choice.inputs.map((input) => [input.name, inputFault(input, picked.values[input.name] ?? "")] as const);
+  const faults = picked.choice.inputs.map(
+    (input) => [input.name, inputFault(input, picked.values[input.name] ?? "")] as const,
+  );
   return Object.fromEntries(faults.filter(([, fault]) => fault !== ""));
 }
 
 function inputFault(input: ManifestInput, value: string): string {
-  const values = (input.repeated ? value.split("\n") : [value]).map((one) => one.trim()).filter(Boolean);
-  if (values.length === 0) return input.required && input.format !== "boolean" ? "It cannot do without this." : "";
-  if (input.format === "number" && values.some((one) => Number.isNaN(Number(one)))) return "Give a number.";
+  const values = (input.repeated ? value.split("\n") : [value])
+    .map((one) => one.trim())
+    .filter(Boolean);
+  if (values.length === 0)
+    return input.required && input.format !== "boolean" ? "It cannot do without this." : "";
+  if (input.format === "number" && values.some((one) => Number.isNaN(Number(one))))
+    return "Give a number.";
   const odd = input.choices.length ? values.find((one) => !input.choices.includes(one)) : undefined;
   return odd === undefined ? "" : `“${odd}” is none of ${input.choices.join(", ")}.`;
 }
@@ -73,8 +99,15 @@ export function fillOf(picked: Picked): FillManifest {
   const { source, at, choice, name, values, kept } = picked;
   const given = choice.inputs.map((input) => {
     const value = values[input.name] ?? "";
-    return { name: input.name, value: input.format === "boolean" && value === "" ? unticked(input) : value, apart: kept[input.name] === true && mayBeKept(input) };
+    return {
+      name: input.name,
+      value: input.format === "boolean" && value === "" ? unticked(input) : value,
+      apart: kept[input.name] === true && mayBeKept(input),
+    };
   });
-  const of = (apart: boolean) => Object.fromEntries(given.filter((one) => one.apart === apart).map((one) => [one.name, one.value]));
+  const of = (apart: boolean) =>
+    Object.fromEntries(
+      given.filter((one) => one.apart === apart).map((one) => [one.name, one.value]),
+    );
   return { source, choice: at, name: name.trim() || null, values: of(false), secrets: of(true) };
 }

@@ -24,8 +24,10 @@ export function oauthOf(spec: Partial<ServerSpec>): OauthForm {
 export function oauthFaults(form: OauthForm): OauthFaults {
   const faults: OauthFaults = {};
   const port = form.port.trim();
-  if (form.clientId.trim() === "" && (form.secret !== "" || form.kept !== null || port !== "")) faults.clientId = "Give the client's id, or empty its other fields.";
-  if (port !== "" && !(/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535)) faults.port = "Give a port from 1 to 65535.";
+  if (form.clientId.trim() === "" && (form.secret !== "" || form.kept !== null || port !== ""))
+    faults.clientId = "Give the client's id, or empty its other fields.";
+  if (port !== "" && !(/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535))
+    faults.port = "Give a port from 1 to 65535.";
   return faults;
 }
 
@@ -34,10 +36,16 @@ export function oauthSpec(form: OauthForm): OauthClient | null {
   const clientId = form.clientId.trim();
   if (clientId === "") return null;
   const port = form.port.trim();
-  return { client_id: clientId, ...(form.kept && { client_secret: form.kept }), ...(port && { callback_port: Number(port) }) };
+  return {
+    client_id: clientId,
+    ...(form.kept && { client_secret: form.kept }),
+    ...(port && { callback_port: Number(port) }),
+  };
 }
 
 /** The secret for the keyring, if one was typed. */
 export function oauthSecret(form: OauthForm): string | null {
-  return form.kept === null && form.secret !== "" && form.clientId.trim() !== "" ? form.secret : null;
+  return form.kept === null && form.secret !== "" && form.clientId.trim() !== ""
+    ? form.secret
+    : null;
 }

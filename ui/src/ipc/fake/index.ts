@@ -2,7 +2,20 @@
 
 import { IpcError, type Event, type Ipc, type Verb, type Verbs } from "..";
 import type {
-  ApprovalRequest, Call, ClientView, Condition, DecideApproval, LogLine, Profile, RuleView, SecretValues, ServerSpec, ServerView, SettingsView, SignIn, SignInState,
+  ApprovalRequest,
+  Call,
+  ClientView,
+  Condition,
+  DecideApproval,
+  LogLine,
+  Profile,
+  RuleView,
+  SecretValues,
+  ServerSpec,
+  ServerView,
+  SettingsView,
+  SignIn,
+  SignInState,
 } from "../bindings";
 import * as data from "./data";
 import { versionsOf } from "./definitions";
@@ -16,7 +29,9 @@ const STEP_MS = 700;
 const LATE_MS = 120_000;
 const URL_ = "http://127.0.0.1:8765/mcp";
 
-type Handlers = { [V in Verb]: (params: Verbs[V]["params"]) => Verbs[V]["answer"] | Promise<Verbs[V]["answer"]> };
+type Handlers = {
+  [V in Verb]: (params: Verbs[V]["params"]) => Verbs[V]["answer"] | Promise<Verbs[V]["answer"]>;
+};
 
 export interface Asked<V extends Verb = Verb> {
   verb: V;
@@ -41,8 +56,16 @@ export class FakeHub implements Ipc {
   rules: RuleView[];
   profiles: Profile[];
   settings: SettingsView = {
-    default_policy: "ask", approval_timeout_s: 50, cache_ttl_s: 300, audit_retention_days: 90, version: "0.1.0", data_dir: "/home/ada/.local/share/drawbridge",
-    url: URL_, oauth_client_metadata_url: "", keyring: "ready", keyring_remedy: "",
+    default_policy: "ask",
+    approval_timeout_s: 50,
+    cache_ttl_s: 300,
+    audit_retention_days: 90,
+    version: "0.1.0",
+    data_dir: "/home/ada/.local/share/drawbridge",
+    url: URL_,
+    oauth_client_metadata_url: "",
+    keyring: "ready",
+    keyring_remedy: "",
   };
   /** Every verb that was called, for tests. */
   readonly asked: Asked[] = [];
@@ -73,7 +96,10 @@ export class FakeHub implements Ipc {
     return structuredClone(await (this.verbs[verb] as Handlers[V])(params));
   }
 
-  subscribe(onEvent: (event: Event) => void, onConnection?: (connected: boolean) => void): () => void {
+  subscribe(
+    onEvent: (event: Event) => void,
+    onConnection?: (connected: boolean) => void,
+  ): () => void {
     this.listeners.add(onEvent);
     if (onConnection) {
       this.connections.add(onConnection);
@@ -106,7 +132,15 @@ export class FakeHub implements Ipc {
   }
 
   log(part: Partial<LogLine>): void {
-    const line: LogLine = { seq: (this.logs.at(-1)?.seq ?? 0) + 1, at: Date.now(), level: "info", server: null, area: "hub", text: "", ...part };
+    const line: LogLine = {
+      seq: (this.logs.at(-1)?.seq ?? 0) + 1,
+      at: Date.now(),
+      level: "info",
+      server: null,
+      area: "hub",
+      text: "",
+      ...part,
+    };
     this.logs.push(line);
     this.emit({ kind: "log_added", line });
   }
@@ -118,7 +152,16 @@ export class FakeHub implements Ipc {
     const done = state.kind === "done";
     this.put(id, {
       signing_in: { ...attempt, state },
-      ...(done && { state: "active", reason: "", remedy: "", authorization: { kind: "signed_in", issuer: "https://auth.example.com", expires_at: Date.now() + 3_600_000 } }),
+      ...(done && {
+        state: "active",
+        reason: "",
+        remedy: "",
+        authorization: {
+          kind: "signed_in",
+          issuer: "https://auth.example.com",
+          expires_at: Date.now() + 3_600_000,
+        },
+      }),
     });
     this.emit({ kind: "authorization_changed", id: attempt.id, server: id, state });
   }
@@ -127,9 +170,18 @@ export class FakeHub implements Ipc {
   live(): void {
     this.delay = 60;
     for (const request of data.requests()) this.ask(request);
-    setInterval(() => this.log({ level: "debug", area: "cache", text: `github: refreshed behind, ${String(3 + (this.logs.length % 4))} tools` }), 4000);
+    setInterval(
+      () =>
+        this.log({
+          level: "debug",
+          area: "cache",
+          text: `github: refreshed behind, ${String(3 + (this.logs.length % 4))} tools`,
+        }),
+      4000,
+    );
     setInterval(() => {
-      if (this.waiting.length < 2) this.ask({ ...data.requests()[this.logs.length % 3], left_ms: 50_000 });
+      if (this.waiting.length < 2)
+        this.ask({ ...data.requests()[this.logs.length % 3], left_ms: 50_000 });
     }, 9000);
   }
 
@@ -137,10 +189,16 @@ export class FakeHub implements Ipc {
     "approvals.list": () => this.waiting.map((request) => this.timed(request)),
     "approvals.show": ({ id }) => this.timed(this.request(id)),
     "approvals.decide": (params) => this.decide(params),
-    "approvals.missed": () => this.missed.map((request) => this.timed(request)).filter((request) => request.left_ms > 0),
+    "approvals.missed": () =>
+      this.missed.map((request) => this.timed(request)).filter((request) => request.left_ms > 0),
     "approvals.allow_retry": ({ id, digest }) => {
-      const request = found(this.missed.find((one) => one.id === id), "missed call", id);
-      if (request.digest !== digest) throw new IpcError("conflict", "The call changed since it was shown. Nothing was allowed.");
+      const request = found(
+        this.missed.find((one) => one.id === id),
+        "missed call",
+        id,
+      );
+      if (request.digest !== digest)
+        throw new IpcError("conflict", "The call changed since it was shown. Nothing was allowed.");
       this.missed = this.missed.filter((one) => one.id !== id);
       this.emit({ kind: "approval_ended", id });
       return { seconds: Math.floor(this.timed(request).left_ms / 1000) };
@@ -156,64 +214,151 @@ export class FakeHub implements Ipc {
     "drawbridge.raise": () => this.move(true),
     "drawbridge.lower": () => this.move(false),
     "audit.export": () => ({ calls: [], next: null }),
-    "audit.verify": () => ({ entries: 2 * this.calls.length, from: this.calls.at(-1)?.at ?? null, to: this.calls[0]?.at ?? null, broken: null }),
+    "audit.verify": () => ({
+      entries: 2 * this.calls.length,
+      from: this.calls.at(-1)?.at ?? null,
+      to: this.calls[0]?.at ?? null,
+      broken: null,
+    }),
     "calls.list": ({ client, server, asked, text, decision, before, since, until, limit }) =>
       this.calls
-        .filter((c) => (client === null || c.client === client) && (server === null || c.server === server))
-        .filter((c) => (decision === null || c.decision === decision) && c.at >= (since ?? 0) && c.at < (until ?? Infinity) && (before === null || c.id < before))
-        .filter((c) => [c.tool, c.exposed_name, c.reason, c.error].some((said) => said.toLowerCase().includes(text?.toLowerCase() ?? "")))
+        .filter(
+          (c) =>
+            (client === null || c.client === client) && (server === null || c.server === server),
+        )
+        .filter(
+          (c) =>
+            (decision === null || c.decision === decision) &&
+            c.at >= (since ?? 0) &&
+            c.at < (until ?? Infinity) &&
+            (before === null || c.id < before),
+        )
+        .filter((c) =>
+          [c.tool, c.exposed_name, c.reason, c.error].some((said) =>
+            said.toLowerCase().includes(text?.toLowerCase() ?? ""),
+          ),
+        )
         .filter((c) => !asked || c.decided_by === "person" || c.decided_by === "hub")
         .toSorted((a, b) => b.at - a.at)
         .slice(0, limit ?? 200),
-    "calls.show": ({ id }) => found(this.calls.find((c) => c.id === id), "call", id),
+    "calls.show": ({ id }) =>
+      found(
+        this.calls.find((c) => c.id === id),
+        "call",
+        id,
+      ),
     "clients.add": ({ name, token }) => {
-      if (!/^[A-Za-z0-9._-]{1,64}$/.test(name)) throw new IpcError("invalid", "A client's name is 1 to 64 letters, digits, dots, dashes and underscores.");
-      if (this.clients.some((c) => c.name === name && c.revoked_at === null)) throw new IpcError("conflict", `There is a client named ${name} already. Revoke it first, or choose another name.`);
-      this.clients = [...this.clients.filter((c) => c.name !== name), {
-        name, has_token: true, created_at: Date.now(), last_seen_at: null, revoked_at: null, sessions: 0, software: null, profile: null,
-      }].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      if (!/^[A-Za-z0-9._-]{1,64}$/.test(name))
+        throw new IpcError(
+          "invalid",
+          "A client's name is 1 to 64 letters, digits, dots, dashes and underscores.",
+        );
+      if (this.clients.some((c) => c.name === name && c.revoked_at === null))
+        throw new IpcError(
+          "conflict",
+          `There is a client named ${name} already. Revoke it first, or choose another name.`,
+        );
+      this.clients = [
+        ...this.clients.filter((c) => c.name !== name),
+        {
+          name,
+          has_token: true,
+          created_at: Date.now(),
+          last_seen_at: null,
+          revoked_at: null,
+          sessions: 0,
+          software: null,
+          profile: null,
+        },
+      ].toSorted((a, b) => (a.name < b.name ? -1 : 1));
       const secret = token ?? "dbr_5rX0mVtq9Yk2nWc8Lh4JpZ7sDfA1uGe3";
       this.emit({ kind: "clients_changed" });
       return {
-        name, token: secret, url: URL_,
-        config: { mcpServers: { drawbridge: { type: "http", url: URL_, headers: { Authorization: `Bearer ${secret}` } } } },
-        stdio_config: { mcpServers: { drawbridge: { command: "drawbridge", args: ["stdio", "--client", name] } } },
+        name,
+        token: secret,
+        url: URL_,
+        config: {
+          mcpServers: {
+            drawbridge: { type: "http", url: URL_, headers: { Authorization: `Bearer ${secret}` } },
+          },
+        },
+        stdio_config: {
+          mcpServers: { drawbridge: { command: "drawbridge", args: ["stdio", "--client", name] } },
+        },
       };
     },
     "clients.list": () => this.clients,
     "clients.revoke": ({ name }) => {
-      const client = found(this.clients.find((c) => c.name === name), "client", name);
+      const client = found(
+        this.clients.find((c) => c.name === name),
+        "client",
+        name,
+      );
       client.revoked_at = Date.now();
       client.sessions = 0;
       this.emit({ kind: "clients_changed" });
       return {};
     },
     "health.show": () => ({
-      status: "degraded", service: "drawbridge", version: "0.1.0", builtin_tools: { total: 0, names: [] },
-      registry: { servers_total: this.servers.length, servers_enabled: this.servers.filter((s) => s.state !== "disabled").length },
-      storage: { active_users: 1 }, ready: true, sessions: 2, servers: { connected: 2, errors: 1 },
+      status: "degraded",
+      service: "drawbridge",
+      version: "0.1.0",
+      builtin_tools: { total: 0, names: [] },
+      registry: {
+        servers_total: this.servers.length,
+        servers_enabled: this.servers.filter((s) => s.state !== "disabled").length,
+      },
+      storage: { active_users: 1 },
+      ready: true,
+      sessions: 2,
+      servers: { connected: 2, errors: 1 },
       transports: [
         { name: "http", address: "127.0.0.1:8765", listening: true, error: "" },
-        { name: "local", address: "/run/user/1000/drawbridge.sock", listening: this.empty, error: this.empty ? "" : "permission denied" },
+        {
+          name: "local",
+          address: "/run/user/1000/drawbridge.sock",
+          listening: this.empty,
+          error: this.empty ? "" : "permission denied",
+        },
       ],
     }),
     "logs.list": ({ server, level, text, limit }) => {
       const levels = ["trace", "debug", "info", "warn", "error"];
       return this.logs
-        .filter((l) => (server === null || l.server === server) && (level === null || levels.indexOf(l.level) >= levels.indexOf(level)))
+        .filter(
+          (l) =>
+            (server === null || l.server === server) &&
+            (level === null || levels.indexOf(l.level) >= levels.indexOf(level)),
+        )
         .filter((l) => text === null || l.text.toLowerCase().includes(text.toLowerCase()))
         .slice(-(limit ?? 500));
     },
     "policy.list": () => ({ default: this.settings.default_policy, rules: this.rules }),
     "policy.save": ({ id, rule }) => {
       policy.check(rule);
-      const made = policy.ruleOf(rule, id === null ? {} : { id: found(this.rules.find((one) => one.id === id), "rule", id).id });
-      this.rules = id === null ? [...this.rules, made] : this.rules.map((one) => (one.id === id ? made : one));
+      const made = policy.ruleOf(
+        rule,
+        id === null
+          ? {}
+          : {
+              id: found(
+                this.rules.find((one) => one.id === id),
+                "rule",
+                id,
+              ).id,
+            },
+      );
+      this.rules =
+        id === null ? [...this.rules, made] : this.rules.map((one) => (one.id === id ? made : one));
       this.policyChanged();
       return made;
     },
     "policy.forget": ({ id }) => {
-      found(this.rules.find((one) => one.id === id), "rule", id);
+      found(
+        this.rules.find((one) => one.id === id),
+        "rule",
+        id,
+      );
       this.rules = this.rules.filter((one) => one.id !== id);
       this.policyChanged();
       return {};
@@ -225,12 +370,16 @@ export class FakeHub implements Ipc {
     "policy.export": () => ({ text: policy.writeFile(this.settings.default_policy, this.rules) }),
     "policy.import": ({ text, replace }) => {
       const file = policy.readFile(text);
-      this.rules = [...(replace ? [] : this.rules), ...file.rules.map((rule) => policy.ruleOf(rule))];
+      this.rules = [
+        ...(replace ? [] : this.rules),
+        ...file.rules.map((rule) => policy.ruleOf(rule)),
+      ];
       if (replace && file.default) this.settings.default_policy = file.default;
       this.policyChanged();
       return { rules: file.rules.length };
     },
-    "policy.figures": ({ days }) => policy.figures(this.calls, this.rules, this.servers, days ?? 14),
+    "policy.figures": ({ days }) =>
+      policy.figures(this.calls, this.rules, this.servers, days ?? 14),
     "policy.apply_preset": ({ preset }) => {
       const applied = policy.presetRules(preset, this.rules);
       this.settings.default_policy = applied.default;
@@ -254,14 +403,32 @@ export class FakeHub implements Ipc {
       this.policyChanged();
       return {};
     },
-    "profiles.assign": ({ client, profile }) => this.profiled(() => { found(this.clients.find((c) => c.name === client), "client", client).profile = profile; }),
-    "profiles.list": () => this.profiles.map((profile) => profiles.viewOf(profile, this.servers, this.clients)),
-    "profiles.put": ({ profile }) => this.profiled(() => { this.profiles = profiles.withProfile(this.profiles, profile); }),
-    "profiles.remove": ({ name }) => this.profiled(() => {
-      found(this.profiles.find((one) => one.name === name), "profile", name);
-      this.profiles = this.profiles.filter((one) => one.name !== name);
-      this.clients = this.clients.map((client) => (client.profile === name ? { ...client, profile: null } : client));
-    }),
+    "profiles.assign": ({ client, profile }) =>
+      this.profiled(() => {
+        found(
+          this.clients.find((c) => c.name === client),
+          "client",
+          client,
+        ).profile = profile;
+      }),
+    "profiles.list": () =>
+      this.profiles.map((profile) => profiles.viewOf(profile, this.servers, this.clients)),
+    "profiles.put": ({ profile }) =>
+      this.profiled(() => {
+        this.profiles = profiles.withProfile(this.profiles, profile);
+      }),
+    "profiles.remove": ({ name }) =>
+      this.profiled(() => {
+        found(
+          this.profiles.find((one) => one.name === name),
+          "profile",
+          name,
+        );
+        this.profiles = this.profiles.filter((one) => one.name !== name);
+        this.clients = this.clients.map((client) =>
+          client.profile === name ? { ...client, profile: null } : client,
+        );
+      }),
     "screens.open": () => ({ url: "http://127.0.0.1:8765/#login=4f1c" }),
     "secrets.list": () => [{ name: "github/Authorization", present: true, servers: ["github"] }],
     "secrets.remove": () => ({}),
@@ -270,36 +437,84 @@ export class FakeHub implements Ipc {
     "servers.accept_tools": ({ id, tools }) => {
       const view = this.server(id);
       for (const { name, digest } of tools) {
-        const tool = found(view.tools.find((t) => t.name === name), "tool", name);
-        if (tool.digest !== digest) throw new IpcError("conflict", `${name} changed again since it was shown. Nothing was accepted.`);
+        const tool = found(
+          view.tools.find((t) => t.name === name),
+          "tool",
+          name,
+        );
+        if (tool.digest !== digest)
+          throw new IpcError(
+            "conflict",
+            `${name} changed again since it was shown. Nothing was accepted.`,
+          );
         Object.assign(tool, { standing: "accepted", hidden: "" });
       }
-      return this.put(id, { waiting_tools: view.tools.filter((t) => t.standing !== "accepted").length, tokens: view.tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0) });
+      return this.put(id, {
+        waiting_tools: view.tools.filter((t) => t.standing !== "accepted").length,
+        tokens: view.tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0),
+      });
     },
     "servers.add": ({ spec, secrets }) => {
       const id = (spec.name ?? "").toLowerCase().replace(/[^a-z0-9_-]+/g, "-");
       if (!id) throw new IpcError("invalid", "A server needs a name.");
-      if (this.servers.some((s) => s.id === id)) throw new IpcError("conflict", `There is a server named ${id} already. Choose another name.`);
-      this.servers = [...this.servers, data.server(id, { name: spec.name ?? id, spec: sealed(id, spec, secrets), sync_status: "NEVER_SYNCED", last_synced_at: null })].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      if (this.servers.some((s) => s.id === id))
+        throw new IpcError(
+          "conflict",
+          `There is a server named ${id} already. Choose another name.`,
+        );
+      this.servers = [
+        ...this.servers,
+        data.server(id, {
+          name: spec.name ?? id,
+          spec: sealed(id, spec, secrets),
+          sync_status: "NEVER_SYNCED",
+          last_synced_at: null,
+        }),
+      ].toSorted((a, b) => (a.id < b.id ? -1 : 1));
       return this.start(this.server(id), {});
     },
     "servers.authorize": ({ id }) => {
       const running = this.server(id).signing_in;
-      if (running && running.state.kind !== "failed" && running.state.kind !== "done") return running;
-      const attempt: SignIn = { id: `try-${id}`, url: data.SIGN_IN_URL, state: { kind: "waiting_for_browser" } };
+      if (running && running.state.kind !== "failed" && running.state.kind !== "done")
+        return running;
+      const attempt: SignIn = {
+        id: `try-${id}`,
+        url: data.SIGN_IN_URL,
+        state: { kind: "waiting_for_browser" },
+      };
       this.put(id, { signing_in: attempt });
       return attempt;
     },
-    "servers.await_sign_in": ({ id }) => found(this.server(id).signing_in ?? undefined, "attempt to sign in to", id),
+    "servers.await_sign_in": ({ id }) =>
+      found(this.server(id).signing_in ?? undefined, "attempt to sign in to", id),
     "servers.cancel_sign_in": ({ id }) => {
       this.put(id, { signing_in: null });
       return {};
     },
-    "servers.sign_out": ({ id }) => this.put(id, { authorization: { kind: "needed" }, state: "needs_sign_in", signing_in: null }),
-    "servers.enable": ({ id, enabled }) => this.put(id, { state: enabled ? "idle" : "disabled", pid: null, reason: enabled ? "" : "You turned it off.", remedy: enabled ? "" : "Turn it on to use its tools." }),
+    "servers.sign_out": ({ id }) =>
+      this.put(id, { authorization: { kind: "needed" }, state: "needs_sign_in", signing_in: null }),
+    "servers.enable": ({ id, enabled }) =>
+      this.put(id, {
+        state: enabled ? "idle" : "disabled",
+        pid: null,
+        reason: enabled ? "" : "You turned it off.",
+        remedy: enabled ? "" : "Turn it on to use its tools.",
+      }),
     "servers.capabilities": ({ id }) => {
       const { sync_status, last_synced_at, tools } = this.server(id);
-      return { id, sync_status, last_synced_at, tools: tools.map((t) => ({ name: t.name, description: t.description, inputSchema: t.input_schema })), prompts: [], resources: [], templates: [] };
+      return {
+        id,
+        sync_status,
+        last_synced_at,
+        tools: tools.map((t) => ({
+          name: t.name,
+          description: t.description,
+          inputSchema: t.input_schema,
+        })),
+        prompts: [],
+        resources: [],
+        templates: [],
+      };
     },
     "servers.check_runtimes": async () => {
       await new Promise((resolve) => setTimeout(resolve, STEP_MS));
@@ -307,10 +522,24 @@ export class FakeHub implements Ipc {
     },
     "servers.fill_manifest": fillManifest,
     "servers.measure": () =>
-      this.servers.filter((s) => s.pid !== null).map(({ id }) => ({ id, processes: 2, memory_kib: 96_000 + (Date.now() % 9000), cpu_percent: (Date.now() % 47) / 10 })),
+      this.servers
+        .filter((s) => s.pid !== null)
+        .map(({ id }) => ({
+          id,
+          processes: 2,
+          memory_kib: 96_000 + (Date.now() % 9000),
+          cpu_percent: (Date.now() % 47) / 10,
+        })),
     "servers.presets": () => PRESETS,
     "servers.read_manifest": ({ source }) => readManifest(source),
-    "servers.tool_history": ({ id, tool }) => versionsOf(found(this.server(id).tools.find((t) => t.name === tool), "tool", tool)),
+    "servers.tool_history": ({ id, tool }) =>
+      versionsOf(
+        found(
+          this.server(id).tools.find((t) => t.name === tool),
+          "tool",
+          tool,
+        ),
+      ),
     "servers.list": () => ({ servers: this.servers, broken: this.empty ? [] : data.broken() }),
     "servers.read_specs": ({ text }) => readSpecs(text),
     "servers.remove": ({ id }) => {
@@ -319,32 +548,59 @@ export class FakeHub implements Ipc {
       this.emit({ kind: "server_changed", id });
       return {};
     },
-    "servers.restart": ({ id }) => this.start(this.server(id), { starts: this.server(id).starts + 1 }),
+    "servers.restart": ({ id }) =>
+      this.start(this.server(id), { starts: this.server(id).starts + 1 }),
     "servers.show": ({ id }) => this.server(id),
-    "servers.sync": ({ id }) => this.put(id, { sync_status: "SYNCED", last_synced_at: Date.now(), stale: false }),
+    "servers.sync": ({ id }) =>
+      this.put(id, { sync_status: "SYNCED", last_synced_at: Date.now(), stale: false }),
     "servers.try": ({ spec, secrets }) => this.try(spec, secrets),
-    "servers.update": ({ id, spec, secrets }) => this.start(this.server(id), { spec: sealed(id, spec, secrets), name: spec.name ?? id }),
+    "servers.update": ({ id, spec, secrets }) =>
+      this.start(this.server(id), { spec: sealed(id, spec, secrets), name: spec.name ?? id }),
     "servers.verify": ({ id }) => this.try(this.server(id).spec, { env: {}, headers: {} }),
-    "settings.change": ({ approval_timeout_s, cache_ttl_s, oauth_client_metadata_url, audit_retention_days }) => {
+    "settings.change": ({
+      approval_timeout_s,
+      cache_ttl_s,
+      oauth_client_metadata_url,
+      audit_retention_days,
+    }) => {
       if (oauth_client_metadata_url) new URL(oauth_client_metadata_url);
-      this.settings.oauth_client_metadata_url = oauth_client_metadata_url ?? this.settings.oauth_client_metadata_url;
-      if (approval_timeout_s !== null && (approval_timeout_s < 5 || approval_timeout_s > 600)) throw new IpcError("invalid", "The time to decide is between 5 and 600 seconds.");
-      if (cache_ttl_s !== null && (cache_ttl_s < 10 || cache_ttl_s > 86_400)) throw new IpcError("invalid", "The cache's time is between 10 and 86,400 seconds.");
+      this.settings.oauth_client_metadata_url =
+        oauth_client_metadata_url ?? this.settings.oauth_client_metadata_url;
+      if (approval_timeout_s !== null && (approval_timeout_s < 5 || approval_timeout_s > 600))
+        throw new IpcError("invalid", "The time to decide is between 5 and 600 seconds.");
+      if (cache_ttl_s !== null && (cache_ttl_s < 10 || cache_ttl_s > 86_400))
+        throw new IpcError("invalid", "The cache's time is between 10 and 86,400 seconds.");
       this.settings.approval_timeout_s = approval_timeout_s ?? this.settings.approval_timeout_s;
       this.settings.cache_ttl_s = cache_ttl_s ?? this.settings.cache_ttl_s;
-      if (audit_retention_days !== null && audit_retention_days > 3650) throw new IpcError("invalid", "Calls are kept for 1 to 3,650 days, or 0 for ever.");
-      this.settings.audit_retention_days = audit_retention_days ?? this.settings.audit_retention_days;
+      if (audit_retention_days !== null && audit_retention_days > 3650)
+        throw new IpcError("invalid", "Calls are kept for 1 to 3,650 days, or 0 for ever.");
+      this.settings.audit_retention_days =
+        audit_retention_days ?? this.settings.audit_retention_days;
       this.emit({ kind: "settings_changed" });
       return this.settings;
     },
     "settings.show": () => this.settings,
     "tools.call": ({ name }) => ({ content: [{ type: "text", text: `${name} was called.` }] }),
-    "tools.export": () => this.servers.flatMap((s) => s.tools).map((t) => ({ type: "function", function: { name: t.exposed_name, description: t.description, parameters: t.input_schema } })),
+    "tools.export": () =>
+      this.servers
+        .flatMap((s) => s.tools)
+        .map((t) => ({
+          type: "function",
+          function: {
+            name: t.exposed_name,
+            description: t.description,
+            parameters: t.input_schema,
+          },
+        })),
     "tools.list": () => this.servers.flatMap((s) => s.tools),
   };
 
   private server(id: string): ServerView {
-    return found(this.servers.find((s) => s.id === id), "server", id);
+    return found(
+      this.servers.find((s) => s.id === id),
+      "server",
+      id,
+    );
   }
 
   private profiled(change: () => void): Verbs["profiles.put"]["answer"] {
@@ -362,40 +618,103 @@ export class FakeHub implements Ipc {
   private start(view: ServerView, part: Partial<ServerView>): ServerView {
     setTimeout(() => {
       if (!this.servers.includes(view)) return;
-      const tools = view.tools.length ? view.tools : [data.tool(view.id, "echo", "Says what it is told."), data.tool(view.id, "add", "Adds two numbers.")];
-      this.put(view.id, { state: "active", reason: "", sync_status: "SYNCED", last_synced_at: Date.now(), stale: false, server_name: view.id, server_version: "1.0.0", protocol_version: "2025-11-25", tools, tokens: tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0), starts: view.starts + 1, pid: view.spec.url ? null : 51_002 });
+      const tools = view.tools.length
+        ? view.tools
+        : [
+            data.tool(view.id, "echo", "Says what it is told."),
+            data.tool(view.id, "add", "Adds two numbers."),
+          ];
+      this.put(view.id, {
+        state: "active",
+        reason: "",
+        sync_status: "SYNCED",
+        last_synced_at: Date.now(),
+        stale: false,
+        server_name: view.id,
+        server_version: "1.0.0",
+        protocol_version: "2025-11-25",
+        tools,
+        tokens: tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0),
+        starts: view.starts + 1,
+        pid: view.spec.url ? null : 51_002,
+      });
     }, STEP_MS);
     const slow = ["npx", "uvx"].includes(view.spec.command ?? "");
-    return this.put(view.id, { state: "initializing", reason: slow ? `${view.spec.command ?? ""} may have to download it first. That can take some minutes.` : "It was started; its first answer is awaited.", retry_at: null, remedy: "", sync_status: "SYNCING", ...part });
+    return this.put(view.id, {
+      state: "initializing",
+      reason: slow
+        ? `${view.spec.command ?? ""} may have to download it first. That can take some minutes.`
+        : "It was started; its first answer is awaited.",
+      retry_at: null,
+      remedy: "",
+      sync_status: "SYNCING",
+      ...part,
+    });
   }
 
-  private async try(spec: ServerSpec, secrets: SecretValues): Promise<Verbs["servers.try"]["answer"]> {
+  private async try(
+    spec: ServerSpec,
+    secrets: SecretValues,
+  ): Promise<Verbs["servers.try"]["answer"]> {
     await new Promise((resolve) => setTimeout(resolve, STEP_MS));
-    if (spec.command?.includes("nowhere")) throw new IpcError("unavailable", `Cannot start ${spec.command}: no such file in PATH (/usr/local/bin:/usr/bin:/bin). Check the command's spelling, or give its full path.`);
+    if (spec.command?.includes("nowhere"))
+      throw new IpcError(
+        "unavailable",
+        `Cannot start ${spec.command}: no such file in PATH (/usr/local/bin:/usr/bin:/bin). Check the command's spelling, or give its full path.`,
+      );
     const names = Object.keys({ ...secrets.env, ...secrets.headers });
     return {
-      server_name: "everything", server_version: "1.4.0", protocol_version: "2025-11-25", left_out: { entries: [], more: 0 }, duration_ms: 1240,
-      tools: [data.tool("new", "echo", names.length ? `Says what it is told. Knows ${names.join(", ")}.` : "Says what it is told."), data.tool("new", "add", "Adds two numbers.")],
+      server_name: "everything",
+      server_version: "1.4.0",
+      protocol_version: "2025-11-25",
+      left_out: { entries: [], more: 0 },
+      duration_ms: 1240,
+      tools: [
+        data.tool(
+          "new",
+          "echo",
+          names.length
+            ? `Says what it is told. Knows ${names.join(", ")}.`
+            : "Says what it is told.",
+        ),
+        data.tool("new", "add", "Adds two numbers."),
+      ],
     };
   }
 
   private request(id: string): ApprovalRequest {
-    return found(this.waiting.find((r) => r.id === id), "approval request", id);
+    return found(
+      this.waiting.find((r) => r.id === id),
+      "approval request",
+      id,
+    );
   }
 
   private timed(request: ApprovalRequest): ApprovalRequest {
-    return { ...request, left_ms: Math.max(0, (this.deadlines.get(request.id) ?? 0) - performance.now()) };
+    return {
+      ...request,
+      left_ms: Math.max(0, (this.deadlines.get(request.id) ?? 0) - performance.now()),
+    };
   }
 
   private decide({ id, digest, verdict }: DecideApproval): Call {
     const request = this.request(id);
-    if (request.digest !== digest) throw new IpcError("conflict", "The request changed since it was shown. Nothing was decided.");
+    if (request.digest !== digest)
+      throw new IpcError(
+        "conflict",
+        "The request changed since it was shown. Nothing was decided.",
+      );
     if (verdict.kind === "deny") {
-      if (request.result !== null) return this.end(request, { reason: verdict.reason, outcome: "withheld", duration_ms: 23 });
+      if (request.result !== null)
+        return this.end(request, { reason: verdict.reason, outcome: "withheld", duration_ms: 23 });
       return this.end(request, { decision: "denied", reason: verdict.reason, outcome: "not_sent" });
     }
     const edited = verdict.kind === "approve_once" ? verdict.arguments : null;
-    if (edited?.includes("/etc/")) throw new IpcError("invalid", "A rule denies these arguments: deny all tools where /path is in /etc.");
+    if (edited?.includes("/etc/"))
+      throw new IpcError(
+        "invalid",
+        "A rule denies these arguments: deny all tools where /path is in /etc.",
+      );
     const rule = policy.grantOf(request, verdict);
     if (rule) {
       this.checkGrant(request, rule.when);
@@ -407,18 +726,31 @@ export class FakeHub implements Ipc {
 
   private checkGrant({ result, arguments: text }: ApprovalRequest, when: Condition[]): void {
     if (result !== null) throw new IpcError("invalid", "a result is let through once, or denied");
-    if (!when.every((one) => policy.holds(one, text))) throw new IpcError("invalid", "the rule would not match the very call that is approved");
+    if (!when.every((one) => policy.holds(one, text)))
+      throw new IpcError("invalid", "the rule would not match the very call that is approved");
   }
 
   private move(raised: boolean): { raised: boolean } {
     this.raised = raised;
     this.emit({ kind: "drawbridge_changed", raised });
-    if (raised) for (const request of this.waiting) this.end(request, { decision: "raised", decided_by: "hub", reason: "The drawbridge is raised.", outcome: "not_sent" });
+    if (raised)
+      for (const request of this.waiting)
+        this.end(request, {
+          decision: "raised",
+          decided_by: "hub",
+          reason: "The drawbridge is raised.",
+          outcome: "not_sent",
+        });
     return { raised };
   }
 
   private keepOut(request: ApprovalRequest): ApprovalRequest {
-    this.end(request, { decision: "raised", decided_by: "hub", reason: "The drawbridge is raised.", outcome: "not_sent" });
+    this.end(request, {
+      decision: "raised",
+      decided_by: "hub",
+      reason: "The drawbridge is raised.",
+      outcome: "not_sent",
+    });
     return request;
   }
 
@@ -427,14 +759,33 @@ export class FakeHub implements Ipc {
     if (!request) return;
     this.missed = [...this.missed, request];
     this.deadlines.set(id, performance.now() + LATE_MS);
-    this.end(request, { decision: "timed_out", decided_by: "hub", reason: "Nobody decided in time.", outcome: "not_sent" });
+    this.end(request, {
+      decision: "timed_out",
+      decided_by: "hub",
+      reason: "Nobody decided in time.",
+      outcome: "not_sent",
+    });
   }
 
   private end(request: ApprovalRequest, part: Partial<Call>): Call {
     this.waiting = this.waiting.filter((r) => r.id !== request.id);
     const call: Call = {
-      id: request.id, at: request.asked_at, client: request.client, server: request.server, tool: request.tool, exposed_name: request.exposed_name,
-      decision: "allowed", decided_by: "person", rule: null, is_edited: false, reason: "", outcome: "ok", error: "", waited_ms: Math.max(0, Date.now() - request.asked_at), duration_ms: null, ...part,
+      id: request.id,
+      at: request.asked_at,
+      client: request.client,
+      server: request.server,
+      tool: request.tool,
+      exposed_name: request.exposed_name,
+      decision: "allowed",
+      decided_by: "person",
+      rule: null,
+      is_edited: false,
+      reason: "",
+      outcome: "ok",
+      error: "",
+      waited_ms: Math.max(0, Date.now() - request.asked_at),
+      duration_ms: null,
+      ...part,
     };
     this.calls = [call, ...this.calls];
     this.emit({ kind: "approval_ended", id: request.id });
@@ -443,13 +794,22 @@ export class FakeHub implements Ipc {
   }
 
   private dropRules(server: string | null, tool: string | null, client: string | null): void {
-    this.rules = this.rules.filter((r) => r.server !== server || r.tool !== tool || r.client !== client);
+    this.rules = this.rules.filter(
+      (r) => r.server !== server || r.tool !== tool || r.client !== client,
+    );
   }
 
   private policyChanged(): void {
     for (const view of this.servers) {
       for (const tool of view.tools) {
-        tool.own_policy = this.rules.find((r) => r.server === view.id && r.tool === tool.name && r.client === null && r.when.length === 0)?.effect ?? null;
+        tool.own_policy =
+          this.rules.find(
+            (r) =>
+              r.server === view.id &&
+              r.tool === tool.name &&
+              r.client === null &&
+              r.when.length === 0,
+          )?.effect ?? null;
         tool.policy = tool.own_policy ?? this.settings.default_policy;
       }
     }
@@ -458,6 +818,10 @@ export class FakeHub implements Ipc {
 }
 
 function found<T>(thing: T | undefined, noun: string, id: string): T {
-  if (thing === undefined) throw new IpcError("not_found", `There is no ${noun} ${id}. It may have ended or been removed.`);
+  if (thing === undefined)
+    throw new IpcError(
+      "not_found",
+      `There is no ${noun} ${id}. It may have ended or been removed.`,
+    );
   return thing;
 }

@@ -2,46 +2,101 @@
 
 import { IpcError } from "..";
 import type {
-  ApprovalRequest, Call, Condition, Day, Effect, Figures, Life, PastCalls, Preset, RuleText, RuleView, ServerView, Suggestion, Test, Verdict,
+  ApprovalRequest,
+  Call,
+  Condition,
+  Day,
+  Effect,
+  Figures,
+  Life,
+  PastCalls,
+  Preset,
+  RuleText,
+  RuleView,
+  ServerView,
+  Suggestion,
+  Test,
+  Verdict,
 } from "../bindings";
 
 const DAY = 86_400_000;
 const SHOWN = 10;
 
-export const PLAIN: RuleText = { server: null, tool: null, client: null, read_only: false, when: [], effect: null, result: null, life: { kind: "until_revoked" }, note: "" };
+export const PLAIN: RuleText = {
+  server: null,
+  tool: null,
+  client: null,
+  read_only: false,
+  when: [],
+  effect: null,
+  result: null,
+  life: { kind: "until_revoked" },
+  note: "",
+};
 
 let made = 0;
 
 export function ruleOf(text: RuleText, part: Partial<RuleView> = {}): RuleView {
   made += 1;
-  return { id: `rule-${made}`, created_at: Date.now(), left: text.life.kind === "calls" ? text.life.count : null, suspended: false, words: wordsOf(text), ...text, ...part };
+  return {
+    id: `rule-${made}`,
+    created_at: Date.now(),
+    left: text.life.kind === "calls" ? text.life.count : null,
+    suspended: false,
+    words: wordsOf(text),
+    ...text,
+    ...part,
+  };
 }
 
 /** What the hub refuses about a rule. */
 export function check(text: RuleText): void {
-  if (text.effect === null && text.result === null) throw invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)");
-  if (text.effect === "deny" && text.result !== null) throw invalid("what is denied has no result: leave 'result' out");
-  if (text.life.kind === "until" && text.life.at <= Date.now()) throw invalid("'life.at' lies in the past");
+  if (text.effect === null && text.result === null)
+    throw invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)");
+  if (text.effect === "deny" && text.result !== null)
+    throw invalid("what is denied has no result: leave 'result' out");
+  if (text.life.kind === "until" && text.life.at <= Date.now())
+    throw invalid("'life.at' lies in the past");
   text.when.forEach(({ pointer, is }, at) => {
     const wrong = (why: string) => invalid(`condition ${at + 1} (on '${pointer}'): ${why}`);
-    if (pointer !== "" && !pointer.startsWith("/")) throw wrong(`a JSON pointer begins with /, such as /${pointer}`);
-    if ("matches" in is && /[([]$/.test(is.matches)) throw wrong("no regular expression: unclosed group");
+    if (pointer !== "" && !pointer.startsWith("/"))
+      throw wrong(`a JSON pointer begins with /, such as /${pointer}`);
+    if ("matches" in is && /[([]$/.test(is.matches))
+      throw wrong("no regular expression: unclosed group");
   });
 }
 
 const VERBS: Record<Effect, string> = { allow: "allow", deny: "deny", ask: "ask for" };
 
-export function wordsOf({ effect, result, server, tool, client, read_only, when, life }: RuleText): string {
+export function wordsOf({
+  effect,
+  result,
+  server,
+  tool,
+  client,
+  read_only,
+  when,
+  life,
+}: RuleText): string {
   const onResult = result === "mask" ? "mask secrets in the results of" : "show me the results of";
-  const verb = effect === null ? onResult : result === null ? VERBS[effect] : `${VERBS[effect]}, and ${onResult},`;
-  const what = server !== null && tool !== null ? `${tool} of ${server}` : `${read_only ? "read-only" : "all"} tools${server === null ? "" : ` of ${server}`}`;
+  const verb =
+    effect === null
+      ? onResult
+      : result === null
+        ? VERBS[effect]
+        : `${VERBS[effect]}, and ${onResult},`;
+  const what =
+    server !== null && tool !== null
+      ? `${tool} of ${server}`
+      : `${read_only ? "read-only" : "all"} tools${server === null ? "" : ` of ${server}`}`;
   const where = when.map((one, at) => ` ${at ? "and" : "where"} ${conditionWords(one)}`).join("");
   return `${verb} ${what}${client === null ? "" : ` for ${client}`}${where}${lifeWords(life)}`;
 }
 
 function conditionWords({ pointer, is }: Condition): string {
   if ("equals" in is) return `${pointer} is ${JSON.stringify(is.equals)}`;
-  if ("one_of" in is) return `${pointer} is one of ${is.one_of.map((one) => JSON.stringify(one)).join(", ")}`;
+  if ("one_of" in is)
+    return `${pointer} is one of ${is.one_of.map((one) => JSON.stringify(one)).join(", ")}`;
   if ("path_within" in is) return `${pointer} is in ${is.path_within}`;
   if ("host" in is) return `${pointer} is a URL of ${is.host}`;
   if ("matches" in is) return `${pointer} fits /${is.matches}/`;
@@ -56,28 +111,58 @@ function lifeWords(life: Life): string {
 /** The rule that a verdict makes beyond its one call. */
 export function grantOf(request: ApprovalRequest, verdict: Verdict): RuleText | null {
   const scope = { server: request.server, tool: request.tool, client: request.client };
-  const rule = (life: Life, when: Condition[]): RuleText => ({ ...PLAIN, ...scope, effect: "allow", when, life });
+  const rule = (life: Life, when: Condition[]): RuleText => ({
+    ...PLAIN,
+    ...scope,
+    effect: "allow",
+    when,
+    life,
+  });
   switch (verdict.kind) {
-    case "approve_for": return rule({ kind: "until", at: Date.now() + verdict.seconds * 1000 }, verdict.when);
-    case "approve_calls": return rule({ kind: "calls", count: verdict.count }, verdict.when);
-    case "approve_session": return rule({ kind: "session", session: request.session }, verdict.when);
-    case "approve_always": return rule({ kind: "until_revoked" }, verdict.when);
-    default: return null;
+    case "approve_for":
+      return rule({ kind: "until", at: Date.now() + verdict.seconds * 1000 }, verdict.when);
+    case "approve_calls":
+      return rule({ kind: "calls", count: verdict.count }, verdict.when);
+    case "approve_session":
+      return rule({ kind: "session", session: request.session }, verdict.when);
+    case "approve_always":
+      return rule({ kind: "until_revoked" }, verdict.when);
+    default:
+      return null;
   }
 }
 
 /** Past calls, tried on a rule. Of every fourth the arguments were not kept. */
 export function past(rule: RuleText, calls: Call[], kept: Map<string, string>): PastCalls {
-  const scoped = calls.filter((call) => (rule.client ?? call.client) === call.client && (rule.server ?? call.server) === call.server && (rule.tool ?? call.tool) === call.tool);
+  const scoped = calls.filter(
+    (call) =>
+      (rule.client ?? call.client) === call.client &&
+      (rule.server ?? call.server) === call.server &&
+      (rule.tool ?? call.tool) === call.tool,
+  );
   const known = rule.when.length === 0 ? scoped : scoped.filter((call) => kept.has(call.id));
-  const matched = known.filter((call) => rule.when.every((one) => holds(one, kept.get(call.id) ?? "{}")));
-  return { looked_at: scoped.length, matched: matched.length, unknown: scoped.length - known.length, newest: matched.slice(0, SHOWN) };
+  const matched = known.filter((call) =>
+    rule.when.every((one) => holds(one, kept.get(call.id) ?? "{}")),
+  );
+  return {
+    looked_at: scoped.length,
+    matched: matched.length,
+    unknown: scoped.length - known.length,
+    newest: matched.slice(0, SHOWN),
+  };
 }
 
 export function holds({ pointer, is }: Condition, text: string): boolean {
-  const keys = pointer.split("/").slice(1).map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const keys = pointer
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
   let value = JSON.parse(text) as unknown;
-  for (const key of keys) value = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+  for (const key of keys)
+    value =
+      typeof value === "object" && value !== null
+        ? (value as Record<string, unknown>)[key]
+        : undefined;
   return fits(is, value);
 }
 
@@ -85,9 +170,15 @@ function fits(is: Test, value: unknown): boolean {
   const same = (one: unknown) => JSON.stringify(one) === JSON.stringify(value);
   if ("equals" in is) return same(is.equals);
   if ("one_of" in is) return is.one_of.some(same);
-  if ("path_within" in is) return typeof value === "string" && (value === is.path_within || value.startsWith(`${is.path_within.replace(/\/$/, "")}/`));
-  if ("host" in is) return typeof value === "string" && URL.canParse(value) && new URL(value).hostname === is.host;
-  if ("matches" in is) return typeof value === "string" && new RegExp(`^(?:${is.matches})$`, "s").test(value);
+  if ("path_within" in is)
+    return (
+      typeof value === "string" &&
+      (value === is.path_within || value.startsWith(`${is.path_within.replace(/\/$/, "")}/`))
+    );
+  if ("host" in is)
+    return typeof value === "string" && URL.canParse(value) && new URL(value).hostname === is.host;
+  if ("matches" in is)
+    return typeof value === "string" && new RegExp(`^(?:${is.matches})$`, "s").test(value);
   const { min, max } = is.between as { min?: number | null; max?: number | null };
   return typeof value === "number" && value >= (min ?? -Infinity) && value <= (max ?? Infinity);
 }
@@ -95,20 +186,64 @@ function fits(is: Test, value: unknown): boolean {
 /** The arguments of past calls, as far as they were kept. */
 export function keptArguments(calls: Call[]): Map<string, string> {
   const kept = calls.filter((_, at) => at % 4 !== 3);
-  return new Map(kept.map((call, at) => [call.id, JSON.stringify({ path: `/home/ada/Projects/${at % 2 ? "drawbridge" : "notes"}/${call.tool}.txt` })]));
+  return new Map(
+    kept.map((call, at) => [
+      call.id,
+      JSON.stringify({
+        path: `/home/ada/Projects/${at % 2 ? "drawbridge" : "notes"}/${call.tool}.txt`,
+      }),
+    ]),
+  );
 }
 
-export function presetRules(preset: Preset, rules: RuleView[]): { default: Effect; rules: RuleView[] } {
-  const kept = rules.filter((rule) => rule.tool !== null || rule.client !== null || rule.effect === "deny" || rule.when.length > 0 || rule.result !== null);
+export function presetRules(
+  preset: Preset,
+  rules: RuleView[],
+): { default: Effect; rules: RuleView[] } {
+  const kept = rules.filter(
+    (rule) =>
+      rule.tool !== null ||
+      rule.client !== null ||
+      rule.effect === "deny" ||
+      rule.when.length > 0 ||
+      rule.result !== null,
+  );
   if (preset.kind === "ask_all") return { default: "ask", rules: kept };
-  if (preset.kind === "ask_writes") return { default: "ask", rules: [...kept, ...preset.trusted.map((server) => ruleOf({ ...PLAIN, server, read_only: true, effect: "allow" }))] };
-  return { default: "allow", rules: [...kept, ...preset.listed.map((server) => ruleOf({ ...PLAIN, server, effect: "ask" }))] };
+  if (preset.kind === "ask_writes")
+    return {
+      default: "ask",
+      rules: [
+        ...kept,
+        ...preset.trusted.map((server) =>
+          ruleOf({ ...PLAIN, server, read_only: true, effect: "allow" }),
+        ),
+      ],
+    };
+  return {
+    default: "allow",
+    rules: [...kept, ...preset.listed.map((server) => ruleOf({ ...PLAIN, server, effect: "ask" }))],
+  };
 }
 
-interface File { default?: Effect; rules: RuleText[] }
+interface File {
+  default?: Effect;
+  rules: RuleText[];
+}
 
 export function writeFile(effect: Effect, rules: RuleView[]): string {
-  const texts = rules.filter((rule) => rule.life.kind !== "session").map(({ server, tool, client, read_only, when, effect, result, life, note }) => ({ server, tool, client, read_only, when, effect, result, life, note }));
+  const texts = rules
+    .filter((rule) => rule.life.kind !== "session")
+    .map(({ server, tool, client, read_only, when, effect, result, life, note }) => ({
+      server,
+      tool,
+      client,
+      read_only,
+      when,
+      effect,
+      result,
+      life,
+      note,
+    }));
   return JSON.stringify({ default: effect, rules: texts }, null, 2);
 }
 
@@ -119,13 +254,19 @@ export function readFile(text: string): File {
   } catch (thrown) {
     throw invalid(`this is no file of rules, at line 1: ${(thrown as Error).message}`);
   }
-  if (!Array.isArray(file.rules)) throw invalid("this is no file of rules, at line 1: missing field `rules`");
+  if (!Array.isArray(file.rules))
+    throw invalid("this is no file of rules, at line 1: missing field `rules`");
   const rules = file.rules.map((rule) => ({ ...PLAIN, ...rule }));
   rules.forEach((rule) => check(rule));
   return { ...file, rules };
 }
 
-export function figures(calls: Call[], rules: RuleView[], servers: ServerView[], count: number): Figures {
+export function figures(
+  calls: Call[],
+  rules: RuleView[],
+  servers: ServerView[],
+  count: number,
+): Figures {
   const today = Math.floor(Date.now() / DAY) * DAY;
   const days = Array.from({ length: count }, (_, at): Day => {
     const begin = today - (count - 1 - at) * DAY;
@@ -134,8 +275,12 @@ export function figures(calls: Call[], rules: RuleView[], servers: ServerView[],
     // A week in which ever fewer questions came.
     const wave = calls.length ? (at * 5) % 7 : 0;
     return {
-      at: begin, approved: wave + of((call) => call.decided_by === "person" && call.decision === "allowed"),
-      denied: Math.floor(wave / 3) + of((call) => call.decided_by === "person" && call.decision === "denied"), unanswered: of((call) => call.decision === "timed_out"),
+      at: begin,
+      approved: wave + of((call) => call.decided_by === "person" && call.decision === "allowed"),
+      denied:
+        Math.floor(wave / 3) +
+        of((call) => call.decided_by === "person" && call.decision === "denied"),
+      unanswered: of((call) => call.decision === "timed_out"),
     };
   });
   const isMade = (rule: RuleText) => rules.some((one) => one.words === wordsOf(rule));
@@ -146,10 +291,29 @@ export function figures(calls: Call[], rules: RuleView[], servers: ServerView[],
 function suggestions(servers: ServerView[]): Suggestion[] {
   if (!servers.some((server) => server.id === "filesystem")) return [];
   const rules: RuleText[] = [
-    { ...PLAIN, client: "claude-code", server: "filesystem", tool: "list_directory", effect: "allow", when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }] },
-    { ...PLAIN, client: "cursor", server: "github", tool: "list_pull_requests", effect: "allow", when: [{ pointer: "/owner", is: { equals: "drawbridge" } }] },
+    {
+      ...PLAIN,
+      client: "claude-code",
+      server: "filesystem",
+      tool: "list_directory",
+      effect: "allow",
+      when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
+    },
+    {
+      ...PLAIN,
+      client: "cursor",
+      server: "github",
+      tool: "list_pull_requests",
+      effect: "allow",
+      when: [{ pointer: "/owner", is: { equals: "drawbridge" } }],
+    },
   ];
-  return rules.map((rule, at) => ({ rule, words: wordsOf(rule), approved: 12 - at * 5, matched: 14 - at * 6 }));
+  return rules.map((rule, at) => ({
+    rule,
+    words: wordsOf(rule),
+    approved: 12 - at * 5,
+    matched: 14 - at * 6,
+  }));
 }
 
 function invalid(message: string): IpcError {

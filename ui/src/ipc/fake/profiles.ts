@@ -5,22 +5,37 @@ import type { ClientView, Profile, ProfileView, ServerView } from "../bindings";
 export function profiles(): Profile[] {
   return [
     { name: "reviews", servers: { filesystem: ["read_text_file"], github: null } },
-    { name: "writing", servers: { filesystem: ["read_text_file", "list_directory", "search_files"] } },
+    {
+      name: "writing",
+      servers: { filesystem: ["read_text_file", "list_directory", "search_files"] },
+    },
   ];
 }
 
-export function viewOf(profile: Profile, servers: ServerView[], clients: ClientView[]): ProfileView {
+export function viewOf(
+  profile: Profile,
+  servers: ServerView[],
+  clients: ClientView[],
+): ProfileView {
   const shown = servers.flatMap((server) => {
     const tools = profile.servers[server.id];
     if (tools === undefined || server.spec.visibility === "deferred") return [];
-    return server.tools.filter((tool) => !tool.hidden && (tools === null || tools.includes(tool.name)));
+    return server.tools.filter(
+      (tool) => !tool.hidden && (tools === null || tools.includes(tool.name)),
+    );
   });
   return {
-    ...profile, clients: clients.filter((client) => client.profile === profile.name).map((client) => client.name),
-    tools: shown.length, tokens: shown.reduce((sum, tool) => sum + tool.tokens, 0),
+    ...profile,
+    clients: clients
+      .filter((client) => client.profile === profile.name)
+      .map((client) => client.name),
+    tools: shown.length,
+    tokens: shown.reduce((sum, tool) => sum + tool.tokens, 0),
   };
 }
 
 export function withProfile(all: Profile[], profile: Profile): Profile[] {
-  return [...all.filter((one) => one.name !== profile.name), profile].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return [...all.filter((one) => one.name !== profile.name), profile].toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
 }

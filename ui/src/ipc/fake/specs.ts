@@ -6,15 +6,31 @@ import { spec } from "./data";
 
 /** The spec as the hub writes it: what is secret is a name in the keyring. */
 export function sealed(id: string, spec: ServerSpec, secrets: SecretValues): ServerSpec {
-  const names = (values: Record<string, string>) => Object.fromEntries(Object.keys(values).map((key) => [key, `\${keyring:${id}/${key}}`]));
-  const oauth = spec.oauth && secrets.oauth_client ? { ...spec.oauth, client_secret: `\${keyring:${id}.oauth_client}` } : spec.oauth;
-  return { ...spec, ...(oauth && { oauth }), env: { ...spec.env, ...names(secrets.env) }, headers: { ...spec.headers, ...names(secrets.headers) } };
+  const names = (values: Record<string, string>) =>
+    Object.fromEntries(Object.keys(values).map((key) => [key, `\${keyring:${id}/${key}}`]));
+  const oauth =
+    spec.oauth && secrets.oauth_client
+      ? { ...spec.oauth, client_secret: `\${keyring:${id}.oauth_client}` }
+      : spec.oauth;
+  return {
+    ...spec,
+    ...(oauth && { oauth }),
+    env: { ...spec.env, ...names(secrets.env) },
+    headers: { ...spec.headers, ...names(secrets.headers) },
+  };
 }
 
 export function readSpecs(text: string): ReadSpec[] {
   if (!text.trim().startsWith("{")) {
     const [command = "", ...args] = text.trim().split(/\s+/);
-    return [{ name: command.split("/").at(-1) ?? command, spec: spec({ command, args }), problem: "", likely_secrets: [] }];
+    return [
+      {
+        name: command.split("/").at(-1) ?? command,
+        spec: spec({ command, args }),
+        problem: "",
+        likely_secrets: [],
+      },
+    ];
   }
   let read: { mcpServers?: Record<string, Partial<ServerSpec>> };
   try {
@@ -23,8 +39,19 @@ export function readSpecs(text: string): ReadSpec[] {
     throw new IpcError("invalid", `This is not JSON: ${String(thrown)}`);
   }
   return Object.entries(read.mcpServers ?? {}).map(([name, part]) => {
-    if (!part.command && !part.url) return { name, spec: null, problem: "It has neither a command nor a url.", likely_secrets: [] };
+    if (!part.command && !part.url)
+      return {
+        name,
+        spec: null,
+        problem: "It has neither a command nor a url.",
+        likely_secrets: [],
+      };
     const names = Object.keys({ ...part.env, ...part.headers });
-    return { name, spec: spec({ ...part, name }), problem: "", likely_secrets: names.filter((n) => /key|token|secret|password|authorization/i.test(n)) };
+    return {
+      name,
+      spec: spec({ ...part, name }),
+      problem: "",
+      likely_secrets: names.filter((n) => /key|token|secret|password|authorization/i.test(n)),
+    };
   });
 }
