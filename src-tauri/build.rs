@@ -3,11 +3,15 @@
 
 use std::{fs, io, path::Path};
 
-const PLACEHOLDER: &str =
-    "<!doctype html><title>Drawbridge</title><p>The UI is not built: npm run build in ui/, then build again.";
+const PLACEHOLDER: &str = "<!doctype html><title>Drawbridge</title><p>The UI is not built: npm run build in ui/, then build again.";
 
 fn main() {
-    for path in ["ui/dist", "src-tauri/capabilities", "src-tauri/permissions", "icons"] {
+    for path in [
+        "ui/dist",
+        "src-tauri/capabilities",
+        "src-tauri/permissions",
+        "icons",
+    ] {
         println!("cargo:rerun-if-changed={path}");
     }
     if let Err(error) = placeholder() {
@@ -15,7 +19,10 @@ fn main() {
     }
     let attributes = tauri_build::Attributes::new()
         .capabilities_path_pattern("./src-tauri/capabilities/**/*")
-        .app_manifest(tauri_build::AppManifest::new().permissions_path_pattern("./src-tauri/permissions/**/*"));
+        .app_manifest(
+            tauri_build::AppManifest::new()
+                .permissions_path_pattern("./src-tauri/permissions/**/*"),
+        );
     if let Err(error) = tauri_build::try_build(attributes) {
         println!("cargo:error={error:#}");
     }

@@ -37,12 +37,25 @@ const PAGE: &str = "<!doctype html><html lang=en><title>Page</title><main><h1>Pa
 fn a_secret_that_another_program_stored_is_found_in_the_keyring_of_the_desk() {
     let desk = Desk::without_screen();
     let mut command = desk.command(places::program("secret-tool"));
-    command.args(["store", "--label=a label", "kind", "test"]).stdin(Stdio::piped());
+    command
+        .args(["store", "--label=a label", "kind", "test"])
+        .stdin(Stdio::piped());
     let mut child = command.spawn().expect("start secret-tool");
-    child.stdin.take().expect("stdin is piped").write_all(b"a value").expect("give it the value");
-    assert!(child.wait().expect("wait for secret-tool").success(), "secret-tool stores");
+    child
+        .stdin
+        .take()
+        .expect("stdin is piped")
+        .write_all(b"a value")
+        .expect("give it the value");
+    assert!(
+        child.wait().expect("wait for secret-tool").success(),
+        "secret-tool stores"
+    );
     let items = desk.keyring().items();
-    let item = items.iter().find(|item| item.label == "a label").expect("the item is there");
+    let item = items
+        .iter()
+        .find(|item| item.label == "a label")
+        .expect("the item is there");
     assert_eq!(item.value, "a value");
     assert_eq!(item.attributes["kind"], "test");
 }
@@ -52,12 +65,26 @@ fn whatever_was_started_in_a_home_ends_with_it() {
     let desk = Desk::new();
     let folder = desk.path().to_owned();
     let mut command = desk.command(places::program("sh"));
-    let mut process = Process::start(&desk, "sh", command.args(["-c", "echo up; setsid sleep 600 & sleep 600"]));
+    let mut process = Process::start(
+        &desk,
+        "sh",
+        command.args(["-c", "echo up; setsid sleep 600 & sleep 600"]),
+    );
     assert_eq!(process.line(), "up");
-    until("both sleep", || yes(desk.processes().iter().filter(|p| p.command == "sleep 600").count() == 2));
+    until("both sleep", || {
+        yes(desk
+            .processes()
+            .iter()
+            .filter(|p| p.command == "sleep 600")
+            .count()
+            == 2)
+    });
     drop(process);
     drop(desk);
-    assert!(drawbridge_tests::process::of_folder(&folder).is_empty(), "nothing is left");
+    assert!(
+        drawbridge_tests::process::of_folder(&folder).is_empty(),
+        "nothing is left"
+    );
     assert!(!folder.exists(), "the folder is gone");
 }
 
@@ -76,7 +103,13 @@ fn the_driver_sees_and_moves_a_web_view() {
     assert_eq!(driver.count("row"), 2);
     assert!(driver.is_visible());
     driver.picture("rig");
-    assert!(places::output("window/rig.png").metadata().expect("a picture").len() > 1_000);
+    assert!(
+        places::output("window/rig.png")
+            .metadata()
+            .expect("a picture")
+            .len()
+            > 1_000
+    );
 }
 
 #[test]
@@ -89,10 +122,19 @@ fn the_browser_tells_what_went_wrong() {
         {"do": "until_says", "part": "said", "text": "one"}, {"do": "axe", "where": "page"},
     ]);
     browser::take_steps(&home, &url, &steps).nothing_wrong();
-    let bad = serve("<!doctype html><title>t</title><img src=x><script>console.error('ouch')</script>");
-    let seen = browser::take_steps(&home, &bad, &json!([{"do": "login"}, {"do": "axe", "where": "bad"}]));
+    let bad =
+        serve("<!doctype html><title>t</title><img src=x><script>console.error('ouch')</script>");
+    let seen = browser::take_steps(
+        &home,
+        &bad,
+        &json!([{"do": "login"}, {"do": "axe", "where": "bad"}]),
+    );
     assert!(seen.0["errors"].to_string().contains("ouch"), "{}", seen.0);
-    assert!(seen.0["barriers"].to_string().contains("image-alt"), "{}", seen.0);
+    assert!(
+        seen.0["barriers"].to_string().contains("image-alt"),
+        "{}",
+        seen.0
+    );
 }
 
 #[test]
@@ -123,7 +165,11 @@ fn the_browser_tells_what_does_not_fit_and_what_is_no_text() {
     ] {
         assert!(seen[kind].to_string().contains(words), "{words}: {seen}");
     }
-    let good = browser::take_steps(&home, &serve(PAGE), &json!([{"do": "login"}, {"do": "fits", "where": "page"}]));
+    let good = browser::take_steps(
+        &home,
+        &serve(PAGE),
+        &json!([{"do": "login"}, {"do": "fits", "where": "page"}]),
+    );
     good.nothing_wrong();
 }
 
@@ -132,15 +178,31 @@ fn both_sdks_speak_with_a_public_server() {
     let home = Home::new();
     let port = free_port();
     let mut command = home.command(places::program("node"));
-    command.arg(places::npm("@modelcontextprotocol/server-everything/dist/index.js")).arg("streamableHttp");
+    command
+        .arg(places::npm(
+            "@modelcontextprotocol/server-everything/dist/index.js",
+        ))
+        .arg("streamableHttp");
     let _server = Process::start(&home, "everything", command.env("PORT", port.to_string()));
     let url = format!("http://127.0.0.1:{port}/mcp");
-    until("the server listens", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
-    let door = Door { url, token: "none".to_owned() };
+    until("the server listens", || {
+        std::net::TcpStream::connect(("127.0.0.1", port)).ok()
+    });
+    let door = Door {
+        url,
+        token: "none".to_owned(),
+    };
     for sdk in [Sdk::TypeScript, Sdk::Python] {
-        assert!(Client::tools(&home, sdk, &door).contains(&"echo".to_owned()), "{sdk:?} lists");
+        assert!(
+            Client::tools(&home, sdk, &door).contains(&"echo".to_owned()),
+            "{sdk:?} lists"
+        );
         let result = Client::call(&home, sdk, &door, "echo", &json!({"message": "hi"})).result();
-        assert_eq!((result.is_error, result.text.as_str()), (false, "Echo: hi"), "{sdk:?} calls");
+        assert_eq!(
+            (result.is_error, result.text.as_str()),
+            (false, "Echo: hi"),
+            "{sdk:?} calls"
+        );
     }
 }
 
@@ -153,15 +215,23 @@ fn a_canary_is_found_in_every_shape() {
     }
     for lead in ["", "a", "ab"] {
         let encoded = canary::base64(format!("{lead}{} and more", canary.value()).as_bytes());
-        assert_eq!(canary.found_in(encoded.as_bytes()), Some("base64"), "found within base64");
-        assert_eq!(canary::from_base64(&encoded), format!("{lead}{} and more", canary.value()).as_bytes());
+        assert_eq!(
+            canary.found_in(encoded.as_bytes()),
+            Some("base64"),
+            "found within base64"
+        );
+        assert_eq!(
+            canary::from_base64(&encoded),
+            format!("{lead}{} and more", canary.value()).as_bytes()
+        );
     }
     assert_eq!(canary.found_in(b"a song of something else"), None);
 }
 
 #[test]
 fn a_wait_in_vain_says_for_what() {
-    let waited = std::panic::catch_unwind(|| within(Duration::from_millis(50), "pigs fly", || None::<()>));
+    let waited =
+        std::panic::catch_unwind(|| within(Duration::from_millis(50), "pigs fly", || None::<()>));
     let why = waited.expect_err("it fails");
     let why = why.downcast_ref::<String>().expect("with words");
     assert!(why.contains("until pigs fly"), "{why}");
@@ -170,7 +240,14 @@ fn a_wait_in_vain_says_for_what() {
 #[test]
 fn the_http_client_reads_chunks() {
     let url = Url::of(&serve("chunks"));
-    let response = Request { method: "GET", url: &url, headers: &[], body: &[] }.send().expect("an answer");
+    let response = Request {
+        method: "GET",
+        url: &url,
+        headers: &[],
+        body: &[],
+    }
+    .send()
+    .expect("an answer");
     assert_eq!(response.status, 200);
     assert_eq!(response.text().expect("a body"), "chunks");
 }
@@ -180,7 +257,11 @@ fn serve(page: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/", listener.local_addr().expect("its address"));
     let (first, second) = page.split_at(page.len() / 2);
-    let body = format!("{:x}\r\n{first}\r\n{:x}\r\n{second}\r\n0\r\n\r\n", first.len(), second.len());
+    let body = format!(
+        "{:x}\r\n{first}\r\n{:x}\r\n{second}\r\n0\r\n\r\n",
+        first.len(),
+        second.len()
+    );
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
     let answer = format!("{head}{body}");
     thread::spawn(move || {
@@ -202,7 +283,10 @@ fn serve(page: &str) -> String {
 #[test]
 fn the_pictures_are_kept_out_of_the_repository() {
     let ignored = fs::read_to_string(places::root().join(".gitignore")).expect("a .gitignore");
-    assert!(ignored.lines().any(|line| line == "/test-output"), "test-output is ignored");
+    assert!(
+        ignored.lines().any(|line| line == "/test-output"),
+        "test-output is ignored"
+    );
 }
 
 #[test]
@@ -210,9 +294,18 @@ fn the_fixture_notices_a_call_that_nobody_decided() {
     let home = Home::new();
     let (heard, nowhere) = (home.file("heard"), home.file("no-store"));
     let mut command = home.command(places::built("upstream-faulty"));
-    command.arg("--heard").arg(&heard).arg("--store").arg(&nowhere).stdin(Stdio::piped());
+    command
+        .arg("--heard")
+        .arg(&heard)
+        .arg("--store")
+        .arg(&nowhere)
+        .stdin(Stdio::piped());
     let mut fixture = Process::start(&home, "fixture", &mut command);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {}}});
     writeln!(fixture.take_stdin(), "{call}").expect("speak to it");
-    until("it notes that", || yes(fs::read_to_string(&heard).unwrap_or_default().contains("\"undecided\"")));
+    until("it notes that", || {
+        yes(fs::read_to_string(&heard)
+            .unwrap_or_default()
+            .contains("\"undecided\""))
+    });
 }

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use drawbridge_tests::source::{Source, below, committed, names, rooms_used, without_comments, without_tests};
+use drawbridge_tests::source::{
+    Source, below, committed, names, rooms_used, without_comments, without_tests,
+};
 
 const APP: &str = "src-tauri/src";
 const HUB: &str = "src-tauri/hub/src";
@@ -14,8 +16,8 @@ const UI: &str = "ui/src";
 const HUB_ORDER: &[&[&str]] = &[
     &["model"],
     &[
-        "access", "clock", "data_dir", "events", "http", "lines", "logs", "metrics", "protocol", "random", "redact",
-        "secrets", "settings", "store",
+        "access", "clock", "data_dir", "events", "http", "lines", "logs", "metrics", "protocol",
+        "random", "redact", "secrets", "settings", "store",
     ],
     &["guard", "oauth", "sessions", "transport"],
     &["builtin", "clients", "registry", "upstream"],
@@ -26,10 +28,22 @@ const HUB_ORDER: &[&[&str]] = &[
 ];
 
 /// The rooms of the UI, bottom first.
-const UI_ORDER: &[&[&str]] =
-    &[&["kit", "lib", "routes"], &["ipc"], &["state"], &["features"], &["views"], &["App", "main", "vite-env"]];
+const UI_ORDER: &[&[&str]] = &[
+    &["kit", "lib", "routes"],
+    &["ipc"],
+    &["state"],
+    &["features"],
+    &["views"],
+    &["App", "main", "vite-env"],
+];
 
-const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+const REVISIONS: &[&str] = &[
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+];
 
 /// Rust files of the product, without their tests and comments.
 fn code(folders: &[&str]) -> Vec<Source> {
@@ -37,7 +51,10 @@ fn code(folders: &[&str]) -> Vec<Source> {
         .iter()
         .flat_map(|folder| below(folder, &["rs"]))
         .filter(|source| !source.is_test())
-        .map(|source| Source { text: without_tests(&without_comments(&source.text)).to_owned(), ..source })
+        .map(|source| Source {
+            text: without_tests(&without_comments(&source.text)).to_owned(),
+            ..source
+        })
         .collect();
     assert!(!sources.is_empty(), "no file was read in {folders:?}");
     sources
@@ -57,7 +74,10 @@ fn only_in(home: &[&str], folders: &[&str], words: &[&str]) {
         .iter()
         .filter(|source| outside(source))
         .flat_map(|source| {
-            words.iter().filter(|word| names(&source.text, word)).map(|word| format!("{} names {word}", source.path))
+            words
+                .iter()
+                .filter(|word| names(&source.text, word))
+                .map(|word| format!("{} names {word}", source.path))
         })
         .collect();
     none(&format!("only {} may", home.join(", ")), &broken);
@@ -65,44 +85,79 @@ fn only_in(home: &[&str], folders: &[&str], words: &[&str]) {
 
 #[test]
 fn only_the_app_names_tauri() {
-    only_in(&[APP], &[APP, HUB, ENDPOINT, CLI], &["tauri::", "tauri_build"]);
+    only_in(
+        &[APP],
+        &[APP, HUB, ENDPOINT, CLI],
+        &["tauri::", "tauri_build"],
+    );
 }
 
 #[test]
 fn only_the_endpoint_names_axum() {
-    only_in(&[ENDPOINT], &[APP, HUB, ENDPOINT, CLI], &["axum::", "tower_http::"]);
+    only_in(
+        &[ENDPOINT],
+        &[APP, HUB, ENDPOINT, CLI],
+        &["axum::", "tower_http::"],
+    );
 }
 
 #[test]
 fn only_the_store_names_sqlx_and_rusqlite() {
-    only_in(&["src-tauri/hub/src/store"], &[APP, HUB, ENDPOINT, CLI], &["sqlx::", "rusqlite::"]);
+    only_in(
+        &["src-tauri/hub/src/store"],
+        &[APP, HUB, ENDPOINT, CLI],
+        &["sqlx::", "rusqlite::"],
+    );
 }
 
 #[test]
 fn only_secrets_name_the_keyring() {
-    only_in(&["src-tauri/hub/src/secrets"], &[APP, HUB, ENDPOINT, CLI], &["keyring_core::", "keyring::"]);
+    only_in(
+        &["src-tauri/hub/src/secrets"],
+        &[APP, HUB, ENDPOINT, CLI],
+        &["keyring_core::", "keyring::"],
+    );
 }
 
 #[test]
 fn only_oauth_names_what_signs_in() {
-    only_in(&["src-tauri/hub/src/oauth"], &[APP, HUB, ENDPOINT, CLI], &["oauth2::", "transport::auth"]);
+    only_in(
+        &["src-tauri/hub/src/oauth"],
+        &[APP, HUB, ENDPOINT, CLI],
+        &["oauth2::", "transport::auth"],
+    );
 }
 
 #[test]
 fn only_one_room_of_the_hub_starts_processes() {
-    let home = ["src-tauri/hub/src/transport/process", "src-tauri/hub/src/guard"];
-    only_in(&home, &[HUB, ENDPOINT], &["process_wrap::", "Command::new", "process::Command"]);
+    let home = [
+        "src-tauri/hub/src/transport/process",
+        "src-tauri/hub/src/guard",
+    ];
+    only_in(
+        &home,
+        &[HUB, ENDPOINT],
+        &["process_wrap::", "Command::new", "process::Command"],
+    );
 }
 
 #[test]
 fn only_the_protocol_knows_its_revisions() {
-    only_in(&["src-tauri/hub/src/protocol"], &[APP, HUB, ENDPOINT, CLI], REVISIONS);
+    only_in(
+        &["src-tauri/hub/src/protocol"],
+        &[APP, HUB, ENDPOINT, CLI],
+        REVISIONS,
+    );
 }
 
 #[test]
 fn only_the_clock_asks_for_the_time_of_day() {
     let words = ["SystemTime::now", "OffsetDateTime::now_utc", "Utc::now"];
-    only_in(&["src-tauri/hub/src/clock"], &[APP, HUB, ENDPOINT, CLI], &words);
+    only_in(
+        &["src-tauri/hub/src/clock"],
+        &[APP, HUB, ENDPOINT, CLI],
+        &words,
+    );
 }
 
 #[test]
@@ -111,14 +166,27 @@ fn the_crates_are_a_line() {
         ("Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
         ("src-tauri/hub/Cargo.toml", vec![]),
         ("src-tauri/endpoint/Cargo.toml", vec!["drawbridge-hub"]),
-        ("src-tauri/cli/Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
+        (
+            "src-tauri/cli/Cargo.toml",
+            vec!["drawbridge-hub", "drawbridge-endpoint"],
+        ),
         ("src-tauri/xtask/Cargo.toml", vec![]),
         ("tests/Cargo.toml", vec!["drawbridge-hub"]),
         ("tests/odd-json/Cargo.toml", vec![]),
-        ("fuzz/Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
+        (
+            "fuzz/Cargo.toml",
+            vec!["drawbridge-hub", "drawbridge-endpoint"],
+        ),
     ]);
-    let manifests: Vec<Source> = committed().into_iter().filter(|source| source.path.ends_with("Cargo.toml")).collect();
-    assert_eq!(manifests.len(), may.len(), "each crate has its place in this test");
+    let manifests: Vec<Source> = committed()
+        .into_iter()
+        .filter(|source| source.path.ends_with("Cargo.toml"))
+        .collect();
+    assert_eq!(
+        manifests.len(),
+        may.len(),
+        "each crate has its place in this test"
+    );
     let mut broken = Vec::new();
     for manifest in manifests {
         let needs = dependencies(&manifest.text);
@@ -144,7 +212,8 @@ fn dependencies(manifest: &str) -> Vec<String> {
     let mut names = Vec::new();
     for line in manifest.lines() {
         if let Some(section) = line.strip_prefix('[') {
-            inside = section.trim_end_matches(']').ends_with("dependencies") && !section.starts_with("workspace");
+            inside = section.trim_end_matches(']').ends_with("dependencies")
+                && !section.starts_with("workspace");
         } else if let (true, Some((name, _))) = (inside, line.split_once('=')) {
             names.push(name.trim().trim_end_matches(".workspace").to_owned());
         }
@@ -162,10 +231,15 @@ fn a_room_of_the_hub_names_only_rooms_below_it() {
             continue;
         }
         let Some(own) = level(&room) else {
-            broken.push(format!("{}: the room {room} has no place in the order", source.path));
+            broken.push(format!(
+                "{}: the room {room} has no place in the order",
+                source.path
+            ));
             continue;
         };
-        let above = rooms_used(&source.text).into_iter().filter(|used| level(used).is_some_and(|level| level > own));
+        let above = rooms_used(&source.text)
+            .into_iter()
+            .filter(|used| level(used).is_some_and(|level| level > own));
         broken.extend(above.map(|used| format!("{} names {used}, which is above it", source.path)));
     }
     none("the order of the hub's rooms", &broken);
@@ -183,7 +257,9 @@ fn imports(source: &Source) -> Vec<String> {
     for keyword in ["from ", "import ", "import("] {
         for (at, _) in source.text.match_indices(keyword) {
             let rest = &source.text[at + keyword.len()..];
-            let Some(quote) = rest.chars().next().filter(|first| "\"'".contains(*first)) else { continue };
+            let Some(quote) = rest.chars().next().filter(|first| "\"'".contains(*first)) else {
+                continue;
+            };
             let target = rest[1..].split(quote).next().unwrap_or_default();
             found.push(resolve(&source.path, target));
         }
@@ -214,15 +290,30 @@ fn a_module_of_the_ui_imports_only_from_rooms_below_it() {
     for source in ui().into_iter().filter(|source| !source.is_test()) {
         let room = source.room(UI);
         let Some(own) = level(&room) else {
-            broken.push(format!("{}: the room {room} has no place in the order", source.path));
+            broken.push(format!(
+                "{}: the room {room} has no place in the order",
+                source.path
+            ));
             continue;
         };
-        for target in imports(&source).into_iter().filter(|target| target.starts_with(UI)) {
-            let to = Source { path: target.clone(), text: String::new() };
+        for target in imports(&source)
+            .into_iter()
+            .filter(|target| target.starts_with(UI))
+        {
+            let to = Source {
+                path: target.clone(),
+                text: String::new(),
+            };
             let feature = |path: &str| path.split('/').nth(3).unwrap_or_default().to_owned();
             if level(&to.room(UI)).is_some_and(|level| level > own) {
-                broken.push(format!("{} imports {target}, which is above it", source.path));
-            } else if room == "features" && to.room(UI) == "features" && feature(&target) != feature(&source.path) {
+                broken.push(format!(
+                    "{} imports {target}, which is above it",
+                    source.path
+                ));
+            } else if room == "features"
+                && to.room(UI) == "features"
+                && feature(&target) != feature(&source.path)
+            {
                 broken.push(format!("{} imports another feature, {target}", source.path));
             }
         }
@@ -233,40 +324,70 @@ fn a_module_of_the_ui_imports_only_from_rooms_below_it() {
 #[test]
 fn only_ipc_names_the_packages_of_tauri() {
     let outside = ui().into_iter().filter(|source| source.room(UI) != "ipc");
-    let broken = outside.filter(|source| source.text.contains("@tauri-apps")).map(|source| source.path);
-    none("only ui/src/ipc may name @tauri-apps", &broken.collect::<Vec<_>>());
+    let broken = outside
+        .filter(|source| source.text.contains("@tauri-apps"))
+        .map(|source| source.path);
+    none(
+        "only ui/src/ipc may name @tauri-apps",
+        &broken.collect::<Vec<_>>(),
+    );
 }
 
 /// All Rust files, tests and tools too.
 fn rust() -> Vec<Source> {
-    let sources: Vec<Source> = ["src-tauri", "tests"].iter().flat_map(|folder| below(folder, &["rs"])).collect();
-    assert!(sources.len() > 20, "only {} Rust files were found", sources.len());
+    let sources: Vec<Source> = ["src-tauri", "tests"]
+        .iter()
+        .flat_map(|folder| below(folder, &["rs"]))
+        .collect();
+    assert!(
+        sources.len() > 20,
+        "only {} Rust files were found",
+        sources.len()
+    );
     sources
 }
 
 #[test]
 fn every_rust_file_says_what_it_is_for() {
-    let files = rust().into_iter().filter(|source| !source.path.ends_with("/tests.rs"));
+    let files = rust()
+        .into_iter()
+        .filter(|source| !source.path.ends_with("/tests.rs"));
     let silent = files.filter(|source| !source.text.starts_with("//! "));
-    none("a file opens with `//!`", &silent.map(|source| source.path).collect::<Vec<_>>());
+    none(
+        "a file opens with `//!`",
+        &silent.map(|source| source.path).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
 fn a_room_has_a_sibling_and_no_mod_rs() {
-    let found = rust().into_iter().filter(|source| Path::new(&source.path).ends_with("mod.rs"));
-    none("`x/` has a sibling `x.rs`", &found.map(|source| source.path).collect::<Vec<_>>());
+    let found = rust()
+        .into_iter()
+        .filter(|source| Path::new(&source.path).ends_with("mod.rs"));
+    none(
+        "`x/` has a sibling `x.rs`",
+        &found.map(|source| source.path).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
 fn files_are_short() {
     let generated = |source: &Source| source.path.ends_with("bindings.ts");
-    let files = rust().into_iter().chain(ui()).filter(|source| !generated(source));
-    let mut lengths: Vec<(usize, String)> = files.map(|source| (source.text.lines().count(), source.path)).collect();
+    let files = rust()
+        .into_iter()
+        .chain(ui())
+        .filter(|source| !generated(source));
+    let mut lengths: Vec<(usize, String)> = files
+        .map(|source| (source.text.lines().count(), source.path))
+        .collect();
     lengths.sort();
     let (median, _) = &lengths[lengths.len() / 2];
     let (most, _) = &lengths[lengths.len() * 9 / 10];
     let longest: Vec<_> = lengths.iter().rev().take(5).collect();
-    assert!(*median <= 150 && *most <= 400, "median {median}, 90 % up to {most} lines; the longest: {longest:?}");
+    assert!(
+        *median <= 150 && *most <= 400,
+        "median {median}, 90 % up to {most} lines; the longest: {longest:?}"
+    );
 }
 
 #[test]
@@ -285,11 +406,22 @@ fn nothing_that_is_committed_names_the_host_of_a_registry() {
     let index = format!("https://github.com/rust-lang/{}.io-index", "crates");
     let line = format!("source = \"registry+{index}\"");
     let sources = committed();
-    assert!(sources.len() > 20, "only {} files were found", sources.len());
+    assert!(
+        sources.len() > 20,
+        "only {} files were found",
+        sources.len()
+    );
     let mut broken = Vec::new();
     for source in sources {
-        let text = if source.path.ends_with("Cargo.lock") { source.text.replace(&line, "") } else { source.text };
-        let found = hosts.iter().chain([&index]).filter(|host| text.contains(host.as_str()));
+        let text = if source.path.ends_with("Cargo.lock") {
+            source.text.replace(&line, "")
+        } else {
+            source.text
+        };
+        let found = hosts
+            .iter()
+            .chain([&index])
+            .filter(|host| text.contains(host.as_str()));
         broken.extend(found.map(|host| format!("{} names {host}", source.path)));
     }
     none("no host of a registry is named", &broken);

@@ -39,7 +39,10 @@ pub struct Args {
 impl Args {
     /// The hub elsewhere that the app is a client of; an empty `MCP_HUB_URL` names none.
     pub(crate) fn remote(&self) -> Option<&str> {
-        self.hub_url.as_deref().map(str::trim).filter(|url| !url.is_empty())
+        self.hub_url
+            .as_deref()
+            .map(str::trim)
+            .filter(|url| !url.is_empty())
     }
 
     /// A name for what this start shows, where it is not the platform's own data folder: a
@@ -48,7 +51,9 @@ impl Args {
         let mut hasher = DefaultHasher::new();
         match (self.remote(), &self.data_dir) {
             (Some(url), _) => url.hash(&mut hasher),
-            (None, Some(dir)) => std::path::absolute(dir).unwrap_or_else(|_| dir.clone()).hash(&mut hasher),
+            (None, Some(dir)) => std::path::absolute(dir)
+                .unwrap_or_else(|_| dir.clone())
+                .hash(&mut hasher),
             (None, None) => return None,
         }
         Some(format!("i{:016x}", hasher.finish()))

@@ -19,7 +19,10 @@ const STOP_WITHIN: Duration = Duration::from_secs(5);
 const CLOSE_WITHIN: Duration = Duration::from_secs(15);
 
 pub(crate) enum Backend {
-    Standalone { hub: Arc<Hub>, endpoint: Option<Running> },
+    Standalone {
+        hub: Arc<Hub>,
+        endpoint: Option<Running>,
+    },
     Remote(ApiClient),
 }
 
@@ -30,22 +33,37 @@ impl Backend {
     /// Those of [`Hub::open`]; `invalid` for a `MCP_HUB_URL` that is no address.
     pub(crate) async fn open(args: &Args) -> Result<Self, ApiError> {
         match args.remote() {
-            Some(url) => Ok(Self::Remote(ApiClient::remote(url, args.admin_token.clone())?)),
+            Some(url) => Ok(Self::Remote(ApiClient::remote(
+                url,
+                args.admin_token.clone(),
+            )?)),
             None => Self::standalone(args).await,
         }
     }
 
     async fn standalone(args: &Args) -> Result<Self, ApiError> {
-        let data_dir = args.data_dir.clone().unwrap_or_else(drawbridge_hub::default_data_dir);
-        let hub =
-            match Hub::open(HubOptions { data_dir: data_dir.clone(), admin_token: args.admin_token.clone() }).await {
-                Ok(hub) => hub,
-                Err(taken) if taken.code == ErrorCode::Conflict => {
-                    return ApiClient::local(&data_dir).map(Self::Remote).map_err(|_| taken);
-                }
-                Err(error) => return Err(error),
-            };
-        let options = ServeOptions { host: args.host, port: args.port };
+        let data_dir = args
+            .data_dir
+            .clone()
+            .unwrap_or_else(drawbridge_hub::default_data_dir);
+        let hub = match Hub::open(HubOptions {
+            data_dir: data_dir.clone(),
+            admin_token: args.admin_token.clone(),
+        })
+        .await
+        {
+            Ok(hub) => hub,
+            Err(taken) if taken.code == ErrorCode::Conflict => {
+                return ApiClient::local(&data_dir)
+                    .map(Self::Remote)
+                    .map_err(|_| taken);
+            }
+            Err(error) => return Err(error),
+        };
+        let options = ServeOptions {
+            host: args.host,
+            port: args.port,
+        };
         let endpoint = match drawbridge_endpoint::serve(Arc::clone(&hub), options).await {
             Ok(running) => Some(running),
             // The windows work without a listener, and say what is wrong with it.
@@ -66,7 +84,9 @@ impl Backend {
 
     /// Lets no more calls in, ends the servers, closes the store.
     pub(crate) async fn close(self) {
-        let Self::Standalone { hub, endpoint } = self else { return };
+        let Self::Standalone { hub, endpoint } = self else {
+            return;
+        };
         if let Some(endpoint) = endpoint
             && timeout(STOP_WITHIN, endpoint.stop()).await.is_err()
         {

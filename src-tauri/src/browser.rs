@@ -6,7 +6,8 @@ use drawbridge_hub::oauth;
 /// whatever hub it came from. The screen shows the URL too, so that a failure leaves a way.
 pub(crate) fn open(url: String) {
     tokio::task::spawn_blocking(move || {
-        let opened = oauth::openable(&url).and_then(|url| open::that_detached(url.as_str()).map_err(|e| e.to_string()));
+        let opened = oauth::openable(&url)
+            .and_then(|url| open::that_detached(url.as_str()).map_err(|e| e.to_string()));
         if let Err(why) = opened {
             tracing::warn!("no browser was opened: {why}");
         }

@@ -29,7 +29,9 @@ pub(crate) struct Request<T>(pub(crate) T);
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Request<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = serde_json::Value::deserialize(deserializer)?.to_string();
-        serde_json::from_str(&text).map(Self).map_err(D::Error::custom)
+        serde_json::from_str(&text)
+            .map(Self)
+            .map_err(D::Error::custom)
     }
 }
 
@@ -44,7 +46,8 @@ mod tests {
     fn a_window_can_ask_for_a_rule_with_a_value_in_it() {
         let when = json!([{"pointer": "/n", "is": {"equals": 2}}]);
         let asked = json!({"id": "a", "verdict": {"kind": "approve_always", "when": when}});
-        let Request(asked) = serde_json::from_value::<Request<PreviewVerdict>>(asked).expect("a request");
+        let Request(asked) =
+            serde_json::from_value::<Request<PreviewVerdict>>(asked).expect("a request");
         assert!(matches!(asked.verdict, Verdict::ApproveAlways { when } if when.len() == 1));
     }
 }

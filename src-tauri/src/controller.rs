@@ -59,11 +59,23 @@ pub(crate) struct Controller<S> {
 impl<S: Shell> Controller<S> {
     pub(crate) fn new(shell: S) -> Self {
         let throttle = Throttle::new(Instant::now());
-        Self { shell, overview: Overview::default(), turn: 0, is_there: false, notice: None, drawn: None, throttle }
+        Self {
+            shell,
+            overview: Overview::default(),
+            turn: 0,
+            is_there: false,
+            notice: None,
+            drawn: None,
+            throttle,
+        }
     }
 
     /// Runs until the app shall end.
-    pub(crate) async fn run(mut self, mut inputs: mpsc::UnboundedReceiver<Input>, mut events: mpsc::Receiver<Event>) {
+    pub(crate) async fn run(
+        mut self,
+        mut inputs: mpsc::UnboundedReceiver<Input>,
+        mut events: mpsc::Receiver<Event>,
+    ) {
         self.shell.look_again(self.turn);
         self.draw();
         loop {
@@ -104,7 +116,12 @@ impl<S: Shell> Controller<S> {
             Choice::Open => self.shell.show_main(),
             Choice::ShowApprovals => self.open_popup(),
             Choice::Approve(call) => self.shell.decide(&call, Verdict::once()),
-            Choice::Deny(call) => self.shell.decide(&call, Verdict::Deny { reason: String::new() }),
+            Choice::Deny(call) => self.shell.decide(
+                &call,
+                Verdict::Deny {
+                    reason: String::new(),
+                },
+            ),
             Choice::Raise => self.shell.set_raised(true),
             Choice::Lower => self.shell.set_raised(false),
             Choice::Quit => return ControlFlow::Break(()),
@@ -135,7 +152,9 @@ impl<S: Shell> Controller<S> {
             Event::ApprovalEnded { id } => self.on_ended(id),
             Event::DrawbridgeChanged { raised } => self.on_drawbridge(*raised),
             // A listener that starts or fails changes the settings' URL.
-            Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => self.shell.look_again(self.turn),
+            Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => {
+                self.shell.look_again(self.turn)
+            }
             Event::AuthorizationChanged { .. }
             | Event::CallChanged { .. }
             | Event::ClientsChanged
@@ -150,7 +169,9 @@ impl<S: Shell> Controller<S> {
     fn on_asked(&mut self, request: ApprovalRequest) {
         self.turn += 1;
         let before = self.overview.waiting.clone();
-        self.overview.waiting.retain(|waiting| waiting.id != request.id);
+        self.overview
+            .waiting
+            .retain(|waiting| waiting.id != request.id);
         self.overview.waiting.push(request);
         self.on_waiting(&before);
     }
@@ -180,7 +201,9 @@ impl<S: Shell> Controller<S> {
     /// What waits may not be what waited before.
     fn on_waiting(&mut self, before: &[ApprovalRequest]) {
         let waiting = &self.overview.waiting;
-        let is_new = waiting.iter().any(|request| before.iter().all(|known| known.id != request.id));
+        let is_new = waiting
+            .iter()
+            .any(|request| before.iter().all(|known| known.id != request.id));
         if is_new {
             self.shell.show_popup(Focus::Leave);
         } else if waiting.is_empty() && !before.is_empty() {

@@ -9,8 +9,14 @@ pub(crate) struct NoDisplay;
 
 #[cfg(target_os = "linux")]
 pub(crate) fn check() -> Result<(), NoDisplay> {
-    let named = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|v| !v.is_empty()));
-    if named && gtk::init().is_ok() { Ok(()) } else { Err(NoDisplay) }
+    let named = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|v| !v.is_empty()));
+    if named && gtk::init().is_ok() {
+        Ok(())
+    } else {
+        Err(NoDisplay)
+    }
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -17,13 +17,20 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn of(request: &ApprovalRequest) -> Self {
-        Self { id: request.id.clone(), digest: request.digest.clone() }
+        Self {
+            id: request.id.clone(),
+            digest: request.digest.clone(),
+        }
     }
 }
 
 /// A name that a client or a server chose, cut, with what would hide or reorder text made visible.
 pub(crate) fn name(text: &str) -> String {
-    let mut name: String = text.chars().take(NAME).map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect();
+    let mut name: String = text
+        .chars()
+        .take(NAME)
+        .map(|c| if is_hidden(c) { '\u{fffd}' } else { c })
+        .collect();
     if text.chars().nth(NAME).is_some() {
         name.push('…');
     }
@@ -32,8 +39,19 @@ pub(crate) fn name(text: &str) -> String {
 
 /// The exact arguments in one line, with hidden characters as `⟨U+202E⟩`; none where they are longer than `most`.
 pub(crate) fn arguments(request: &ApprovalRequest, most: usize) -> Option<String> {
-    let reveal = |c: char| if is_hidden(c) { format!("⟨U+{:04X}⟩", u32::from(c)) } else { c.to_string() };
-    let line: String = request.arguments.chars().take(most + 1).map(reveal).collect();
+    let reveal = |c: char| {
+        if is_hidden(c) {
+            format!("⟨U+{:04X}⟩", u32::from(c))
+        } else {
+            c.to_string()
+        }
+    };
+    let line: String = request
+        .arguments
+        .chars()
+        .take(most + 1)
+        .map(reveal)
+        .collect();
     (line.chars().count() <= most).then_some(line)
 }
 
@@ -47,7 +65,10 @@ pub(crate) fn is_whole(request: &ApprovalRequest) -> bool {
         && request.changed.is_none()
         && request.arguments.chars().count() <= LINE
         && names.iter().all(|name| name.chars().count() <= NAME)
-        && names.iter().chain([&request.arguments.as_str()]).all(|text| is_plain(text))
+        && names
+            .iter()
+            .chain([&request.arguments.as_str()])
+            .all(|text| is_plain(text))
 }
 
 /// Whether it looks the same wherever it is drawn. Some desktops draw several spaces as one.

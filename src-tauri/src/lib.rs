@@ -45,7 +45,10 @@ pub fn run(args: Args) -> ExitCode {
     match try_run(&args) {
         Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         Err(error) => {
-            #[expect(clippy::print_stderr, reason = "there is no window and no log yet to say it in")]
+            #[expect(
+                clippy::print_stderr,
+                reason = "there is no window and no log yet to say it in"
+            )]
             {
                 eprintln!("drawbridge-desktop: {error:#}");
             }
@@ -56,14 +59,25 @@ pub fn run(args: Args) -> ExitCode {
 
 fn try_run(args: &Args) -> anyhow::Result<i32> {
     display::check()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let (inputs, received) = mpsc::unbounded_channel();
     // Ends the process here where the app runs already.
     let app = build(args, &inputs)?;
     let backend = runtime.block_on(Backend::open(args))?;
     runtime.spawn(quit_on_signal(inputs.clone()));
-    let code = live(app, backend, Start { hidden: args.hidden, inputs, received }, &runtime);
+    let code = live(
+        app,
+        backend,
+        Start {
+            hidden: args.hidden,
+            inputs,
+            received,
+        },
+        &runtime,
+    );
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(code)
 }
@@ -78,8 +92,9 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
     if let Some(instance) = &instance {
         single = single.dbus_id(format!("app.drawbridge.desktop.{instance}"));
     }
-    let mut builder =
-        tauri::Builder::default().invoke_handler(ipc::handler()).on_window_event(windows::on_window_event);
+    let mut builder = tauri::Builder::default()
+        .invoke_handler(ipc::handler())
+        .on_window_event(windows::on_window_event);
     builder = builder.plugin(tauri_plugin_notification::init());
     // Elsewhere than on Linux the plugin knows one app only, whatever it shows; the hub's own lock still holds.
     if cfg!(target_os = "linux") || instance.is_none() {
@@ -107,7 +122,11 @@ fn live(app: App, backend: Backend, start: Start, runtime: &Runtime) -> i32 {
                 on_ready(app, start, backend);
             }
         }
-        RunEvent::WindowEvent { label, event: WindowEvent::Destroyed, .. } if label == windows::MAIN => {
+        RunEvent::WindowEvent {
+            label,
+            event: WindowEvent::Destroyed,
+            ..
+        } if label == windows::MAIN => {
             let _ = inputs.send(Input::MainClosed);
         }
         RunEvent::WindowEvent { label, event, .. } if label == windows::POPUP => {
@@ -116,7 +135,9 @@ fn live(app: App, backend: Backend, start: Start, runtime: &Runtime) -> i32 {
             }
         }
         // The app lives on without a window; it ends with the exit code that `on_ready` gives.
-        RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
+        RunEvent::ExitRequested {
+            code: None, api, ..
+        } => api.prevent_exit(),
         #[cfg(target_os = "macos")]
         RunEvent::Reopen { .. } => {
             let _ = inputs.send(Input::Raised);
@@ -131,7 +152,11 @@ fn on_ready(app: &AppHandle, start: Start, backend: Backend) {
     let door = backend.door();
     app.manage(door.clone());
     tray::create(app, start.inputs.clone());
-    let shown = if start.hidden { Ok(()) } else { windows::show_main(app) };
+    let shown = if start.hidden {
+        Ok(())
+    } else {
+        windows::show_main(app)
+    };
     if let Err(error) = shown.and_then(|()| windows::create_popup(app)) {
         tracing::error!(%error, "a window cannot be made");
     }
@@ -141,7 +166,12 @@ fn on_ready(app: &AppHandle, start: Start, backend: Backend) {
     shortcut::register(app, start.inputs.clone());
     tokio::spawn(notifications::follow(app.clone(), notice));
     tokio::spawn(look(door.clone(), wanted, start.inputs));
-    let controller = Controller::new(Desktop { app: app.clone(), door: door.clone(), looks, notices });
+    let controller = Controller::new(Desktop {
+        app: app.clone(),
+        door: door.clone(),
+        looks,
+        notices,
+    });
     let app = app.clone();
     tokio::spawn(async move {
         controller.run(start.received, door.events()).await;

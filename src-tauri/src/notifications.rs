@@ -23,15 +23,22 @@ const DIGEST: &str = "digest";
 pub(crate) fn prepare(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     let types = Button::SETS.map(|(id, buttons)| {
         let action = |button: &Button| Action::builder(button.id(), button.label()).build();
-        ActionType::builder(id).actions(buttons.iter().map(action).collect()).build()
+        ActionType::builder(id)
+            .actions(buttons.iter().map(action).collect())
+            .build()
     });
     let notifications = app.notification();
-    let prepared = notifications.register_action_types(types.into()).and_then(|()| {
-        notifications.on_action(move |performed| {
-            // The controller is gone only when the app is about to end.
-            let _ = inputs.send(Input::Chosen(notice::choice(performed.action_id(), call(performed))));
-        })
-    });
+    let prepared = notifications
+        .register_action_types(types.into())
+        .and_then(|()| {
+            notifications.on_action(move |performed| {
+                // The controller is gone only when the app is about to end.
+                let _ = inputs.send(Input::Chosen(notice::choice(
+                    performed.action_id(),
+                    call(performed),
+                )));
+            })
+        });
     if let Err(error) = prepared {
         tracing::warn!(%error, "notifications have no buttons");
     }
@@ -58,9 +65,16 @@ pub(crate) async fn follow(app: AppHandle, mut wanted: watch::Receiver<Option<No
 }
 
 fn show(app: &AppHandle, id: i32, notice: &Notice) {
-    let mut builder = app.notification().builder().id(id).title(&notice.title).body(&notice.body);
+    let mut builder = app
+        .notification()
+        .builder()
+        .id(id)
+        .title(&notice.title)
+        .body(&notice.body);
     if let Some(seen) = notice.actions.call() {
-        builder = builder.extra(ID, seen.id.as_str()).extra(DIGEST, &seen.digest);
+        builder = builder
+            .extra(ID, seen.id.as_str())
+            .extra(DIGEST, &seen.digest);
     }
     if let Err(error) = builder.action_type_id(notice.actions.id()).show() {
         tracing::warn!(%error, "a notification cannot be shown");
@@ -70,7 +84,8 @@ fn show(app: &AppHandle, id: i32, notice: &Notice) {
 /// Only Linux desktops can take one back; elsewhere it goes by itself, and a late click on it is answered so.
 async fn close(app: &AppHandle, id: i32) {
     let app = app.clone();
-    let closed = tokio::task::spawn_blocking(move || app.notification().remove_active(vec![id])).await;
+    let closed =
+        tokio::task::spawn_blocking(move || app.notification().remove_active(vec![id])).await;
     if let Ok(Err(error)) = closed {
         tracing::warn!(%error, "a notification cannot be closed");
     }
@@ -79,5 +94,8 @@ async fn close(app: &AppHandle, id: i32) {
 fn call(performed: &ActionPerformed) -> Option<Seen> {
     let extra = performed.notification()?.extra();
     let text = |key| Some(extra.get(key)?.as_str()?.to_owned());
-    Some(Seen { id: CallId::new(text(ID)?), digest: text(DIGEST)? })
+    Some(Seen {
+        id: CallId::new(text(ID)?),
+        digest: text(DIGEST)?,
+    })
 }

@@ -46,19 +46,37 @@ impl Overview {
         let waiting = door.run(ListApprovals {}).await?;
         let servers = door.run(ListServers {}).await?.servers;
         let health = door.run(ShowHealth {}).await?;
-        let servers: Vec<ServerLine> =
-            servers.into_iter().map(|server| ServerLine { name: server.name, state: server.state }).collect();
+        let servers: Vec<ServerLine> = servers
+            .into_iter()
+            .map(|server| ServerLine {
+                name: server.name,
+                state: server.state,
+            })
+            .collect();
         let trouble = trouble(&health, &servers);
-        Ok(Self { raised, waiting, servers, trouble })
+        Ok(Self {
+            raised,
+            waiting,
+            servers,
+            trouble,
+        })
     }
 }
 
 /// A listener that does not listen comes first: without it no client comes in.
 fn trouble(health: &HealthView, servers: &[ServerLine]) -> Option<String> {
-    if let Some(transport) = health.transports.iter().find(|transport| !transport.listening) {
+    if let Some(transport) = health
+        .transports
+        .iter()
+        .find(|transport| !transport.listening)
+    {
         return Some(format!("not listening on {}", transport.address));
     }
-    match servers.iter().filter(|server| server.state == ServerState::Error).count() {
+    match servers
+        .iter()
+        .filter(|server| server.state == ServerState::Error)
+        .count()
+    {
         0 if health.status == HealthStatus::Ok => None,
         0 => Some("some servers are in error".to_owned()),
         1 => Some("1 server is in error".to_owned()),

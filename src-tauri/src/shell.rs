@@ -76,7 +76,10 @@ impl Desktop {
             match door.run(verb).await {
                 Ok(_) => {}
                 // Somebody was faster, or the time ran out.
-                Err(ApiError { code: ErrorCode::Conflict, message }) => {
+                Err(ApiError {
+                    code: ErrorCode::Conflict,
+                    message,
+                }) => {
                     tracing::info!("too late for {}: {message}", V::NAME);
                 }
                 Err(error) => tracing::warn!(%error, "{} failed", V::NAME),
@@ -104,7 +107,9 @@ impl Shell for Desktop {
 
     fn tell(&self, event: &Event) {
         // The log is long, and only the main window shows it.
-        if matches!(event, Event::LogAdded { .. }) && self.app.get_webview_window(windows::MAIN).is_none() {
+        if matches!(event, Event::LogAdded { .. })
+            && self.app.get_webview_window(windows::MAIN).is_none()
+        {
             return;
         }
         report(self.app.emit(HUB_EVENT, event));
@@ -129,11 +134,19 @@ impl Shell for Desktop {
     }
 
     fn decide(&self, call: &Seen, verdict: Verdict) {
-        self.run(DecideApproval { id: call.id.clone(), digest: call.digest.clone(), verdict });
+        self.run(DecideApproval {
+            id: call.id.clone(),
+            digest: call.digest.clone(),
+            verdict,
+        });
     }
 
     fn set_raised(&self, raised: bool) {
-        if raised { self.run(RaiseDrawbridge {}) } else { self.run(LowerDrawbridge {}) }
+        if raised {
+            self.run(RaiseDrawbridge {})
+        } else {
+            self.run(LowerDrawbridge {})
+        }
     }
 
     fn look_again(&self, turn: u64) {

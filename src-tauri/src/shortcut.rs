@@ -2,13 +2,23 @@
 //! convenience; where a desktop does not give it the app goes on without.
 
 use tauri::AppHandle;
-use tauri_plugin_global_shortcut::{Builder, Code, GlobalShortcutExt, Modifiers, Shortcut, ShortcutState};
+use tauri_plugin_global_shortcut::{
+    Builder, Code, GlobalShortcutExt, Modifiers, Shortcut, ShortcutState,
+};
 use tokio::sync::mpsc;
 
 use crate::{controller::Input, display};
 
-const NAME: &str = if cfg!(target_os = "macos") { "Cmd+Alt+D" } else { "Ctrl+Alt+D" };
-const MODIFIER: Modifiers = if cfg!(target_os = "macos") { Modifiers::SUPER } else { Modifiers::CONTROL };
+const NAME: &str = if cfg!(target_os = "macos") {
+    "Cmd+Alt+D"
+} else {
+    "Ctrl+Alt+D"
+};
+const MODIFIER: Modifiers = if cfg!(target_os = "macos") {
+    Modifiers::SUPER
+} else {
+    Modifiers::CONTROL
+};
 
 /// Registers it. On the main thread.
 pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
@@ -30,11 +40,12 @@ fn try_register(
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     app.plugin(Builder::new().build())?;
     let shortcut = Shortcut::new(Some(MODIFIER | Modifiers::ALT), Code::KeyD);
-    app.global_shortcut().on_shortcut(shortcut, move |_, _, event| {
-        if event.state == ShortcutState::Pressed {
-            // The controller is gone only when the app is about to end.
-            let _ = inputs.send(Input::Summoned);
-        }
-    })?;
+    app.global_shortcut()
+        .on_shortcut(shortcut, move |_, _, event| {
+            if event.state == ShortcutState::Pressed {
+                // The controller is gone only when the app is about to end.
+                let _ = inputs.send(Input::Summoned);
+            }
+        })?;
     Ok(())
 }

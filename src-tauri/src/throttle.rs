@@ -18,7 +18,11 @@ pub(crate) struct Throttle {
 
 impl Throttle {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { period: now, told: 0, dropped: false }
+        Self {
+            period: now,
+            told: 0,
+            dropped: false,
+        }
     }
 
     /// Whether the event fits. What decides whether the popup shows, and whether calls cross at all, always does.

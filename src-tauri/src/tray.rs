@@ -29,15 +29,20 @@ const RAISED: Image<'_> = include_image!("./icons/tray-raised.png");
 /// Puts the app into the tray, where the desktop has one. Without one the app goes on.
 pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     if !desktop::library_is_there() {
-        tracing::warn!("no tray: libayatana-appindicator3 is not installed; closing the window will end Drawbridge");
+        tracing::warn!(
+            "no tray: libayatana-appindicator3 is not installed; closing the window will end Drawbridge"
+        );
         return;
     }
-    let tray = TrayIconBuilder::with_id(ID).icon(IDLE).tooltip("Drawbridge").on_menu_event(move |_, event| {
-        if let Some(choice) = choice(event.id().as_ref()) {
-            // The controller is gone only when the app is about to end.
-            let _ = inputs.send(Input::Chosen(choice));
-        }
-    });
+    let tray = TrayIconBuilder::with_id(ID)
+        .icon(IDLE)
+        .tooltip("Drawbridge")
+        .on_menu_event(move |_, event| {
+            if let Some(choice) = choice(event.id().as_ref()) {
+                // The controller is gone only when the app is about to end.
+                let _ = inputs.send(Input::Chosen(choice));
+            }
+        });
     if let Err(error) = tray.build(app) {
         tracing::warn!(%error, "no tray; closing the window will end Drawbridge");
     }
@@ -50,8 +55,14 @@ pub(crate) fn is_shown(app: &AppHandle) -> bool {
 
 /// Shows what differs between two views: a new icon flickers, and a new menu closes the one that is open.
 /// On the main thread.
-pub(crate) fn draw(app: &AppHandle, before: Option<&TrayView>, view: &TrayView) -> tauri::Result<()> {
-    let Some(tray) = app.tray_by_id(ID) else { return Ok(()) };
+pub(crate) fn draw(
+    app: &AppHandle,
+    before: Option<&TrayView>,
+    view: &TrayView,
+) -> tauri::Result<()> {
+    let Some(tray) = app.tray_by_id(ID) else {
+        return Ok(());
+    };
     if before.is_none_or(|before| before.state != view.state) {
         tray.set_icon(Some(icon(view.state)))?;
     }
@@ -80,14 +91,26 @@ fn menu(app: &AppHandle, items: &[Item]) -> tauri::Result<Menu<tauri::Wry>> {
 }
 
 /// `place` is that of the item among all of the menu.
-fn made(app: &AppHandle, item: &Item, place: &str) -> tauri::Result<Box<dyn IsMenuItem<tauri::Wry>>> {
+fn made(
+    app: &AppHandle,
+    item: &Item,
+    place: &str,
+) -> tauri::Result<Box<dyn IsMenuItem<tauri::Wry>>> {
     Ok(match item {
-        Item::Line(text) => {
-            Box::new(MenuItem::with_id(app, format!("line:{place}"), label(text), false, None::<&str>)?)
-        }
-        Item::Action(choice, text) => {
-            Box::new(MenuItem::with_id(app, id(choice, place), label(text), true, None::<&str>)?)
-        }
+        Item::Line(text) => Box::new(MenuItem::with_id(
+            app,
+            format!("line:{place}"),
+            label(text),
+            false,
+            None::<&str>,
+        )?),
+        Item::Action(choice, text) => Box::new(MenuItem::with_id(
+            app,
+            id(choice, place),
+            label(text),
+            true,
+            None::<&str>,
+        )?),
         Item::Menu(text, items) => {
             let submenu = Submenu::with_id(app, format!("menu:{place}"), label(text), true)?;
             for (index, item) in items.iter().enumerate() {
@@ -122,7 +145,12 @@ fn choice(id: &str) -> Option<Choice> {
     let mut parts = id.splitn(4, ':');
     let name = parts.next()?;
     let _place = parts.next()?;
-    let mut seen = || Some(Seen { digest: parts.next()?.to_owned(), id: CallId::new(parts.next()?) });
+    let mut seen = || {
+        Some(Seen {
+            digest: parts.next()?.to_owned(),
+            id: CallId::new(parts.next()?),
+        })
+    };
     match name {
         "open" => Some(Choice::Open),
         "approvals" => Some(Choice::ShowApprovals),
@@ -154,9 +182,18 @@ mod tests {
 
     #[test]
     fn what_is_chosen_is_read_back_from_its_item() {
-        let call = || Seen { id: CallId::new("7:8"), digest: "00".into() };
+        let call = || Seen {
+            id: CallId::new("7:8"),
+            digest: "00".into(),
+        };
         let calls = [Choice::Approve(call()), Choice::Deny(call())];
-        let plain = [Choice::Open, Choice::ShowApprovals, Choice::Raise, Choice::Lower, Choice::Quit];
+        let plain = [
+            Choice::Open,
+            Choice::ShowApprovals,
+            Choice::Raise,
+            Choice::Lower,
+            Choice::Quit,
+        ];
         for wanted in calls.into_iter().chain(plain) {
             assert_eq!(choice(&id(&wanted, "7.1")), Some(wanted));
         }

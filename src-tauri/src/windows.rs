@@ -2,7 +2,8 @@
 //! a web view takes some 150 MiB; the popup is kept ready, since a call waits for it.
 
 use tauri::{
-    AppHandle, Manager, PhysicalPosition, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder, Window, WindowEvent,
+    AppHandle, Manager, PhysicalPosition, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
+    Window, WindowEvent,
 };
 
 use crate::shell::Focus;
@@ -90,7 +91,9 @@ fn leave_focus_when_shown(_: &WebviewWindow) -> tauri::Result<()> {
 }
 
 pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
-    let Some(popup) = app.get_webview_window(POPUP) else { return Ok(()) };
+    let Some(popup) = app.get_webview_window(POPUP) else {
+        return Ok(());
+    };
     if !popup.is_visible()? {
         place(&popup)?;
         popup.show()?;
@@ -104,12 +107,20 @@ pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
 /// Near the top right of the screen, where desktops show what just happened. A Wayland
 /// compositor places it itself.
 fn place(popup: &WebviewWindow) -> tauri::Result<()> {
-    let Some(monitor) = popup.primary_monitor()?.or(popup.current_monitor()?) else { return Ok(()) };
+    let Some(monitor) = popup.primary_monitor()?.or(popup.current_monitor()?) else {
+        return Ok(());
+    };
     let (area, scale) = (monitor.work_area(), monitor.scale_factor());
-    let width = popup.outer_size()?.width.max(pixels(POPUP_SIZE.0, scale).unsigned_abs());
+    let width = popup
+        .outer_size()?
+        .width
+        .max(pixels(POPUP_SIZE.0, scale).unsigned_abs());
     let right = area.position.x.saturating_add_unsigned(area.size.width);
     let x = right.saturating_sub_unsigned(width) - pixels(MARGIN, scale);
-    popup.set_position(PhysicalPosition::new(x.max(area.position.x), area.position.y + pixels(MARGIN, scale)))
+    popup.set_position(PhysicalPosition::new(
+        x.max(area.position.x),
+        area.position.y + pixels(MARGIN, scale),
+    ))
 }
 
 fn pixels(logical: f64, scale: f64) -> i32 {
@@ -117,7 +128,8 @@ fn pixels(logical: f64, scale: f64) -> i32 {
 }
 
 pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
-    app.get_webview_window(POPUP).map_or(Ok(()), |popup| popup.hide())
+    app.get_webview_window(POPUP)
+        .map_or(Ok(()), |popup| popup.hide())
 }
 
 /// Closing the popup hides it: the calls in it still wait, and the tray shows them.

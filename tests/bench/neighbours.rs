@@ -45,7 +45,9 @@ fn main() {
         hub.until_synced(&name);
     }
     let (here, elsewhere) = (Troublemakers::add(&hub), Troublemakers::add(&other));
-    let mut sessions: Vec<_> = (1..=SESSIONS).map(|number| Session::open(&hub, &format!("desk-{number}"))).collect();
+    let mut sessions: Vec<_> = (1..=SESSIONS)
+        .map(|number| Session::open(&hub, &format!("desk-{number}")))
+        .collect();
     // The first calls start the servers.
     round(&mut sessions);
     let memory = Memory::of(hub.id());
@@ -57,7 +59,10 @@ fn main() {
         })
         .collect();
     print(&rounds);
-    println!("\nMeanwhile {here}; the hub grew by at most {} MiB. Behind the other hub {elsewhere}.", memory.rise());
+    println!(
+        "\nMeanwhile {here}; the hub grew by at most {} MiB. Behind the other hub {elsewhere}.",
+        memory.rise()
+    );
 }
 
 /// Calls the servers that are well, at the pace, for a while.
@@ -65,9 +70,9 @@ fn round(sessions: &mut [Session]) -> Round {
     let count = u32::try_from(sessions.len()).expect("a handful");
     let begin = Instant::now();
     thread::scope(|scope| {
-        let all = (0..)
-            .zip(sessions)
-            .map(|(at, session)| scope.spawn(move || paced(session, at as usize, begin + PACE / count * at)));
+        let all = (0..).zip(sessions).map(|(at, session)| {
+            scope.spawn(move || paced(session, at as usize, begin + PACE / count * at))
+        });
         let all: Vec<_> = all.collect();
         all.into_iter().fold(Round::default(), |mut sum, one| {
             let one = one.join().expect("a session");
@@ -89,7 +94,9 @@ fn paced(session: &mut Session, number: usize, begin: Instant) -> Round {
         let answer = session.call(&format!("well-{server}__echo"), &arguments);
         round.took.push(due.elapsed());
         let said = format!(r#""text":{:?}"#, arguments);
-        if !answer.is_ok_and(|answer| answer.contains(&said) && !answer.contains(r#""isError":true"#)) {
+        if !answer
+            .is_ok_and(|answer| answer.contains(&said) && !answer.contains(r#""isError":true"#))
+        {
             round.errors += 1;
         }
         due += PACE;
@@ -98,10 +105,15 @@ fn paced(session: &mut Session, number: usize, begin: Instant) -> Round {
 }
 
 fn print(rounds: &[[Round; 3]]) {
-    println!("| calls of the seven | alone | beside the three | ratio | the three behind another hub | ratio |");
+    println!(
+        "| calls of the seven | alone | beside the three | ratio | the three behind another hub | ratio |"
+    );
     println!("|---|---|---|---|---|---|");
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
-        let took: Vec<_> = rounds.iter().map(|three| three.each_ref().map(|round| quantile(round, share))).collect();
+        let took: Vec<_> = rounds
+            .iter()
+            .map(|three| three.each_ref().map(|round| quantile(round, share)))
+            .collect();
         let of = |kind: usize| middle(took.iter().map(|three| three[kind]).collect());
         let ratio = |kind: usize| middle(took.iter().map(|three| three[kind] / three[0]).collect());
         println!(
@@ -113,17 +125,24 @@ fn print(rounds: &[[Round; 3]]) {
             ratio(2)
         );
     }
-    let sum =
-        |of: fn(&Round) -> usize| [0, 1, 2].map(|kind| rounds.iter().map(|three| of(&three[kind])).sum::<usize>());
-    for (name, [alone, beside, elsewhere]) in
-        [("calls", sum(|round| round.took.len())), ("errors", sum(|round| round.errors))]
-    {
+    let sum = |of: fn(&Round) -> usize| {
+        [0, 1, 2].map(|kind| rounds.iter().map(|three| of(&three[kind])).sum::<usize>())
+    };
+    for (name, [alone, beside, elsewhere]) in [
+        ("calls", sum(|round| round.took.len())),
+        ("errors", sum(|round| round.errors)),
+    ] {
         println!("| {name} | {alone} | {beside} | | {elsewhere} | |");
     }
 }
 
 /// What that share of a round's calls stayed under, in milliseconds.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an index"
+)]
 fn quantile(round: &Round, share: f64) -> f64 {
     let mut took = round.took.clone();
     took.sort();

@@ -8,7 +8,9 @@
 
 use std::{thread, time::Duration};
 
-use drawbridge_tests::{Desk, Driver, Hub, McpClient, driver::free_port, places, until, wait::micros};
+use drawbridge_tests::{
+    Desk, Driver, Hub, McpClient, driver::free_port, places, until, wait::micros,
+};
 use nix::sys::signal::Signal;
 
 const ROUNDS: usize = 40;
@@ -44,11 +46,20 @@ fn main() {
     let hub = Hub::serve(&desk);
     hub.add_probe(&[]);
     let tokens = ["asked", "trusted"].map(|name| hub.token(name));
-    desk.cli(&["policy", "set", "probe/now", "allow", "--client", "trusted"]).ok();
+    desk.cli(&["policy", "set", "probe/now", "allow", "--client", "trusted"])
+        .ok();
     hub.end(Signal::SIGTERM);
     let port = free_port().to_string();
     let data_dir = places::text(desk.data_dir());
-    let arguments = ["--data-dir", &data_dir, "--port", &port, "--skip-config-gen", "--hidden"].map(str::to_owned);
+    let arguments = [
+        "--data-dir",
+        &data_dir,
+        "--port",
+        &port,
+        "--skip-config-gen",
+        "--hidden",
+    ]
+    .map(str::to_owned);
     let driver = Driver::open(&desk, &places::built("drawbridge-desktop"), &arguments);
     driver.look_at("the popup", |url| url.contains("#/popup"));
     driver.until("popup-empty");
@@ -57,13 +68,30 @@ fn main() {
     let [asked, trusted] = tokens.map(|token| McpClient::connect(&url, &token));
     // The first call starts the server.
     let first = round(&desk, &driver, &asked, &trusted);
-    let rounds: Vec<Round> = (0..ROUNDS).map(|_| round(&desk, &driver, &asked, &trusted)).collect();
-    println!("{ROUNDS} calls after a first one, whose card was seen after {:.0} ms.\n", first.seen);
+    let rounds: Vec<Round> = (0..ROUNDS)
+        .map(|_| round(&desk, &driver, &asked, &trusted))
+        .collect();
+    println!(
+        "{ROUNDS} calls after a first one, whose card was seen after {:.0} ms.\n",
+        first.seen
+    );
     println!("| in ms | p50 | p95 | longest | wanted |");
     println!("|---|---|---|---|---|");
-    row("from the call to its card on the screen", "≤ 300", rounds.iter().map(|round| round.seen));
-    row("from the click to the server", "≤ 50", rounds.iter().map(|round| round.sent_on));
-    row("from the call to the server, by a rule", "", rounds.iter().map(|round| round.by_rule));
+    row(
+        "from the call to its card on the screen",
+        "≤ 300",
+        rounds.iter().map(|round| round.seen),
+    );
+    row(
+        "from the click to the server",
+        "≤ 50",
+        rounds.iter().map(|round| round.sent_on),
+    );
+    row(
+        "from the call to the server, by a rule",
+        "",
+        rounds.iter().map(|round| round.by_rule),
+    );
 }
 
 fn round(desk: &Desk, driver: &Driver, asked: &McpClient, trusted: &McpClient) -> Round {
@@ -73,20 +101,33 @@ fn round(desk: &Desk, driver: &Driver, asked: &McpClient, trusted: &McpClient) -
     let call = asked.call_meanwhile("probe__now", "{}");
     thread::sleep(QUIET);
     let seen = until("its card is painted", || {
-        let at = driver.run("return Object.values(bench.painted).at(-1)").as_f64()?;
+        let at = driver
+            .run("return Object.values(bench.painted).at(-1)")
+            .as_f64()?;
         (at > millis(sent)).then_some(at)
     });
-    assert_eq!(desk.windows_on_screen("Drawbridge: a call waits"), 1, "the popup is on the screen");
+    assert_eq!(
+        desk.windows_on_screen("Drawbridge: a call waits"),
+        1,
+        "the popup is on the screen"
+    );
     driver.click("approve-once");
     let answer = call.join().expect("the call ends");
     let clicked = driver.run("return bench.clicked").as_f64().expect("a time");
     until("the popup is gone", || (!driver.is_visible()).then_some(()));
-    Round { seen: seen - millis(sent), sent_on: came(&answer.text()) - clicked, by_rule }
+    Round {
+        seen: seen - millis(sent),
+        sent_on: came(&answer.text()) - clicked,
+        by_rule,
+    }
 }
 
 /// When the server was called, in milliseconds since 1970.
 fn came(text: &str) -> f64 {
-    millis(text.parse().unwrap_or_else(|e| panic!("no time ({e}): {text}")))
+    millis(
+        text.parse()
+            .unwrap_or_else(|e| panic!("no time ({e}): {text}")),
+    )
 }
 
 fn millis(micros: u128) -> f64 {
@@ -97,5 +138,10 @@ fn row(what: &str, wanted: &str, figures: impl Iterator<Item = f64>) {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
     let at = |share: f64| figures[((figures.len() - 1) as f64 * share).round() as usize];
-    println!("| {what} | {:.1} | {:.1} | {:.1} | {wanted} |", at(0.5), at(0.95), at(1.0));
+    println!(
+        "| {what} | {:.1} | {:.1} | {:.1} | {wanted} |",
+        at(0.5),
+        at(0.95),
+        at(1.0)
+    );
 }

@@ -25,14 +25,21 @@ impl Session {
         let client = McpClient::connect(&hub.url, &token);
         let Url { authority, path } = Url::of(&hub.url);
         let stream = TcpStream::connect(&authority).expect("the hub listens");
-        stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(BOUND))).expect("a connection");
+        stream
+            .set_nodelay(true)
+            .and_then(|()| stream.set_read_timeout(Some(BOUND)))
+            .expect("a connection");
         let session = client.session().expect("the hub gives sessions ids");
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {authority}\r\nAuthorization: Bearer {token}\r\n\
              Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {REVISION}\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\nContent-Length: "
         );
-        Self { stream: BufReader::new(stream), head, next_id: 1 }
+        Self {
+            stream: BufReader::new(stream),
+            head,
+            next_id: 1,
+        }
     }
 
     /// Calls a tool; the answer as it came.
@@ -67,7 +74,8 @@ impl Session {
                 length = value.trim().parse().ok();
             }
         }
-        let mut body = vec![0; length.ok_or_else(|| io::Error::other("an answer without a length"))?];
+        let mut body =
+            vec![0; length.ok_or_else(|| io::Error::other("an answer without a length"))?];
         self.stream.read_exact(&mut body)?;
         String::from_utf8(body).map_err(io::Error::other)
     }

@@ -14,7 +14,10 @@ use serde_json::json;
 const HANGING: usize = 8;
 const PATIENCE_MS: u32 = 500;
 /// What one call lets a server write: seventy thousand lines to stderr, or twenty thousand messages to stdout.
-const FLOODS: [&str; 2] = [r#"{"kind":"stderr","bytes":8388608}"#, r#"{"kind":"message","count":20000}"#];
+const FLOODS: [&str; 2] = [
+    r#"{"kind":"stderr","bytes":8388608}"#,
+    r#"{"kind":"message","count":20000}"#,
+];
 /// Between two calls of the one that crashes: a client reads what went wrong.
 const PAUSE: Duration = Duration::from_millis(100);
 /// They are at work by then.
@@ -34,9 +37,17 @@ impl<'a> Troublemakers<'a> {
         let _hanging = Faulty::add(hub, "hanging", &patience, &[]).synced();
         let _crashing = Faulty::add(hub, "crashing", &json!({}), &[]).synced();
         let _flooding = Faulty::add(hub, "flooding", &json!({"call_ms": 60_000}), &[]).synced();
-        let clients = (0..HANGING + 2).map(|number| hub.client(&format!("stubborn-{number}"))).collect();
+        let clients = (0..HANGING + 2)
+            .map(|number| hub.client(&format!("stubborn-{number}")))
+            .collect();
         let (hung, crashed, flooded) = Default::default();
-        Self { home: hub.home, clients, hung, crashed, flooded }
+        Self {
+            home: hub.home,
+            clients,
+            hung,
+            crashed,
+            flooded,
+        }
     }
 
     /// Does something while all three are called.
@@ -70,7 +81,11 @@ impl<'a> Troublemakers<'a> {
     /// Calls it until it is left alone; then a person restarts it.
     fn crash(&self, client: &McpClient, goes_on: impl Fn() -> bool) {
         while goes_on() {
-            if client.call("crashing__die", "{}").text().contains("unknown") {
+            if client
+                .call("crashing__die", "{}")
+                .text()
+                .contains("unknown")
+            {
                 self.crashed.fetch_add(1, Relaxed);
             } else {
                 self.home.cli(&["servers", "restart", "crashing"]);
@@ -82,8 +97,14 @@ impl<'a> Troublemakers<'a> {
 
 impl fmt::Display for Troublemakers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (hung, crashed, flooded) =
-            (self.hung.load(Relaxed), self.crashed.load(Relaxed), self.flooded.load(Relaxed));
-        write!(f, "{hung} calls hung, {crashed} ended with a crash, {flooded} with a flood")
+        let (hung, crashed, flooded) = (
+            self.hung.load(Relaxed),
+            self.crashed.load(Relaxed),
+            self.flooded.load(Relaxed),
+        );
+        write!(
+            f,
+            "{hung} calls hung, {crashed} ended with a crash, {flooded} with a flood"
+        )
     }
 }

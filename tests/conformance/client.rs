@@ -34,16 +34,38 @@ const DIFFERENCES: &[Difference] = &[
         because: "the suite recommends a document about the client at a web address; Drawbridge has no such address \
                   and registers itself with the authorization server, which the protocol allows",
     },
-    extension("auth/client-credentials-basic", "signing in without a person is an optional extension"),
-    extension("auth/client-credentials-jwt", "signing in without a person is an optional extension"),
-    extension("auth/dpop", "tokens that are bound to a key are an optional extension"),
-    extension("auth/dpop-nonce", "tokens that are bound to a key are an optional extension"),
-    extension("auth/enterprise-managed-authorization", "signing in through an employer is an optional extension"),
-    extension("auth/wif-jwt-bearer", "signing in as a workload is an optional extension"),
+    extension(
+        "auth/client-credentials-basic",
+        "signing in without a person is an optional extension",
+    ),
+    extension(
+        "auth/client-credentials-jwt",
+        "signing in without a person is an optional extension",
+    ),
+    extension(
+        "auth/dpop",
+        "tokens that are bound to a key are an optional extension",
+    ),
+    extension(
+        "auth/dpop-nonce",
+        "tokens that are bound to a key are an optional extension",
+    ),
+    extension(
+        "auth/enterprise-managed-authorization",
+        "signing in through an employer is an optional extension",
+    ),
+    extension(
+        "auth/wif-jwt-bearer",
+        "signing in as a workload is an optional extension",
+    ),
 ];
 
 const fn extension(scenario: &'static str, because: &'static str) -> Difference {
-    Difference { scenario, check: EVERY, because }
+    Difference {
+        scenario,
+        check: EVERY,
+        because,
+    }
 }
 
 #[test]
@@ -76,10 +98,22 @@ fn run(suite: &Suite) {
     fs::remove_dir_all(&folder).unwrap_or_else(|e| panic!("empty {}: {e}", folder.display()));
     let mut command = desk.command(places::node());
     command.arg(places::npm(&format!("{}/dist/index.js", suite.package)));
-    command.args(["client", "--command", &client.join(" "), "--timeout", "60000", "-o"]).arg(&folder);
+    command
+        .args([
+            "client",
+            "--command",
+            &client.join(" "),
+            "--timeout",
+            "60000",
+            "-o",
+        ])
+        .arg(&folder);
     command.args(suite.options);
-    let unsupported: Vec<&str> =
-        DIFFERENCES.iter().filter(|known| known.check == EVERY).map(|known| known.scenario).collect();
+    let unsupported: Vec<&str> = DIFFERENCES
+        .iter()
+        .filter(|known| known.check == EVERY)
+        .map(|known| known.scenario)
+        .collect();
     command.env("CONFORMANCE_UNSUPPORTED", unsupported.join(" "));
     let mut process = Process::start(&desk, "suite", &mut command);
     let all = suite.client_scenarios + unsupported.len();
@@ -93,19 +127,34 @@ fn run(suite: &Suite) {
         let is_known = |check: &Value| known.is_some_and(|known| check["id"] == known.check);
         match known {
             Some(known) if failed.is_empty() => {
-                wrong.push(format!("{scenario} {}: passes now: remove it from DIFFERENCES", known.check));
+                wrong.push(format!(
+                    "{scenario} {}: passes now: remove it from DIFFERENCES",
+                    known.check
+                ));
             }
             Some(Difference { check: EVERY, .. }) => {}
             _ if failed.iter().all(is_known) => passed += 1,
-            _ => wrong.extend(
-                failed
-                    .iter()
-                    .map(|check| format!("{scenario} {}: {} {}", check["id"], check["status"], check["errorMessage"])),
-            ),
+            _ => wrong.extend(failed.iter().map(|check| {
+                format!(
+                    "{scenario} {}: {} {}",
+                    check["id"], check["status"], check["errorMessage"]
+                )
+            })),
         }
     }
-    assert!(wrong.is_empty(), "{passed} scenarios of {} pass, but:\n{}", suite.name, wrong.join("\n"));
-    assert_eq!(passed, suite.client_scenarios, "scenarios of {} that pass; {}", suite.name, process.stderr());
+    assert!(
+        wrong.is_empty(),
+        "{passed} scenarios of {} pass, but:\n{}",
+        suite.name,
+        wrong.join("\n")
+    );
+    assert_eq!(
+        passed,
+        suite.client_scenarios,
+        "scenarios of {} that pass; {}",
+        suite.name,
+        process.stderr()
+    );
 }
 
 /// The scenarios that have ended, each with the checks that failed or came near it. The suite writes
@@ -114,23 +163,33 @@ fn run(suite: &Suite) {
 fn scenarios(folder: &Path) -> BTreeMap<String, Vec<Value>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        let (name, path) = (
+            entry.file_name().to_string_lossy().into_owned(),
+            entry.path(),
+        );
         if !path.join("stderr.txt").exists() {
             let inner = scenarios(&path).into_iter();
             found.extend(inner.map(|(scenario, failed)| (format!("{name}/{scenario}"), failed)));
             continue;
         }
-        let text = fs::read_to_string(path.join("checks.json")).expect("the checks of a scenario that has ended");
-        let checks: Vec<Value> = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let text = fs::read_to_string(path.join("checks.json"))
+            .expect("the checks of a scenario that has ended");
+        let checks: Vec<Value> =
+            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let is_bad = |check: &&Value| check["status"] == "FAILURE" || check["status"] == "WARNING";
-        found.insert(without_time(&name), checks.into_iter().filter(|check| is_bad(&check)).collect());
+        found.insert(
+            without_time(&name),
+            checks.into_iter().filter(|check| is_bad(&check)).collect(),
+        );
     }
     found
 }
 
 /// `SCENARIO-2026-01-01T00-00-00-000Z` → `SCENARIO`
 fn without_time(folder: &str) -> String {
-    let length = folder.len().saturating_sub("-2026-01-01T00-00-00-000Z".len());
+    let length = folder
+        .len()
+        .saturating_sub("-2026-01-01T00-00-00-000Z".len());
     folder.get(..length).unwrap_or(folder).to_owned()
 }
 
@@ -143,10 +202,16 @@ fn part() -> String {
     );
     for suite in [OF_2025_11_25, OF_2026_07_28] {
         let count = suite.client_scenarios;
-        part += &format!("- {}: {count} of {count} scenarios that apply\n", suite.name);
+        part += &format!(
+            "- {}: {count} of {count} scenarios that apply\n",
+            suite.name
+        );
     }
     part += "\nDrawbridge does otherwise than these scenarios want:\n\n";
-    for Difference { scenario, because, .. } in DIFFERENCES {
+    for Difference {
+        scenario, because, ..
+    } in DIFFERENCES
+    {
         part += &format!("- `{scenario}`: {because}\n");
     }
     part

@@ -4,7 +4,10 @@
 //! Usage: `conformance-client DATA_DIR ENDPOINT TOKEN URL`, where URL is the suite's server. The suite says in the
 //! environment which scenario it is.
 
-#![expect(clippy::print_stderr, reason = "the suite keeps what its client prints")]
+#![expect(
+    clippy::print_stderr,
+    reason = "the suite keeps what its client prints"
+)]
 
 use std::{
     env,
@@ -45,18 +48,30 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), String> {
-    let [data_dir, endpoint, token, url] = <[String; 4]>::try_from(env::args().skip(1).collect::<Vec<_>>())
-        .map_err(|given| format!("four arguments are needed, not {given:?}"))?;
-    let scenario = env::var("MCP_CONFORMANCE_SCENARIO").map_err(|e| format!("MCP_CONFORMANCE_SCENARIO: {e}"))?;
+    let [data_dir, endpoint, token, url] =
+        <[String; 4]>::try_from(env::args().skip(1).collect::<Vec<_>>())
+            .map_err(|given| format!("four arguments are needed, not {given:?}"))?;
+    let scenario = env::var("MCP_CONFORMANCE_SCENARIO")
+        .map_err(|e| format!("MCP_CONFORMANCE_SCENARIO: {e}"))?;
     let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".to_owned());
-    let context: Value = serde_json::from_str(&context).map_err(|e| format!("MCP_CONFORMANCE_CONTEXT: {e}"))?;
+    let context: Value =
+        serde_json::from_str(&context).map_err(|e| format!("MCP_CONFORMANCE_CONTEXT: {e}"))?;
     if env::var(UNSUPPORTED).is_ok_and(|all| all.split(' ').any(|name| name == scenario)) {
         return Err(format!("{scenario} is not supported"));
     }
     let id = scenario.replace(['/', '_'], "-").to_lowercase();
-    let mut person = Person { data_dir, endpoint, token, id, scenario, sign_ins: 0 };
+    let mut person = Person {
+        data_dir,
+        endpoint,
+        token,
+        id,
+        scenario,
+        sign_ins: 0,
+    };
     person.add(&url, &context)?;
-    let used = person.until_ready().and_then(|()| person.use_everything(&context));
+    let used = person
+        .until_ready()
+        .and_then(|()| person.use_everything(&context));
     person.cli(&["servers", "remove", &person.id]).and(used)
 }
 
@@ -74,16 +89,26 @@ struct Person {
 impl Person {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(places::built("drawbridge"));
-        command.args(arguments).args(["--data-dir", &self.data_dir]).stdin(Stdio::null());
+        command
+            .args(arguments)
+            .args(["--data-dir", &self.data_dir])
+            .stdin(Stdio::null());
         command
     }
 
     fn cli(&self, arguments: &[&str]) -> Result<(), String> {
-        let output = self.command(arguments).output().map_err(|e| format!("drawbridge: {e}"))?;
+        let output = self
+            .command(arguments)
+            .output()
+            .map_err(|e| format!("drawbridge: {e}"))?;
         if output.status.success() {
             return Ok(());
         }
-        Err(format!("drawbridge {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)))
+        Err(format!(
+            "drawbridge {}: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr)
+        ))
     }
 
     fn add(&self, url: &str, context: &Value) -> Result<(), String> {
@@ -100,7 +125,11 @@ impl Person {
 
     fn server(&self) -> Result<Value, String> {
         let (status, text) = try_verb(&self.endpoint, "servers.show", &json!({"id": self.id}));
-        if status == 200 { serde_json::from_str(&text).map_err(|e| e.to_string()) } else { Err(text) }
+        if status == 200 {
+            serde_json::from_str(&text).map_err(|e| e.to_string())
+        } else {
+            Err(text)
+        }
     }
 
     /// Waits until the server's tools are known, and signs in if that is needed.
@@ -126,16 +155,26 @@ impl Person {
     fn sign_in(&mut self) -> Result<(), String> {
         self.sign_ins += 1;
         let mut command = self.command(&["servers", "authorize", &self.id, "--no-open"]);
-        let mut running = command.stdout(Stdio::piped()).spawn().map_err(|e| format!("drawbridge: {e}"))?;
+        let mut running = command
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|e| format!("drawbridge: {e}"))?;
         let stdout = running.stdout.take().ok_or("no stdout")?;
-        let link = BufReader::new(stdout).lines().map_while(Result::ok).find(|line| line.starts_with("http"));
+        let link = BufReader::new(stdout)
+            .lines()
+            .map_while(Result::ok)
+            .find(|line| line.starts_with("http"));
         if let Some(link) = link {
             let answer = get(&link)?;
             let back = answer.ok_or_else(|| format!("{link} redirects to nowhere"))?;
             get(&back)?;
         }
         let status = running.wait().map_err(|e| format!("drawbridge: {e}"))?;
-        if status.success() { Ok(()) } else { Err("not signed in".to_owned()) }
+        if status.success() {
+            Ok(())
+        } else {
+            Err("not signed in".to_owned())
+        }
     }
 
     /// Calls every tool, reads every resource and gets every prompt; or makes the calls that the suite names.
@@ -144,7 +183,9 @@ impl Person {
         let tools = client.request("tools/list", &json!({}))?.result();
         let calls = match context["toolCalls"].as_array() {
             Some(calls) => calls.clone(),
-            None => items(&tools, "tools").map(|tool| call_of(tool, &tools)).collect(),
+            None => items(&tools, "tools")
+                .map(|tool| call_of(tool, &tools))
+                .collect(),
         };
         for call in calls {
             let answer = client.request("tools/call", &call)?;
@@ -181,7 +222,11 @@ struct Client {
 
 impl Client {
     fn connect(url: &str, token: &str) -> Result<Self, String> {
-        let mut client = Self { url: Url::of(url), bearer: format!("Bearer {token}"), session: String::new() };
+        let mut client = Self {
+            url: Url::of(url),
+            bearer: format!("Bearer {token}"),
+            session: String::new(),
+        };
         let params = json!({
             "protocolVersion": REVISION,
             "capabilities": {"elicitation": {"form": {}}},
@@ -189,7 +234,10 @@ impl Client {
         });
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
         let response = client.post(&hello)?;
-        client.session = response.header("Mcp-Session-Id").ok_or("initialize opened no session")?.to_owned();
+        client.session = response
+            .header("Mcp-Session-Id")
+            .ok_or("initialize opened no session")?
+            .to_owned();
         Answer::read(response, 0).map_err(|e| format!("initialize: {e}"))?;
         client.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
         Ok(client)
@@ -202,25 +250,39 @@ impl Client {
             ("Authorization", self.bearer.as_str()),
         ];
         if !self.session.is_empty() {
-            headers.extend([("Mcp-Session-Id", self.session.as_str()), ("MCP-Protocol-Version", REVISION)]);
+            headers.extend([
+                ("Mcp-Session-Id", self.session.as_str()),
+                ("MCP-Protocol-Version", REVISION),
+            ]);
         }
         let body = message.to_string();
-        let request = Request { method: "POST", url: &self.url, headers: &headers, body: body.as_bytes() };
+        let request = Request {
+            method: "POST",
+            url: &self.url,
+            headers: &headers,
+            body: body.as_bytes(),
+        };
         request.send().map_err(|e| format!("{message}: {e}"))
     }
 
     /// Sends a request and returns its answer. Answers what the server asks before that.
     fn request(&self, method: &str, params: &Value) -> Result<Answer, String> {
         const ID: u64 = 1;
-        let response = self.post(&json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}))?;
-        let is_stream = response.header("Content-Type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let response =
+            self.post(&json!({"jsonrpc": "2.0", "id": ID, "method": method, "params": params}))?;
+        let is_stream = response
+            .header("Content-Type")
+            .is_some_and(|kind| kind.starts_with("text/event-stream"));
         if !is_stream {
             return Answer::read(response, ID).map_err(|e| format!("{method}: {e}"));
         }
         for event in Events::of(response).filter(|event| !event.data.is_empty()) {
-            let message: Value = serde_json::from_str(&event.data).map_err(|e| format!("{}: {e}", event.data))?;
+            let message: Value =
+                serde_json::from_str(&event.data).map_err(|e| format!("{}: {e}", event.data))?;
             if message["method"] == "elicitation/create" {
-                self.post(&json!({"jsonrpc": "2.0", "id": message["id"], "result": accept(&message)}))?;
+                self.post(
+                    &json!({"jsonrpc": "2.0", "id": message["id"], "result": accept(&message)}),
+                )?;
             } else if message.get("method").is_none() {
                 return Ok(Answer::of(event.data));
             }
@@ -236,32 +298,52 @@ fn items<'a>(result: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
 /// A call of a tool with arguments that it takes.
 fn call_of(tool: &Value, tools: &Value) -> Value {
     let name = tool["name"].as_str().unwrap_or_default();
-    let properties = tool["inputSchema"]["properties"].as_object().cloned().unwrap_or_default();
-    let required = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
+    let properties = tool["inputSchema"]["properties"]
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
+    let required = tool["inputSchema"]["required"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     let is_required = |name: &String| required.iter().any(|needed| needed == name);
-    let arguments = properties.iter().filter(|(name, _)| is_required(name)).map(|(name, schema)| {
-        let value = match (name.as_str(), schema["type"].as_str()) {
-            // The suite compares the schema of the first tool with what arrives here.
-            ("schema", _) => tools["tools"][0]["inputSchema"].clone(),
-            (_, Some("number" | "integer")) => 3.into(),
-            (_, Some("boolean")) => true.into(),
-            _ => "x".into(),
-        };
-        (name.clone(), value)
-    });
+    let arguments =
+        properties
+            .iter()
+            .filter(|(name, _)| is_required(name))
+            .map(|(name, schema)| {
+                let value = match (name.as_str(), schema["type"].as_str()) {
+                    // The suite compares the schema of the first tool with what arrives here.
+                    ("schema", _) => tools["tools"][0]["inputSchema"].clone(),
+                    (_, Some("number" | "integer")) => 3.into(),
+                    (_, Some("boolean")) => true.into(),
+                    _ => "x".into(),
+                };
+                (name.clone(), value)
+            });
     json!({"name": name, "arguments": arguments.collect::<Map<_, _>>()})
 }
 
 /// The answer of a person who accepts a form as it is: each field has its default.
 fn accept(asked: &Value) -> Value {
-    let properties = asked["params"]["requestedSchema"]["properties"].as_object().cloned().unwrap_or_default();
-    let fields = properties.into_iter().filter_map(|(name, field)| Some((name, field.get("default")?.clone())));
+    let properties = asked["params"]["requestedSchema"]["properties"]
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
+    let fields = properties
+        .into_iter()
+        .filter_map(|(name, field)| Some((name, field.get("default")?.clone())));
     json!({"action": "accept", "content": fields.collect::<Map<_, _>>()})
 }
 
 /// Fetches a page, and returns where it redirects to.
 fn get(url: &str) -> Result<Option<String>, String> {
-    let request = Request { method: "GET", url: &Url::of(url), headers: &[], body: &[] };
+    let request = Request {
+        method: "GET",
+        url: &Url::of(url),
+        headers: &[],
+        body: &[],
+    };
     let response = request.send().map_err(|e| format!("{url}: {e}"))?;
     Ok(response.header("Location").map(str::to_owned))
 }

@@ -22,7 +22,14 @@ fn report(folder: &Path, statuses: &[&str]) -> Report {
 }
 
 fn known(through: &'static str) -> Difference {
-    Difference { suite: "any", behind: ANY, scenario: "ping", check: "ping/Ping", through, because: "it is a test" }
+    Difference {
+        suite: "any",
+        behind: ANY,
+        scenario: "ping",
+        check: "ping/Ping",
+        through,
+        because: "it is a test",
+    }
 }
 
 #[test]
@@ -34,11 +41,24 @@ fn a_check_that_comes_out_otherwise_is_said_unless_it_is_known() {
     assert_eq!(differences(&good, &good, &[]), Vec::<String>::new());
     let said = ["  ping ping/Ping: “SUCCESS” became “FAILURE and SUCCESS” it did not"];
     assert_eq!(differences(&good, &worse, &[]), said);
-    assert_eq!(differences(&good, &gone, &[]), ["  ping ping/Ping: “SUCCESS” became “” "]);
-    assert_eq!(differences(&good, &worse, &[&known("FAILURE and SUCCESS")]), Vec::<String>::new());
-    let all = Difference { check: EVERY, ..known("") };
+    assert_eq!(
+        differences(&good, &gone, &[]),
+        ["  ping ping/Ping: “SUCCESS” became “” "]
+    );
+    assert_eq!(
+        differences(&good, &worse, &[&known("FAILURE and SUCCESS")]),
+        Vec::<String>::new()
+    );
+    let all = Difference {
+        check: EVERY,
+        ..known("")
+    };
     assert_eq!(differences(&good, &worse, &[&all]), Vec::<String>::new());
-    assert_eq!(differences(&good, &worse, &[&known("FAILURE")]).len(), 2, "it came out otherwise, and not as known");
+    assert_eq!(
+        differences(&good, &worse, &[&known("FAILURE")]).len(),
+        2,
+        "it came out otherwise, and not as known"
+    );
 }
 
 #[test]
@@ -46,12 +66,18 @@ fn a_known_difference_that_is_none_any_more_is_said() {
     let home = tempfile::tempdir().expect("a folder");
     let good = report(home.path(), &["SUCCESS"]);
     let said = differences(&good, &good, &[&known("FAILURE")]);
-    assert_eq!(said, ["  ping ping/Ping: is no longer “FAILURE”: take it out of differences.rs"]);
+    assert_eq!(
+        said,
+        ["  ping ping/Ping: is no longer “FAILURE”: take it out of differences.rs"]
+    );
 }
 
 #[test]
 fn a_scenario_that_broke_off_is_a_check_that_failed() {
     let home = tempfile::tempdir().expect("a folder");
     fs::create_dir(home.path().join("server-ping-2026-01-01T00-00-00-000Z")).expect("a folder");
-    assert_eq!(Report::read(home.path()).troubles(), ["ping scenario/BrokeOff: {}"]);
+    assert_eq!(
+        Report::read(home.path()).troubles(),
+        ["ping scenario/BrokeOff: {}"]
+    );
 }

@@ -30,7 +30,8 @@ pub(crate) struct Difference {
 impl Difference {
     /// Whether it is about that check, and it came out as is said here.
     pub(crate) fn says(&self, scenario: &str, check: &str, outcome: &str) -> bool {
-        self.scenario == scenario && (self.check == EVERY || (self.check == check && self.through == outcome))
+        self.scenario == scenario
+            && (self.check == EVERY || (self.check == check && self.through == outcome))
     }
 }
 
@@ -43,10 +44,19 @@ pub(crate) const ALL: &[Difference] = &[
     json_not_events("2026-07-28"),
     not_taken_up("first", "server-sse-priming-event/ServerSendsPrimingEvent"),
     not_taken_up("first", "server-sse-retry-field/ServerSendsRetryField"),
-    not_taken_up("first", "server-sse-disconnect-resume/ServerDisconnectResume"),
-    not_taken_up("2025-11-25", "server-sse-priming-event/ServerSendsPrimingEvent"),
+    not_taken_up(
+        "first",
+        "server-sse-disconnect-resume/ServerDisconnectResume",
+    ),
+    not_taken_up(
+        "2025-11-25",
+        "server-sse-priming-event/ServerSendsPrimingEvent",
+    ),
     not_taken_up("2025-11-25", "server-sse-retry-field/ServerSendsRetryField"),
-    not_taken_up("2025-11-25", "server-sse-disconnect-resume/ServerDisconnectResume"),
+    not_taken_up(
+        "2025-11-25",
+        "server-sse-disconnect-resume/ServerDisconnectResume",
+    ),
     asked_by_a_session(
         "input-required-result-basic-elicitation",
         "sep-2322-elicitation-incomplete/InputRequiredResultElicitationIncomplete",
@@ -138,7 +148,14 @@ const fn asked_by_a_session(
     through: &'static str,
     because: &'static str,
 ) -> Difference {
-    Difference { suite: "2026-07-28", behind: &[Behind::OtherEra], scenario, check, through, because }
+    Difference {
+        suite: "2026-07-28",
+        behind: &[Behind::OtherEra],
+        scenario,
+        check,
+        through,
+        because,
+    }
 }
 
 const fn no_tasks(scenario: &'static str) -> Difference {

@@ -27,16 +27,26 @@ impl Forwarder {
     #[track_caller]
     pub(crate) fn start(url: &str, token: &str) -> Self {
         let url = Url::of(url);
-        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
-        let here = listener.local_addr().expect("a bound listener has an address").to_string();
-        let way = Way { here: here.clone(), there: url.authority, token: token.to_owned() };
+        let listener =
+            TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+        let here = listener
+            .local_addr()
+            .expect("a bound listener has an address")
+            .to_string();
+        let way = Way {
+            here: here.clone(),
+            there: url.authority,
+            token: token.to_owned(),
+        };
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let way = way.clone();
                 thread::spawn(move || way.carry(&client));
             }
         });
-        Self { url: format!("http://{here}{}", url.path) }
+        Self {
+            url: format!("http://{here}{}", url.path),
+        }
     }
 }
 
@@ -65,7 +75,11 @@ impl Way {
     }
 
     /// Passes one request on; false where there is no more.
-    fn request(&self, client: &mut BufReader<&TcpStream>, mut server: &TcpStream) -> io::Result<bool> {
+    fn request(
+        &self,
+        client: &mut BufReader<&TcpStream>,
+        mut server: &TcpStream,
+    ) -> io::Result<bool> {
         let mut head = String::new();
         let mut length = 0;
         loop {
@@ -76,7 +90,11 @@ impl Way {
             let (name, value) = line.split_once(':').unwrap_or_default();
             match name.to_ascii_lowercase().as_str() {
                 "content-length" => length = value.trim().parse().map_err(io::Error::other)?,
-                "transfer-encoding" => return Err(io::Error::other("only bodies of a known length are passed on")),
+                "transfer-encoding" => {
+                    return Err(io::Error::other(
+                        "only bodies of a known length are passed on",
+                    ));
+                }
                 "host" | "origin" => line = line.replace(&self.here, &self.there),
                 _ => {}
             }

@@ -43,21 +43,39 @@ fn drawbridge_changes_nothing_that_the_suite_of_2026_07_28_finds() {
 #[track_caller]
 fn same(suite: &Suite) {
     let (direct, through) = thread::scope(|scope| {
-        let through = suite.behind.iter().map(|behind| (*behind, scope.spawn(|| through(suite, *behind))));
+        let through = suite
+            .behind
+            .iter()
+            .map(|behind| (*behind, scope.spawn(|| through(suite, *behind))));
         let through: Vec<_> = through.collect();
         let direct = direct(suite);
-        let through = through.into_iter().map(|(behind, run)| (behind, run.join()));
+        let through = through
+            .into_iter()
+            .map(|(behind, run)| (behind, run.join()));
         (direct, through.collect::<Vec<_>>())
     });
-    assert_eq!(direct.troubles(), Vec::<String>::new(), "the fixture itself must pass: it is wrong, not Drawbridge");
-    assert_eq!(direct.passed(), suite.passed, "checks of {} that the fixture passes", suite.name);
+    assert_eq!(
+        direct.troubles(),
+        Vec::<String>::new(),
+        "the fixture itself must pass: it is wrong, not Drawbridge"
+    );
+    assert_eq!(
+        direct.passed(),
+        suite.passed,
+        "checks of {} that the fixture passes",
+        suite.name
+    );
     let mut wrong = vec![];
     for (behind, through) in through {
         let Ok(through) = through else {
-            wrong.push(format!("{behind:?}: the suite could not be run; the panic above says why"));
+            wrong.push(format!(
+                "{behind:?}: the suite could not be run; the panic above says why"
+            ));
             continue;
         };
-        let known = differences::ALL.iter().filter(|known| known.suite == suite.name && known.behind.contains(&behind));
+        let known = differences::ALL
+            .iter()
+            .filter(|known| known.suite == suite.name && known.behind.contains(&behind));
         let here = differences(&direct, &through, &known.collect::<Vec<_>>());
         if !here.is_empty() {
             wrong.push(format!(
@@ -68,7 +86,11 @@ fn same(suite: &Suite) {
             wrong.extend(here);
         }
     }
-    assert!(wrong.is_empty(), "through Drawbridge:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "through Drawbridge:\n{}",
+        wrong.join("\n")
+    );
 }
 
 /// What the suite finds at the fixture.
@@ -93,13 +115,18 @@ fn through(suite: &Suite, behind: Behind) -> Report {
     hub.until_synced(ID);
     hub.policy(ID, "allow");
     let forwarder = Forwarder::start(&hub.url, &hub.token("suite"));
-    suite.run(&home, &format!("{}/{ID}", forwarder.url), &format!("{behind:?}").to_lowercase())
+    suite.run(
+        &home,
+        &format!("{}/{ID}", forwarder.url),
+        &format!("{behind:?}").to_lowercase(),
+    )
 }
 
 /// The fixture, listening and known to Drawbridge.
 fn add(home: &Home, options: &[&str]) -> Process {
     let (server, url) = serve(home, options);
-    home.cli(&["servers", "add", ID, "--url", &url, "--transport", "http"]).ok();
+    home.cli(&["servers", "add", ID, "--url", &url, "--transport", "http"])
+        .ok();
     server
 }
 
@@ -108,6 +135,8 @@ fn serve(home: &Home, options: &[&str]) -> (Process, String) {
     let mut command = home.command(places::built(FIXTURE));
     let mut server = Process::start(home, FIXTURE, command.arg("0").args(options));
     let line = server.line();
-    let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("not where it listens: {line}"));
+    let url = line
+        .strip_prefix("listening on ")
+        .unwrap_or_else(|| panic!("not where it listens: {line}"));
     (server, url.to_owned())
 }

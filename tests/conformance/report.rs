@@ -34,28 +34,46 @@ impl Report {
     #[track_caller]
     pub(crate) fn read(folder: &Path) -> Self {
         let mut checks: BTreeMap<(String, String), Found> = BTreeMap::new();
-        for entry in fs::read_dir(folder).expect("read the folder of the results").flatten() {
+        for entry in fs::read_dir(folder)
+            .expect("read the folder of the results")
+            .flatten()
+        {
             let name = entry.file_name().to_string_lossy().into_owned();
             for check in checks_of(&entry.path()) {
                 let text = |field: &str| check[field].as_str().unwrap_or_default().to_owned();
-                let key = (scenario(&name).to_owned(), format!("{}/{}", text("id"), text("name")));
+                let key = (
+                    scenario(&name).to_owned(),
+                    format!("{}/{}", text("id"), text("name")),
+                );
                 let entry = checks.entry(key).or_default();
                 entry.statuses.push(text("status"));
-                entry.messages.extend(Some(text("errorMessage")).filter(|message| !message.is_empty()));
+                entry
+                    .messages
+                    .extend(Some(text("errorMessage")).filter(|message| !message.is_empty()));
             }
         }
         Self(checks)
     }
 
     pub(crate) fn passed(&self) -> usize {
-        self.0.values().flat_map(|found| &found.statuses).filter(|status| *status == "SUCCESS").count()
+        self.0
+            .values()
+            .flat_map(|found| &found.statuses)
+            .filter(|status| *status == "SUCCESS")
+            .count()
     }
 
     /// The checks that failed, or came near.
     pub(crate) fn troubles(&self) -> Vec<String> {
-        let bad = |found: &Found| found.statuses.iter().any(|status| status == "FAILURE" || status == "WARNING");
+        let bad = |found: &Found| {
+            found
+                .statuses
+                .iter()
+                .any(|status| status == "FAILURE" || status == "WARNING")
+        };
         let bad = self.0.iter().filter(|(_, found)| bad(found));
-        bad.map(|((scenario, check), found)| format!("{scenario} {check}: {:?}", found.messages)).collect()
+        bad.map(|((scenario, check), found)| format!("{scenario} {check}: {:?}", found.messages))
+            .collect()
     }
 }
 
@@ -64,14 +82,17 @@ impl Report {
 fn checks_of(folder: &Path) -> Vec<Value> {
     let file = folder.join("checks.json");
     match fs::read_to_string(&file) {
-        Ok(text) => serde_json::from_str(&text).unwrap_or_else(|e| panic!("{} is no JSON: {e}", file.display())),
+        Ok(text) => serde_json::from_str(&text)
+            .unwrap_or_else(|e| panic!("{} is no JSON: {e}", file.display())),
         Err(_) => vec![json!({"id": "scenario", "name": "BrokeOff", "status": "FAILURE"})],
     }
 }
 
 /// `server-SCENARIO-2026-01-01T00-00-00-000Z` → `SCENARIO`
 fn scenario(folder: &str) -> &str {
-    let timed = folder.len().saturating_sub("-2026-01-01T00-00-00-000Z".len());
+    let timed = folder
+        .len()
+        .saturating_sub("-2026-01-01T00-00-00-000Z".len());
     let name = folder.get(..timed).unwrap_or(folder);
     name.strip_prefix("server-").unwrap_or(name)
 }
@@ -89,22 +110,43 @@ pub(crate) fn differences(direct: &Report, through: &Report, known: &[&Differenc
     let mut seen = BTreeSet::new();
     for key in keys {
         let (scenario, check) = key;
-        let (before, after) = (direct.0.get(key).unwrap_or(&none), through.0.get(key).unwrap_or(&none));
+        let (before, after) = (
+            direct.0.get(key).unwrap_or(&none),
+            through.0.get(key).unwrap_or(&none),
+        );
         let (before, outcome) = (before.outcome(), after.outcome());
-        if before == outcome || [&before, &outcome].into_iter().all(|outcome| says_nothing(outcome)) {
+        if before == outcome
+            || [&before, &outcome]
+                .into_iter()
+                .all(|outcome| says_nothing(outcome))
+        {
             continue;
         }
-        let is_known = known.iter().enumerate().find(|(_, known)| known.says(scenario, check, &outcome));
+        let is_known = known
+            .iter()
+            .enumerate()
+            .find(|(_, known)| known.says(scenario, check, &outcome));
         if let Some((place, _)) = is_known {
             seen.insert(place);
             continue;
         }
         let messages: Vec<&str> = after.messages.iter().map(String::as_str).collect();
-        wrong.push(format!("  {scenario} {check}: “{before}” became “{outcome}” {}", messages.join("; ")));
+        wrong.push(format!(
+            "  {scenario} {check}: “{before}” became “{outcome}” {}",
+            messages.join("; ")
+        ));
     }
-    let stale = known.iter().enumerate().filter(|(place, _)| !seen.contains(place));
+    let stale = known
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !seen.contains(place));
     wrong.extend(stale.map(|(_, known)| {
-        let Difference { scenario, check, through, .. } = known;
+        let Difference {
+            scenario,
+            check,
+            through,
+            ..
+        } = known;
         format!("  {scenario} {check}: is no longer “{through}”: take it out of differences.rs")
     }));
     wrong

@@ -66,11 +66,19 @@ impl Suite {
         fs::remove_dir_all(&folder).unwrap_or_else(|e| panic!("empty {}: {e}", folder.display()));
         let mut command = home.command(places::node());
         command.arg(places::npm(&format!("{}/dist/index.js", self.package)));
-        command.args(["server", "--url", url, "-o"]).arg(&folder).args(self.options);
+        command
+            .args(["server", "--url", url, "-o"])
+            .arg(&folder)
+            .args(self.options);
         let mut process = Process::start(home, "suite", &mut command);
         // It ends with a failure where a check fails: that is for the report to say.
         let (_, printed) = process.finish(BOUND);
-        assert!(folder.is_dir(), "{} checked nothing:\n{printed}\n{}", self.name, process.stderr());
+        assert!(
+            folder.is_dir(),
+            "{} checked nothing:\n{printed}\n{}",
+            self.name,
+            process.stderr()
+        );
         Report::read(&folder)
     }
 }

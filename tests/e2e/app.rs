@@ -54,7 +54,13 @@ impl<'a> App<'a> {
         let port = free_port().to_string();
         let url = format!("http://127.0.0.1:{port}/mcp");
         let data_dir = places::text(desk.data_dir());
-        let own = ["--data-dir", &data_dir, "--port", &port, "--skip-config-gen"];
+        let own = [
+            "--data-dir",
+            &data_dir,
+            "--port",
+            &port,
+            "--skip-config-gen",
+        ];
         let arguments: Vec<String> = own.iter().chain(more).map(ToString::to_string).collect();
         let driver = Driver::open(desk, &places::built("drawbridge-desktop"), &arguments);
         Self { desk, driver, url }
@@ -65,29 +71,37 @@ impl<'a> App<'a> {
     pub(crate) fn process(&self) -> Running {
         let processes = self.desk.processes();
         let own = |process: &&Running| {
-            process.command.contains("drawbridge-desktop") && process.variable("DRAWBRIDGE_RUN").is_none()
+            process.command.contains("drawbridge-desktop")
+                && process.variable("DRAWBRIDGE_RUN").is_none()
         };
         processes.iter().find(own).expect("the app runs").clone()
     }
 
     #[track_caller]
     pub(crate) fn look_at_main(&self) {
-        self.driver.look_at("the main window", |url| !url.contains("#/popup"));
+        self.driver
+            .look_at("the main window", |url| !url.contains("#/popup"));
         self.driver.until("nav-servers");
     }
 
     /// Waits until the popup is on the screen, and looks at it.
     #[track_caller]
     pub(crate) fn look_at_popup(&self) {
-        self.driver.look_at("the popup", |url| url.contains("#/popup"));
-        until("the popup is on the screen", || yes(self.driver.is_visible()));
+        self.driver
+            .look_at("the popup", |url| url.contains("#/popup"));
+        until("the popup is on the screen", || {
+            yes(self.driver.is_visible())
+        });
     }
 
     /// Waits until the popup is gone from the screen.
     #[track_caller]
     pub(crate) fn until_popup_hides(&self) {
-        self.driver.look_at("the popup", |url| url.contains("#/popup"));
-        until("the popup is gone from the screen", || yes(!self.driver.is_visible()));
+        self.driver
+            .look_at("the popup", |url| url.contains("#/popup"));
+        until("the popup is gone from the screen", || {
+            yes(!self.driver.is_visible())
+        });
     }
 
     /// Runs a verb as the window itself does.
@@ -96,7 +110,10 @@ impl<'a> App<'a> {
         let script = "const [command, request, done] = arguments; \
             window.__TAURI_INTERNALS__.invoke(command, {request}).then(done, e => done({refused: e}))";
         let answer = self.driver.run_async(script, &json!([command, request]));
-        assert!(answer.get("refused").is_none(), "{command} was refused: {answer}");
+        assert!(
+            answer.get("refused").is_none(),
+            "{command} was refused: {answer}"
+        );
         answer
     }
 
@@ -107,12 +124,21 @@ impl<'a> App<'a> {
         self.driver.click("add-client");
         self.driver.fill("client-name", name);
         self.driver.click("client-create");
-        let door = Door { url: self.driver.text("client-url"), token: self.driver.text("client-token") };
-        assert!(self.driver.text("client-config").contains(&door.url), "the config names the URL");
+        let door = Door {
+            url: self.driver.text("client-url"),
+            token: self.driver.text("client-token"),
+        };
+        assert!(
+            self.driver.text("client-config").contains(&door.url),
+            "the config names the URL"
+        );
         self.driver.picture("06-client");
         self.driver.click("client-done");
         self.driver.until("client-row");
-        assert_eq!(door.url, self.url, "the client is told where the hub listens");
+        assert_eq!(
+            door.url, self.url,
+            "the client is told where the hub listens"
+        );
         door
     }
 
@@ -132,7 +158,8 @@ impl<'a> App<'a> {
 #[track_caller]
 pub(crate) fn provision(desk: &Desk, name: &str, command: &[String]) -> String {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    desk.cli(&[&["servers", "add", name, "--"], words.as_slice()].concat()).ok();
+    desk.cli(&[&["servers", "add", name, "--"], words.as_slice()].concat())
+        .ok();
     let added = desk.cli(&["clients", "add", "typescript", "--json"]).json();
     added["token"].as_str().expect("a token").to_owned()
 }

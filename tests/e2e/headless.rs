@@ -13,7 +13,10 @@ use crate::app;
 fn serve(desk: &Desk) -> (Hub<'_>, Door) {
     let token = app::provision(desk, "everything", &app::everything());
     let hub = Hub::serve(desk);
-    let door = Door { url: hub.url.clone(), token };
+    let door = Door {
+        url: hub.url.clone(),
+        token,
+    };
     (hub, door)
 }
 
@@ -21,7 +24,10 @@ fn serve(desk: &Desk) -> (Hub<'_>, Door) {
 fn link(desk: &Desk) -> String {
     let printed = desk.cli(&["open", "--print"]).ok().stdout();
     let link = printed.trim().to_owned();
-    assert!(link.starts_with("http://") && link.contains("#login="), "a login link: {link}");
+    assert!(
+        link.starts_with("http://") && link.contains("#login="),
+        "a login link: {link}"
+    );
     link
 }
 
@@ -31,20 +37,46 @@ fn both_sdks_call_and_are_decided_from_the_shell() {
     let (hub, door) = serve(&desk);
     for sdk in [Sdk::Python, Sdk::TypeScript] {
         let tools = Client::tools(&desk, sdk, &door);
-        assert!(tools.contains(&"everything__get-sum".to_owned()), "{sdk:?} lists {tools:?}");
-        let call = Client::call(&desk, sdk, &door, "everything__get-sum", &json!({"a": 2, "b": 40}));
+        assert!(
+            tools.contains(&"everything__get-sum".to_owned()),
+            "{sdk:?} lists {tools:?}"
+        );
+        let call = Client::call(
+            &desk,
+            sdk,
+            &door,
+            "everything__get-sum",
+            &json!({"a": 2, "b": 40}),
+        );
         let asked = hub.approval();
-        assert_eq!((&asked["client"], &asked["tool"]), (&json!("typescript"), &json!("get-sum")));
-        desk.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")]).ok();
+        assert_eq!(
+            (&asked["client"], &asked["tool"]),
+            (&json!("typescript"), &json!("get-sum"))
+        );
+        desk.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")])
+            .ok();
         let result = call.result();
-        assert!(!result.is_error && result.text.contains("42"), "{sdk:?} gets {result:?}");
+        assert!(
+            !result.is_error && result.text.contains("42"),
+            "{sdk:?} gets {result:?}"
+        );
 
-        let call = Client::call(&desk, sdk, &door, "everything__get-sum", &json!({"a": 1, "b": 1}));
+        let call = Client::call(
+            &desk,
+            sdk,
+            &door,
+            "everything__get-sum",
+            &json!({"a": 1, "b": 1}),
+        );
         let asked = hub.approval();
         let id = asked["id"].as_str().expect("an id");
-        desk.cli(&["approvals", "deny", id, "--reason", "not today"]).ok();
+        desk.cli(&["approvals", "deny", id, "--reason", "not today"])
+            .ok();
         let result = call.result();
-        assert!(result.is_error && result.text.contains("not today"), "{sdk:?} gets {result:?}");
+        assert!(
+            result.is_error && result.text.contains("not today"),
+            "{sdk:?} gets {result:?}"
+        );
     }
 }
 
@@ -53,7 +85,13 @@ fn a_call_is_approved_in_a_browser() {
     let desk = Desk::without_screen();
     let (_hub, door) = serve(&desk);
     desk.cli(&["servers", "sync", "everything"]).ok();
-    let call = Client::call(&desk, Sdk::Python, &door, "everything__echo", &json!({"message": "from afar"}));
+    let call = Client::call(
+        &desk,
+        Sdk::Python,
+        &door,
+        "everything__echo",
+        &json!({"message": "from afar"}),
+    );
     let steps = json!([
         {"do": "login"},
         {"do": "click", "part": "nav-approvals"},
@@ -73,8 +111,12 @@ fn a_login_link_works_once() {
     let desk = Desk::without_screen();
     let (_hub, _) = serve(&desk);
     let link = link(&desk);
-    browser::take_steps(&desk, &link, &json!([{"do": "login"}, {"do": "until", "part": "nav-servers"}]))
-        .nothing_wrong();
+    browser::take_steps(
+        &desk,
+        &link,
+        &json!([{"do": "login"}, {"do": "until", "part": "nav-servers"}]),
+    )
+    .nothing_wrong();
     // Another browser, which does not have the first one's cookie.
     std::fs::remove_dir_all(desk.file("chromium")).expect("forget the first browser");
     let steps = json!([{"do": "login"}, {"do": "pause", "ms": 1500}, {"do": "count", "part": "nav-servers"}]);

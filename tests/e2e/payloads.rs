@@ -54,7 +54,11 @@ fn offer(description: &str) -> Value {
         };
         each.iter().enumerate().map(of).collect()
     };
-    let mut tools: Vec<Value> = each.iter().enumerate().map(|(number, text)| tool(number, text)).collect();
+    let mut tools: Vec<Value> = each
+        .iter()
+        .enumerate()
+        .map(|(number, text)| tool(number, text))
+        .collect();
     tools.extend(["answer", "fail", "refuse", "hold"].map(plain));
     tools[0]["description"] = description.into();
     let notes: Vec<Value> = each
@@ -112,7 +116,11 @@ impl<'a> Stage<'a> {
         }
         first.end(Signal::SIGTERM);
         let hub = Hub::serve(desk);
-        let stage = Self { desk, client: Self::client(&hub), hub };
+        let stage = Self {
+            desk,
+            client: Self::client(&hub),
+            hub,
+        };
         stage.add_failing();
         stage.drop_specs();
         stage.change();
@@ -134,19 +142,25 @@ impl<'a> Stage<'a> {
             &json!({"initialize": {"error": {"code": -32000, "message": together()}}, "server/discover": {"error": {"code": -32000, "message": together()}}}),
         );
         add(&self.hub, self.desk, "failing");
-        assert_ne!(self.desk.cli(&["servers", "verify", "failing"]).code(), 0, "it refuses the handshake");
+        assert_ne!(
+            self.desk.cli(&["servers", "verify", "failing"]).code(),
+            0,
+            "it refuses the handshake"
+        );
     }
 
     /// What other programs can put where specs are read.
     fn drop_specs(&self) {
         let each = corpus::all();
-        let spec =
-            json!({"name": together(), "command": each[0], "args": each, "env": {"A": together()}, "cwd": each[1]});
+        let spec = json!({"name": together(), "command": each[0], "args": each, "env": {"A": together()}, "cwd": each[1]});
         write_spec(self.desk, "dropped", &spec.to_string());
-        let link =
-            json!({"name": each[7], "url": "https://intruder.test/<img class=intruder>", "headers": {"X-A": each[8]}});
+        let link = json!({"name": each[7], "url": "https://intruder.test/<img class=intruder>", "headers": {"X-A": each[8]}});
         write_spec(self.desk, "linked", &link.to_string());
-        write_spec(self.desk, "broken", &format!("{{\"command\": {} {}", json!(each[0]), together()));
+        write_spec(
+            self.desk,
+            "broken",
+            &format!("{{\"command\": {} {}", json!(each[0]), together()),
+        );
         until("they are read", || {
             let servers = self.hub.verb("servers.list", &json!({}));
             yes(servers["broken"].as_array()?.len() == 1 && servers.to_string().contains("linked"))
@@ -156,22 +170,32 @@ impl<'a> Stage<'a> {
     /// Every tool of one server changes, so that it waits with what differs.
     fn change(&self) {
         let mut offer = offer("as it is now");
-        let tools = offer["tools/list"]["result"]["tools"].as_array_mut().expect("tools");
+        let tools = offer["tools/list"]["result"]["tools"]
+            .as_array_mut()
+            .expect("tools");
         for tool in tools.iter_mut() {
-            tool["description"] =
-                format!("{} <b class=intruder>and more</b>\u{202e}", tool["description"].as_str().unwrap_or_default())
-                    .into();
+            tool["description"] = format!(
+                "{} <b class=intruder>and more</b>\u{202e}",
+                tool["description"].as_str().unwrap_or_default()
+            )
+            .into();
         }
         write(self.desk, "changing", &offer);
         self.desk.cli(&["servers", "sync", "changing"]);
-        let waits = || self.hub.server("changing")["waiting_tools"].as_u64().unwrap_or_default();
+        let waits = || {
+            self.hub.server("changing")["waiting_tools"]
+                .as_u64()
+                .unwrap_or_default()
+        };
         until("its tools wait", || yes(waits() >= 200));
     }
 
     fn decide(&self, verdict: Value) {
         let request = self.hub.approval();
-        self.hub
-            .verb("approvals.decide", &json!({"id": request["id"], "digest": request["digest"], "verdict": verdict}));
+        self.hub.verb(
+            "approvals.decide",
+            &json!({"id": request["id"], "digest": request["digest"], "verdict": verdict}),
+        );
     }
 
     /// Calls of every outcome, each with all payloads in its arguments, and rules with them in their words.
@@ -179,7 +203,9 @@ impl<'a> Stage<'a> {
         let arguments = arguments();
         let each = corpus::all();
         for tool in ["answer", "fail", "refuse"] {
-            let call = self.client.call_meanwhile(&format!("loud__{tool}"), &arguments);
+            let call = self
+                .client
+                .call_meanwhile(&format!("loud__{tool}"), &arguments);
             self.decide(json!({"kind": "approve_once", "arguments": null}));
             drop(call.join());
         }
@@ -193,7 +219,8 @@ impl<'a> Stage<'a> {
                 "server": "loud", "tool": format!("t0-{text}"), "client": null, "read_only": false, "when": when,
                 "effect": effect, "result": null, "life": life, "note": text,
             });
-            self.hub.verb("policy.save", &json!({"id": null, "rule": rule}));
+            self.hub
+                .verb("policy.save", &json!({"id": null, "rule": rule}));
         }
     }
 
@@ -207,21 +234,36 @@ impl<'a> Stage<'a> {
         assert!(answer.text().contains("Timed out"), "{}", answer.text());
         self.hub.approval_timeout(PATIENCE_S);
         let missed = self.hub.verb("approvals.missed", &json!({}));
-        assert_eq!(missed.as_array().map(Vec::len), Some(1), "it can be allowed for a retry");
+        assert_eq!(
+            missed.as_array().map(Vec::len),
+            Some(1),
+            "it can be allowed for a retry"
+        );
     }
 }
 
 /// Each payload as a key and as a value, and what is no text in Rust.
 fn arguments() -> String {
-    let mut members: Vec<String> =
-        corpus::all().iter().map(|text| format!("{}:{}", json!(text), json!(text))).collect();
-    members.extend(corpus::HALVES.iter().enumerate().map(|(number, half)| format!("\"half-{number}\":{half}")));
+    let mut members: Vec<String> = corpus::all()
+        .iter()
+        .map(|text| format!("{}:{}", json!(text), json!(text)))
+        .collect();
+    members.extend(
+        corpus::HALVES
+            .iter()
+            .enumerate()
+            .map(|(number, half)| format!("\"half-{number}\":{half}")),
+    );
     format!("{{{}}}", members.join(","))
 }
 
 /// Looks at what is on the screen.
 fn text_only(place: &str) -> [Value; 3] {
-    [json!({"do": "settle"}), json!({"do": "text_only", "where": place}), json!({"do": "fits", "where": place})]
+    [
+        json!({"do": "settle"}),
+        json!({"do": "text_only", "where": place}),
+        json!({"do": "fits", "where": place}),
+    ]
 }
 
 fn servers() -> Vec<Value> {
@@ -233,8 +275,13 @@ fn servers() -> Vec<Value> {
         ("dropped", "server-accept"),
         ("linked", "server-accept"),
     ] {
-        steps.extend([click("nav-servers"), click(&format!("server-row[data-server={server}]"))]);
-        steps.push(steps::until(&format!("server-detail[data-server={server}] {part}")));
+        steps.extend([
+            click("nav-servers"),
+            click(&format!("server-row[data-server={server}]")),
+        ]);
+        steps.push(steps::until(&format!(
+            "server-detail[data-server={server}] {part}"
+        )));
         if server == "loud" {
             steps.push(json!({"do": "click_all", "part": "tool-toggle"}));
             steps.push(json!({"do": "click_all", "part": "tool-history", "most": 10}));
@@ -259,11 +306,18 @@ fn pages() -> Vec<Value> {
     }
     steps.extend([click("nav-rules"), click("rule-edit")]);
     steps.extend(text_only("the dialog of a rule"));
-    steps.extend([steps::press("Escape"), click("rules-export"), steps::until("export-text")]);
+    steps.extend([
+        steps::press("Escape"),
+        click("rules-export"),
+        steps::until("export-text"),
+    ]);
     steps.extend(text_only("the export of the rules"));
     steps.push(steps::press("Escape"));
     for outcome in ["server_error", "not_sent", "ok"] {
-        steps.extend([click("nav-activity"), click(&format!("call-row[data-outcome={outcome}]"))]);
+        steps.extend([
+            click("nav-activity"),
+            click(&format!("call-row[data-outcome={outcome}]")),
+        ]);
         steps.push(steps::until("call-detail"));
         steps.extend(text_only(&format!("a call: {outcome}")));
         steps.push(steps::press("Escape"));
@@ -286,7 +340,11 @@ fn question(place: &str) -> Vec<Value> {
     ]);
     steps.push(steps::until("edit-text"));
     steps.extend(text_only(&format!("{place}: edited")));
-    steps.extend([steps::press("Escape"), until_ready("approve-more"), click("approve-more")]);
+    steps.extend([
+        steps::press("Escape"),
+        until_ready("approve-more"),
+        click("approve-more"),
+    ]);
     steps.push(json!({"do": "click_all", "part": "hold-argument", "most": 12}));
     steps.extend(text_only(&format!("{place}: for longer")));
     steps.extend([click("approve-always"), steps::until("preview-rule")]);
@@ -303,12 +361,23 @@ fn visit(desk: &Desk, steps: Vec<Value>) -> Seen {
 
 #[test]
 fn what_servers_and_clients_write_is_only_text_on_every_screen() {
-    assert!(corpus::all().len() >= 200, "{} payloads", corpus::all().len());
+    assert!(
+        corpus::all().len() >= 200,
+        "{} payloads",
+        corpus::all().len()
+    );
     let desk = Desk::without_screen();
     let stage = Stage::set(&desk);
     let names = stage.client.tools();
-    assert!(names.len() >= 200, "tools with impossible names are there under names of their own: {}", names.len());
-    let is_plain = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    assert!(
+        names.len() >= 200,
+        "tools with impossible names are there under names of their own: {}",
+        names.len()
+    );
+    let is_plain = |name: &String| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+    };
     assert!(names.iter().all(is_plain), "{names:?}");
     stage.hub.approval_timeout(PATIENCE_S);
     stage.call();
@@ -320,14 +389,25 @@ fn what_is_asked_about_is_only_text_in_each_step_of_the_question() {
     let desk = Desk::without_screen();
     let stage = Stage::set(&desk);
     stage.miss();
-    desk.cli(&["policy", "add", "loud/hold", "allow", "--result", "hold"]).ok();
-    let named = corpus::all().iter().position(|text| text.contains("<button")).expect("a payload that is a button");
-    let exposed = stage.hub.server("loud")["tools"][named]["exposed_name"].as_str().expect("a name").to_owned();
+    desk.cli(&["policy", "add", "loud/hold", "allow", "--result", "hold"])
+        .ok();
+    let named = corpus::all()
+        .iter()
+        .position(|text| text.contains("<button"))
+        .expect("a payload that is a button");
+    let exposed = stage.hub.server("loud")["tools"][named]["exposed_name"]
+        .as_str()
+        .expect("a name")
+        .to_owned();
     let _waiting = stage.client.call_meanwhile(&exposed, &arguments_of(named));
     let _more = stage.client.call_meanwhile("loud__answer", &arguments());
     let waits = |count: usize| {
         until(format!("{count} wait"), || {
-            yes(stage.hub.verb("approvals.list", &json!({})).as_array().is_some_and(|waiting| waiting.len() == count))
+            yes(stage
+                .hub
+                .verb("approvals.list", &json!({}))
+                .as_array()
+                .is_some_and(|waiting| waiting.len() == count))
         });
     };
     waits(2);
@@ -340,7 +420,11 @@ fn what_is_asked_about_is_only_text_in_each_step_of_the_question() {
     steps.extend(text_only("the popup, a tool with an impossible name"));
     steps.push(click("popup-next"));
     steps.extend(question("the popup"));
-    steps.extend([click("popup-next"), steps::until("result"), click("held-arguments")]);
+    steps.extend([
+        click("popup-next"),
+        steps::until("result"),
+        click("held-arguments"),
+    ]);
     steps.extend(text_only("the popup, a result that is held"));
     visit(&desk, steps);
 }
@@ -357,14 +441,23 @@ fn shown_plainly(desk: &Desk, arguments: &[&str]) {
     let human = desk.cli(arguments);
     for (stream, text) in [("stdout", human.stdout()), ("stderr", human.stderr())] {
         let raw = text.chars().find(|c| corpus::is_raw(*c));
-        assert!(raw.is_none(), "{arguments:?} writes {raw:?} as it is to {stream}: {text}");
+        assert!(
+            raw.is_none(),
+            "{arguments:?} writes {raw:?} as it is to {stream}: {text}"
+        );
     }
     let words = [arguments, &["--json"]].concat();
     let json = desk.cli(&words);
     if json.code() == 0 {
         let text = json.stdout();
-        assert!(!text.trim_end().contains(corpus::is_raw), "{words:?}: {text}");
-        assert!(serde_json::from_str::<Box<RawValue>>(&text).is_ok(), "{words:?} prints JSON: {text}");
+        assert!(
+            !text.trim_end().contains(corpus::is_raw),
+            "{words:?}: {text}"
+        );
+        assert!(
+            serde_json::from_str::<Box<RawValue>>(&text).is_ok(),
+            "{words:?} prints JSON: {text}"
+        );
     }
 }
 
@@ -374,9 +467,17 @@ fn what_servers_and_clients_write_does_nothing_to_a_terminal() {
     let stage = Stage::set(&desk);
     stage.call();
     let _waiting = stage.client.call_meanwhile("loud__answer", &arguments());
-    let waiting = stage.hub.approval()["id"].as_str().expect("an id").to_owned();
+    let waiting = stage.hub.approval()["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let calls = stage.hub.verb("calls.list", &json!({}));
-    let calls: Vec<&str> = calls.as_array().expect("calls").iter().filter_map(|call| call["id"].as_str()).collect();
+    let calls: Vec<&str> = calls
+        .as_array()
+        .expect("calls")
+        .iter()
+        .filter_map(|call| call["id"].as_str())
+        .collect();
     for id in calls {
         shown_plainly(&desk, &["calls", "show", id]);
     }
@@ -408,7 +509,9 @@ fn what_servers_and_clients_write_does_nothing_to_a_terminal() {
     let folder = desk.data_dir().join("logs");
     for entry in fs::read_dir(&folder).expect("the folder of logs") {
         let text = fs::read_to_string(entry.expect("a log").path()).expect("a log in UTF-8");
-        let raw = text.lines().find(|line| line.replace('\t', "").contains(corpus::is_raw));
+        let raw = text
+            .lines()
+            .find(|line| line.replace('\t', "").contains(corpus::is_raw));
         assert!(raw.is_none(), "the log holds {raw:?}");
         assert!(text.contains(corpus::MARK), "the payloads are in the log");
     }

@@ -2,7 +2,9 @@
 
 use std::{thread, time::Duration};
 
-use drawbridge_tests::{Desk, Home, Hub, McpClient, hub::calls_heard, mcp::Answer, store, until, wait::yes};
+use drawbridge_tests::{
+    Desk, Home, Hub, McpClient, hub::calls_heard, mcp::Answer, store, until, wait::yes,
+};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -22,7 +24,8 @@ impl<'a> Scene<'a> {
         hub.approval_timeout(seconds);
         hub.end(Signal::SIGTERM);
         let app = App::start(desk, &["--hidden"]);
-        app.driver.look_at("the popup", |url| url.contains("#/popup"));
+        app.driver
+            .look_at("the popup", |url| url.contains("#/popup"));
         app.driver.until("popup-empty");
         Self { desk, app }
     }
@@ -53,14 +56,20 @@ impl<'a> Scene<'a> {
     fn is_asked(&self, client: &McpClient, name: &str, arguments: &str) {
         let call = self.ask(client, name, arguments);
         self.deny();
-        assert!(call.join().expect("the call ends").is_error(), "{arguments} of {name} was denied");
+        assert!(
+            call.join().expect("the call ends").is_error(),
+            "{arguments} of {name} was denied"
+        );
     }
 
     /// The rules of a client.
     fn rules(&self, client: &str) -> Vec<Value> {
         let listed = self.desk.cli(&["policy", "list", "--json"]).json();
         let rules = listed["rules"].as_array().expect("rules").clone();
-        rules.into_iter().filter(|rule| rule["client"] == client).collect()
+        rules
+            .into_iter()
+            .filter(|rule| rule["client"] == client)
+            .collect()
     }
 
     fn waiting(&self) -> Vec<Value> {
@@ -85,7 +94,12 @@ fn each_approval_holds_for_just_as_much_as_its_button_says() {
     let call = scene.ask(&client, "once", r#"{"n":1.0}"#);
     driver.click("approve-once");
     ran(call, r#"{"n":1.0}"#);
-    assert!(calls_heard(&desk).last().is_some_and(|line| line.contains(r#""arguments":{"n":1.0}"#)), "byte for byte");
+    assert!(
+        calls_heard(&desk)
+            .last()
+            .is_some_and(|line| line.contains(r#""arguments":{"n":1.0}"#)),
+        "byte for byte"
+    );
     scene.is_asked(&client, "once", r#"{"n":1.0}"#);
     assert_eq!(scene.rules("once"), Vec::<Value>::new());
 
@@ -100,15 +114,26 @@ fn each_approval_holds_for_just_as_much_as_its_button_says() {
         driver.click("approve-more");
         driver.click(choice);
         ran(call, r#"{"n":1}"#);
-        assert_eq!(client.call("probe__echo", r#"{"n":2}"#).text(), r#"{"n":2}"#, "{choice}: it is not asked again");
+        assert_eq!(
+            client.call("probe__echo", r#"{"n":2}"#).text(),
+            r#"{"n":2}"#,
+            "{choice}: it is not asked again"
+        );
         let rules = scene.rules(name);
         assert_eq!(rules.len(), 1, "{choice}: {rules:?}");
         assert_eq!(rules[0]["life"]["kind"], life, "{choice}: {rules:?}");
         if life == "calls" {
-            assert_eq!(rules[0]["left"], 9, "the later call is one of the ten: {rules:?}");
+            assert_eq!(
+                rules[0]["left"], 9,
+                "the later call is one of the ten: {rules:?}"
+            );
         }
         if life == "session" {
-            scene.is_asked(&McpClient::connect(&scene.app.url, &token), name, r#"{"n":3}"#);
+            scene.is_asked(
+                &McpClient::connect(&scene.app.url, &token),
+                name,
+                r#"{"n":3}"#,
+            );
         }
     }
 }
@@ -129,7 +154,11 @@ fn an_approval_can_be_held_to_arguments() {
     driver.click("approve-1h");
     ran(call, &arguments("/srv/notes/a.md", "r"));
     let other = arguments("/srv/notes/b/c.md", "r");
-    assert_eq!(client.call("probe__echo", &other).text(), other, "another file of the folder");
+    assert_eq!(
+        client.call("probe__echo", &other).text(),
+        other,
+        "another file of the folder"
+    );
     scene.is_asked(&client, "careful", &arguments("/srv/notes/a.md", "w"));
     scene.is_asked(&client, "careful", &arguments("/srv/notes/../a.md", "r"));
 }
@@ -148,7 +177,11 @@ fn always_shows_its_rule_and_the_past_calls_that_it_would_have_matched() {
     }
     let call = scene.ask(&client, "keen", r#"{"n":2}"#);
     driver.click("approve-more");
-    assert_eq!(driver.count("approve-always-confirm"), 0, "it is a second step");
+    assert_eq!(
+        driver.count("approve-always-confirm"),
+        0,
+        "it is a second step"
+    );
     driver.click("approve-always");
     driver.until_says("preview-rule", "allow echo of probe for keen");
     driver.until_says("preview-matched", "matched 2 of 2 past calls");
@@ -156,12 +189,22 @@ fn always_shows_its_rule_and_the_past_calls_that_it_would_have_matched() {
     driver.until_says("preview-rule", "where /n is 2");
     driver.until_says("preview-matched", "matched 1 of 2 past calls");
     driver.picture("prompt-always");
-    assert_eq!(scene.rules("keen"), Vec::<Value>::new(), "a look makes no rule");
+    assert_eq!(
+        scene.rules("keen"),
+        Vec::<Value>::new(),
+        "a look makes no rule"
+    );
     driver.click("approve-always-confirm");
     ran(call, r#"{"n":2}"#);
     let rules = scene.rules("keen");
-    assert!(rules.len() == 1 && rules[0]["life"]["kind"] == "until_revoked", "{rules:?}");
-    assert_eq!(client.call("probe__echo", r#"{"n":2}"#).text(), r#"{"n":2}"#);
+    assert!(
+        rules.len() == 1 && rules[0]["life"]["kind"] == "until_revoked",
+        "{rules:?}"
+    );
+    assert_eq!(
+        client.call("probe__echo", r#"{"n":2}"#).text(),
+        r#"{"n":2}"#
+    );
     scene.is_asked(&client, "keen", r#"{"n":1}"#);
 }
 
@@ -170,14 +213,28 @@ fn what_a_person_edits_is_what_runs() {
     let desk = Desk::new();
     let scene = Scene::with_patience(&desk, 50);
     let driver = &scene.app.driver;
-    desk.cli(&["policy", "add", "probe/echo", "deny", "--when", "/path in /root"]).ok();
+    desk.cli(&[
+        "policy",
+        "add",
+        "probe/echo",
+        "deny",
+        "--when",
+        "/path in /root",
+    ])
+    .ok();
     let (client, _) = scene.client("hasty");
     let call = scene.ask(&client, "hasty", r#"{"path":"/etc/passwd","n":1.50}"#);
     driver.click("edit");
-    assert!(driver.text("edit-text").contains("1.50"), "it begins with what the client sent");
+    assert!(
+        driver.text("edit-text").contains("1.50"),
+        "it begins with what the client sent"
+    );
     driver.fill("edit-text", "{\"path\": \"/tmp/notes\",\n \"n\": }");
     driver.until_says("edit-fault", "Line 2");
-    assert!(!driver.is_ready("approve-edited"), "what is no JSON cannot be approved");
+    assert!(
+        !driver.is_ready("approve-edited"),
+        "what is no JSON cannot be approved"
+    );
     driver.fill("edit-text", r#"{"path": "/root/x", "n": 1.50}"#);
     driver.click("approve-edited");
     driver.until_says("approval-error", "denied by the rule: deny echo of probe");
@@ -190,7 +247,10 @@ fn what_a_person_edits_is_what_runs() {
     driver.click("approve-edited");
     ran(call, r#"{"n":2.5,"path":"/tmp/notes"}"#);
     let heard = calls_heard(&desk);
-    assert!(heard.len() == 1 && heard[0].contains("2.50") && heard[0].contains("/tmp/notes"), "{heard:?}");
+    assert!(
+        heard.len() == 1 && heard[0].contains("2.50") && heard[0].contains("/tmp/notes"),
+        "{heard:?}"
+    );
     assert!(!heard[0].contains("/etc/passwd"), "{heard:?}");
     let calls = desk.cli(&["calls", "list", "--json"]).json();
     assert_eq!(calls[0]["is_edited"], true, "{calls}");
@@ -203,12 +263,24 @@ fn time_runs_out_with_its_countdown_and_a_late_yes_is_for_an_identical_retry() {
     let driver = &scene.app.driver;
     let (client, _) = scene.client("patient");
     let call = scene.ask(&client, "patient", r#"{"n":1}"#);
-    let left = || driver.text("countdown").trim_end_matches(" s").parse::<u32>().expect("a number of seconds");
+    let left = || {
+        driver
+            .text("countdown")
+            .trim_end_matches(" s")
+            .parse::<u32>()
+            .expect("a number of seconds")
+    };
     let first = left();
     assert!((1..=6).contains(&first), "{first} s are left");
-    until("the countdown goes on", || yes(driver.count("countdown") == 0 || left() < first));
+    until("the countdown goes on", || {
+        yes(driver.count("countdown") == 0 || left() < first)
+    });
     let answer = call.join().expect("the call ends");
-    assert!(answer.is_error() && answer.text().starts_with("Timed out"), "{}", answer.raw);
+    assert!(
+        answer.is_error() && answer.text().starts_with("Timed out"),
+        "{}",
+        answer.raw
+    );
     scene.app.until_popup_hides();
     assert_eq!(calls_heard(&desk), Vec::<String>::new());
 
@@ -219,8 +291,16 @@ fn time_runs_out_with_its_countdown_and_a_late_yes_is_for_an_identical_retry() {
     driver.picture("prompt-missed");
     driver.click("allow-retry");
     driver.until_gone("missed-row");
-    assert_eq!(calls_heard(&desk), Vec::<String>::new(), "nothing runs by itself");
-    assert_eq!(client.call("probe__echo", r#"{"n":1}"#).text(), r#"{"n":1}"#, "the identical retry crosses");
+    assert_eq!(
+        calls_heard(&desk),
+        Vec::<String>::new(),
+        "nothing runs by itself"
+    );
+    assert_eq!(
+        client.call("probe__echo", r#"{"n":1}"#).text(),
+        r#"{"n":1}"#,
+        "the identical retry crosses"
+    );
     let again = client.call("probe__echo", r#"{"n":1}"#);
     assert!(again.text().starts_with("Timed out"), "once: {}", again.raw);
 }
@@ -234,20 +314,31 @@ fn enter_held_while_the_popup_opens_decides_nothing_and_the_keyboard_can_decide(
     let keys = "window.keys = {Enter: 0, Tab: 0}; \
         window.addEventListener('keydown', event => { window.keys[event.key] = (window.keys[event.key] ?? 0) + 1 }, true)";
     driver.run(keys);
-    let pressed = |key: &str| driver.run(&format!("return window.keys['{key}']")).as_u64().unwrap_or(0);
+    let pressed = |key: &str| {
+        driver
+            .run(&format!("return window.keys['{key}']"))
+            .as_u64()
+            .unwrap_or(0)
+    };
 
     // Held from before it opens, and it has the keyboard: the worst that can be.
     let held = desk.hold("Return");
     let call = scene.ask(&client, "typist", r#"{"n":1}"#);
     desk.press("ctrl+alt+d");
-    until("the popup has the keyboard", || yes(driver.run("return document.hasFocus()") == true));
+    until("the popup has the keyboard", || {
+        yes(driver.run("return document.hasFocus()") == true)
+    });
     driver.until_ready("approve-once");
     let before = pressed("Enter");
-    until("Enter goes on arriving", || yes(pressed("Enter") > before + 10));
+    until("Enter goes on arriving", || {
+        yes(pressed("Enter") > before + 10)
+    });
     // Also where the pointer has left the focus on a button.
     driver.run("document.querySelector('[data-testid=approve-once]').focus()");
     let before = pressed("Enter");
-    until("Enter goes on arriving", || yes(pressed("Enter") > before + 10));
+    until("Enter goes on arriving", || {
+        yes(pressed("Enter") > before + 10)
+    });
     drop(held);
     assert_eq!(scene.waiting().len(), 1, "it decided nothing");
     assert_eq!(calls_heard(&desk), Vec::<String>::new());
@@ -274,8 +365,16 @@ fn a_hundred_calls_at_once_are_one_window_with_a_counter_and_decided_together() 
     let calls: Vec<Vec<_>> = (clients.iter().enumerate())
         .map(|(at, client)| {
             // Those of the last client send exactly the same.
-            let arguments = |n: usize| if at == 4 { r#"{"n":0}"#.to_owned() } else { format!(r#"{{"n":{n}}}"#) };
-            (0..20).map(|n| client.call_meanwhile("probe__echo", &arguments(n))).collect()
+            let arguments = |n: usize| {
+                if at == 4 {
+                    r#"{"n":0}"#.to_owned()
+                } else {
+                    format!(r#"{{"n":{n}}}"#)
+                }
+            };
+            (0..20)
+                .map(|n| client.call_meanwhile("probe__echo", &arguments(n)))
+                .collect()
         })
         .collect();
     until("all of them wait", || yes(scene.waiting().len() == 100));
@@ -284,7 +383,11 @@ fn a_hundred_calls_at_once_are_one_window_with_a_counter_and_decided_together() 
     driver.until_says("popup-more", "80 more wait");
     driver.until_says("batch-open", "Decide all 20");
     desk.tray.until_shows("100 calls wait for you");
-    assert_eq!(desk.windows_on_screen("Drawbridge"), 1, "there is one window");
+    assert_eq!(
+        desk.windows_on_screen("Drawbridge"),
+        1,
+        "there is one window"
+    );
     driver.picture("prompt-hundred");
     let refused = clients[0].call("probe__echo", r#"{"n":21}"#);
     assert!(refused.text().contains("Queue full"), "{}", refused.raw);
@@ -303,14 +406,25 @@ fn a_hundred_calls_at_once_are_one_window_with_a_counter_and_decided_together() 
             driver.fill("deny-reason", "too many");
             driver.click("deny-confirm");
         }
-        until("they are decided", || yes(scene.waiting().len() == left * 20));
+        until("they are decided", || {
+            yes(scene.waiting().len() == left * 20)
+        });
     }
     scene.app.until_popup_hides();
     let mut refused = 0;
     for answers in calls {
-        let answers: Vec<Answer> = answers.into_iter().map(|call| call.join().expect("the call ends")).collect();
-        let denied = answers.iter().filter(|answer| answer.is_error() && answer.text().contains("too many")).count();
-        assert!(denied == 0 || denied == 20, "a batch is of one client: {denied} were denied");
+        let answers: Vec<Answer> = answers
+            .into_iter()
+            .map(|call| call.join().expect("the call ends"))
+            .collect();
+        let denied = answers
+            .iter()
+            .filter(|answer| answer.is_error() && answer.text().contains("too many"))
+            .count();
+        assert!(
+            denied == 0 || denied == 20,
+            "a batch is of one client: {denied} were denied"
+        );
         refused += denied;
     }
     assert_eq!((refused, calls_heard(&desk).len()), (40, 60));
@@ -352,10 +466,18 @@ fn two_screens_that_decide_opposite_come_to_one_decision_and_the_other_is_told()
         let answer = call.join().expect("the call ends");
         if other.code() == 0 {
             by_shell += 1;
-            assert!(answer.is_error() && answer.text().contains("by the shell"), "{}", answer.raw);
+            assert!(
+                answer.is_error() && answer.text().contains("by the shell"),
+                "{}",
+                answer.raw
+            );
         } else {
             by_popup += 1;
-            assert!(other.stderr().contains("it was decided"), "the other is told: {}", other.stderr());
+            assert!(
+                other.stderr().contains("it was decided"),
+                "the other is told: {}",
+                other.stderr()
+            );
             assert_eq!(answer.text(), arguments);
         }
         scene.app.until_popup_hides();
@@ -363,8 +485,15 @@ fn two_screens_that_decide_opposite_come_to_one_decision_and_the_other_is_told()
     println!("first was the popup {by_popup} times, the shell {by_shell} times");
     let rows = store::calls(&desk.data_dir()).expect("read the store");
     assert_eq!(rows.len(), 13, "one decision for each");
-    assert_eq!(rows.iter().filter(|row| row.decision == "allowed").count(), by_popup + 1);
-    assert_eq!(calls_heard(&desk).len(), by_popup + 1, "what was denied did not run");
+    assert_eq!(
+        rows.iter().filter(|row| row.decision == "allowed").count(),
+        by_popup + 1
+    );
+    assert_eq!(
+        calls_heard(&desk).len(),
+        by_popup + 1,
+        "what was denied did not run"
+    );
 }
 
 #[test]
@@ -394,7 +523,8 @@ fn a_held_result_is_passed_on_or_withheld_by_a_person() {
     let scene = Scene::with_patience(&desk, 50);
     let driver = &scene.app.driver;
     desk.cli(&["policy", "set", "probe", "allow"]).ok();
-    desk.cli(&["policy", "add", "probe/echo", "--result", "hold"]).ok();
+    desk.cli(&["policy", "add", "probe/echo", "--result", "hold"])
+        .ok();
     let (client, _) = scene.client("curious");
     let call = scene.ask(&client, "curious", r#"{"n":1}"#);
     driver.until_says("result", r#"{"n":1}"#);
@@ -408,7 +538,9 @@ fn a_held_result_is_passed_on_or_withheld_by_a_person() {
     driver.click("deny-confirm");
     let answer = call.join().expect("the call ends");
     assert!(
-        answer.is_error() && answer.text().contains("private") && !answer.raw.contains("content\":[{\"n"),
+        answer.is_error()
+            && answer.text().contains("private")
+            && !answer.raw.contains("content\":[{\"n"),
         "{}",
         answer.raw
     );
@@ -421,7 +553,8 @@ fn a_client_that_leaves_takes_its_question_along() {
     let scene = Scene::with_patience(&desk, 50);
     let (client, _) = scene.client("fickle");
     let params = json!({"name": "probe__echo", "arguments": {"n": 1}});
-    let connection = client.begin(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}));
+    let connection =
+        client.begin(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}));
     scene.app.look_at_popup();
     scene.app.driver.until_says("approval-card", "fickle");
     drop(connection.expect("the call is sent"));

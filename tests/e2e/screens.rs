@@ -1,15 +1,28 @@
 //! Every screen, light and dark, full and empty: pictures of it, and nobody shut out.
 
-use drawbridge_tests::{Desk, Hub, McpClient, browser, hub::write_spec, places, remote::Remote, until, wait::yes};
+use drawbridge_tests::{
+    Desk, Hub, McpClient, browser, hub::write_spec, places, remote::Remote, until, wait::yes,
+};
 use serde_json::{Value, json};
 
 use crate::{app, steps::link};
 
-const SCREENS: &[&str] = &["approvals", "servers", "clients", "activity", "rules", "logs", "settings"];
+const SCREENS: &[&str] = &[
+    "approvals",
+    "servers",
+    "clients",
+    "activity",
+    "rules",
+    "logs",
+    "settings",
+];
 
 /// Visits every screen, and the popup at its own size, in both themes.
 fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
-    let mut steps = vec![json!({"do": "login"}), json!({"do": "until", "part": "nav-servers"})];
+    let mut steps = vec![
+        json!({"do": "login"}),
+        json!({"do": "until", "part": "nav-servers"}),
+    ];
     for theme in ["light", "dark"] {
         steps.push(json!({"do": "theme", "theme": theme}));
         steps.push(json!({"do": "size", "width": 1280, "height": 800}));
@@ -70,7 +83,11 @@ fn every_screen_of_a_busy_hub_is_sound() {
     until("a call waits", || yes(!hub.approval().is_null()));
     let _more = client.call_meanwhile("everything__echo", r#"{"message":"and another one"}"#);
     until("two calls wait", || {
-        yes(desk.cli(&["approvals", "list", "--json"]).json().as_array().is_some_and(|waiting| waiting.len() == 2))
+        yes(desk
+            .cli(&["approvals", "list", "--json"])
+            .json()
+            .as_array()
+            .is_some_and(|waiting| waiting.len() == 2))
     });
     let mut steps = tour("full", "popup-position");
     steps.extend(dialogs());
@@ -84,7 +101,8 @@ fn signing_in_to_a_server_is_sound_on_the_screen() {
     let desk = Desk::without_screen();
     let remote = Remote::start(&desk);
     let _hub = Hub::serve(&desk);
-    desk.cli(&["servers", "add", "protected", "--url", &remote.server]).ok();
+    desk.cli(&["servers", "add", "protected", "--url", &remote.server])
+        .ok();
     let mut steps = vec![
         json!({"do": "login"}),
         json!({"do": "until", "part": "nav-servers"}),
@@ -128,17 +146,36 @@ fn dialogs() -> Vec<Value> {
 /// Servers in every state, clients, rules and calls of every outcome.
 fn fill(desk: &Desk, hub: &Hub<'_>) {
     let folder = app::folder(desk);
-    for (name, command) in [("everything", app::everything()), ("filesystem", app::filesystem(&folder))] {
+    for (name, command) in [
+        ("everything", app::everything()),
+        ("filesystem", app::filesystem(&folder)),
+    ] {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         hub.add_server(name, &[], &words);
         hub.until_synced(name);
     }
     let probe = places::text(places::built("upstream-probe"));
-    hub.add_server("notes", &["--secret", "API_KEY=not a secret"], &[&probe, "--noisy"]);
-    hub.add_server("broken-path", &[], &["/opt/tools/no-such-server", "--stdio"]);
+    hub.add_server(
+        "notes",
+        &["--secret", "API_KEY=not a secret"],
+        &[&probe, "--noisy"],
+    );
+    hub.add_server(
+        "broken-path",
+        &[],
+        &["/opt/tools/no-such-server", "--stdio"],
+    );
     desk.cli(&["servers", "verify", "broken-path"]);
-    write_spec(desk, "dropped", &json!({"command": "npx", "args": ["-y", "a-stranger"]}).to_string());
-    write_spec(desk, "typo", "{\n  \"command\": \"node\",\n  \"args\": [\"1\" \"2\"]\n}\n");
+    write_spec(
+        desk,
+        "dropped",
+        &json!({"command": "npx", "args": ["-y", "a-stranger"]}).to_string(),
+    );
+    write_spec(
+        desk,
+        "typo",
+        "{\n  \"command\": \"node\",\n  \"args\": [\"1\" \"2\"]\n}\n",
+    );
     hub.policy("everything", "allow");
     hub.policy("everything/get-env", "deny");
     hub.policy("everything/echo", "ask");
@@ -149,7 +186,13 @@ fn fill(desk: &Desk, hub: &Hub<'_>) {
     client.call("everything__get-tiny-image", "{}");
     client.call("everything__get-env", "{}");
     hub.policy("filesystem/read_text_file", "allow");
-    client.call("filesystem__read_text_file", &json!({"path": "/etc/shadow"}).to_string());
-    client.call("filesystem__read_text_file", &json!({"path": format!("{folder}/note.txt")}).to_string());
+    client.call(
+        "filesystem__read_text_file",
+        &json!({"path": "/etc/shadow"}).to_string(),
+    );
+    client.call(
+        "filesystem__read_text_file",
+        &json!({"path": format!("{folder}/note.txt")}).to_string(),
+    );
     hub.policy("everything", "ask");
 }

@@ -17,13 +17,48 @@ struct Shown {
 }
 
 const SHOWN: [Shown; 7] = [
-    Shown { server: "idle", state: "Idle", reason: "nobody used it", remedy: "" },
-    Shown { server: "starting", state: "Starting", reason: "npx prepares it", remedy: "" },
-    Shown { server: "active", state: "Active", reason: "", remedy: "" },
-    Shown { server: "failed", state: "Error", reason: "cannot find the command", remedy: "Install the program" },
-    Shown { server: "secretive", state: "Needs a secret", reason: "secretive.API_KEY", remedy: "secrets set" },
-    Shown { server: "stranger", state: "Needs approval", reason: "This server is new", remedy: "Accept" },
-    Shown { server: "altered", state: "Needs approval", reason: "changed since you accepted it", remedy: "Accept" },
+    Shown {
+        server: "idle",
+        state: "Idle",
+        reason: "nobody used it",
+        remedy: "",
+    },
+    Shown {
+        server: "starting",
+        state: "Starting",
+        reason: "npx prepares it",
+        remedy: "",
+    },
+    Shown {
+        server: "active",
+        state: "Active",
+        reason: "",
+        remedy: "",
+    },
+    Shown {
+        server: "failed",
+        state: "Error",
+        reason: "cannot find the command",
+        remedy: "Install the program",
+    },
+    Shown {
+        server: "secretive",
+        state: "Needs a secret",
+        reason: "secretive.API_KEY",
+        remedy: "secrets set",
+    },
+    Shown {
+        server: "stranger",
+        state: "Needs approval",
+        reason: "This server is new",
+        remedy: "Accept",
+    },
+    Shown {
+        server: "altered",
+        state: "Needs approval",
+        reason: "changed since you accepted it",
+        remedy: "Accept",
+    },
 ];
 
 fn faulty() -> String {
@@ -41,13 +76,23 @@ fn fill(desk: &Desk, hub: &Hub<'_>) {
     let command = app::everything();
     add(json!({"name": "active", "command": command[0], "args": command[1..]}));
     add(json!({"name": "failed", "command": "/opt/tools/no-such-server"}));
-    add(json!({"name": "secretive", "command": faulty(), "env": {"API_KEY": "${keyring:secretive.API_KEY}"}}));
+    add(
+        json!({"name": "secretive", "command": faulty(), "env": {"API_KEY": "${keyring:secretive.API_KEY}"}}),
+    );
     add(json!({"name": "altered", "command": faulty()}));
     for server in ["idle", "active", "altered"] {
         hub.until_synced(server);
     }
-    write_spec(desk, "stranger", &json!({"command": "npx", "args": ["-y", "a-stranger"]}).to_string());
-    write_spec(desk, "altered", &json!({"command": faulty(), "args": ["--stay"]}).to_string());
+    write_spec(
+        desk,
+        "stranger",
+        &json!({"command": "npx", "args": ["-y", "a-stranger"]}).to_string(),
+    );
+    write_spec(
+        desk,
+        "altered",
+        &json!({"command": faulty(), "args": ["--stay"]}).to_string(),
+    );
     for (server, state) in [
         ("idle", "idle"),
         ("starting", "initializing"),
@@ -59,7 +104,11 @@ fn fill(desk: &Desk, hub: &Hub<'_>) {
     ] {
         until(format!("{server} is {state}"), || {
             let servers = desk.cli(&["servers", "list", "--json"]).json();
-            let known = servers["servers"].as_array()?.iter().find(|known| known["id"] == server)?.clone();
+            let known = servers["servers"]
+                .as_array()?
+                .iter()
+                .find(|known| known["id"] == server)?
+                .clone();
             yes(known["state"] == state)
         });
     }
@@ -67,16 +116,27 @@ fn fill(desk: &Desk, hub: &Hub<'_>) {
 
 /// Looks at one server, in both themes.
 fn look(shown: &Shown) -> Vec<Value> {
-    let Shown { server, state, reason, remedy } = shown;
+    let Shown {
+        server,
+        state,
+        reason,
+        remedy,
+    } = shown;
     let mut steps = vec![
         json!({"do": "click", "part": format!("server-row[data-server={server}]")}),
         json!({"do": "until_says", "part": "server-detail server-state", "text": state}),
     ];
     // What waits for a person has a card of its own, with what would be started.
-    let parts = if *state == "Needs approval" { ["", " server-accept"] } else { [" server-reason", " server-remedy"] };
+    let parts = if *state == "Needs approval" {
+        ["", " server-accept"]
+    } else {
+        [" server-reason", " server-remedy"]
+    };
     for (part, text) in parts.into_iter().zip([reason, remedy]) {
         if !text.is_empty() {
-            steps.push(json!({"do": "until_says", "part": format!("server-detail{part}"), "text": text}));
+            steps.push(
+                json!({"do": "until_says", "part": format!("server-detail{part}"), "text": text}),
+            );
         }
     }
     for theme in ["light", "dark"] {
@@ -93,7 +153,10 @@ fn each_state_of_a_server_is_told_with_its_reason_and_what_to_do() {
     let desk = Desk::without_screen();
     let hub = Hub::serve(&desk);
     fill(&desk, &hub);
-    let mut steps = vec![json!({"do": "login"}), json!({"do": "click", "part": "nav-servers"})];
+    let mut steps = vec![
+        json!({"do": "login"}),
+        json!({"do": "click", "part": "nav-servers"}),
+    ];
     steps.extend(SHOWN.iter().flat_map(look));
     let seen = browser::take_steps(&desk, &link(&desk), &json!(steps));
     seen.nothing_wrong();
@@ -111,7 +174,9 @@ fn what_happens_to_a_server_is_seen_while_it_happens() {
     let link = link(&desk);
     let client = hub.client("desk");
     let crashes = std::thread::spawn(move || {
-        std::iter::repeat_with(|| client.call("crashing__die", r#"{"ms":300}"#)).take(5).for_each(drop);
+        std::iter::repeat_with(|| client.call("crashing__die", r#"{"ms":300}"#))
+            .take(5)
+            .for_each(drop);
     });
     let steps = json!([
         {"do": "login"},
@@ -133,11 +198,13 @@ fn a_changed_tool_is_read_and_accepted_on_the_screen() {
     let hub = Hub::serve(&desk);
     let file = desk.file("tools.json");
     let write = |description: &str| {
-        let tools = json!([{"name": "pay", "description": description, "inputSchema": {"type": "object"}}]);
+        let tools =
+            json!([{"name": "pay", "description": description, "inputSchema": {"type": "object"}}]);
         fs::write(&file, tools.to_string()).expect("write the tools");
     };
     write("Pays a bill");
-    let spec = json!({"name": "shop", "command": faulty(), "args": ["--tools", places::text(&file)]});
+    let spec =
+        json!({"name": "shop", "command": faulty(), "args": ["--tools", places::text(&file)]});
     hub.verb("servers.add", &json!({"spec": spec}));
     hub.until_synced("shop");
     hub.end(Signal::SIGTERM);
@@ -145,7 +212,10 @@ fn a_changed_tool_is_read_and_accepted_on_the_screen() {
     let hub = Hub::serve(&desk);
     desk.cli(&["servers", "sync", "shop"]).ok();
     let client = hub.client("desk");
-    assert!(!client.tools().contains(&"shop__pay".to_owned()), "it waits");
+    assert!(
+        !client.tools().contains(&"shop__pay".to_owned()),
+        "it waits"
+    );
     let steps = json!([
         {"do": "login"},
         {"do": "click", "part": "nav-servers"},
@@ -159,7 +229,10 @@ fn a_changed_tool_is_read_and_accepted_on_the_screen() {
         {"do": "until_gone", "part": "waiting-tools"},
     ]);
     browser::take_steps(&desk, &link(&desk), &steps).nothing_wrong();
-    assert!(client.tools().contains(&"shop__pay".to_owned()), "it is there");
+    assert!(
+        client.tools().contains(&"shop__pay".to_owned()),
+        "it is there"
+    );
 }
 
 #[test]
@@ -186,5 +259,9 @@ fn a_well_known_server_is_added_on_the_screen() {
     ]);
     browser::take_steps(&desk, &link(&desk), &steps).nothing_wrong();
     let spec = hub.server("filesystem")["spec"].clone();
-    assert_eq!((&spec["command"], &spec["args"][2]), (&json!("npx"), &json!(folder)), "{spec}");
+    assert_eq!(
+        (&spec["command"], &spec["args"][2]),
+        (&json!("npx"), &json!(folder)),
+        "{spec}"
+    );
 }

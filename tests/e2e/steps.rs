@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 
 /// The link that signs a browser in.
 pub(crate) fn link(desk: &Desk) -> String {
-    desk.cli(&["open", "--print"]).ok().stdout().trim().to_owned()
+    desk.cli(&["open", "--print"])
+        .ok()
+        .stdout()
+        .trim()
+        .to_owned()
 }
 
 /// Signed in, and in the main window.

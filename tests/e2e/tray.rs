@@ -12,7 +12,8 @@ use crate::app::{self, App};
 fn hidden(desk: &Desk) -> (App<'_>, Door) {
     let token = app::provision(desk, "everything", &app::everything());
     let app = App::start(desk, &["--hidden"]);
-    app.driver.look_at("the popup", |url| url.contains("#/popup"));
+    app.driver
+        .look_at("the popup", |url| url.contains("#/popup"));
     app.driver.until("popup-empty");
     desk.cli(&["servers", "sync", "everything"]).ok();
     let url = app.url.clone();
@@ -25,7 +26,10 @@ fn the_tray_shows_what_waits_and_opens_the_window() {
     let (app, door) = hidden(&desk);
     let labels = desk.tray.labels();
     for label in ["Open Drawbridge", "Quit Drawbridge"] {
-        assert!(labels.iter().any(|shown| shown == label), "the menu has '{label}': {labels:?}");
+        assert!(
+            labels.iter().any(|shown| shown == label),
+            "the menu has '{label}': {labels:?}"
+        );
     }
     assert!(!app.driver.is_visible(), "nothing is on the screen");
 
@@ -43,14 +47,24 @@ fn the_tray_shows_what_waits_and_opens_the_window() {
     assert_eq!(call.result().text, "Echo: knock");
     app.until_popup_hides();
     until("the tray shows that nothing waits", || {
-        yes(!desk.tray.labels().iter().any(|label| label.contains("waits for you")))
+        yes(!desk
+            .tray
+            .labels()
+            .iter()
+            .any(|label| label.contains("waits for you")))
     });
-    assert_eq!(app.call_now(&door, "everything__echo", &json!({"message": "again"})).text, "Echo: again");
+    assert_eq!(
+        app.call_now(&door, "everything__echo", &json!({"message": "again"}))
+            .text,
+        "Echo: again"
+    );
 
     assert_eq!(app.driver.windows().len(), 1, "only the popup is there");
     desk.tray.click("Open Drawbridge");
     app.look_at_main();
-    until("the window is on the screen", || yes(app.driver.is_visible()));
+    until("the window is on the screen", || {
+        yes(app.driver.is_visible())
+    });
     app.driver.picture("tray-opened");
 }
 
@@ -58,37 +72,74 @@ fn the_tray_shows_what_waits_and_opens_the_window() {
 fn a_short_call_is_approved_in_the_menu() {
     let desk = Desk::new();
     let (app, door) = hidden(&desk);
-    let call = app.call(&door, "everything__echo", &json!({"message": "knock_knock & wait"}));
+    let call = app.call(
+        &door,
+        "everything__echo",
+        &json!({"message": "knock_knock & wait"}),
+    );
     let menu = desk.tray.until_shows("typescript → everything · echo");
-    assert_eq!(menu.lines(), [r#"{"message":"knock_knock & wait"}"#, "Show…", "Deny", "Approve once"]);
-    assert!(!menu.children[0].enabled, "the arguments are there to be read");
+    assert_eq!(
+        menu.lines(),
+        [
+            r#"{"message":"knock_knock & wait"}"#,
+            "Show…",
+            "Deny",
+            "Approve once"
+        ]
+    );
+    assert!(
+        !menu.children[0].enabled,
+        "the arguments are there to be read"
+    );
     desk.tray.click("Approve once");
     assert_eq!(call.result().text, "Echo: knock_knock & wait");
     app.until_popup_hides();
 
-    let again = app.call(&door, "everything__echo", &json!({"message": "knock_knock & wait"}));
+    let again = app.call(
+        &door,
+        "everything__echo",
+        &json!({"message": "knock_knock & wait"}),
+    );
     desk.tray.until_shows("typescript → everything · echo");
     desk.tray.click("Deny");
     let result = again.result();
-    assert!(result.is_error && result.text.contains("Denied"), "it was approved once: {result:?}");
+    assert!(
+        result.is_error && result.text.contains("Denied"),
+        "it was approved once: {result:?}"
+    );
 }
 
 #[test]
 fn a_call_that_cannot_be_read_there_is_not_approved_in_the_menu() {
     let desk = Desk::new();
     let (app, door) = hidden(&desk);
-    let call = app.call(&door, "everything__echo", &json!({"message": "x".repeat(300)}));
+    let call = app.call(
+        &door,
+        "everything__echo",
+        &json!({"message": "x".repeat(300)}),
+    );
     let menu = desk.tray.until_shows("typescript → everything · echo");
-    assert_eq!(menu.lines(), ["314 characters of arguments", "Show…", "Deny"]);
-    let shown = desk.notifications.until_says("typescript wants to call echo of everything");
+    assert_eq!(
+        menu.lines(),
+        ["314 characters of arguments", "Show…", "Deny"]
+    );
+    let shown = desk
+        .notifications
+        .until_says("typescript wants to call echo of everything");
     assert_eq!(shown.body, "Open to see the arguments");
-    assert!(!shown.actions.iter().any(|action| action == "approve"), "{shown:?}");
+    assert!(
+        !shown.actions.iter().any(|action| action == "approve"),
+        "{shown:?}"
+    );
     desk.tray.click("Deny");
     assert!(call.result().is_error);
 
     let hiding = app.call(&door, "everything__echo", &json!({"message": "a\u{202e}b"}));
     let menu = desk.tray.until_shows("typescript → everything · echo");
-    assert_eq!(menu.lines(), [r#"{"message":"a⟨U+202E⟩b"}"#, "Show…", "Deny"]);
+    assert_eq!(
+        menu.lines(),
+        [r#"{"message":"a⟨U+202E⟩b"}"#, "Show…", "Deny"]
+    );
     desk.tray.click("Show…");
     app.look_at_popup();
     desk.tray.click("Deny");
@@ -103,14 +154,26 @@ fn a_raised_drawbridge_lets_no_call_cross_until_it_is_lowered() {
     desk.tray.until_shows("typescript → everything · echo");
     desk.tray.click("Raise the drawbridge");
     let result = call.result();
-    assert!(result.is_error && result.text.contains("raised"), "what waits is denied: {result:?}");
-    desk.tray.until_shows("The drawbridge is raised: no call crosses");
+    assert!(
+        result.is_error && result.text.contains("raised"),
+        "what waits is denied: {result:?}"
+    );
+    desk.tray
+        .until_shows("The drawbridge is raised: no call crosses");
     app.until_popup_hides();
     desk.cli(&["policy", "set", "everything", "allow"]).ok();
-    assert!(app.call_now(&door, "everything__echo", &json!({"message": "x"})).is_error, "no rule lets it cross");
+    assert!(
+        app.call_now(&door, "everything__echo", &json!({"message": "x"}))
+            .is_error,
+        "no rule lets it cross"
+    );
     desk.tray.click("Lower the drawbridge");
     desk.tray.until_shows("Raise the drawbridge");
-    assert_eq!(app.call_now(&door, "everything__echo", &json!({"message": "x"})).text, "Echo: x");
+    assert_eq!(
+        app.call_now(&door, "everything__echo", &json!({"message": "x"}))
+            .text,
+        "Echo: x"
+    );
 }
 
 #[test]
@@ -124,7 +187,10 @@ fn a_call_is_decided_in_its_notification() {
     assert_eq!(shown.actions, ["show", "deny", "approve", "default"]);
     desk.notifications.click(shown.id, "deny");
     let result = denied.result();
-    assert!(result.is_error && result.text.contains("Denied"), "{result:?}");
+    assert!(
+        result.is_error && result.text.contains("Denied"),
+        "{result:?}"
+    );
     app.until_popup_hides();
 
     let approved = app.call(&door, "everything__echo", &json!({"message": "two"}));
@@ -138,23 +204,37 @@ fn a_click_that_comes_too_late_decides_nothing() {
     let desk = Desk::new();
     let (app, door) = hidden(&desk);
     let call = app.call(&door, "everything__echo", &json!({"message": "one"}));
-    let shown = desk.notifications.until_says("typescript wants to call echo of everything");
+    let shown = desk
+        .notifications
+        .until_says("typescript wants to call echo of everything");
     desk.tray.click("Deny");
     assert!(call.result().is_error);
     let next = app.call(&door, "everything__echo", &json!({"message": "one"}));
     desk.tray.until_shows("Approve once");
     desk.notifications.click(shown.id, "approve");
-    until("the log says so", || yes(logged(&desk.data_dir(), "too late for approvals.decide")));
+    until("the log says so", || {
+        yes(logged(&desk.data_dir(), "too late for approvals.decide"))
+    });
     desk.tray.click("Deny");
-    assert!(next.result().is_error, "the click on the first did not approve the second");
+    assert!(
+        next.result().is_error,
+        "the click on the first did not approve the second"
+    );
 }
 
 #[test]
 fn calls_that_wait_together_are_one_notification() {
     let desk = Desk::new();
     let (app, door) = hidden(&desk);
-    let calls: Vec<_> =
-        (0..3).map(|i| app.call(&door, "everything__echo", &json!({"message": format!("call {i}")}))).collect();
+    let calls: Vec<_> = (0..3)
+        .map(|i| {
+            app.call(
+                &door,
+                "everything__echo",
+                &json!({"message": format!("call {i}")}),
+            )
+        })
+        .collect();
     let shown = desk.notifications.until_says("3 calls wait for you");
     assert_eq!(shown.actions, ["show", "default"]);
     desk.tray.click("Raise the drawbridge");
@@ -162,7 +242,11 @@ fn calls_that_wait_together_are_one_notification() {
         assert!(call.result().is_error);
     }
     desk.notifications.until_none();
-    assert!(desk.notifications.shown().len() <= 3, "{:?}", desk.notifications.shown());
+    assert!(
+        desk.notifications.shown().len() <= 3,
+        "{:?}",
+        desk.notifications.shown()
+    );
 }
 
 #[test]
@@ -171,14 +255,19 @@ fn the_shortcut_opens_what_waits_and_else_the_window() {
     let (app, door) = hidden(&desk);
     desk.press("ctrl+alt+d");
     app.look_at_main();
-    until("the window is on the screen", || yes(app.driver.is_visible()));
+    until("the window is on the screen", || {
+        yes(app.driver.is_visible())
+    });
 
     let call = app.call(&door, "everything__echo", &json!({"message": "knock"}));
     app.look_at_popup();
-    desk.notifications.until_says("typescript wants to call echo of everything");
+    desk.notifications
+        .until_says("typescript wants to call echo of everything");
     desk.press("ctrl+alt+d");
     desk.notifications.until_none();
-    until("the popup has the keyboard", || yes(app.driver.run("return document.hasFocus()") == true));
+    until("the popup has the keyboard", || {
+        yes(app.driver.run("return document.hasFocus()") == true)
+    });
     desk.tray.click("Approve once");
     assert_eq!(call.result().text, "Echo: knock");
 }
@@ -189,20 +278,34 @@ fn where_the_shortcut_cannot_be_had_the_log_says_so_and_the_app_goes_on() {
     let (_app, _) = hidden(&desk);
     let other = |name: &str, why: &str, variables: &[(&str, &str)]| {
         let mut command = desk.command(places::built("drawbridge-desktop"));
-        command.arg("--data-dir").arg(desk.file(name)).args(["--port", "0", "--hidden"]);
+        command
+            .arg("--data-dir")
+            .arg(desk.file(name))
+            .args(["--port", "0", "--hidden"]);
         command.envs(variables.iter().copied());
         let mut other = process::Process::start(&desk, name, &mut command);
-        until(format!("the log says '{why}'"), || yes(logged(&desk.file(name), why)));
+        until(format!("the log says '{why}'"), || {
+            yes(logged(&desk.file(name), why))
+        });
         assert!(other.ended().is_none(), "{}", other.stderr());
     };
     other("taken", "no Ctrl+Alt+D: the shortcut cannot be had", &[]);
-    other("wayland", "no Ctrl+Alt+D: Wayland gives no program a shortcut", &[("WAYLAND_DISPLAY", "wayland-0")]);
+    other(
+        "wayland",
+        "no Ctrl+Alt+D: Wayland gives no program a shortcut",
+        &[("WAYLAND_DISPLAY", "wayland-0")],
+    );
 }
 
 /// Whether the log in a data folder says that.
 fn logged(data_dir: &Path, text: &str) -> bool {
-    let files = fs::read_dir(data_dir.join("logs")).into_iter().flatten().flatten();
-    files.into_iter().any(|file| fs::read_to_string(file.path()).is_ok_and(|log| log.contains(text)))
+    let files = fs::read_dir(data_dir.join("logs"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    files
+        .into_iter()
+        .any(|file| fs::read_to_string(file.path()).is_ok_and(|log| log.contains(text)))
 }
 
 #[test]
@@ -210,12 +313,26 @@ fn a_server_that_was_killed_is_started_anew_by_the_next_call() {
     let desk = Desk::new();
     let (app, door) = hidden(&desk);
     desk.cli(&["policy", "set", "everything", "allow"]).ok();
-    assert_eq!(app.call_now(&door, "everything__echo", &json!({"message": "one"})).text, "Echo: one");
-    let server = || desk.servers().into_iter().find(|process| process.command.contains("server-everything"));
+    assert_eq!(
+        app.call_now(&door, "everything__echo", &json!({"message": "one"}))
+            .text,
+        "Echo: one"
+    );
+    let server = || {
+        desk.servers()
+            .into_iter()
+            .find(|process| process.command.contains("server-everything"))
+    };
     let first = server().expect("the server runs").pid;
     process::signal_to(first, Signal::SIGKILL);
-    within(Duration::from_secs(5), "the server is gone", || yes(server().is_none_or(|process| process.pid != first)));
-    assert_eq!(app.call_now(&door, "everything__echo", &json!({"message": "two"})).text, "Echo: two");
+    within(Duration::from_secs(5), "the server is gone", || {
+        yes(server().is_none_or(|process| process.pid != first))
+    });
+    assert_eq!(
+        app.call_now(&door, "everything__echo", &json!({"message": "two"}))
+            .text,
+        "Echo: two"
+    );
     assert_ne!(server().expect("the server runs again").pid, first);
 }
 
@@ -248,17 +365,27 @@ fn a_second_start_raises_the_first() {
     let desk = Desk::new();
     let (app, _) = hidden(&desk);
     let mut command = desk.command(places::built("drawbridge-desktop"));
-    command.arg("--data-dir").arg(desk.data_dir()).args(["--port", "0"]);
+    command
+        .arg("--data-dir")
+        .arg(desk.data_dir())
+        .args(["--port", "0"]);
     let mut second = process::Process::start(&desk, "second", &mut command);
     let (status, _) = second.finish(Duration::from_secs(15));
-    assert!(status.success(), "the second ends well: {status}\n{}", second.stderr());
+    assert!(
+        status.success(),
+        "the second ends well: {status}\n{}",
+        second.stderr()
+    );
     app.look_at_main();
-    until("the window of the first is on the screen", || yes(app.driver.is_visible()));
+    until("the window of the first is on the screen", || {
+        yes(app.driver.is_visible())
+    });
 }
 
 fn runs(desk: &Desk) -> bool {
     let app = |process: &process::Running| {
-        process.command.contains("drawbridge-desktop") && process.variable("DRAWBRIDGE_RUN").is_none()
+        process.command.contains("drawbridge-desktop")
+            && process.variable("DRAWBRIDGE_RUN").is_none()
     };
     desk.processes().iter().any(app)
 }

@@ -22,8 +22,15 @@ fn a_person_adds_servers_connects_a_client_and_decides_its_calls() {
     add_by_paste(&app, &folder);
     let door = app.add_client("typescript");
     let tools = Client::tools(&desk, Sdk::TypeScript, &door);
-    for tool in ["everything__echo", "filesystem__read_text_file", "filesystem__list_directory"] {
-        assert!(tools.iter().any(|name| name == tool), "the client sees {tool}: {tools:?}");
+    for tool in [
+        "everything__echo",
+        "filesystem__read_text_file",
+        "filesystem__list_directory",
+    ] {
+        assert!(
+            tools.iter().any(|name| name == tool),
+            "the client sees {tool}: {tools:?}"
+        );
     }
     approve_once(&app, &door, &folder);
     deny_with_a_reason(&app, &door, &folder);
@@ -39,7 +46,14 @@ fn add_by_form(app: &App<'_>, canary: &Canary) {
     driver.click("add-server");
     driver.click("server-form-tab");
     driver.click("server-kind-local");
-    for field in ["server-kind-local", "server-name", "server-command", "env-add", "server-verify", "server-save"] {
+    for field in [
+        "server-kind-local",
+        "server-name",
+        "server-command",
+        "env-add",
+        "server-verify",
+        "server-save",
+    ] {
         driver.until_seen(field);
     }
     driver.fill("server-name", "everything");
@@ -62,7 +76,8 @@ fn add_by_form(app: &App<'_>, canary: &Canary) {
 fn add_by_paste(app: &App<'_>, folder: &str) {
     let driver = &app.driver;
     let command = app::filesystem(folder);
-    let pasted = json!({"mcpServers": {"filesystem": {"command": command[0], "args": command[1..]}}});
+    let pasted =
+        json!({"mcpServers": {"filesystem": {"command": command[0], "args": command[1..]}}});
     driver.click("add-server");
     driver.click("server-paste-tab");
     driver.fill("paste-text", &pasted.to_string());
@@ -85,15 +100,27 @@ fn approve_once(app: &App<'_>, door: &Door, folder: &str) {
     for told in ["typescript", "filesystem", "read_text_file", &path] {
         app.driver.until_says("approval-card", told);
     }
-    assert!(app.driver.text("arguments").contains(&path), "the arguments are shown");
-    for part in ["countdown", "arguments", "approve-once", "approve-more", "deny"] {
+    assert!(
+        app.driver.text("arguments").contains(&path),
+        "the arguments are shown"
+    );
+    for part in [
+        "countdown",
+        "arguments",
+        "approve-once",
+        "approve-more",
+        "deny",
+    ] {
         app.driver.until_seen(part);
     }
     app.driver.until_ready("approve-once");
     app.driver.picture("07-popup");
     app.driver.click("approve-once");
     let result = call.result();
-    assert!(!result.is_error && result.text.contains("the drawbridge is down"), "{result:?}");
+    assert!(
+        !result.is_error && result.text.contains("the drawbridge is down"),
+        "{result:?}"
+    );
     app.until_popup_hides();
 }
 
@@ -106,15 +133,25 @@ fn deny_with_a_reason(app: &App<'_>, door: &Door, folder: &str) {
     app.driver.picture("08-deny");
     app.driver.click("deny-confirm");
     let result = call.result();
-    assert!(result.is_error && result.text.contains("not today"), "the reason reaches the client: {result:?}");
+    assert!(
+        result.is_error && result.text.contains("not today"),
+        "the reason reaches the client: {result:?}"
+    );
     app.until_popup_hides();
 }
 
 fn let_the_time_run_out(app: &App<'_>, door: &Door) {
     app.look_at_main();
     app.verb("settings_change", &json!({"approval_timeout_s": 5}));
-    let result = app.call_now(door, "everything__echo", &json!({"message": "anybody there?"}));
-    assert!(result.is_error && result.text.to_lowercase().contains("timed out"), "{result:?}");
+    let result = app.call_now(
+        door,
+        "everything__echo",
+        &json!({"message": "anybody there?"}),
+    );
+    assert!(
+        result.is_error && result.text.to_lowercase().contains("timed out"),
+        "{result:?}"
+    );
     app.until_popup_hides();
     app.look_at_main();
     app.verb("settings_change", &json!({"approval_timeout_s": 50}));
@@ -123,9 +160,11 @@ fn let_the_time_run_out(app: &App<'_>, door: &Door) {
 fn see_what_happened(app: &App<'_>) {
     app.driver.click("nav-activity");
     for decided in ["allowed", "denied", "timed_out"] {
-        app.driver.until(&format!("call-row[data-decision={decided}]"));
+        app.driver
+            .until(&format!("call-row[data-decision={decided}]"));
     }
-    app.driver.until("call-row[data-decision=allowed][data-outcome=ok]");
+    app.driver
+        .until("call-row[data-decision=allowed][data-outcome=ok]");
     app.driver.picture("09-activity");
     app.driver.click("nav-logs");
     app.driver.until("log-line");
@@ -136,17 +175,35 @@ fn see_what_happened(app: &App<'_>) {
 fn is_in_the_keyring_alone(app: &App<'_>, door: &Door, canary: &Canary) {
     app.driver.click("nav-servers");
     app.driver.click("server-row[data-server=everything]");
-    app.driver.choose("server-detail tool-row[data-tool=get-env] tool-policy", "allow");
+    app.driver.choose(
+        "server-detail tool-row[data-tool=get-env] tool-policy",
+        "allow",
+    );
     until("the tool may be called", || {
         let rules = app.desk.cli(&["policy", "list", "--json"]).json();
         yes(rules.to_string().contains("get-env"))
     });
     let result = app.call_now(door, "everything__get-env", &json!({}));
-    let environment: serde_json::Value = serde_json::from_str(&result.text).expect("the environment as JSON");
-    assert_eq!(environment["API_TOKEN"], canary.value(), "the server got the secret");
-    assert!(app.desk.keyring().items().iter().any(|item| item.value == canary.value()), "the keyring keeps it");
+    let environment: serde_json::Value =
+        serde_json::from_str(&result.text).expect("the environment as JSON");
+    assert_eq!(
+        environment["API_TOKEN"],
+        canary.value(),
+        "the server got the secret"
+    );
     assert!(
-        !app.driver.run("return document.documentElement.outerHTML").to_string().contains("canary/"),
+        app.desk
+            .keyring()
+            .items()
+            .iter()
+            .any(|item| item.value == canary.value()),
+        "the keyring keeps it"
+    );
+    assert!(
+        !app.driver
+            .run("return document.documentElement.outerHTML")
+            .to_string()
+            .contains("canary/"),
         "no screen shows it"
     );
     canary.is_in_no_file_of(&app.desk.data_dir());

@@ -15,7 +15,11 @@ const LISTS: [(&str, &str, &str); 4] = [
     ("tools/list", "tools", "name"),
     ("prompts/list", "prompts", "name"),
     ("resources/list", "resources", "uri"),
-    ("resources/templates/list", "resourceTemplates", "uriTemplate"),
+    (
+        "resources/templates/list",
+        "resourceTemplates",
+        "uriTemplate",
+    ),
 ];
 
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -38,7 +42,9 @@ impl Seen {
         for (method, key, identifier) in LISTS {
             for definition in list(peer, method, key) {
                 let value: Value = serde_json::from_str(&definition).expect("a definition is JSON");
-                let name = value[identifier].as_str().unwrap_or_else(|| panic!("no {identifier}: {definition}"));
+                let name = value[identifier]
+                    .as_str()
+                    .unwrap_or_else(|| panic!("no {identifier}: {definition}"));
                 let twice = texts.insert(format!("{method} {name}"), definition);
                 assert!(twice.is_none(), "{method} has {name} twice");
             }
@@ -54,8 +60,15 @@ impl Seen {
     /// stateless one with it: so a client with a session sees the members in another order, other escapes in texts, and
     /// the name of the server in `_meta`.
     pub(crate) fn across_eras(&self) -> Self {
-        let texts = self.texts.iter().map(|(name, text)| (name.clone(), value(text))).collect();
-        Self { texts, definitions: self.definitions }
+        let texts = self
+            .texts
+            .iter()
+            .map(|(name, text)| (name.clone(), value(text)))
+            .collect();
+        Self {
+            texts,
+            definitions: self.definitions,
+        }
     }
 
     /// The number of definitions.
@@ -84,16 +97,24 @@ fn list(peer: &mut Peer, method: &str, key: &str) -> Vec<String> {
 
 /// The result as it came, or the error.
 fn text(answer: &Answer) -> String {
-    answer.error().map_or_else(|| answer.result_text().to_owned(), |error| format!("error {error}"))
+    answer.error().map_or_else(
+        || answer.result_text().to_owned(),
+        |error| format!("error {error}"),
+    )
 }
 
 /// The value that a text stands for, in one way of writing, without the name of the server.
 fn value(text: &str) -> String {
-    let Ok(mut value) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
+    let Ok(mut value) = serde_json::from_str::<Value>(text) else {
+        return text.to_owned();
+    };
     if let Some(meta) = value.get_mut("_meta").and_then(Value::as_object_mut) {
         meta.remove(SERVER_INFO);
         if meta.is_empty() {
-            value.as_object_mut().expect("it has a member").remove("_meta");
+            value
+                .as_object_mut()
+                .expect("it has a member")
+                .remove("_meta");
         }
     }
     value.sort_all_objects();

@@ -18,7 +18,11 @@ pub(crate) struct Difference {
 
 pub(crate) const ALL: &[Difference] = &[
     refused(
-        &["typescript_sdk_1_over_stdio", "typescript_sdk_1_over_http", "typescript_sdk_1_over_stateless_http"],
+        &[
+            "typescript_sdk_1_over_stdio",
+            "typescript_sdk_1_over_http",
+            "typescript_sdk_1_over_stateless_http",
+        ],
         &[Era::Session],
         r#"tools/call {"name":"shape","arguments":{"shape":{"kind":"square"}}}"#,
     ),
@@ -27,12 +31,24 @@ pub(crate) const ALL: &[Difference] = &[
         &[Era::Session, Era::Stateless],
         r#"tools/call {"name":"sum","arguments":{"numbers":[]}}"#,
     ),
-    refused(&["mcp_time_over_http"], &[Era::Session], r#"tools/call {"name":"add_time","arguments":{}}"#),
-    refused(&["cortex_mcp"], &[Era::Session], r#"tools/call {"name":"adjust_timestamp","arguments":{}}"#),
+    refused(
+        &["mcp_time_over_http"],
+        &[Era::Session],
+        r#"tools/call {"name":"add_time","arguments":{}}"#,
+    ),
+    refused(
+        &["cortex_mcp"],
+        &[Era::Session],
+        r#"tools/call {"name":"adjust_timestamp","arguments":{}}"#,
+    ),
 ];
 
 /// A call whose arguments no server can take.
-const fn refused(servers: &'static [&'static str], eras: &'static [Era], what: &'static str) -> Difference {
+const fn refused(
+    servers: &'static [&'static str],
+    eras: &'static [Era],
+    what: &'static str,
+) -> Difference {
     Difference {
         servers,
         eras,
@@ -47,7 +63,9 @@ const fn refused(servers: &'static [&'static str], eras: &'static [Era], what: &
 /// explain nothing any more.
 pub(crate) fn unexplained(server: &Server, era: Era, direct: &Seen, through: &Seen) -> Vec<String> {
     const NONE: &str = "nothing";
-    let known = ALL.iter().filter(|row| row.servers.contains(&server.name) && row.eras.contains(&era));
+    let known = ALL
+        .iter()
+        .filter(|row| row.servers.contains(&server.name) && row.eras.contains(&era));
     let known: Vec<&Difference> = known.collect();
     let mut stale: Vec<&str> = known.iter().map(|row| row.what).collect();
     let mut wrong = vec![];
@@ -55,19 +73,30 @@ pub(crate) fn unexplained(server: &Server, era: Era, direct: &Seen, through: &Se
     names.sort();
     names.dedup();
     for name in names {
-        let side = |seen: &Seen| seen.texts.get(name).cloned().unwrap_or_else(|| NONE.to_owned());
+        let side = |seen: &Seen| {
+            seen.texts
+                .get(name)
+                .cloned()
+                .unwrap_or_else(|| NONE.to_owned())
+        };
         let (before, after) = (side(direct), side(through));
         if before == after {
             continue;
         }
-        if known.iter().any(|row| row.what == name && after.contains(row.through)) {
+        if known
+            .iter()
+            .any(|row| row.what == name && after.contains(row.through))
+        {
             stale.retain(|what| what != name);
             continue;
         }
-        wrong.push(format!("  {era:?}, {name}:\n    directly {before}\n    through  {after}"));
+        wrong.push(format!(
+            "  {era:?}, {name}:\n    directly {before}\n    through  {after}"
+        ));
     }
-    let stale =
-        stale.into_iter().map(|what| format!("  {era:?}, {what}: is as the table says no longer: remove its row"));
+    let stale = stale
+        .into_iter()
+        .map(|what| format!("  {era:?}, {what}: is as the table says no longer: remove its row"));
     wrong.extend(stale);
     wrong
 }

@@ -77,7 +77,10 @@ fn the_docs_list_the_servers_that_were_tried() {
 /// Compares a server with the same server behind Drawbridge, in each era that it speaks.
 #[track_caller]
 fn compare(name: &str) {
-    let server = servers::ALL.iter().find(|server| server.name == name).expect("a server of the table");
+    let server = servers::ALL
+        .iter()
+        .find(|server| server.name == name)
+        .expect("a server of the table");
     if !server.runs_here() {
         return;
     }
@@ -90,7 +93,12 @@ fn compare(name: &str) {
     for era in server.eras {
         let mut direct = Seen::of(server, &mut Peer::direct(&home, server, &running, *era));
         // The server is asked directly first, so that a failure of the fixture is not blamed on Drawbridge.
-        assert_eq!(direct.definitions(), server.definitions, "definitions of {name}: {:?}", direct.texts.keys());
+        assert_eq!(
+            direct.definitions(),
+            server.definitions,
+            "definitions of {name}: {:?}",
+            direct.texts.keys()
+        );
         hub.until_synced(&server.id());
         let mut through = Seen::of(server, &mut Peer::through(&hub, server, &token, *era));
         if *era == Era::Session && server.eras.contains(&Era::Stateless) {
@@ -98,5 +106,9 @@ fn compare(name: &str) {
         }
         wrong.extend(differences::unexplained(server, *era, &direct, &through));
     }
-    assert!(wrong.is_empty(), "{name} through Drawbridge:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{name} through Drawbridge:\n{}",
+        wrong.join("\n")
+    );
 }

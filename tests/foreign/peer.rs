@@ -29,9 +29,18 @@ const SESSION: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
 
 enum Wire {
-    Stdio { process: Process, stdin: ChildStdin },
-    Http { url: Url, headers: Vec<(&'static str, String)> },
-    Sse { post: Url, events: Events },
+    Stdio {
+        process: Process,
+        stdin: ChildStdin,
+    },
+    Http {
+        url: Url,
+        headers: Vec<(&'static str, String)>,
+    },
+    Sse {
+        post: Url,
+        events: Events,
+    },
 }
 
 pub(crate) struct Peer {
@@ -48,10 +57,16 @@ impl Peer {
             (Transport::Stdio, _) => {
                 let mut command = server.command(home, "direct", None);
                 let mut process = Process::start(home, "direct", command.stdin(Stdio::piped()));
-                Wire::Stdio { stdin: process.take_stdin(), process }
+                Wire::Stdio {
+                    stdin: process.take_stdin(),
+                    process,
+                }
             }
             (Transport::Sse, Some(url)) => Wire::sse(&Url::of(url)),
-            (_, Some(url)) => Wire::Http { url: Url::of(url), headers: vec![] },
+            (_, Some(url)) => Wire::Http {
+                url: Url::of(url),
+                headers: vec![],
+            },
             (_, None) => panic!("{} is reached over HTTP, but has no URL", server.name),
         };
         Self::begin(wire, era)
@@ -61,22 +76,36 @@ impl Peer {
     #[track_caller]
     pub(crate) fn through(hub: &Hub<'_>, server: &Server, token: &str, era: Era) -> Self {
         let url = Url::of(&format!("{}/{}", hub.url, server.id()));
-        Self::begin(Wire::Http { url, headers: vec![("Authorization", format!("Bearer {token}"))] }, era)
+        Self::begin(
+            Wire::Http {
+                url,
+                headers: vec![("Authorization", format!("Bearer {token}"))],
+            },
+            era,
+        )
     }
 
     #[track_caller]
     fn begin(wire: Wire, era: Era) -> Self {
-        let mut peer = Self { era, wire, last_id: 0 };
+        let mut peer = Self {
+            era,
+            wire,
+            last_id: 0,
+        };
         if era == Era::Session {
             let hello = json!({
                 "protocolVersion": SESSION, "capabilities": {}, "clientInfo": {"name": "foreign", "version": "1"}
             });
             let answer = peer.request("initialize", None, &hello.to_string());
-            let spoken = answer.result()["protocolVersion"].as_str().expect("a revision").to_owned();
+            let spoken = answer.result()["protocolVersion"]
+                .as_str()
+                .expect("a revision")
+                .to_owned();
             if let Wire::Http { headers, .. } = &mut peer.wire {
                 headers.push(("MCP-Protocol-Version", spoken));
             }
-            peer.wire.notify(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+            peer.wire
+                .notify(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         }
         peer
     }
@@ -106,7 +135,8 @@ impl Peer {
             headers = vec![("MCP-Protocol-Version", STATELESS), ("Mcp-Method", method)];
             headers.extend(name.map(|name| ("Mcp-Name", name)));
         }
-        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         self.wire.exchange(&body, id, &headers)
     }
 }
@@ -115,11 +145,23 @@ impl Wire {
     /// Opens the stream of a server of HTTP+SSE, whose first event says where to send.
     #[track_caller]
     fn sse(url: &Url) -> Self {
-        let request = Request { method: "GET", url, headers: &[("Accept", "text/event-stream")], body: &[] };
-        let mut events = Events::of(request.send().unwrap_or_else(|e| panic!("open the stream: {e}")));
+        let request = Request {
+            method: "GET",
+            url,
+            headers: &[("Accept", "text/event-stream")],
+            body: &[],
+        };
+        let mut events = Events::of(
+            request
+                .send()
+                .unwrap_or_else(|e| panic!("open the stream: {e}")),
+        );
         let first = events.next().expect("a first event");
         assert_eq!(first.name, "endpoint", "{first:?}");
-        Self::Sse { post: url.at(&first.data), events }
+        Self::Sse {
+            post: url.at(&first.data),
+            events,
+        }
     }
 
     #[track_caller]
@@ -127,7 +169,11 @@ impl Wire {
         match self {
             Self::Stdio { stdin, .. } => writeln!(stdin, "{body}").expect("speak to the server"),
             Self::Http { url, headers } => {
-                assert_eq!(post(url, headers, &[], body).status, 202, "a notification is accepted");
+                assert_eq!(
+                    post(url, headers, &[], body).status,
+                    202,
+                    "a notification is accepted"
+                );
             }
             Self::Sse { post: url, .. } => drop(post(url, &[], &[], body)),
         }
@@ -141,7 +187,11 @@ impl Wire {
                 loop {
                     // Programs print other things on stdout too.
                     let line = process.line();
-                    if let Some(answer) = line.starts_with('{').then(|| Answer::of(line)).filter(|it| it.has_id(id)) {
+                    if let Some(answer) = line
+                        .starts_with('{')
+                        .then(|| Answer::of(line))
+                        .filter(|it| it.has_id(id))
+                    {
                         return answer;
                     }
                 }
@@ -159,23 +209,50 @@ impl Wire {
             Self::Sse { post: url, events } => {
                 drop(post(url, &[], &[], body));
                 let answers = events.map(|event| Answer::of(event.data));
-                answers.into_iter().find(|answer| answer.has_id(id)).expect("an answer on the stream")
+                answers
+                    .into_iter()
+                    .find(|answer| answer.has_id(id))
+                    .expect("an answer on the stream")
             }
         }
     }
 }
 
 #[track_caller]
-fn post(url: &Url, headers: &[(&'static str, String)], more: &[(&str, &str)], body: &str) -> Response {
-    let mut all = vec![("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+fn post(
+    url: &Url,
+    headers: &[(&'static str, String)],
+    more: &[(&str, &str)],
+    body: &str,
+) -> Response {
+    let mut all = vec![
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
     all.extend(headers.iter().map(|(name, value)| (*name, value.as_str())));
     all.extend(more);
-    let request = Request { method: "POST", url, headers: &all, body: body.as_bytes() };
+    let request = Request {
+        method: "POST",
+        url,
+        headers: &all,
+        body: body.as_bytes(),
+    };
     request.send().unwrap_or_else(|e| panic!("{body}: {e}"))
 }
 
 /// The definitions in an answer to one of the methods that list, and where the next page begins.
 pub(crate) fn page(answer: &Answer, key: &str) -> (Vec<String>, Option<Value>) {
-    let items = answer.members(key).into_iter().map(|item| item.get().to_owned()).collect();
-    (items, answer.result().get("nextCursor").cloned().filter(Value::is_string))
+    let items = answer
+        .members(key)
+        .into_iter()
+        .map(|item| item.get().to_owned())
+        .collect();
+    (
+        items,
+        answer
+            .result()
+            .get("nextCursor")
+            .cloned()
+            .filter(Value::is_string),
+    )
 }

@@ -86,7 +86,9 @@ impl Words {
         match self {
             Self::Plain(text) => text.to_owned(),
             Self::Npm(package) => format!("`{package}` {}", places::npm_version(package)),
-            Self::Pip(file, package) => format!("`{package}` {}", places::pip_version(file, package)),
+            Self::Pip(file, package) => {
+                format!("`{package}` {}", places::pip_version(file, package))
+            }
         }
     }
 }
@@ -157,21 +159,38 @@ impl Server {
         let script = |name: &str| places::text(places::real().join("foreign").join(name));
         let mut line = match self.program {
             Program::Python(environment, file) => {
-                vec![places::text(places::pinned_python(environment, "python")), script(file)]
+                vec![
+                    places::text(places::pinned_python(environment, "python")),
+                    script(file),
+                ]
             }
             Program::NewestPython(file) => vec![places::text(places::python()), script(file)],
             Program::Node(file) => vec![places::text(places::node()), script(file)],
-            Program::Package(file) => vec![places::text(places::node()), places::text(places::npm(file))],
+            Program::Package(file) => vec![
+                places::text(places::node()),
+                places::text(places::npm(file)),
+            ],
             Program::Binary(file) => vec![places::text(places::npm(file))],
-            Program::Installed(environment, name) => vec![places::text(places::pinned_python(environment, name))],
-            Program::NewestInstalled(name) => vec![places::text(places::python().with_file_name(name))],
+            Program::Installed(environment, name) => {
+                vec![places::text(places::pinned_python(environment, name))]
+            }
+            Program::NewestInstalled(name) => {
+                vec![places::text(places::python().with_file_name(name))]
+            }
         };
-        line.extend(self.arguments.iter().map(|argument| fill(argument, home, run, port)));
+        line.extend(
+            self.arguments
+                .iter()
+                .map(|argument| fill(argument, home, run, port)),
+        );
         line
     }
 
     fn variables(&self, home: &Home, run: &str) -> Vec<String> {
-        self.environment.iter().map(|(name, value)| format!("{name}={}", fill(value, home, run, None))).collect()
+        self.environment
+            .iter()
+            .map(|(name, value)| format!("{name}={}", fill(value, home, run, None)))
+            .collect()
     }
 
     /// The command that starts it.
@@ -179,21 +198,39 @@ impl Server {
         let line = self.line(home, run, port);
         let mut command = home.command(&line[0]);
         let variables = self.variables(home, run);
-        command.args(&line[1..]).envs(variables.iter().filter_map(|variable| variable.split_once('=')));
+        command.args(&line[1..]).envs(
+            variables
+                .iter()
+                .filter_map(|variable| variable.split_once('=')),
+        );
         command
     }
 
     /// Starts it if it is reached over HTTP, and waits until it listens.
     #[track_caller]
     pub(crate) fn start(&self, home: &Home) -> Running {
-        let Some((path, _)) = self.transport.url() else { return Running { url: None, _process: None } };
+        let Some((path, _)) = self.transport.url() else {
+            return Running {
+                url: None,
+                _process: None,
+            };
+        };
         let port = free_port();
-        let mut process = Process::start(home, self.name, &mut self.command(home, "both", Some(port)));
+        let mut process =
+            Process::start(home, self.name, &mut self.command(home, "both", Some(port)));
         until(format!("{} listens", self.name), || {
-            assert!(process.ended().is_none(), "{} ended:\n{}", self.name, process.stderr());
+            assert!(
+                process.ended().is_none(),
+                "{} ended:\n{}",
+                self.name,
+                process.stderr()
+            );
             yes(TcpStream::connect(("127.0.0.1", port)).is_ok())
         });
-        Running { url: Some(format!("http://127.0.0.1:{port}/{path}")), _process: Some(process) }
+        Running {
+            url: Some(format!("http://127.0.0.1:{port}/{path}")),
+            _process: Some(process),
+        }
     }
 
     /// Adds it as a person does, and allows its tools.
@@ -201,12 +238,29 @@ impl Server {
     pub(crate) fn add(&self, hub: &Hub<'_>, running: &Running) {
         let id = self.id();
         if let (Some(url), Some((_, transport))) = (&running.url, self.transport.url()) {
-            hub.home.cli(&["servers", "add", &id, "--url", url, "--transport", transport]).ok();
+            hub.home
+                .cli(&[
+                    "servers",
+                    "add",
+                    &id,
+                    "--url",
+                    url,
+                    "--transport",
+                    transport,
+                ])
+                .ok();
         } else {
             let line = self.line(hub.home, "through", None);
             let variables = self.variables(hub.home, "through");
-            let options: Vec<&str> = variables.iter().flat_map(|variable| ["--env", variable]).collect();
-            hub.add_server(&id, &options, &line.iter().map(String::as_str).collect::<Vec<_>>());
+            let options: Vec<&str> = variables
+                .iter()
+                .flat_map(|variable| ["--env", variable])
+                .collect();
+            hub.add_server(
+                &id,
+                &options,
+                &line.iter().map(String::as_str).collect::<Vec<_>>(),
+            );
         }
         hub.policy(&id, "allow");
     }
@@ -218,7 +272,10 @@ fn fill(text: &str, home: &Home, run: &str, port: Option<u16>) -> String {
         fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("make {}: {e}", folder.display()));
         return text.replace("{folder}", &places::text(folder));
     }
-    text.replace("{port}", &port.map(|port| port.to_string()).unwrap_or_default())
+    text.replace(
+        "{port}",
+        &port.map(|port| port.to_string()).unwrap_or_default(),
+    )
 }
 
 const SESSION: &[Era] = &[Era::Session];
@@ -230,11 +287,23 @@ const DECORATED: &[Ask] = &[
     call!("add", r#""arguments":{"b":-3,"a":40}"#),
     call!("add", r#""arguments":{"a":"2"}"#),
     call!("add", r#""arguments":{"a":1,"b":null}"#),
-    call!("search", r#""arguments":{"filter":{"field":"a","limits":[-0.5,1e10],"order":"down"},"tags":["é"]}"#),
-    call!("search", r#""arguments":{"filter":{"field":"b","range":null}}"#),
-    call!("search", r#""arguments":{"filter":{"field":"c","range":{"low":-1}},"tags":[]}"#),
+    call!(
+        "search",
+        r#""arguments":{"filter":{"field":"a","limits":[-0.5,1e10],"order":"down"},"tags":["é"]}"#
+    ),
+    call!(
+        "search",
+        r#""arguments":{"filter":{"field":"b","range":null}}"#
+    ),
+    call!(
+        "search",
+        r#""arguments":{"filter":{"field":"c","range":{"low":-1}},"tags":[]}"#
+    ),
     call!("report", r#""arguments":{"city":"日本 \"😀\" \u0001"}"#),
-    call!("coerced", r#""arguments":{"n":"3","on":"true","note":null}"#),
+    call!(
+        "coerced",
+        r#""arguments":{"n":"3","on":"true","note":null}"#
+    ),
     call!("coerced", r#""arguments":{"n":3.0,"on":false,"note":"x"}"#),
     call!("picture", r#""arguments":{}"#),
     call!("several", r#""arguments":{}"#),
@@ -246,7 +315,12 @@ const DECORATED: &[Ask] = &[
 ];
 
 /// What a server with the SDK's decorators is, apart from the SDK.
-const fn decorated(name: &'static str, sdk: Words, transport: Transport, program: Program) -> Server {
+const fn decorated(
+    name: &'static str,
+    sdk: Words,
+    transport: Transport,
+    program: Program,
+) -> Server {
     Server {
         name,
         title: Words::Plain("`decorated.py`"),
@@ -254,7 +328,10 @@ const fn decorated(name: &'static str, sdk: Words, transport: Transport, program
         transport,
         program,
         arguments: &[],
-        environment: &[("FASTMCP_SHOW_SERVER_BANNER", "false"), ("FASTMCP_CHECK_FOR_UPDATES", "off")],
+        environment: &[
+            ("FASTMCP_SHOW_SERVER_BANNER", "false"),
+            ("FASTMCP_CHECK_FOR_UPDATES", "off"),
+        ],
         eras: SESSION,
         definitions: 10,
         asks: DECORATED,
@@ -269,7 +346,10 @@ const FASTMCP_3: Words = Words::Pip("python/mcp-1.30.txt", "fastmcp");
 const FASTMCP_4: Words = Words::Pip("python/fastmcp-4.txt", "fastmcp");
 
 const TYPESCRIPT_1: &[Ask] = &[
-    call!("shape", r#""arguments":{"shape":{"kind":"round","r":2.50},"labels":{"ß":[1,2]}}"#),
+    call!(
+        "shape",
+        r#""arguments":{"shape":{"kind":"round","r":2.50},"labels":{"ß":[1,2]}}"#
+    ),
     call!("shape", r#""arguments":{"shape":{"kind":"flat"}}"#),
     call!("shape", r#""arguments":{"shape":{"kind":"square"}}"#),
     call!("coerced", r#""arguments":{"n":"41"}"#),
@@ -282,7 +362,11 @@ const TYPESCRIPT_1: &[Ask] = &[
     prompt!("greet", r#""arguments":{}"#),
 ];
 
-const fn typescript_1(name: &'static str, transport: Transport, arguments: &'static [&'static str]) -> Server {
+const fn typescript_1(
+    name: &'static str,
+    transport: Transport,
+    arguments: &'static [&'static str],
+) -> Server {
     Server {
         name,
         title: Words::Plain("`typescript1.mjs`"),
@@ -297,7 +381,11 @@ const fn typescript_1(name: &'static str, transport: Transport, arguments: &'sta
     }
 }
 
-const fn typescript_2(name: &'static str, transport: Transport, arguments: &'static [&'static str]) -> Server {
+const fn typescript_2(
+    name: &'static str,
+    transport: Transport,
+    arguments: &'static [&'static str],
+) -> Server {
     Server {
         name,
         title: Words::Plain("`typescript2.mjs`"),
@@ -321,7 +409,11 @@ const fn typescript_2(name: &'static str, transport: Transport, arguments: &'sta
     }
 }
 
-const fn lite(name: &'static str, transport: Transport, arguments: &'static [&'static str]) -> Server {
+const fn lite(
+    name: &'static str,
+    transport: Transport,
+    arguments: &'static [&'static str],
+) -> Server {
     Server {
         name,
         title: Words::Plain("`lite.mjs`"),
@@ -346,11 +438,21 @@ const fn lite(name: &'static str, transport: Transport, arguments: &'static [&'s
 pub(crate) const ALL: &[Server] = &[
     Server {
         arguments: &["sdk1", "stdio"],
-        ..decorated("python_sdk_1_6_over_stdio", MCP_1_6, Transport::Stdio, Program::Python("mcp-1.6", "decorated.py"))
+        ..decorated(
+            "python_sdk_1_6_over_stdio",
+            MCP_1_6,
+            Transport::Stdio,
+            Program::Python("mcp-1.6", "decorated.py"),
+        )
     },
     Server {
         arguments: &["sdk1", "sse", "{port}"],
-        ..decorated("python_sdk_1_6_over_sse", MCP_1_6, Transport::Sse, Program::Python("mcp-1.6", "decorated.py"))
+        ..decorated(
+            "python_sdk_1_6_over_sse",
+            MCP_1_6,
+            Transport::Sse,
+            Program::Python("mcp-1.6", "decorated.py"),
+        )
     },
     Server {
         arguments: &["sdk1", "stdio"],
@@ -363,7 +465,12 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["sdk1", "http", "{port}"],
-        ..decorated("python_sdk_1_30_over_http", MCP_1_30, Transport::Http, Program::Python("mcp-1.30", "decorated.py"))
+        ..decorated(
+            "python_sdk_1_30_over_http",
+            MCP_1_30,
+            Transport::Http,
+            Program::Python("mcp-1.30", "decorated.py"),
+        )
     },
     Server {
         arguments: &["sdk1", "stateless", "{port}"],
@@ -385,7 +492,10 @@ pub(crate) const ALL: &[Server] = &[
         eras: SESSION,
         definitions: 14,
         asks: &[
-            call!("recursive", r#""arguments":{"root":{"next":{"next":{}}},"big":12345678901234567890}"#),
+            call!(
+                "recursive",
+                r#""arguments":{"root":{"next":{"next":{}}},"big":12345678901234567890}"#
+            ),
             call!("no.properties/at-all", r#""arguments":{}"#),
             call!("any_of", r#""arguments":{"v":null}"#),
             call!("any_of", r#""arguments":{"v":"1"}"#),
@@ -402,20 +512,40 @@ pub(crate) const ALL: &[Server] = &[
     Server {
         arguments: &["sdk2", "stdio"],
         eras: BOTH,
-        ..decorated("python_sdk_2_over_stdio", MCP_2, Transport::Stdio, Program::NewestPython("decorated.py"))
+        ..decorated(
+            "python_sdk_2_over_stdio",
+            MCP_2,
+            Transport::Stdio,
+            Program::NewestPython("decorated.py"),
+        )
     },
     Server {
         arguments: &["sdk2", "http", "{port}"],
         eras: BOTH,
-        ..decorated("python_sdk_2_over_http", MCP_2, Transport::Http, Program::NewestPython("decorated.py"))
+        ..decorated(
+            "python_sdk_2_over_http",
+            MCP_2,
+            Transport::Http,
+            Program::NewestPython("decorated.py"),
+        )
     },
     Server {
         arguments: &["fastmcp", "http", "{port}"],
-        ..decorated("fastmcp_2_over_http", FASTMCP_2, Transport::Http, Program::Python("fastmcp-2", "decorated.py"))
+        ..decorated(
+            "fastmcp_2_over_http",
+            FASTMCP_2,
+            Transport::Http,
+            Program::Python("fastmcp-2", "decorated.py"),
+        )
     },
     Server {
         arguments: &["fastmcp", "stdio"],
-        ..decorated("fastmcp_3_over_stdio", FASTMCP_3, Transport::Stdio, Program::Python("mcp-1.30", "decorated.py"))
+        ..decorated(
+            "fastmcp_3_over_stdio",
+            FASTMCP_3,
+            Transport::Stdio,
+            Program::Python("mcp-1.30", "decorated.py"),
+        )
     },
     Server {
         arguments: &["fastmcp", "stateless", "{port}"],
@@ -429,20 +559,46 @@ pub(crate) const ALL: &[Server] = &[
     Server {
         arguments: &["fastmcp", "stdio"],
         eras: BOTH,
-        ..decorated("fastmcp_4_over_stdio", FASTMCP_4, Transport::Stdio, Program::Python("fastmcp-4", "decorated.py"))
+        ..decorated(
+            "fastmcp_4_over_stdio",
+            FASTMCP_4,
+            Transport::Stdio,
+            Program::Python("fastmcp-4", "decorated.py"),
+        )
     },
     Server {
         arguments: &["fastmcp", "http", "{port}"],
         eras: BOTH,
-        ..decorated("fastmcp_4_over_http", FASTMCP_4, Transport::Http, Program::Python("fastmcp-4", "decorated.py"))
+        ..decorated(
+            "fastmcp_4_over_http",
+            FASTMCP_4,
+            Transport::Http,
+            Program::Python("fastmcp-4", "decorated.py"),
+        )
     },
     typescript_1("typescript_sdk_1_over_stdio", Transport::Stdio, &["stdio"]),
-    typescript_1("typescript_sdk_1_over_http", Transport::Http, &["http", "{port}"]),
-    typescript_1("typescript_sdk_1_over_stateless_http", Transport::StatelessHttp, &["stateless", "{port}"]),
+    typescript_1(
+        "typescript_sdk_1_over_http",
+        Transport::Http,
+        &["http", "{port}"],
+    ),
+    typescript_1(
+        "typescript_sdk_1_over_stateless_http",
+        Transport::StatelessHttp,
+        &["stateless", "{port}"],
+    ),
     typescript_2("typescript_sdk_2_over_stdio", Transport::Stdio, &["stdio"]),
-    typescript_2("typescript_sdk_2_over_http", Transport::StatelessHttp, &["http", "{port}"]),
+    typescript_2(
+        "typescript_sdk_2_over_http",
+        Transport::StatelessHttp,
+        &["http", "{port}"],
+    ),
     lite("mcp_lite_over_http", Transport::Http, &["http", "{port}"]),
-    lite("mcp_lite_over_stateless_http", Transport::StatelessHttp, &["stateless", "{port}"]),
+    lite(
+        "mcp_lite_over_stateless_http",
+        Transport::StatelessHttp,
+        &["stateless", "{port}"],
+    ),
     Server {
         name: "server_memory",
         title: Words::Npm("@modelcontextprotocol/server-memory"),
@@ -458,8 +614,14 @@ pub(crate) const ALL: &[Server] = &[
                 "create_entities",
                 r#""arguments":{"entities":[{"name":"Ada","entityType":"person","observations":["é\n"]}]}"#
             ),
-            call!("create_relations", r#""arguments":{"relations":[{"from":"Ada","to":"Ada","relationType":"is"}]}"#),
-            call!("add_observations", r#""arguments":{"observations":[{"entityName":"Bob","contents":["x"]}]}"#),
+            call!(
+                "create_relations",
+                r#""arguments":{"relations":[{"from":"Ada","to":"Ada","relationType":"is"}]}"#
+            ),
+            call!(
+                "add_observations",
+                r#""arguments":{"observations":[{"entityName":"Bob","contents":["x"]}]}"#
+            ),
             call!("read_graph", r#""arguments":{}"#),
             call!("search_nodes", r#""arguments":{"query":"ada"}"#),
         ],
@@ -496,8 +658,14 @@ pub(crate) const ALL: &[Server] = &[
         eras: SESSION,
         definitions: 8,
         asks: &[
-            call!("create_table", r#""arguments":{"query":"CREATE TABLE t (a INTEGER, b TEXT)"}"#),
-            call!("write_query", r#""arguments":{"query":"INSERT INTO t VALUES (1, 'é''\"')"}"#),
+            call!(
+                "create_table",
+                r#""arguments":{"query":"CREATE TABLE t (a INTEGER, b TEXT)"}"#
+            ),
+            call!(
+                "write_query",
+                r#""arguments":{"query":"INSERT INTO t VALUES (1, 'é''\"')"}"#
+            ),
             call!("read_query", r#""arguments":{"query":"SELECT * FROM t"}"#),
             call!("list_tables", r#""arguments":{}"#),
             call!("describe_table", r#""arguments":{"table_name":"t"}"#),
@@ -518,7 +686,10 @@ pub(crate) const ALL: &[Server] = &[
         eras: BOTH,
         definitions: 2,
         asks: &[
-            call!("get_current_time", r#""arguments":{"timezone":"Nowhere/Else"}"#),
+            call!(
+                "get_current_time",
+                r#""arguments":{"timezone":"Nowhere/Else"}"#
+            ),
             call!(
                 "convert_time",
                 r#""arguments":{"source_timezone":"UTC","time":"25:00","target_timezone":"Asia/Kolkata"}"#
@@ -532,13 +703,24 @@ pub(crate) const ALL: &[Server] = &[
         sdk: Words::Plain("mcp-go 0.33, not an official SDK (Go)"),
         transport: Transport::Http,
         program: Program::Binary("mcp-time-linux-x64/bin/mcp-time"),
-        arguments: &["--transport", "stream", "--address", "http://127.0.0.1:{port}/mcp"],
+        arguments: &[
+            "--transport",
+            "stream",
+            "--address",
+            "http://127.0.0.1:{port}/mcp",
+        ],
         environment: &[],
         eras: SESSION,
         definitions: 5,
         asks: &[
-            call!("add_time", r#""arguments":{"time":"2026-02-28T23:00:00Z","duration":"2h"}"#),
-            call!("add_time", r#""arguments":{"time":"2026-02-28","duration":"soon"}"#),
+            call!(
+                "add_time",
+                r#""arguments":{"time":"2026-02-28T23:00:00Z","duration":"2h"}"#
+            ),
+            call!(
+                "add_time",
+                r#""arguments":{"time":"2026-02-28","duration":"soon"}"#
+            ),
             call!("add_time", r#""arguments":{}"#),
         ],
     },
@@ -557,10 +739,16 @@ pub(crate) const ALL: &[Server] = &[
                 "adjust_timestamp",
                 r#""arguments":{"datetime":"2026-03-28T12:00:00+01:00","adjustment":"+1d","timezone":"Europe/Berlin"}"#
             ),
-            call!("adjust_timestamp", r#""arguments":{"datetime":"today","adjustment":"+1d"}"#),
+            call!(
+                "adjust_timestamp",
+                r#""arguments":{"datetime":"today","adjustment":"+1d"}"#
+            ),
             call!("adjust_timestamp", r#""arguments":{}"#),
             read!("cortex://docs/rrule-reference"),
-            prompt!("check_schedule", r#""arguments":{"time_range":"this week"}"#),
+            prompt!(
+                "check_schedule",
+                r#""arguments":{"time_range":"this week"}"#
+            ),
         ],
     },
     Server {
@@ -569,7 +757,13 @@ pub(crate) const ALL: &[Server] = &[
         sdk: Words::Plain("rmcp 3.5, the official Rust SDK"),
         transport: Transport::Stdio,
         program: Program::Installed("kglite", "kglite-mcp-server"),
-        arguments: &["--graph", "{folder}/graph.kgl", "--storage", "memory", "--writable"],
+        arguments: &[
+            "--graph",
+            "{folder}/graph.kgl",
+            "--storage",
+            "memory",
+            "--writable",
+        ],
         environment: &[],
         eras: SESSION,
         definitions: 15,

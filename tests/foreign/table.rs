@@ -26,7 +26,11 @@ a client with a session sees that too.
 pub(crate) fn write() -> String {
     let mut part = BEFORE.to_owned();
     for server in ALL {
-        let known = || differences::ALL.iter().filter(|row| row.servers.contains(&server.name));
+        let known = || {
+            differences::ALL
+                .iter()
+                .filter(|row| row.servers.contains(&server.name))
+        };
         let result = match known().count() {
             0 => "the same".to_owned(),
             1 => "the same, but for 1 answer".to_owned(),
@@ -47,7 +51,11 @@ pub(crate) fn write() -> String {
     for reason in reasons {
         part += &format!("\n{reason} These answers differ:\n\n");
         for row in differences::ALL.iter().filter(|row| row.because == reason) {
-            let servers: Vec<String> = row.servers.iter().map(|name| name.replace('_', " ")).collect();
+            let servers: Vec<String> = row
+                .servers
+                .iter()
+                .map(|name| name.replace('_', " "))
+                .collect();
             part += &format!("- `{}` ({})\n", row.what, servers.join(", "));
         }
     }

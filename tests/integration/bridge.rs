@@ -17,12 +17,23 @@ fn a_stdio_client_lists_and_calls_and_is_asked_about_like_any_other() {
     bridge.say(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
         "params": {"name": "probe__echo", "arguments": {"over": "stdio"}}}));
     let asked = hub.approval();
-    assert_eq!(asked["client"], "editor", "it is asked about under its name");
+    assert_eq!(
+        asked["client"], "editor",
+        "it is asked about under its name"
+    );
     let ping = bridge.ask(4, "ping", &json!({}));
-    assert_eq!(ping["result"], json!({}), "others are answered while one waits");
-    home.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")]).ok();
+    assert_eq!(
+        ping["result"],
+        json!({}),
+        "others are answered while one waits"
+    );
+    home.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")])
+        .ok();
     let answer = bridge.answer(3);
-    assert_eq!(answer["result"]["content"][0]["text"], r#"{"over":"stdio"}"#);
+    assert_eq!(
+        answer["result"]["content"][0]["text"],
+        r#"{"over":"stdio"}"#
+    );
     drop(bridge.stdin.take());
     let (status, _) = bridge.process.finish(Duration::from_secs(10));
     assert!(status.success(), "it ends with its client: {status}");
@@ -38,10 +49,20 @@ fn the_bridge_starts_a_hub_where_none_runs() {
     let mut id = 10;
     until("the tools are there", || {
         id += 1;
-        yes(bridge.ask(id, "tools/list", &json!({})).to_string().contains("probe__echo"))
+        yes(bridge
+            .ask(id, "tools/list", &json!({}))
+            .to_string()
+            .contains("probe__echo"))
     });
-    let answer = bridge.ask(1000, "tools/call", &json!({"name": "probe__echo", "arguments": {"a": 1}}));
-    assert_eq!(answer["result"]["content"][0]["text"], r#"{"a":1}"#, "{answer}");
+    let answer = bridge.ask(
+        1000,
+        "tools/call",
+        &json!({"name": "probe__echo", "arguments": {"a": 1}}),
+    );
+    assert_eq!(
+        answer["result"]["content"][0]["text"], r#"{"a":1}"#,
+        "{answer}"
+    );
 }
 
 #[test]
@@ -55,7 +76,10 @@ fn a_stdio_client_is_told_when_the_hub_goes() {
     hub.approval();
     hub.end(Signal::SIGKILL);
     let answer = bridge.answer(5);
-    assert!(answer.get("error").is_some() || answer["result"]["isError"] == true, "one answer, an error: {answer}");
+    assert!(
+        answer.get("error").is_some() || answer["result"]["isError"] == true,
+        "one answer, an error: {answer}"
+    );
 }
 
 #[test]
@@ -74,15 +98,23 @@ fn requests_that_meet_a_new_hub_at_once_share_one_new_session() {
         assert!(line.contains("probe__echo"), "each is answered: {line}");
     }
     let clients = hub.verb("clients.list", &json!({}));
-    let editor = clients.as_array().and_then(|clients| clients.iter().find(|client| client["name"] == "editor"));
-    assert_eq!(editor.expect("the client is known")["sessions"], 1, "{clients}");
+    let editor = clients
+        .as_array()
+        .and_then(|clients| clients.iter().find(|client| client["name"] == "editor"));
+    assert_eq!(
+        editor.expect("the client is known")["sessions"],
+        1,
+        "{clients}"
+    );
 }
 
 #[test]
 fn progress_reaches_a_stdio_client_before_the_answer() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let everything = places::text(places::npm("@modelcontextprotocol/server-everything/dist/index.js"));
+    let everything = places::text(places::npm(
+        "@modelcontextprotocol/server-everything/dist/index.js",
+    ));
     hub.add_server("everything", &[], &["node", &everything]);
     hub.until_synced("everything");
     hub.policy("everything", "allow");

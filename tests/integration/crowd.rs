@@ -7,7 +7,9 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_tests::{Bridge, Faulty, Home, Hub, McpClient, http::Response, mcp::Events, until, wait::yes};
+use drawbridge_tests::{
+    Bridge, Faulty, Home, Hub, McpClient, http::Response, mcp::Events, until, wait::yes,
+};
 use serde_json::{Value, json};
 
 const CLIENTS: usize = 32;
@@ -24,14 +26,20 @@ fn mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
             "_meta": {"progressToken": "token"}});
         let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         let response = client.post(&request).expect("an answer");
-        assert_eq!(response.header("Content-Type"), Some("text/event-stream"), "progress comes before the answer");
+        assert_eq!(
+            response.header("Content-Type"),
+            Some("text/event-stream"),
+            "progress comes before the answer"
+        );
         let told: Vec<Value> = Events::of(response).map(|event| event.message()).collect();
         let (answer, progress) = told.split_last().expect("an answer");
         let said = answer["result"]["content"][0]["text"].as_str();
         if answer["id"] != id || said != Some(format!("\"{nonce}\"").as_str()) {
             wrong.push(format!("{nonce} was answered with {answer}"));
         }
-        let is_own = |told: &&Value| told["params"]["message"] == *nonce && told["params"]["progressToken"] == "token";
+        let is_own = |told: &&Value| {
+            told["params"]["message"] == *nonce && told["params"]["progressToken"] == "token"
+        };
         let own = progress.iter().filter(is_own).count();
         if own != progress.len() || own as u64 != STEPS {
             wrong.push(format!("{nonce} heard {progress:?}"));
@@ -45,16 +53,26 @@ fn clients_with_the_same_ids_and_progress_tokens_get_their_own_answers_and_progr
     let home = Home::new();
     let hub = Hub::serve(&home);
     let _faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let clients: Vec<McpClient> = (0..CLIENTS).map(|number| hub.client(&format!("desk-{number}"))).collect();
+    let clients: Vec<McpClient> = (0..CLIENTS)
+        .map(|number| hub.client(&format!("desk-{number}")))
+        .collect();
     let start = Barrier::new(CLIENTS);
     let wrong: Vec<String> = thread::scope(|scope| {
         let start = &start;
         let all: Vec<_> = (clients.iter().enumerate())
             .map(|(name, client)| scope.spawn(move || mismatches(client, name, start)))
             .collect();
-        all.into_iter().flat_map(|one| one.join().expect("a client")).collect()
+        all.into_iter()
+            .flat_map(|one| one.join().expect("a client"))
+            .collect()
     });
-    assert!(wrong.is_empty(), "{} of {} calls:\n{}", wrong.len(), CLIENTS as u64 * CALLS, wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} calls:\n{}",
+        wrong.len(),
+        CLIENTS as u64 * CALLS,
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -63,26 +81,53 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
     let hub = Hub::serve(&home);
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
     let mut bridge = Bridge::open(&home, "editor");
-    let call = |tool: &str, arguments: Value| json!({"name": faulty.tool(tool), "arguments": arguments});
-    let request =
-        |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-    let (mut expected, mut cancelled, mut either) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let call =
+        |tool: &str, arguments: Value| json!({"name": faulty.tool(tool), "arguments": arguments});
+    let request = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let (mut expected, mut cancelled, mut either) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for id in 1000..1400_u64 {
         let (group, sent) = match id % 8 {
-            0 => (&mut cancelled, request(id, "tools/call", call("hang", json!({"n": id})))),
+            0 => (
+                &mut cancelled,
+                request(id, "tools/call", call("hang", json!({"n": id}))),
+            ),
             // Answered at about the moment at which it is cancelled.
-            1 => (&mut either, request(id, "tools/call", call("echo", json!({"n": id, "ms": id % 20})))),
+            1 => (
+                &mut either,
+                request(
+                    id,
+                    "tools/call",
+                    call("echo", json!({"n": id, "ms": id % 20})),
+                ),
+            ),
             2 => (&mut expected, request(id, "tools/list", json!({}))),
             3 => (&mut expected, request(id, "no/such/method", json!({}))),
-            4 => (&mut expected, request(id, "tools/call", json!({"name": "no__such", "arguments": {}}))),
-            _ => (&mut expected, request(id, "tools/call", call("echo", json!({"n": id, "ms": id % 7})))),
+            4 => (
+                &mut expected,
+                request(
+                    id,
+                    "tools/call",
+                    json!({"name": "no__such", "arguments": {}}),
+                ),
+            ),
+            _ => (
+                &mut expected,
+                request(
+                    id,
+                    "tools/call",
+                    call("echo", json!({"n": id, "ms": id % 7})),
+                ),
+            ),
         };
         group.insert(id);
         bridge.say(&sent);
         let before = id - 8;
         if cancelled.contains(&before) || either.contains(&before) {
             let params = json!({"requestId": before});
-            bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
+            bridge.say(
+                &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}),
+            );
         }
     }
     // What is asked behind all of it, and answered, is a mark that what is to come has come.
@@ -96,26 +141,46 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
             .iter()
             .map(|told| told["params"]["requestId"].to_string())
             .collect();
-        yes(faulty.calls("hang").iter().all(|call| heard.contains(&call["id"].to_string())))
+        yes(faulty
+            .calls("hang")
+            .iter()
+            .all(|call| heard.contains(&call["id"].to_string())))
     });
     drop(bridge.stdin.take());
     let (status, rest) = bridge.process.finish(Duration::from_secs(20));
     assert!(status.success(), "it ends with its client: {status}");
     let mut answers: BTreeMap<u64, usize> = BTreeMap::new();
     for line in rest.lines() {
-        let message: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
-        if let Some(id) = message["id"].as_u64().filter(|_| message["method"].is_null()) {
+        let message: Value =
+            serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
+        if let Some(id) = message["id"]
+            .as_u64()
+            .filter(|_| message["method"].is_null())
+        {
             *answers.entry(id).or_default() += 1;
         }
     }
     let more: Vec<_> = answers.iter().filter(|(_, times)| **times > 1).collect();
     assert!(more.is_empty(), "answered more than once: {more:?}");
-    let missing: Vec<_> = expected.iter().filter(|id| !answers.contains_key(id)).collect();
+    let missing: Vec<_> = expected
+        .iter()
+        .filter(|id| !answers.contains_key(id))
+        .collect();
     assert!(missing.is_empty(), "never answered: {missing:?}");
-    let unwanted: Vec<_> = cancelled.iter().filter(|id| answers.contains_key(id)).collect();
-    assert!(unwanted.is_empty(), "answered though they were cancelled: {unwanted:?}");
+    let unwanted: Vec<_> = cancelled
+        .iter()
+        .filter(|id| answers.contains_key(id))
+        .collect();
+    assert!(
+        unwanted.is_empty(),
+        "answered though they were cancelled: {unwanted:?}"
+    );
     let known = |id: &&u64| !(expected.contains(id) || either.contains(id));
-    assert_eq!(answers.keys().filter(known).count(), 0, "what was never asked is not answered");
+    assert_eq!(
+        answers.keys().filter(known).count(),
+        0,
+        "what was never asked is not answered"
+    );
 }
 
 #[test]
@@ -131,7 +196,13 @@ fn over_http_a_cancelled_request_ends_with_no_result() {
         until("the call hangs", || yes(faulty.calls("hang").len() == 1));
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
         assert_eq!(client.post(&cancel).expect("an answer").status, 202);
-        let said = asked.join().expect("it ends").expect("an end of the answer");
-        assert!(!said.contains("\"result\""), "the server's late answer is not its answer: {said}");
+        let said = asked
+            .join()
+            .expect("it ends")
+            .expect("an end of the answer");
+        assert!(
+            !said.contains("\"result\""),
+            "the server's late answer is not its answer: {said}"
+        );
     });
 }

@@ -13,8 +13,16 @@ const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
 #[track_caller]
 fn status(method: &str, url: &Url, headers: &[(&str, &str)], body: &str) -> u16 {
-    let request = Request { method, url, headers, body: body.as_bytes() };
-    request.send().unwrap_or_else(|e| panic!("{method} {}: {e}", url.path)).status
+    let request = Request {
+        method,
+        url,
+        headers,
+        body: body.as_bytes(),
+    };
+    request
+        .send()
+        .unwrap_or_else(|e| panic!("{method} {}: {e}", url.path))
+        .status
 }
 
 #[test]
@@ -23,13 +31,22 @@ fn a_client_without_its_token_is_turned_away() {
     let hub = Hub::serve(&home);
     let url = Url::of(&hub.url);
     let token = hub.token("desk");
-    for given in [None, Some("Bearer wrong".to_owned()), Some(format!("Bearer {ADMIN_TOKEN}")), Some(token.clone())] {
+    for given in [
+        None,
+        Some("Bearer wrong".to_owned()),
+        Some(format!("Bearer {ADMIN_TOKEN}")),
+        Some(token.clone()),
+    ] {
         let mut headers = vec![JSON, ACCEPT];
         headers.extend(given.as_deref().map(|given| ("Authorization", given)));
         assert_eq!(status("POST", &url, &headers, CALL), 401, "with {given:?}");
     }
     let in_query = url.at(&format!("/mcp?token={token}"));
-    assert_eq!(status("POST", &in_query, &[JSON, ACCEPT], CALL), 401, "a token in the query is none");
+    assert_eq!(
+        status("POST", &in_query, &[JSON, ACCEPT], CALL),
+        401,
+        "a token in the query is none"
+    );
 }
 
 #[test]
@@ -43,17 +60,34 @@ fn a_wrong_or_revoked_token_is_told_apart_from_a_missing_one() {
         let mut headers = vec![JSON, ACCEPT];
         headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
         let url = Url::of(&hub.url).at(path);
-        let response = Request { method: "POST", url: &url, headers: &headers, body: CALL.as_bytes() }.send();
+        let response = Request {
+            method: "POST",
+            url: &url,
+            headers: &headers,
+            body: CALL.as_bytes(),
+        }
+        .send();
         let response = response.expect("an answer");
         assert_eq!(response.status, 401, "{path} with {token:?}");
-        response.header("www-authenticate").expect("a challenge").to_owned()
+        response
+            .header("www-authenticate")
+            .expect("a challenge")
+            .to_owned()
     };
     for path in ["/mcp", "/messages", "/api/verbs/servers.list"] {
-        assert_eq!(challenge(path, None), r#"Bearer realm="drawbridge""#, "{path}: nothing is wrong with no token");
+        assert_eq!(
+            challenge(path, None),
+            r#"Bearer realm="drawbridge""#,
+            "{path}: nothing is wrong with no token"
+        );
         let wrong = challenge(path, Some("wrong"));
         let begins = r#"Bearer realm="drawbridge", error="invalid_token", error_description="the token is wrong"#;
         assert!(wrong.starts_with(begins), "{path}: {wrong}");
-        assert_eq!(challenge(path, Some(&revoked)), wrong, "{path}: which tokens there were is not told");
+        assert_eq!(
+            challenge(path, Some(&revoked)),
+            wrong,
+            "{path}: which tokens there were is not told"
+        );
     }
 }
 
@@ -74,14 +108,37 @@ fn a_client_that_looks_for_oauth_learns_in_its_own_words_to_use_its_token() {
         ("POST", "/token"),
     ] {
         let url = Url::of(&hub.url).at(path);
-        let response = Request { method, url: &url, headers: &[JSON], body: b"{}" }.send().expect("an answer");
+        let response = Request {
+            method,
+            url: &url,
+            headers: &[JSON],
+            body: b"{}",
+        }
+        .send()
+        .expect("an answer");
         assert_eq!(response.status, 404, "{path}");
         let said: Value = serde_json::from_str(&response.text().expect("a body")).expect("JSON");
         assert_eq!(said["error"], "not_supported", "{path}: {said}");
         let words = said["error_description"].as_str().expect("a description");
-        assert!(words.contains("Clients screen") && words.contains("Bearer"), "{path}: {words}");
-        assert_eq!(status(method, &url, &[JSON, ("Origin", "https://example.com")], "{}"), 403, "{path}: from a site");
-        assert_eq!(status(method, &url, &[JSON, ("Host", "example.com")], "{}"), 403, "{path}: by another name");
+        assert!(
+            words.contains("Clients screen") && words.contains("Bearer"),
+            "{path}: {words}"
+        );
+        assert_eq!(
+            status(
+                method,
+                &url,
+                &[JSON, ("Origin", "https://example.com")],
+                "{}"
+            ),
+            403,
+            "{path}: from a site"
+        );
+        assert_eq!(
+            status(method, &url, &[JSON, ("Host", "example.com")], "{}"),
+            403,
+            "{path}: by another name"
+        );
     }
 }
 
@@ -93,9 +150,16 @@ fn a_new_client_is_told_where_the_hub_listens_and_gets_a_config_that_works() {
     assert_eq!(added["url"], hub.url);
     let entry = &added["config"]["mcpServers"]["drawbridge"];
     assert_eq!(entry["url"], hub.url, "{added}");
-    let header = entry["headers"]["Authorization"].as_str().expect("the config has the token");
+    let header = entry["headers"]["Authorization"]
+        .as_str()
+        .expect("the config has the token");
     McpClient::connect(&hub.url, header.trim_start_matches("Bearer ")).tools();
-    assert!(!added["stdio_config"].to_string().contains(added["token"].as_str().expect("a token")), "stdio needs none");
+    assert!(
+        !added["stdio_config"]
+            .to_string()
+            .contains(added["token"].as_str().expect("a token")),
+        "stdio needs none"
+    );
 }
 
 #[test]
@@ -109,7 +173,10 @@ fn a_revoked_client_is_turned_away_at_once() {
     let headers = [JSON, ACCEPT, ("Authorization", bearer.as_str())];
     assert_eq!(status("POST", &Url::of(&hub.url), &headers, CALL), 401);
     let answer = client.try_request("tools/list", "{}");
-    assert!(answer.is_err() || answer.is_ok_and(|answer| !answer.raw.contains("\"tools\"")), "the session ended too");
+    assert!(
+        answer.is_err() || answer.is_ok_and(|answer| !answer.raw.contains("\"tools\"")),
+        "the session ended too"
+    );
 }
 
 #[test]
@@ -118,18 +185,38 @@ fn a_given_token_is_taken_and_a_short_one_is_not() {
     let hub = Hub::serve(&home);
     let given = "0123456789abcdef0123456789abcdef";
     let mut command = home.command(drawbridge_tests::places::built("drawbridge"));
-    command.args(["clients", "add", "desk", "--token-stdin", "--json", "--data-dir"]).arg(home.data_dir());
+    command
+        .args([
+            "clients",
+            "add",
+            "desk",
+            "--token-stdin",
+            "--json",
+            "--data-dir",
+        ])
+        .arg(home.data_dir());
     assert!(fed(&mut command, given), "32 characters are enough");
     McpClient::connect(&hub.url, given).tools();
     let mut command = home.command(drawbridge_tests::places::built("drawbridge"));
-    command.args(["clients", "add", "other", "--token-stdin", "--data-dir"]).arg(home.data_dir());
+    command
+        .args(["clients", "add", "other", "--token-stdin", "--data-dir"])
+        .arg(home.data_dir());
     assert!(!fed(&mut command, "short"), "a short token is refused");
 }
 
 fn fed(command: &mut std::process::Command, text: &str) -> bool {
     use std::{io::Write, process::Stdio};
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("start drawbridge");
-    child.stdin.take().expect("stdin is piped").write_all(text.as_bytes()).expect("give the token");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("start drawbridge");
+    child
+        .stdin
+        .take()
+        .expect("stdin is piped")
+        .write_all(text.as_bytes())
+        .expect("give the token");
     child.wait().expect("wait for drawbridge").success()
 }
 
@@ -138,17 +225,30 @@ fn a_client_never_administers() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let client = format!("Bearer {}", hub.token("desk"));
-    for verb in
-        ["servers.list", "policy.set_default", "approvals.list", "clients.add", "settings.change", "secrets.list"]
-    {
+    for verb in [
+        "servers.list",
+        "policy.set_default",
+        "approvals.list",
+        "clients.add",
+        "settings.change",
+        "secrets.list",
+    ] {
         let url = Url::of(&hub.url).at(&format!("/api/verbs/{verb}"));
         assert_eq!(
             status("POST", &url, &[JSON, ("Authorization", &client)], "{}"),
             403,
             "{verb} with a client's token"
         );
-        assert_eq!(status("POST", &url, &[JSON], "{}"), 401, "{verb} without a token");
-        assert_eq!(status("POST", &url, &[JSON, ("Authorization", "Bearer no")], "{}"), 401, "{verb} with a wrong one");
+        assert_eq!(
+            status("POST", &url, &[JSON], "{}"),
+            401,
+            "{verb} without a token"
+        );
+        assert_eq!(
+            status("POST", &url, &[JSON, ("Authorization", "Bearer no")], "{}"),
+            401,
+            "{verb} with a wrong one"
+        );
     }
 }
 
@@ -181,24 +281,50 @@ fn nothing_that_another_site_sends_comes_through() {
     let other_port = "http://127.0.0.1:1".to_owned();
     let lookalike = format!("http://{prefix}");
     let https = format!("https://127.0.0.1:{port}");
-    let origins = ["null", "http://evil.example", &other_port, &lookalike, &https];
+    let origins = [
+        "null",
+        "http://evil.example",
+        &other_port,
+        &lookalike,
+        &https,
+    ];
     for (method, path, token, body) in routes {
         let to = url.at(path);
         let base = [JSON, ACCEPT, ("Authorization", token.as_str())];
         for host in hosts {
             let headers = [base.as_slice(), &[("Host", host)]].concat();
-            assert_eq!(status(method, &to, &headers, body), 403, "{method} {path} with Host {host}");
+            assert_eq!(
+                status(method, &to, &headers, body),
+                403,
+                "{method} {path} with Host {host}"
+            );
         }
         let headers = [base.as_slice(), &[("Host", "")]].concat();
-        assert_eq!(status(method, &to, &headers, body), 400, "{method} {path} without Host");
+        assert_eq!(
+            status(method, &to, &headers, body),
+            400,
+            "{method} {path} without Host"
+        );
         for origin in origins {
             let headers = [base.as_slice(), &[("Origin", origin)]].concat();
-            assert_eq!(status(method, &to, &headers, body), 403, "{method} {path} with Origin {origin}");
+            assert_eq!(
+                status(method, &to, &headers, body),
+                403,
+                "{method} {path} with Origin {origin}"
+            );
         }
         let headers = [base.as_slice(), &[("Sec-Fetch-Site", "cross-site")]].concat();
-        assert_eq!(status(method, &to, &headers, body), 403, "{method} {path} from another site");
+        assert_eq!(
+            status(method, &to, &headers, body),
+            403,
+            "{method} {path} from another site"
+        );
     }
-    assert_eq!(calls_heard(&home), Vec::<String>::new(), "no call reached the server");
+    assert_eq!(
+        calls_heard(&home),
+        Vec::<String>::new(),
+        "no call reached the server"
+    );
 }
 
 #[test]
@@ -206,12 +332,24 @@ fn a_session_of_another_client_is_unknown() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let url = Url::of(&hub.url);
-    let (one, two) = (format!("Bearer {}", hub.token("one")), format!("Bearer {}", hub.token("two")));
+    let (one, two) = (
+        format!("Bearer {}", hub.token("one")),
+        format!("Bearer {}", hub.token("two")),
+    );
     let session = session_of(&url, &one, "2025-06-18");
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
     for (who, token, expected) in [("its owner", &one, 200), ("another client", &two, 404)] {
-        let headers = [JSON, ACCEPT, ("Authorization", token.as_str()), ("Mcp-Session-Id", &session)];
-        assert_eq!(status("POST", &url, &headers, list), expected, "the session in the hands of {who}");
+        let headers = [
+            JSON,
+            ACCEPT,
+            ("Authorization", token.as_str()),
+            ("Mcp-Session-Id", &session),
+        ];
+        assert_eq!(
+            status("POST", &url, &headers, list),
+            expected,
+            "the session in the hands of {who}"
+        );
     }
 }
 
@@ -220,8 +358,18 @@ fn session_of(url: &Url, bearer: &str, revision: &str) -> String {
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}});
     let headers = [JSON, ACCEPT, ("Authorization", bearer)];
-    let request = Request { method: "POST", url, headers: &headers, body: hello.to_string().as_bytes() }.send();
-    request.expect("an answer").header("Mcp-Session-Id").expect("a session").to_owned()
+    let request = Request {
+        method: "POST",
+        url,
+        headers: &headers,
+        body: hello.to_string().as_bytes(),
+    }
+    .send();
+    request
+        .expect("an answer")
+        .header("Mcp-Session-Id")
+        .expect("a session")
+        .to_owned()
 }
 
 #[test]
@@ -241,8 +389,19 @@ fn a_batch_is_answered_in_one_where_the_revision_has_batches_and_refused_elsewhe
     let bearer = format!("Bearer {}", hub.token("desk"));
     let post = |revision: &str, body: &str| {
         let session = session_of(&url, &bearer, revision);
-        let headers = [JSON, ACCEPT, ("Authorization", bearer.as_str()), ("Mcp-Session-Id", session.as_str())];
-        let answer = Request { method: "POST", url: &url, headers: &headers, body: body.as_bytes() }.send();
+        let headers = [
+            JSON,
+            ACCEPT,
+            ("Authorization", bearer.as_str()),
+            ("Mcp-Session-Id", session.as_str()),
+        ];
+        let answer = Request {
+            method: "POST",
+            url: &url,
+            headers: &headers,
+            body: body.as_bytes(),
+        }
+        .send();
         let answer = answer.expect("an answer");
         (answer.status, answer.text().expect("a body"))
     };
@@ -250,14 +409,41 @@ fn a_batch_is_answered_in_one_where_the_revision_has_batches_and_refused_elsewhe
     let (status, said) = post("2025-03-26", BATCH);
     assert_eq!(status, 200, "{said}");
     let answers: Vec<Value> = serde_json::from_str(&said).expect("an array");
-    let of = |id: Value| answers.iter().filter(|answer| answer["id"] == id).collect::<Vec<_>>();
-    assert_eq!(answers.len(), 5, "one for each request, and one for what is none: {said}");
+    let of = |id: Value| {
+        answers
+            .iter()
+            .filter(|answer| answer["id"] == id)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        answers.len(),
+        5,
+        "one for each request, and one for what is none: {said}"
+    );
     let twos = of(json!(2));
-    assert!(twos.iter().any(|answer| answer["result"].to_string().contains("two")), "{said}");
-    assert!(twos.iter().any(|answer| answer["error"]["message"].to_string().contains("in flight")), "{said}");
-    assert!(of(json!("3"))[0]["result"].to_string().contains("three"), "{said}");
+    assert!(
+        twos.iter()
+            .any(|answer| answer["result"].to_string().contains("two")),
+        "{said}"
+    );
+    assert!(
+        twos.iter()
+            .any(|answer| answer["error"]["message"].to_string().contains("in flight")),
+        "{said}"
+    );
+    assert!(
+        of(json!("3"))[0]["result"].to_string().contains("three"),
+        "{said}"
+    );
     assert_eq!(of(json!(5))[0]["result"], json!({}));
-    assert_eq!(answers.iter().filter(|answer| answer["error"].is_object()).count(), 2, "{said}");
+    assert_eq!(
+        answers
+            .iter()
+            .filter(|answer| answer["error"].is_object())
+            .count(),
+        2,
+        "{said}"
+    );
 
     let notes = r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#;
     assert_eq!(post("2025-03-26", notes), (202, String::new()));
@@ -267,11 +453,24 @@ fn a_batch_is_answered_in_one_where_the_revision_has_batches_and_refused_elsewhe
     }
     let many = format!("[{}]", vec!["0"; 101].join(","));
     assert!(post("2025-03-26", &many).1.contains("1 to 100"));
-    let headers = [JSON, ACCEPT, ("Authorization", bearer.as_str()), ("Mcp-Session-Id", "gone")];
-    assert_eq!(self::status("POST", &url, &headers, BATCH), 404, "the client begins a session again");
+    let headers = [
+        JSON,
+        ACCEPT,
+        ("Authorization", bearer.as_str()),
+        ("Mcp-Session-Id", "gone"),
+    ];
+    assert_eq!(
+        self::status("POST", &url, &headers, BATCH),
+        404,
+        "the client begins a session again"
+    );
     let (status, said) = post("2025-06-18", BATCH);
     assert!(status == 400 && said.contains("batch"), "{status}: {said}");
-    assert_eq!(calls_heard(&home).len(), 2, "each call of the batch reached the server once");
+    assert_eq!(
+        calls_heard(&home).len(),
+        2,
+        "each call of the batch reached the server once"
+    );
 }
 
 #[test]
@@ -281,11 +480,23 @@ fn an_unknown_route_a_wrong_method_and_a_bad_body_are_told_apart() {
     let url = Url::of(&hub.url);
     let admin = format!("Bearer {ADMIN_TOKEN}");
     let headers = [JSON, ("Authorization", admin.as_str())];
-    assert_eq!(status("GET", &url.at("/api/no-such-route"), &headers, ""), 404);
+    assert_eq!(
+        status("GET", &url.at("/api/no-such-route"), &headers, ""),
+        404
+    );
     assert_eq!(status("POST", &url.at("/health"), &headers, "{}"), 405);
-    assert_eq!(status("POST", &url.at("/api/verbs/no.such_verb"), &headers, "{}"), 404);
+    assert_eq!(
+        status("POST", &url.at("/api/verbs/no.such_verb"), &headers, "{}"),
+        404
+    );
     let bad = url.at("/api/verbs/servers.show");
-    let response = Request { method: "POST", url: &bad, headers: &headers, body: br#"{"id":7}"# }.send();
+    let response = Request {
+        method: "POST",
+        url: &bad,
+        headers: &headers,
+        body: br#"{"id":7}"#,
+    }
+    .send();
     let response = response.expect("an answer");
     assert_eq!(response.status, 400);
     let said = response.text().expect("a body");
@@ -302,9 +513,20 @@ fn duplicate_keys_are_refused_before_anything_is_decided() {
     hub.add_probe(&[]);
     hub.policy("*", "allow");
     let client = hub.client("desk");
-    let answer = client.request("tools/call", r#"{"name":"probe__echo","name":"probe__crash","arguments":{}}"#);
-    assert!(answer.error_code().is_some(), "it is an error: {}", answer.raw);
-    assert_eq!(calls_heard(&home), Vec::<String>::new(), "no call reached the server");
+    let answer = client.request(
+        "tools/call",
+        r#"{"name":"probe__echo","name":"probe__crash","arguments":{}}"#,
+    );
+    assert!(
+        answer.error_code().is_some(),
+        "it is an error: {}",
+        answer.raw
+    );
+    assert_eq!(
+        calls_heard(&home),
+        Vec::<String>::new(),
+        "no call reached the server"
+    );
 }
 
 #[test]
@@ -313,12 +535,25 @@ fn health_tells_anyone_how_it_stands_and_nothing_more() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let url = Url::of(&hub.url).at("/health");
-    let response = Request { method: "GET", url: &url, headers: &[], body: &[] }.send().expect("an answer");
+    let response = Request {
+        method: "GET",
+        url: &url,
+        headers: &[],
+        body: &[],
+    }
+    .send()
+    .expect("an answer");
     assert_eq!(response.status, 200);
     let health: Value = serde_json::from_str(&response.text().expect("a body")).expect("JSON");
     assert_eq!(health["service"], "drawbridge");
     assert_eq!(health["status"], "ok");
     assert_eq!(health["ready"], true);
-    assert_eq!(health["registry"], json!({"servers_total": 1, "servers_enabled": 1}));
-    assert!(!health.to_string().contains("upstream-probe"), "no command is told: {health}");
+    assert_eq!(
+        health["registry"],
+        json!({"servers_total": 1, "servers_enabled": 1})
+    );
+    assert!(
+        !health.to_string().contains("upstream-probe"),
+        "no command is told: {health}"
+    );
 }

@@ -7,7 +7,9 @@ const SERVER: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 
 fn run(home: &Home, job: &Value) -> Value {
     let mut command = home.command(places::program("node"));
-    command.arg(places::real().join("everything.mjs")).arg(job.to_string());
+    command
+        .arg(places::real().join("everything.mjs"))
+        .arg(job.to_string());
     let mut process = Process::start(home, "everything", &mut command);
     let (status, text) = process.finish(std::time::Duration::from_secs(60));
     assert!(status.success(), "{status}\n{}", process.stderr());
@@ -24,9 +26,19 @@ fn a_client_gets_through_drawbridge_what_it_gets_directly() {
     hub.until_synced("everything");
     hub.policy("everything", "allow");
     let token = hub.token("typescript");
-    let through = run(&home, &json!({"url": hub.url, "token": token, "prefix": "everything__"}));
-    let (direct, through) = (direct.as_object().expect("an object"), through.as_object().expect("an object"));
-    assert!(direct.len() > 20, "everything was done: {:?}", direct.keys());
+    let through = run(
+        &home,
+        &json!({"url": hub.url, "token": token, "prefix": "everything__"}),
+    );
+    let (direct, through) = (
+        direct.as_object().expect("an object"),
+        through.as_object().expect("an object"),
+    );
+    assert!(
+        direct.len() > 20,
+        "everything was done: {:?}",
+        direct.keys()
+    );
     for (what, expected) in direct {
         let same = match what.as_str() {
             // The weather of the structured answer is drawn anew each time.
@@ -35,7 +47,11 @@ fn a_client_gets_through_drawbridge_what_it_gets_directly() {
             "progress" => list(&through[what])[..3] == list(expected)[..3],
             _ => through[what] == *expected,
         };
-        assert!(same, "{what}:\ndirectly {expected}\nthrough  {}", through[what]);
+        assert!(
+            same,
+            "{what}:\ndirectly {expected}\nthrough  {}",
+            through[what]
+        );
     }
 }
 
@@ -45,6 +61,8 @@ fn list(value: &Value) -> &[Value] {
 
 /// The members without their values.
 fn shape(value: &Value) -> Vec<String> {
-    let structured = value["structuredContent"].as_object().expect("structured content");
+    let structured = value["structuredContent"]
+        .as_object()
+        .expect("structured content");
     structured.keys().cloned().collect()
 }

@@ -45,7 +45,8 @@ fn meanwhile<T>(client: &McpClient, act: impl FnOnce() -> T) -> (T, Vec<Duration
         let calls = scope.spawn(|| {
             let mut took = Vec::new();
             while !is_over.load(Ordering::Relaxed) || took.is_empty() {
-                let (answer, elapsed) = timed(|| client.call("neighbour__echo", r#"{"still":"here"}"#));
+                let (answer, elapsed) =
+                    timed(|| client.call("neighbour__echo", r#"{"still":"here"}"#));
                 assert_eq!(answer.text(), r#"{"still":"here"}"#);
                 took.push(elapsed);
             }
@@ -61,5 +62,8 @@ fn meanwhile<T>(client: &McpClient, act: impl FnOnce() -> T) -> (T, Vec<Duration
 /// What the database says came of the calls of a tool.
 fn outcomes(home: &Home, tool: &str) -> Vec<String> {
     let rows = drawbridge_tests::store::calls(&home.data_dir()).expect("read the store");
-    rows.into_iter().filter(|row| row.tool == tool).map(|row| row.outcome).collect()
+    rows.into_iter()
+        .filter(|row| row.tool == tool)
+        .map(|row| row.outcome)
+        .collect()
 }

@@ -7,7 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drawbridge_tests::{Home, Hub, McpClient, Memory, driver::free_port, places, process::Process, until, wait::yes};
+use drawbridge_tests::{
+    Home, Hub, McpClient, Memory, driver::free_port, places, process::Process, until, wait::yes,
+};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -20,16 +22,26 @@ const CYCLES: usize = 500;
 /// The public server, listening.
 fn remote(home: &Home, port: u16) -> Process {
     let mut command = home.command("node");
-    command.arg(places::npm("@modelcontextprotocol/server-everything/dist/index.js")).arg("streamableHttp");
+    command
+        .arg(places::npm(
+            "@modelcontextprotocol/server-everything/dist/index.js",
+        ))
+        .arg("streamableHttp");
     command.env("PORT", port.to_string());
     let process = Process::start(home, "remote", &mut command);
-    until("the remote server listens", || yes(TcpStream::connect(("127.0.0.1", port)).is_ok()));
+    until("the remote server listens", || {
+        yes(TcpStream::connect(("127.0.0.1", port)).is_ok())
+    });
     process
 }
 
 /// Fifty specs of real servers, by name: programs of npm and PyPI, and a URL, under different names.
 fn specs(home: &Home, port: u16) -> Vec<(String, Value)> {
-    let npm = |package: &str| places::text(places::npm(&format!("@modelcontextprotocol/{package}/dist/index.js")));
+    let npm = |package: &str| {
+        places::text(places::npm(&format!(
+            "@modelcontextprotocol/{package}/dist/index.js"
+        )))
+    };
     let shared = places::text(home.file("shared"));
     fs::create_dir_all(&shared).expect("a folder");
     let time = places::text(places::python().with_file_name("mcp-server-time"));
@@ -41,8 +53,17 @@ fn specs(home: &Home, port: u16) -> Vec<(String, Value)> {
         "time" => json!({"command": time}),
         _ => json!({"url": format!("http://127.0.0.1:{port}/mcp")}),
     };
-    let kinds = [("files", 10), ("memory", 10), ("thinking", 10), ("everything", 8), ("time", 6), ("remote", 6)];
-    let named = |(kind, count): (&'static str, usize)| (0..count).map(move |number| (kind, format!("{kind}-{number}")));
+    let kinds = [
+        ("files", 10),
+        ("memory", 10),
+        ("thinking", 10),
+        ("everything", 8),
+        ("time", 6),
+        ("remote", 6),
+    ];
+    let named = |(kind, count): (&'static str, usize)| {
+        (0..count).map(move |number| (kind, format!("{kind}-{number}")))
+    };
     let spec = |(kind, name): (&str, String)| {
         let mut spec = of(kind);
         spec["name"] = json!(name);
@@ -54,7 +75,12 @@ fn specs(home: &Home, port: u16) -> Vec<(String, Value)> {
 
 fn active(hub: &Hub<'_>) -> usize {
     let servers = hub.home.cli(&["servers", "list", "--json"]).json();
-    servers["servers"].as_array().expect("servers").iter().filter(|server| server["state"] == "active").count()
+    servers["servers"]
+        .as_array()
+        .expect("servers")
+        .iter()
+        .filter(|server| server["state"] == "active")
+        .count()
 }
 
 #[test]
@@ -79,29 +105,52 @@ fn fifty_real_servers_cost_nothing_until_one_is_called_and_then_cost_one() {
     assert!(ready < READY, "it took {ready:?}");
     let client = McpClient::connect(&hub.url, &token);
     let tools = client.tools();
-    let of: BTreeSet<_> = tools.iter().filter_map(|tool| tool.split_once("__")).map(|(server, _)| server).collect();
+    let of: BTreeSet<_> = tools
+        .iter()
+        .filter_map(|tool| tool.split_once("__"))
+        .map(|(server, _)| server)
+        .collect();
     assert_eq!(of.len(), 50, "each has its tools in the list: {of:?}");
-    assert!(home.servers().is_empty(), "and none runs for that: {:?}", home.servers());
+    assert!(
+        home.servers().is_empty(),
+        "and none runs for that: {:?}",
+        home.servers()
+    );
     assert_eq!(active(&hub), 0);
 
     let answer = client.call("files-3__list_allowed_directories", "{}");
-    assert!(!answer.is_error() && answer.text().contains("shared"), "{}", answer.raw);
+    assert!(
+        !answer.is_error() && answer.text().contains("shared"),
+        "{}",
+        answer.raw
+    );
     assert_eq!(active(&hub), 1, "the one that was called");
     assert_eq!(home.servers().len(), 1, "{:?}", home.servers());
-    until("nobody uses it, and it has ended", || yes(home.servers().is_empty()));
+    until("nobody uses it, and it has ended", || {
+        yes(home.servers().is_empty())
+    });
     assert_eq!(hub.server("files-3")["state"], "idle");
 }
 
 /// What a process holds open.
 fn descriptors(pid: u32) -> usize {
-    fs::read_dir(format!("/proc/{pid}/fd")).expect("its descriptors").count()
+    fs::read_dir(format!("/proc/{pid}/fd"))
+        .expect("its descriptors")
+        .count()
 }
 
 /// The processes that it started and that are still there, dead ones too.
 fn children(pid: u32) -> usize {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("its threads").flatten();
-    let of = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-    threads.map(of).map(|children| children.split_whitespace().count()).sum()
+    let threads = fs::read_dir(format!("/proc/{pid}/task"))
+        .expect("its threads")
+        .flatten();
+    let of = |thread: fs::DirEntry| {
+        fs::read_to_string(thread.path().join("children")).unwrap_or_default()
+    };
+    threads
+        .map(of)
+        .map(|children| children.split_whitespace().count())
+        .sum()
 }
 
 #[test]
@@ -113,17 +162,33 @@ fn five_hundred_starts_and_stops_leave_nothing_behind() {
     let client = hub.client("desk");
     let cycle = || {
         hub.verb("servers.restart", &json!({"id": "probe"}));
-        assert_eq!(client.call("probe__echo", r#"{"a":1}"#).text(), r#"{"a":1}"#);
+        assert_eq!(
+            client.call("probe__echo", r#"{"a":1}"#).text(),
+            r#"{"a":1}"#
+        );
     };
     // What is made once, and lines that are kept up to a number.
     (0..CYCLES / 5).for_each(|_| cycle());
-    let (open, started, memory) = (descriptors(hub.id()), children(hub.id()), Memory::of(hub.id()));
+    let (open, started, memory) = (
+        descriptors(hub.id()),
+        children(hub.id()),
+        Memory::of(hub.id()),
+    );
     (0..CYCLES).for_each(|_| cycle());
-    until("as much is open as before", || yes(descriptors(hub.id()) <= open + 2));
-    assert_eq!(children(hub.id()), started, "one server and the guard, as before");
+    until("as much is open as before", || {
+        yes(descriptors(hub.id()) <= open + 2)
+    });
+    assert_eq!(
+        children(hub.id()),
+        started,
+        "one server and the guard, as before"
+    );
     assert_eq!(home.servers().len(), 1);
     let rise = memory.rise();
-    println!("after {CYCLES} starts and stops the hub is {rise} MiB larger than after {}", CYCLES / 5);
+    println!(
+        "after {CYCLES} starts and stops the hub is {rise} MiB larger than after {}",
+        CYCLES / 5
+    );
     assert!(rise <= 12, "it grew by {rise} MiB");
     hub.end(Signal::SIGTERM);
     home.nothing_outlives_the_hub();

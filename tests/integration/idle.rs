@@ -2,18 +2,26 @@
 
 use std::process::Stdio;
 
-use drawbridge_tests::{Bridge, Home, Hub, hub::write_spec, places, process::Process, until, wait::yes};
+use drawbridge_tests::{
+    Bridge, Home, Hub, hub::write_spec, places, process::Process, until, wait::yes,
+};
 use serde_json::json;
 
 /// The process id of the hub of a home, if one runs.
 fn hub_of(home: &Home) -> Option<u32> {
-    home.processes().into_iter().find(|process| process.command.contains(" serve ")).map(|process| process.pid)
+    home.processes()
+        .into_iter()
+        .find(|process| process.command.contains(" serve "))
+        .map(|process| process.pid)
 }
 
 /// A bridge whose client says nothing.
 fn silent_bridge(home: &Home, idle: &str) -> Process {
     let mut command = home.command(places::built("drawbridge"));
-    command.args(["stdio", "--exit-when-idle", idle, "--data-dir"]).arg(home.data_dir()).stdin(Stdio::piped());
+    command
+        .args(["stdio", "--exit-when-idle", idle, "--data-dir"])
+        .arg(home.data_dir())
+        .stdin(Stdio::piped());
     Process::start(home, "silent", &mut command)
 }
 
@@ -28,12 +36,19 @@ fn a_hub_that_a_bridge_started_stays_while_a_bridge_runs_and_ends_when_nobody_us
     let other = Home::new();
     Bridge::open_with(&other, "editor", &["--exit-when-idle", "2"]).end();
     until("the other hub has ended", || yes(hub_of(&other).is_none()));
-    assert_eq!(hub_of(&home), Some(hub), "a bridge keeps its hub, also if its client says nothing");
+    assert_eq!(
+        hub_of(&home),
+        Some(hub),
+        "a bridge keeps its hub, also if its client says nothing"
+    );
     drop(silent.take_stdin());
     let (status, _) = silent.finish(std::time::Duration::from_secs(10));
     assert!(status.success(), "{status}");
     until("its hub has ended too", || yes(hub_of(&home).is_none()));
-    assert!(!home.data_dir().join("drawbridge.sock").exists(), "it has cleaned up");
+    assert!(
+        !home.data_dir().join("drawbridge.sock").exists(),
+        "it has cleaned up"
+    );
 }
 
 #[test]
@@ -59,15 +74,33 @@ fn a_bridge_that_comes_while_the_hub_ends_gets_another_hub() {
     home.cli(&["policy", "set", "slow", "allow"]).ok();
     let mut bridge = Bridge::open_with(&home, "editor", &["--exit-when-idle", "1"]);
     let first = hub_of(&home).expect("a hub");
-    let answer = bridge.ask(2, "tools/call", &json!({"name": "slow__echo", "arguments": {"n": 1}}));
-    assert_eq!(answer["result"]["content"][0]["text"], r#"{"n":1}"#, "the server runs: {answer}");
+    let answer = bridge.ask(
+        2,
+        "tools/call",
+        &json!({"name": "slow__echo", "arguments": {"n": 1}}),
+    );
+    assert_eq!(
+        answer["result"]["content"][0]["text"], r#"{"n":1}"#,
+        "the server runs: {answer}"
+    );
     bridge.end();
     let socket = home.data_dir().join("drawbridge.sock");
-    until("the hub takes no connection any more", || yes(!socket.exists()));
+    until("the hub takes no connection any more", || {
+        yes(!socket.exists())
+    });
     assert_eq!(hub_of(&home), Some(first), "but still waits for its server");
     let mut bridge = Bridge::open_with(&home, "editor", &["--exit-when-idle", "1"]);
-    assert!(bridge.ask(2, "tools/list", &json!({})).to_string().contains("slow__echo"));
-    assert_ne!(hub_of(&home), Some(first), "another hub has taken its place");
+    assert!(
+        bridge
+            .ask(2, "tools/list", &json!({}))
+            .to_string()
+            .contains("slow__echo")
+    );
+    assert_ne!(
+        hub_of(&home),
+        Some(first),
+        "another hub has taken its place"
+    );
     bridge.end();
 }
 

@@ -11,12 +11,22 @@ const PREFIX: &str = "everything__";
 
 /// The server offers these only to a client that can be asked. The Inspector's command line cannot; Drawbridge can
 /// for the sake of its other clients.
-const ASKING: &[&str] = &["trigger-elicitation-request", "trigger-sampling-request", "trigger-url-elicitation"];
+const ASKING: &[&str] = &[
+    "trigger-elicitation-request",
+    "trigger-sampling-request",
+    "trigger-url-elicitation",
+];
 
 /// What is asked for, each time.
 const QUESTIONS: &[&[&str]] = &[
     &["tools/list"],
-    &["tools/call", "--tool-name", "echo", "--tool-arg", "message=to and fro"],
+    &[
+        "tools/call",
+        "--tool-name",
+        "echo",
+        "--tool-arg",
+        "message=to and fro",
+    ],
     &["resources/list"],
     &["prompts/list"],
 ];
@@ -25,11 +35,24 @@ const QUESTIONS: &[&[&str]] = &[
 fn inspect(home: &Home, era: &str, door: &[String], question: &[&str], prefix: &str) -> Value {
     let mut command = home.command(places::node());
     command.arg(places::npm(INSPECTOR)).arg("--cli").args(door);
-    let named = |word: &&str| if *word == "echo" { format!("{prefix}{word}") } else { (*word).into() };
-    command.arg("--method").args(question.iter().map(named)).args(["--protocol-era", era]);
+    let named = |word: &&str| {
+        if *word == "echo" {
+            format!("{prefix}{word}")
+        } else {
+            (*word).into()
+        }
+    };
+    command
+        .arg("--method")
+        .args(question.iter().map(named))
+        .args(["--protocol-era", era]);
     let mut process = Process::start(home, "inspector", &mut command);
     let (status, text) = process.finish(std::time::Duration::from_secs(60));
-    assert!(status.success(), "{question:?} through {door:?} ({era}): {status}\n{}", process.stderr());
+    assert!(
+        status.success(),
+        "{question:?} through {door:?} ({era}): {status}\n{}",
+        process.stderr()
+    );
     serde_json::from_str(&text)
         .unwrap_or_else(|e| panic!("{question:?} through {door:?} printed no JSON ({e}): {text}"))
 }
@@ -40,10 +63,19 @@ fn compared(mut printed: Value, is_legacy: bool) -> Value {
     if let (Some(members), false) = (printed.as_object_mut(), is_legacy) {
         members.remove("resultType");
     }
-    for list in printed.as_object_mut().into_iter().flat_map(|object| object.values_mut()) {
-        let Some(entries) = list.as_array_mut() else { continue };
+    for list in printed
+        .as_object_mut()
+        .into_iter()
+        .flat_map(|object| object.values_mut())
+    {
+        let Some(entries) = list.as_array_mut() else {
+            continue;
+        };
         for entry in entries.iter_mut() {
-            let bare = entry["name"].as_str().and_then(|name| name.strip_prefix(PREFIX)).map(str::to_owned);
+            let bare = entry["name"]
+                .as_str()
+                .and_then(|name| name.strip_prefix(PREFIX))
+                .map(str::to_owned);
             if let Some(bare) = bare {
                 entry["name"] = json!(bare);
             }
@@ -60,9 +92,16 @@ fn compared(mut printed: Value, is_legacy: bool) -> Value {
 /// The Inspector's options for a program that speaks stdio.
 fn program(home: &Home, name: &str, program: &Path, arguments: &[&str]) -> Vec<String> {
     let file = home.file(&format!("{name}.json"));
-    let config = json!({"mcpServers": {"it": {"type": "stdio", "command": program, "args": arguments}}});
+    let config =
+        json!({"mcpServers": {"it": {"type": "stdio", "command": program, "args": arguments}}});
     fs::write(&file, config.to_string()).expect("write the Inspector's settings");
-    ["--config".to_owned(), places::text(&file), "--server".to_owned(), "it".to_owned()].into()
+    [
+        "--config".to_owned(),
+        places::text(&file),
+        "--server".to_owned(),
+        "it".to_owned(),
+    ]
+    .into()
 }
 
 #[track_caller]
@@ -75,19 +114,32 @@ fn the_same_as_directly(era: &str) {
     hub.policy("everything", "allow");
     let bearer = format!("Authorization: Bearer {}", hub.token("by-url"));
     let at = |url: &str, transport: &str| -> Vec<String> {
-        [url, "--transport", transport, "--header", &bearer].map(str::to_owned).into()
+        [url, "--transport", transport, "--header", &bearer]
+            .map(str::to_owned)
+            .into()
     };
     let data = places::text(home.data_dir());
     let bridge = ["stdio", "--client", "inspector", "--data-dir", &data];
-    let mut doors = vec![at(&hub.url, "http"), program(&home, "bridge", &places::built("drawbridge"), &bridge)];
+    let mut doors = vec![
+        at(&hub.url, "http"),
+        program(&home, "bridge", &places::built("drawbridge"), &bridge),
+    ];
     if era != "modern" {
         doors.push(at(&hub.url.replace("/mcp", "/sse"), "sse"));
     }
-    let direct = program(&home, "direct", &places::program("node"), &[&server, "stdio"]);
+    let direct = program(
+        &home,
+        "direct",
+        &places::program("node"),
+        &[&server, "stdio"],
+    );
     for question in QUESTIONS {
         // The server itself has sessions only.
         let directly = if era == "modern" { "legacy" } else { era };
-        let expected = compared(inspect(&home, directly, &direct, question, ""), era == "legacy");
+        let expected = compared(
+            inspect(&home, directly, &direct, question, ""),
+            era == "legacy",
+        );
         for door in &doors {
             let printed = compared(inspect(&home, era, door, question, PREFIX), era == "legacy");
             assert!(

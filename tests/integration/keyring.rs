@@ -13,8 +13,12 @@ fn thirty_hubs_that_ask_one_keyring_at_once_all_get_their_answers() {
     let desk = Desk::without_screen();
     let home: &Home = &desk;
     let answers: Vec<(String, Value)> = thread::scope(|scope| {
-        let hubs: Vec<_> = (0..HUBS).map(|number| scope.spawn(move || keep_and_list(home, number))).collect();
-        hubs.into_iter().map(|hub| hub.join().expect("the hub's thread ends")).collect()
+        let hubs: Vec<_> = (0..HUBS)
+            .map(|number| scope.spawn(move || keep_and_list(home, number)))
+            .collect();
+        hubs.into_iter()
+            .map(|hub| hub.join().expect("the hub's thread ends"))
+            .collect()
     });
     let wrong: Vec<_> = answers
         .iter()
@@ -26,7 +30,11 @@ fn thirty_hubs_that_ask_one_keyring_at_once_all_get_their_answers() {
             !failure.is_empty() || *listed != json!([row("KEPT", true), row("NEVER_SET", false)])
         })
         .collect();
-    assert!(wrong.is_empty(), "{} of {HUBS} hubs did not get their answers: {wrong:#?}", wrong.len());
+    assert!(
+        wrong.is_empty(),
+        "{} of {HUBS} hubs did not get their answers: {wrong:#?}",
+        wrong.len()
+    );
 }
 
 #[test]
@@ -37,10 +45,18 @@ fn a_keyring_is_said_to_be_locked_if_it_is_and_not_if_it_is_absent() {
     desk.keyring().lock();
     let (failure, listed) = keep_and_list(&desk, 0);
     assert!(failure.contains("the keyring is locked"), "{failure}");
-    let unknown = listed.as_array().is_some_and(|rows| rows.iter().all(|row| row["present"] == Value::Null));
-    assert!(unknown, "what a locked keyring holds is not known: {listed}");
+    let unknown = listed
+        .as_array()
+        .is_some_and(|rows| rows.iter().all(|row| row["present"] == Value::Null));
+    assert!(
+        unknown,
+        "what a locked keyring holds is not known: {listed}"
+    );
     let (failure, _) = keep_and_list(&Home::new(), 0);
-    assert!(failure.contains("the keyring cannot be used") && !failure.contains("locked"), "{failure}");
+    assert!(
+        failure.contains("the keyring cannot be used") && !failure.contains("locked"),
+        "{failure}"
+    );
 }
 
 /// Keeps one secret and lists it beside one that was never set: what failed, and the list.
@@ -53,12 +69,23 @@ fn keep_and_list(home: &Home, number: usize) -> (String, Value) {
     fs::write(servers.join("server.json"), spec.to_string()).expect("a spec file");
     let drawbridge = |arguments: &[&str], input: Stdio| {
         let mut command = home.command(places::built("drawbridge"));
-        command.args(arguments).arg("--data-dir").arg(&folder).stdin(input).output().expect("drawbridge runs")
+        command
+            .args(arguments)
+            .arg("--data-dir")
+            .arg(&folder)
+            .stdin(input)
+            .output()
+            .expect("drawbridge runs")
     };
     let value = home.file(&format!("value-{number}"));
     fs::write(&value, "a value").expect("the value");
     let set = |name: &str| {
-        drawbridge(&["secrets", "set", name], fs::File::open(&value).expect("the value can be read").into())
+        drawbridge(
+            &["secrets", "set", name],
+            fs::File::open(&value)
+                .expect("the value can be read")
+                .into(),
+        )
     };
     // The last two change one item that all the hubs have.
     let changes = [
@@ -67,7 +94,17 @@ fn keep_and_list(home: &Home, number: usize) -> (String, Value) {
         drawbridge(&["secrets", "remove", "shared"], Stdio::null()),
     ];
     let listed = drawbridge(&["secrets", "list", "--json"], Stdio::null());
-    let failed: Vec<_> = changes.iter().chain([&listed]).filter(|ran| !ran.status.success()).collect();
-    let failures = failed.iter().map(|ran| String::from_utf8_lossy(&ran.stderr).into_owned()).collect();
-    (failures, serde_json::from_slice(&listed.stdout).unwrap_or_default())
+    let failed: Vec<_> = changes
+        .iter()
+        .chain([&listed])
+        .filter(|ran| !ran.status.success())
+        .collect();
+    let failures = failed
+        .iter()
+        .map(|ran| String::from_utf8_lossy(&ran.stderr).into_owned())
+        .collect();
+    (
+        failures,
+        serde_json::from_slice(&listed.stdout).unwrap_or_default(),
+    )
 }

@@ -30,7 +30,10 @@ const CLIENTS: usize = 4;
 
 /// A number that looks like chance, the same for the same round.
 fn chance(round: usize) -> usize {
-    Sha256::digest(format!("round {round}")).iter().take(4).fold(0, |number, byte| number << 8 | usize::from(*byte))
+    Sha256::digest(format!("round {round}"))
+        .iter()
+        .take(4)
+        .fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
 /// Until when the clients go on, and how many of their calls were answered.
@@ -49,7 +52,9 @@ impl Load {
             let arguments = json!({"nonce": format!("{name}-{number}"), "ms": ms}).to_string();
             let params = format!(r#"{{"name":"faulty__echo","arguments":{arguments}}}"#);
             match client.try_request("tools/call", &params) {
-                Ok(answer) if answer.error_code().is_none() && answer.text() == arguments => answered.push(arguments),
+                Ok(answer) if answer.error_code().is_none() && answer.text() == arguments => {
+                    answered.push(arguments)
+                }
                 other => {
                     let is_over = self.is_over.load(Ordering::Relaxed);
                     assert!(is_over, "a call failed though the hub lives: {other:?}");
@@ -65,13 +70,28 @@ impl Load {
     fn rewrite(&self, hub_url: &str) {
         let url = Url::of(hub_url).at("/api/verbs/servers.update");
         let bearer = format!("Bearer {ADMIN_TOKEN}");
-        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        let headers = [
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+        ];
         for number in 0.. {
             let spec = json!({"name": format!("Other {number}"), "command": "true", "args": vec!["x".repeat(200); 50]});
             let body = json!({"id": "other", "spec": spec}).to_string();
-            match (Request { method: "POST", url: &url, headers: &headers, body: body.as_bytes() }).send() {
+            match (Request {
+                method: "POST",
+                url: &url,
+                headers: &headers,
+                body: body.as_bytes(),
+            })
+            .send()
+            {
                 Ok(answer) => assert_eq!(answer.status, 200, "the spec is written"),
-                Err(why) => return assert!(self.is_over.load(Ordering::Relaxed), "nobody answers: {why}"),
+                Err(why) => {
+                    return assert!(
+                        self.is_over.load(Ordering::Relaxed),
+                        "nobody answers: {why}"
+                    );
+                }
             }
         }
     }
@@ -81,7 +101,10 @@ impl Load {
 fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
     let load = Load::default();
     let url = hub.url.clone();
-    let clients: Vec<_> = tokens.iter().map(|token| McpClient::connect(&url, token)).collect();
+    let clients: Vec<_> = tokens
+        .iter()
+        .map(|token| McpClient::connect(&url, token))
+        .collect();
     let answered = thread::scope(|scope| {
         let calls = |(number, client)| {
             let (load, name) = (&load, format!("{round}-{number}"));
@@ -91,11 +114,18 @@ fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
         let writer = scope.spawn(|| load.rewrite(&url));
         // Some calls in, at any moment of the next: how many is drawn, and so is the moment.
         let enough = chance(round) % 60;
-        until("the load is on", || yes(load.answered.load(Ordering::Relaxed) >= enough));
-        thread::sleep(Duration::from_micros((chance(round + 1_000_000) % 30_000) as u64));
+        until("the load is on", || {
+            yes(load.answered.load(Ordering::Relaxed) >= enough)
+        });
+        thread::sleep(Duration::from_micros(
+            (chance(round + 1_000_000) % 30_000) as u64,
+        ));
         load.is_over.store(true, Ordering::Relaxed);
         signal_to(hub.id(), Signal::SIGKILL);
-        let answered = clients.into_iter().flat_map(|client| client.join().expect("a client")).collect();
+        let answered = clients
+            .into_iter()
+            .flat_map(|client| client.join().expect("a client"))
+            .collect();
         writer.join().expect("the writer of specs");
         answered
     });
@@ -106,12 +136,18 @@ fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
 /// What the server received, by its arguments, and how often.
 fn received(home: &Home) -> BTreeMap<String, usize> {
     let text = fs::read_to_string(home.file("faulty.heard")).expect("what was heard");
-    assert!(!text.contains("\"undecided\""), "a call came without a decision written before it: {text}");
+    assert!(
+        !text.contains("\"undecided\""),
+        "a call came without a decision written before it: {text}"
+    );
     let mut received = BTreeMap::new();
     for line in text.lines() {
-        let message: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("half a line ({e}): {line}"));
+        let message: Value =
+            serde_json::from_str(line).unwrap_or_else(|e| panic!("half a line ({e}): {line}"));
         if message["method"] == "tools/call" {
-            *received.entry(message["params"]["arguments"].to_string()).or_default() += 1;
+            *received
+                .entry(message["params"]["arguments"].to_string())
+                .or_default() += 1;
         }
     }
     received
@@ -121,51 +157,98 @@ fn received(home: &Home) -> BTreeMap<String, usize> {
 fn specs_are_whole(home: &Home) {
     for entry in fs::read_dir(home.data_dir().join("servers")).expect("the folder of specs") {
         let path = entry.expect("an entry").path();
-        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let is_hidden = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
         let text = fs::read_to_string(&path).expect("read a spec");
         let spec: Result<Value, _> = serde_json::from_str(&text);
-        assert!(is_hidden || spec.is_ok_and(|spec| spec["command"].is_string()), "{}: {text}", path.display());
+        assert!(
+            is_hidden || spec.is_ok_and(|spec| spec["command"].is_string()),
+            "{}: {text}",
+            path.display()
+        );
     }
 }
 
 /// Each call that came was decided, came once, and is there with what was known of it.
-fn calls_are_written(received: &BTreeMap<String, usize>, answered: &BTreeSet<String>, rows: &[CallRow]) {
+fn calls_are_written(
+    received: &BTreeMap<String, usize>,
+    answered: &BTreeSet<String>,
+    rows: &[CallRow],
+) {
     let mut by_digest: BTreeMap<&str, Vec<&CallRow>> = BTreeMap::new();
-    rows.iter().for_each(|row| by_digest.entry(&row.arguments_digest).or_default().push(row));
+    rows.iter().for_each(|row| {
+        by_digest
+            .entry(&row.arguments_digest)
+            .or_default()
+            .push(row)
+    });
     for (arguments, times) in received {
         assert_eq!(*times, 1, "{arguments} came more than once");
         let rows = by_digest.get(store::digest(arguments).as_str());
         let rows = rows.unwrap_or_else(|| panic!("{arguments} came, and nothing is written of it"));
-        assert!(rows.len() == 1 && rows[0].decision == "allowed", "{arguments}: {rows:?}");
-        assert!(["ok", "unknown"].contains(&rows[0].outcome.as_str()), "{arguments}: {rows:?}");
+        assert!(
+            rows.len() == 1 && rows[0].decision == "allowed",
+            "{arguments}: {rows:?}"
+        );
+        assert!(
+            ["ok", "unknown"].contains(&rows[0].outcome.as_str()),
+            "{arguments}: {rows:?}"
+        );
     }
-    assert!(answered.iter().all(|arguments| received.contains_key(arguments)), "what was answered had come");
+    assert!(
+        answered
+            .iter()
+            .all(|arguments| received.contains_key(arguments)),
+        "what was answered had come"
+    );
 }
 
 #[test]
 fn a_hub_that_is_killed_under_load_has_every_decision_written_tears_nothing_and_replays_nothing() {
-    let rounds: usize = env::var("DRAWBRIDGE_KILL_ROUNDS").map_or(20, |text| text.parse().expect("a number of rounds"));
+    let rounds: usize = env::var("DRAWBRIDGE_KILL_ROUNDS")
+        .map_or(20, |text| text.parse().expect("a number of rounds"));
     let home = Home::new();
     let hub = Hub::serve(&home);
     let data_dir = places::text(home.data_dir());
     drop(Faulty::add(&hub, "faulty", &json!({}), &["--store", &data_dir]).synced());
-    hub.verb("servers.add", &json!({"spec": {"name": "Other", "command": "true"}, "pending": true}));
-    let tokens: Vec<String> = (0..CLIENTS).map(|number| hub.token(&format!("desk-{number}"))).collect();
+    hub.verb(
+        "servers.add",
+        &json!({"spec": {"name": "Other", "command": "true"}, "pending": true}),
+    );
+    let tokens: Vec<String> = (0..CLIENTS)
+        .map(|number| hub.token(&format!("desk-{number}")))
+        .collect();
     let (mut next, mut answered, mut slowest) = (Some(hub), BTreeSet::new(), Duration::ZERO);
     for number in 0..rounds {
         answered.append(&mut round(next.take().expect("a hub"), &tokens, number));
         home.nothing_outlives_the_hub();
-        assert!(store::is_sound(&home.data_dir()).expect("read the store"), "round {number}: the database is sound");
+        assert!(
+            store::is_sound(&home.data_dir()).expect("read the store"),
+            "round {number}: the database is sound"
+        );
         specs_are_whole(&home);
         let before = received(&home);
         let start = Instant::now();
         let hub = next.insert(Hub::serve(&home));
         slowest = slowest.max(start.elapsed());
-        assert!(start.elapsed() <= BACK, "round {number}: it listens again after {:?}", start.elapsed());
+        assert!(
+            start.elapsed() <= BACK,
+            "round {number}: it listens again after {:?}",
+            start.elapsed()
+        );
         let rows = store::calls(&home.data_dir()).expect("read the store");
         calls_are_written(&before, &answered, &rows);
-        assert_eq!(hub.verb("approvals.list", &json!({})), json!([]), "nothing waits");
-        assert_eq!(received(&home), before, "round {number}: nothing is sent again");
+        assert_eq!(
+            hub.verb("approvals.list", &json!({})),
+            json!([]),
+            "nothing waits"
+        );
+        assert_eq!(
+            received(&home),
+            before,
+            "round {number}: nothing is sent again"
+        );
     }
     let rows = store::calls(&home.data_dir()).expect("read the store");
     let unknown = rows.iter().filter(|row| row.outcome == "unknown").count();
@@ -192,19 +275,38 @@ fn calls_that_wait_for_a_person_when_the_hub_is_killed_never_cross() {
         })
         .collect();
     until("all of them wait", || {
-        yes(home.cli(&["approvals", "list", "--json"]).json().as_array().is_some_and(|waiting| waiting.len() == 5))
+        yes(home
+            .cli(&["approvals", "list", "--json"])
+            .json()
+            .as_array()
+            .is_some_and(|waiting| waiting.len() == 5))
     });
     assert_eq!(faulty.calls("echo").len(), 0);
     drop(faulty);
     hub.end(Signal::SIGKILL);
-    assert!(waiting.into_iter().all(|waiting| waiting.join().expect("it ends")), "the clients see the end");
+    assert!(
+        waiting
+            .into_iter()
+            .all(|waiting| waiting.join().expect("it ends")),
+        "the clients see the end"
+    );
     let hub = Hub::serve(&home);
-    assert_eq!(hub.verb("approvals.list", &json!({})), json!([]), "nothing waits");
+    assert_eq!(
+        hub.verb("approvals.list", &json!({})),
+        json!([]),
+        "nothing waits"
+    );
     hub.policy("faulty", "allow");
-    assert_eq!(hub.client("new").call("faulty__echo", r#"{"n":1}"#).text(), r#"{"n":1}"#);
+    assert_eq!(
+        hub.client("new").call("faulty__echo", r#"{"n":1}"#).text(),
+        r#"{"n":1}"#
+    );
     assert_eq!(received(&home).len(), 1, "none of them was sent later");
     let rows = store::calls(&home.data_dir()).expect("read the store");
-    assert!(rows.iter().filter(|row| row.decision == "allowed").count() == 1, "{rows:?}");
+    assert!(
+        rows.iter().filter(|row| row.decision == "allowed").count() == 1,
+        "{rows:?}"
+    );
 }
 
 #[test]
@@ -216,7 +318,10 @@ fn a_hub_that_is_killed_while_it_starts_for_the_first_time_starts_the_next_time(
         hub.signal(Signal::SIGKILL);
         hub.finish(Duration::from_secs(5));
         let hub = Hub::serve(&home);
-        assert!(store::is_sound(&home.data_dir()).expect("read the store"), "round {round}");
+        assert!(
+            store::is_sound(&home.data_dir()).expect("read the store"),
+            "round {round}"
+        );
         assert_eq!(hub.client("desk").tools(), Vec::<String>::new());
     }
 }

@@ -51,7 +51,9 @@ impl<'a> Desk<'a> {
         hub.verb("servers.add", &json!({"spec": spec(home, false)}));
         hub.until_synced("probe");
         hub.approval_timeout(APPROVAL_TIMEOUT);
-        let tokens: Vec<String> = (0..CLIENTS).map(|number| hub.token(&name(number))).collect();
+        let tokens: Vec<String> = (0..CLIENTS)
+            .map(|number| hub.token(&name(number)))
+            .collect();
         let mut desk = Self {
             home,
             hub: Some(hub),
@@ -70,7 +72,11 @@ impl<'a> Desk<'a> {
     }
 
     fn connect(&mut self) {
-        self.clients = self.tokens.iter().map(|token| McpClient::connect(&self.hub().url, token)).collect();
+        self.clients = self
+            .tokens
+            .iter()
+            .map(|token| McpClient::connect(&self.hub().url, token))
+            .collect();
     }
 
     fn waiting(&self) -> Vec<Value> {
@@ -87,13 +93,18 @@ impl<'a> Desk<'a> {
                     Verdict::Deny => 200,
                     Verdict::Edited if world.is_forbidden => 400,
                     _ if world.is_forbidden => 409,
-                    Verdict::Once | Verdict::Edited | Verdict::More | Verdict::Session | Verdict::Always => 200,
+                    Verdict::Once
+                    | Verdict::Edited
+                    | Verdict::More
+                    | Verdict::Session
+                    | Verdict::Always => 200,
                 };
                 assert_eq!(status, expected, "{answer}");
             }
             Step::DecideAnother { call } => {
                 let id = &self.questions[call]["id"];
-                let another = json!({"id": id, "digest": "another", "verdict": {"kind": "approve_once"}});
+                let another =
+                    json!({"id": id, "digest": "another", "verdict": {"kind": "approve_once"}});
                 let (status, answer) = self.hub().try_verb("approvals.decide", &another);
                 assert_eq!(status, 409, "{answer}");
             }
@@ -103,24 +114,36 @@ impl<'a> Desk<'a> {
             Step::WaitInVain => {}
             Step::AllowRetry { call } => {
                 let (id, digest) = (&self.questions[call]["id"], &self.questions[call]["digest"]);
-                self.hub().verb("approvals.allow_retry", &json!({"id": id, "digest": digest}));
+                self.hub().verb(
+                    "approvals.allow_retry",
+                    &json!({"id": id, "digest": digest}),
+                );
             }
             Step::Forbid { forbidden } => {
                 let scope = json!({"server": "probe", "tool": "echo"});
                 let rule = json!({"server": "probe", "tool": "echo", "effect": "deny"});
-                let (verb, params) = if *forbidden { ("policy.set", rule) } else { ("policy.remove", scope) };
+                let (verb, params) = if *forbidden {
+                    ("policy.set", rule)
+                } else {
+                    ("policy.remove", scope)
+                };
                 let (status, answer) = self.hub().try_verb(verb, &params);
-                assert!(status == 200 || !forbidden && status == 404, "{status}: {answer}");
+                assert!(
+                    status == 200 || !forbidden && status == 404,
+                    "{status}: {answer}"
+                );
             }
             Step::Raise => drop(self.hub().verb("drawbridge.raise", &json!({}))),
             Step::Lower => drop(self.hub().verb("drawbridge.lower", &json!({}))),
             Step::ChangeDefinition => {
-                fs::write(self.home.file("words"), words(world.now.0)).expect("the words about the tool");
+                fs::write(self.home.file("words"), words(world.now.0))
+                    .expect("the words about the tool");
                 self.hub().verb("servers.sync", &json!({"id": "probe"}));
             }
             Step::ChangeServer => {
                 let spec = spec(self.home, world.now.1);
-                self.hub().verb("servers.update", &json!({"id": "probe", "spec": spec}));
+                self.hub()
+                    .verb("servers.update", &json!({"id": "probe", "spec": spec}));
                 self.hub().verb("servers.sync", &json!({"id": "probe"}));
             }
             Step::Kill => {
@@ -133,12 +156,31 @@ impl<'a> Desk<'a> {
     }
 
     fn call(&mut self, world: &World, client: usize, arguments: usize) {
-        let number = world.waiting.keys().chain(world.ended.keys()).max().copied().expect("the model knows it");
-        let before: Vec<Value> = self.waiting().into_iter().map(|asked| asked["id"].clone()).collect();
-        let call = self.clients[client].begin_call("probe__echo", &sent(client, arguments)).expect("the call is sent");
+        let number = world
+            .waiting
+            .keys()
+            .chain(world.ended.keys())
+            .max()
+            .copied()
+            .expect("the model knows it");
+        let before: Vec<Value> = self
+            .waiting()
+            .into_iter()
+            .map(|asked| asked["id"].clone())
+            .collect();
+        let call = self.clients[client]
+            .begin_call("probe__echo", &sent(client, arguments))
+            .expect("the call is sent");
         let asked = until("it is asked about, or answered", || {
-            let asked = self.waiting().into_iter().find(|asked| !before.contains(&asked["id"]));
-            if asked.is_some() || call.has_ended() { Some(asked) } else { None }
+            let asked = self
+                .waiting()
+                .into_iter()
+                .find(|asked| !before.contains(&asked["id"]));
+            if asked.is_some() || call.has_ended() {
+                Some(asked)
+            } else {
+                None
+            }
         });
         self.calls.insert(number, call);
         self.questions.extend(asked.map(|asked| (number, asked)));
@@ -158,7 +200,12 @@ impl<'a> Desk<'a> {
         });
         let decided: Vec<bool> = statuses.iter().map(|status| *status == 200).collect();
         let fits = decided == [false, true] || decided == [true, false] && !is_forbidden;
-        assert!(fits && statuses.iter().all(|status| [200, 404, 409].contains(status)), "{statuses:?}");
+        assert!(
+            fits && statuses
+                .iter()
+                .all(|status| [200, 404, 409].contains(status)),
+            "{statuses:?}"
+        );
     }
 
     /// What is seen is what the model says.
@@ -170,12 +217,22 @@ impl<'a> Desk<'a> {
             }
         }
         let shown = || {
-            let of = |asked: &Value| (asked["client"].to_string(), asked["arguments"].as_str().map(str::to_owned));
+            let of = |asked: &Value| {
+                (
+                    asked["client"].to_string(),
+                    asked["arguments"].as_str().map(str::to_owned),
+                )
+            };
             let mut waiting: Vec<_> = self.waiting().iter().map(of).collect();
             waiting.sort();
             waiting
         };
-        let of = |asked: &Asked| (json!(name(asked.client)).to_string(), Some(sent(asked.client, asked.arguments)));
+        let of = |asked: &Asked| {
+            (
+                json!(name(asked.client)).to_string(),
+                Some(sent(asked.client, asked.arguments)),
+            )
+        };
         let mut expected: Vec<_> = world.waiting.values().map(of).collect();
         expected.sort();
         until("those wait that should", || yes(shown() == expected));
@@ -183,21 +240,31 @@ impl<'a> Desk<'a> {
         let mut ran = self.ran.clone();
         came.sort();
         ran.sort();
-        assert_eq!(came, ran, "what reached the server is what its clients were told of");
+        assert_eq!(
+            came, ran,
+            "what reached the server is what its clients were told of"
+        );
     }
 
     /// Each call that came has a decision of its own that matches it, and none of that can be changed unseen.
     fn is_recorded(&self) {
         let rows = store::calls(&self.home.data_dir()).expect("read the store");
         let mut decided: BTreeMap<(String, String), usize> = BTreeMap::new();
-        for row in rows.into_iter().filter(|row| row.decision == "allowed" && row.tool == "echo") {
-            *decided.entry((row.client, row.arguments_digest)).or_default() += 1;
+        for row in rows
+            .into_iter()
+            .filter(|row| row.decision == "allowed" && row.tool == "echo")
+        {
+            *decided
+                .entry((row.client, row.arguments_digest))
+                .or_default() += 1;
         }
         for arguments in received(self.home) {
             let read: Value = serde_json::from_str(&arguments).expect("JSON");
             let client = read["client"].as_str().expect("a client").to_owned();
             let left = decided.get_mut(&(client, store::digest(&arguments)));
-            let left = left.filter(|left| **left > 0).unwrap_or_else(|| panic!("{arguments}: it was not decided"));
+            let left = left
+                .filter(|left| **left > 0)
+                .unwrap_or_else(|| panic!("{arguments}: it was not decided"));
             *left -= 1;
         }
         let report = self.hub().verb("audit.verify", &json!({}));
@@ -218,7 +285,11 @@ fn name(client: usize) -> String {
 
 /// Numbers as they are written: `1` and `1.0` are two.
 fn sent(client: usize, arguments: usize) -> String {
-    format!(r#"{{"client":"{}","n":{}}}"#, name(client), ["1", "1.0"][arguments])
+    format!(
+        r#"{{"client":"{}","n":{}}}"#,
+        name(client),
+        ["1", "1.0"][arguments]
+    )
 }
 
 fn edited(client: &str) -> String {
@@ -226,12 +297,24 @@ fn edited(client: &str) -> String {
 }
 
 fn words(are_others: bool) -> &'static str {
-    if are_others { "Says what it was told, louder" } else { "Says what it was told" }
+    if are_others {
+        "Says what it was told, louder"
+    } else {
+        "Says what it was told"
+    }
 }
 
 fn spec(home: &Home, is_another: bool) -> Value {
-    let [heard, words, store] = [home.file("heard"), home.file("words"), home.data_dir()].map(places::text);
-    let arguments = ["--heard", &heard, "--describe-from", &words, "--store", &store];
+    let [heard, words, store] =
+        [home.file("heard"), home.file("words"), home.data_dir()].map(places::text);
+    let arguments = [
+        "--heard",
+        &heard,
+        "--describe-from",
+        &words,
+        "--store",
+        &store,
+    ];
     let command = places::text(places::built("upstream-probe"));
     json!({"name": "probe", "command": command, "args": arguments, "definitions": "trust",
         "env": {"OTHER": is_another.to_string()}})
@@ -240,7 +323,9 @@ fn spec(home: &Home, is_another: bool) -> Value {
 fn said(verdict: Verdict, client: &Value) -> Value {
     match verdict {
         Verdict::Once => json!({"kind": "approve_once"}),
-        Verdict::Edited => json!({"kind": "approve_once", "arguments": edited(client.as_str().unwrap_or_default())}),
+        Verdict::Edited => {
+            json!({"kind": "approve_once", "arguments": edited(client.as_str().unwrap_or_default())})
+        }
         Verdict::More => json!({"kind": "approve_calls", "count": MORE}),
         Verdict::Session => json!({"kind": "approve_session"}),
         Verdict::Always => json!({"kind": "approve_always"}),
@@ -251,11 +336,15 @@ fn said(verdict: Verdict, client: &Value) -> Value {
 /// The arguments of the calls that reached the server, byte for byte.
 fn received(home: &Home) -> Vec<String> {
     let lines = heard(home);
-    assert!(!lines.iter().any(|line| line.contains("\"undecided\"")), "it came undecided: {lines:?}");
+    assert!(
+        !lines.iter().any(|line| line.contains("\"undecided\"")),
+        "it came undecided: {lines:?}"
+    );
     let calls = lines.iter().filter(|line| line.contains("\"tools/call\""));
     let arguments = |line: &String| {
         let part = |text: &str, key: &str| {
-            let mut parts: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).expect("an object");
+            let mut parts: BTreeMap<String, Box<RawValue>> =
+                serde_json::from_str(text).expect("an object");
             parts.remove(key).expect("it has that").get().to_owned()
         };
         part(&part(line, "params"), "arguments")
@@ -268,21 +357,30 @@ fn ran(asked: &Asked, outcome: Outcome, answer: Option<&Answer>) -> Option<Strin
     let text = answer.map(Answer::text);
     let sent = sent(asked.client, asked.arguments);
     let is = |text: &Option<String>, arguments: &str| {
-        let echoed = serde_json::from_str::<Value>(arguments).expect("JSON").to_string();
+        let echoed = serde_json::from_str::<Value>(arguments)
+            .expect("JSON")
+            .to_string();
         text.as_ref() == Some(&echoed)
     };
     let fits = match outcome {
         Outcome::Ran => is(&text, &sent),
         Outcome::RanEdited => is(&text, &edited(&name(asked.client))),
         Outcome::Refused(why) => {
-            text.as_deref().is_some_and(|text| text.contains(why)) && answer.is_some_and(Answer::is_error)
+            text.as_deref().is_some_and(|text| text.contains(why))
+                && answer.is_some_and(Answer::is_error)
         }
         Outcome::RanOrDenied => {
-            is(&text, &sent) || text.as_deref().is_some_and(|text| text.contains("Denied by the user"))
+            is(&text, &sent)
+                || text
+                    .as_deref()
+                    .is_some_and(|text| text.contains("Denied by the user"))
         }
         Outcome::Gone => text.is_none(),
     };
-    assert!(fits, "{asked:?} should have ended as {outcome:?}: {answer:?}");
+    assert!(
+        fits,
+        "{asked:?} should have ended as {outcome:?}: {answer:?}"
+    );
     match outcome {
         Outcome::Ran => Some(sent),
         Outcome::RanEdited => Some(edited(&name(asked.client))),
@@ -310,18 +408,28 @@ fn live(steps: &[Step], seen: &Mutex<BTreeMap<String, usize>>) {
 
 #[test]
 fn no_way_through_the_life_of_a_request_runs_it_without_a_decision_that_matches() {
-    let asked_for = env::var("DRAWBRIDGE_LIVES").ok().map(|text| text.parse::<u32>().expect("a number of lives"));
+    let asked_for = env::var("DRAWBRIDGE_LIVES")
+        .ok()
+        .map(|text| text.parse::<u32>().expect("a number of lives"));
     let cases = asked_for.unwrap_or(LIVES).div_ceil(LANES);
     let seen = Mutex::default();
     thread::scope(|scope| {
         for lane in 0..LANES {
             let seen = &seen;
             scope.spawn(move || {
-                let config = Config { cases, max_shrink_iters: 60, failure_persistence: None, ..Config::default() };
+                let config = Config {
+                    cases,
+                    max_shrink_iters: 60,
+                    failure_persistence: None,
+                    ..Config::default()
+                };
                 let same = [u8::try_from(lane).expect("few lanes"); 32];
                 let mut runner = match asked_for {
                     Some(_) => TestRunner::new(config),
-                    None => TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &same)),
+                    None => TestRunner::new_with_rng(
+                        config,
+                        TestRng::from_seed(RngAlgorithm::ChaCha, &same),
+                    ),
                 };
                 let lives = World::sequential_strategy(8..40).prop_map(|(_, steps, _)| steps);
                 runner
@@ -347,6 +455,9 @@ fn no_way_through_the_life_of_a_request_runs_it_without_a_decision_that_matches(
         "Refused(\"raised the drawbridge\")",
         "Refused(\"changed after the call was approved\")",
     ] {
-        assert!(seen.contains_key(outcome), "no life came to {outcome}: {seen:?}");
+        assert!(
+            seen.contains_key(outcome),
+            "no life came to {outcome}: {seen:?}"
+        );
     }
 }

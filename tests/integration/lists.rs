@@ -20,7 +20,11 @@ fn add(hub: &Hub<'_>, name: &str, lists: &Value, more: &Value) {
         "capabilities": {"tools": {}, "prompts": {}, "resources": {}}, "serverInfo": {"name": name, "version": "1"}}}});
     let answers = offer.as_object_mut().expect("an object");
     for (list, entries) in lists.as_object().expect("lists") {
-        let method = if list == "resourceTemplates" { "resources/templates".to_owned() } else { list.clone() };
+        let method = if list == "resourceTemplates" {
+            "resources/templates".to_owned()
+        } else {
+            list.clone()
+        };
         let mut result = serde_json::Map::new();
         result.insert(list.clone(), entries.clone());
         answers.insert(format!("{method}/list"), json!({"result": result}));
@@ -29,7 +33,9 @@ fn add(hub: &Hub<'_>, name: &str, lists: &Value, more: &Value) {
     fs::write(&file, offer.to_string()).expect("write the offer");
     let mut spec = json!({"name": name, "command": places::text(places::built("upstream-faulty")),
         "args": ["--offer", places::text(&file)]});
-    spec.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+    spec.as_object_mut()
+        .expect("an object")
+        .extend(more.as_object().expect("an object").clone());
     hub.verb("servers.add", &json!({"spec": spec}));
     hub.until_synced(name);
 }
@@ -39,7 +45,10 @@ fn left_out(hub: &Hub<'_>, name: &str) -> Vec<(String, String, String)> {
     let text = |entry: &Value, member: &str| entry[member].as_str().expect("a text").to_owned();
     let view = hub.server(name);
     let entries = view["left_out"]["entries"].as_array().expect("entries");
-    entries.iter().map(|entry| (text(entry, "kind"), text(entry, "name"), text(entry, "why"))).collect()
+    entries
+        .iter()
+        .map(|entry| (text(entry, "kind"), text(entry, "name"), text(entry, "why")))
+        .collect()
 }
 
 #[test]
@@ -58,14 +67,19 @@ fn each_entry_that_is_left_out_is_named_with_its_reason_wherever_the_server_is_s
         tool("unwanted"),
     ]);
     let prompts = json!([{"name": "greet"}, {"name": 7}]);
-    let lists = json!({"tools": tools, "prompts": prompts, "resources": [{"name": "without a URI"}]});
+    let lists =
+        json!({"tools": tools, "prompts": prompts, "resources": [{"name": "without a URI"}]});
     add(&hub, "messy", &lists, &json!({"allowed_tools": ["good"]}));
     let expected = [
         ("tools", "big", "at most 262144 are taken"),
         ("tools", "entry 3 of tools/list", "it has no 'name'"),
         ("tools", "odd", "its 'description' is not a string"),
         ("tools", "hinted", "its 'annotations' are wrong"),
-        ("tools", "remote", "'https://example.com/t.json', which would have to be fetched"),
+        (
+            "tools",
+            "remote",
+            "'https://example.com/t.json', which would have to be fetched",
+        ),
         ("tools", "good", "another tool has the same 'name'"),
         ("tools", "entry 8 of tools/list", "it cannot be read"),
         ("prompts", "entry 2 of prompts/list", "it has no 'name'"),
@@ -73,47 +87,105 @@ fn each_entry_that_is_left_out_is_named_with_its_reason_wherever_the_server_is_s
     ];
     let is_as_expected = |hub: &Hub<'_>| {
         let found = left_out(hub, "messy");
-        assert_eq!(found.len(), expected.len(), "what the person does not want is no problem: {found:?}");
+        assert_eq!(
+            found.len(),
+            expected.len(),
+            "what the person does not want is no problem: {found:?}"
+        );
         for ((kind, name, why), (its_kind, its_name, its_why)) in expected.iter().zip(&found) {
-            assert!(kind == its_kind && name == its_name && its_why.contains(why), "{kind} {name} {why}: {found:?}");
+            assert!(
+                kind == its_kind && name == its_name && its_why.contains(why),
+                "{kind} {name} {why}: {found:?}"
+            );
         }
         let logged = home.cli(&["logs", "--server", "messy"]).ok().stdout();
         for (_, name, why) in &expected {
-            let has = |line: &str| line.contains("left out") && line.contains(name) && line.contains(why);
+            let has =
+                |line: &str| line.contains("left out") && line.contains(name) && line.contains(why);
             assert!(logged.lines().any(has), "{name}: {logged}");
         }
     };
     is_as_expected(&hub);
-    assert_eq!(hub.client("desk").tools(), ["messy__good"], "the others are not touched by that");
-    for command in [["servers", "show", "messy"], ["servers", "sync", "messy"], ["servers", "verify", "messy"]] {
+    assert_eq!(
+        hub.client("desk").tools(),
+        ["messy__good"],
+        "the others are not touched by that"
+    );
+    for command in [
+        ["servers", "show", "messy"],
+        ["servers", "sync", "messy"],
+        ["servers", "verify", "messy"],
+    ] {
         let printed = home.cli(&command).ok().stdout();
-        for (_, name, why) in expected.iter().filter(|(kind, ..)| command[1] != "verify" || *kind == "tools") {
-            assert!(printed.lines().any(|line| line.contains(name) && line.contains(why)), "{name}: {printed}");
+        for (_, name, why) in expected
+            .iter()
+            .filter(|(kind, ..)| command[1] != "verify" || *kind == "tools")
+        {
+            assert!(
+                printed
+                    .lines()
+                    .any(|line| line.contains(name) && line.contains(why)),
+                "{name}: {printed}"
+            );
         }
-        assert!(!printed.contains("unwanted  ") || command[1] != "sync", "{printed}");
+        assert!(
+            !printed.contains("unwanted  ") || command[1] != "sync",
+            "{printed}"
+        );
     }
     let printed = home.cli(&["servers", "sync", "messy"]).ok().stdout();
-    assert!(printed.contains("9 entries of its lists are left out"), "{printed}");
-    let times = home.cli(&["logs", "--server", "messy", "--text", "left out tool big"]).ok().stdout().lines().count();
+    assert!(
+        printed.contains("9 entries of its lists are left out"),
+        "{printed}"
+    );
+    let times = home
+        .cli(&["logs", "--server", "messy", "--text", "left out tool big"])
+        .ok()
+        .stdout()
+        .lines()
+        .count();
     assert_eq!(times, 1, "what is the same as before is not logged again");
     hub.end(Signal::SIGTERM);
     let hub = Hub::serve(&home);
     is_as_expected(&hub);
-    assert_eq!(hub.server("messy")["starts"], 0, "it is remembered, and nothing was started for it");
+    assert_eq!(
+        hub.server("messy")["starts"],
+        0,
+        "it is remembered, and nothing was started for it"
+    );
 }
 
 #[test]
 fn a_bare_name_that_another_server_has_is_named_as_left_out() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    add(&hub, "first", &json!({"tools": [tool("search")]}), &json!({"prefix": ""}));
-    add(&hub, "second", &json!({"tools": [tool("search"), tool("tool_call"), tool("own")]}), &json!({"prefix": ""}));
+    add(
+        &hub,
+        "first",
+        &json!({"tools": [tool("search")]}),
+        &json!({"prefix": ""}),
+    );
+    add(
+        &hub,
+        "second",
+        &json!({"tools": [tool("search"), tool("tool_call"), tool("own")]}),
+        &json!({"prefix": ""}),
+    );
     assert_eq!(left_out(&hub, "first"), []);
     let found = left_out(&hub, "second");
-    assert!(found.len() == 2 && found[0].1 == "search" && found[0].2.contains("'first' has that name"), "{found:?}");
-    assert!(found[1].1 == "tool_call" && found[1].2.contains("give the server a prefix"), "{found:?}");
+    assert!(
+        found.len() == 2 && found[0].1 == "search" && found[0].2.contains("'first' has that name"),
+        "{found:?}"
+    );
+    assert!(
+        found[1].1 == "tool_call" && found[1].2.contains("give the server a prefix"),
+        "{found:?}"
+    );
     let logged = home.cli(&["logs", "--server", "second"]).ok().stdout();
-    assert!(logged.contains("left out tool search: 'first' has that name"), "{logged}");
+    assert!(
+        logged.contains("left out tool search: 'first' has that name"),
+        "{logged}"
+    );
 }
 
 #[test]
@@ -121,17 +193,36 @@ fn of_a_flood_of_entries_that_are_left_out_a_hundred_are_named_and_the_others_co
     let home = Home::new();
     let hub = Hub::serve(&home);
     let name = |n: usize| format!("{n}{}", "é".repeat(5_000));
-    let tools: Vec<Value> = (0..150).map(|n| json!({"name": name(n), "description": n})).collect();
+    let tools: Vec<Value> = (0..150)
+        .map(|n| json!({"name": name(n), "description": n}))
+        .collect();
     add(&hub, "flood", &json!({"tools": tools}), &json!({}));
     let view = hub.server("flood");
-    assert_eq!(view["left_out"]["entries"].as_array().expect("entries").len(), 100);
+    assert_eq!(
+        view["left_out"]["entries"]
+            .as_array()
+            .expect("entries")
+            .len(),
+        100
+    );
     assert_eq!(view["left_out"]["more"], 50);
-    assert!(left_out(&hub, "flood")[0].1.chars().count() <= 201, "long names are cut");
+    assert!(
+        left_out(&hub, "flood")[0].1.chars().count() <= 201,
+        "long names are cut"
+    );
     let printed = home.cli(&["servers", "sync", "flood"]).ok().stdout();
-    assert!(printed.contains("150 entries") && printed.contains("and 50 more"), "{printed}");
+    assert!(
+        printed.contains("150 entries") && printed.contains("and 50 more"),
+        "{printed}"
+    );
 }
 
-const LISTS: [&str; 4] = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
+const LISTS: [&str; 4] = [
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+];
 
 #[test]
 fn a_cursor_that_was_never_given_out_is_refused_and_null_is_none() {
@@ -141,10 +232,19 @@ fn a_cursor_that_was_never_given_out_is_refused_and_null_is_none() {
     for method in LISTS {
         for params in [r#"{"cursor":"abc"}"#, r#"{"cursor":""}"#, r#"{"cursor":7}"#] {
             let answer = client.request(method, params);
-            assert_eq!(answer.error_code(), Some(-32602), "{method} {params}: {}", answer.raw);
+            assert_eq!(
+                answer.error_code(),
+                Some(-32602),
+                "{method} {params}: {}",
+                answer.raw
+            );
         }
         for params in ["{}", r#"{"cursor":null}"#] {
-            assert_eq!(client.request(method, params).error(), None, "{method} {params}");
+            assert_eq!(
+                client.request(method, params).error(),
+                None,
+                "{method} {params}"
+            );
         }
     }
 }
@@ -159,7 +259,8 @@ fn a_cursor_that_was_never_given_out_is_refused_to_a_client_without_sessions() {
             "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {}}});
         params["cursor"] = cursor;
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        let body =
+            json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         let headers = [
             ("Authorization", bearer.as_str()),
             ("Content-Type", "application/json"),
@@ -167,12 +268,26 @@ fn a_cursor_that_was_never_given_out_is_refused_to_a_client_without_sessions() {
             ("MCP-Protocol-Version", "2026-07-28"),
             ("Mcp-Method", method),
         ];
-        let response = Request { method: "POST", url: &url, headers: &headers, body: body.as_bytes() }.send();
+        let response = Request {
+            method: "POST",
+            url: &url,
+            headers: &headers,
+            body: body.as_bytes(),
+        }
+        .send();
         let text = response.expect("an answer").text().expect("a text");
         serde_json::from_str::<Value>(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
     };
     for method in LISTS {
-        assert_eq!(ask(method, json!("abc"))["error"]["code"], -32602, "{method}");
-        assert_eq!(ask(method, Value::Null)["result"]["resultType"], "complete", "{method}");
+        assert_eq!(
+            ask(method, json!("abc"))["error"]["code"],
+            -32602,
+            "{method}"
+        );
+        assert_eq!(
+            ask(method, Value::Null)["result"]["resultType"],
+            "complete",
+            "{method}"
+        );
     }
 }

@@ -28,11 +28,20 @@ fn the_arguments_reach_the_server_as_the_client_wrote_them() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     hub.policy("probe", "allow");
-    let arguments = r#"{"z":1.0,"a":{"y":[1E2,12345678901234567890],"x":"\u00e9\/é"},"m":-0.0,"":null}"#;
+    let arguments =
+        r#"{"z":1.0,"a":{"y":[1E2,12345678901234567890],"x":"\u00e9\/é"},"m":-0.0,"":null}"#;
     assert!(!hub.client("desk").call("probe__echo", arguments).is_error());
     let calls = calls_heard(&home);
-    assert!(calls.iter().any(|line| line.contains(&format!(r#""arguments":{arguments}"#))), "{calls:?}");
-    assert!(calls.iter().all(|line| !line.contains("Bearer")), "no token of the client comes along");
+    assert!(
+        calls
+            .iter()
+            .any(|line| line.contains(&format!(r#""arguments":{arguments}"#))),
+        "{calls:?}"
+    );
+    assert!(
+        calls.iter().all(|line| !line.contains("Bearer")),
+        "no token of the client comes along"
+    );
 }
 
 #[test]
@@ -41,7 +50,12 @@ fn unknown_fields_of_a_definition_reach_the_client() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let tools = hub.client("desk").request("tools/list", "{}");
-    assert_eq!(tools.result()["tools"][0]["x-unknown"]["kept"], true, "{}", tools.raw);
+    assert_eq!(
+        tools.result()["tools"][0]["x-unknown"]["kept"],
+        true,
+        "{}",
+        tools.raw
+    );
 }
 
 #[test]
@@ -52,11 +66,24 @@ fn noise_on_stdout_is_dropped_counted_and_kept_in_the_log() {
     hub.policy("probe", "allow");
     let client = hub.client("desk");
     for n in 0..3 {
-        assert_eq!(client.call("probe__echo", &format!(r#"{{"n":{n}}}"#)).text(), format!(r#"{{"n":{n}}}"#));
+        assert_eq!(
+            client
+                .call("probe__echo", &format!(r#"{{"n":{n}}}"#))
+                .text(),
+            format!(r#"{{"n":{n}}}"#)
+        );
     }
     let server = hub.server("probe");
-    assert!(server["noise_lines"].as_u64().is_some_and(|lines| lines >= 6), "{server}");
-    let logs = home.cli(&["logs", "--server", "probe", "--json"]).json().to_string();
+    assert!(
+        server["noise_lines"]
+            .as_u64()
+            .is_some_and(|lines| lines >= 6),
+        "{server}"
+    );
+    let logs = home
+        .cli(&["logs", "--server", "probe", "--json"])
+        .json()
+        .to_string();
     assert!(logs.contains("Welcome to the noisy server!"), "{logs}");
 }
 
@@ -66,13 +93,21 @@ fn an_error_reaches_the_other_side_with_every_member_it_was_sent_with() {
     let hub = Hub::serve(&home);
     let file = home.file("error.offer");
     let sent = r#"{"code":-32000.0,"message":"busy","data":{"n":1.50},"retryAfter":1e1,"x":null}"#;
-    fs::write(&file, format!(r#"{{"tools/call echo":{{"error":{sent}}}}}"#)).expect("write the error");
+    fs::write(
+        &file,
+        format!(r#"{{"tools/call echo":{{"error":{sent}}}}}"#),
+    )
+    .expect("write the error");
     let options = ["--offer", &places::text(&file)];
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &options).synced();
     let client = McpClient::connect_with(&hub.url, &hub.token("desk"), &json!({"elicitation": {}}));
     let answer = client.call("faulty__echo", "{}");
     let expected = sent.replace("-32000.0", "-32000");
-    assert!(answer.raw.contains(&expected), "the code is an integer, the rest is as it was: {}", answer.raw);
+    assert!(
+        answer.raw.contains(&expected),
+        "the code is an integer, the rest is as it was: {}",
+        answer.raw
+    );
 
     let call = json!({"jsonrpc": "2.0", "id": 1_000, "method": "tools/call",
         "params": {"name": "faulty__ask", "arguments": {"ms": 20_000}}});
@@ -82,8 +117,15 @@ fn an_error_reaches_the_other_side_with_every_member_it_was_sent_with() {
     let error = json!({"jsonrpc": "2.0", "id": question["id"], "error": said});
     assert_eq!(client.post(&error).expect("an answer").status, 202);
     let result = told.next().expect("the result of the call");
-    let heard: Value =
-        serde_json::from_str(result["result"]["content"][0]["text"].as_str().expect("a text")).expect("JSON");
-    assert_eq!(heard, json!({"code": -1, "message": "no", "data": [1], "retryAfter": 5}));
+    let heard: Value = serde_json::from_str(
+        result["result"]["content"][0]["text"]
+            .as_str()
+            .expect("a text"),
+    )
+    .expect("JSON");
+    assert_eq!(
+        heard,
+        json!({"code": -1, "message": "no", "data": [1], "retryAfter": 5})
+    );
     assert_eq!(faulty.calls("ask").len(), 1);
 }

@@ -18,7 +18,10 @@ fn probes(home: &Home) -> Vec<u32> {
 }
 
 fn stubborn(home: &Home) -> usize {
-    home.servers().iter().filter(|process| process.command.contains("sleep 600")).count()
+    home.servers()
+        .iter()
+        .filter(|process| process.command.contains("sleep 600"))
+        .count()
 }
 
 #[test]
@@ -29,10 +32,15 @@ fn no_child_outlives_a_hub_that_was_killed() {
     hub.policy("probe", "allow");
     let client = hub.client("desk");
     assert!(!client.call("probe__echo", "{}").is_error());
-    until("the server runs, and what it started", || yes(!probes(&home).is_empty() && stubborn(&home) > 0));
+    until("the server runs, and what it started", || {
+        yes(!probes(&home).is_empty() && stubborn(&home) > 0)
+    });
     hub.end(Signal::SIGKILL);
     home.nothing_outlives_the_hub();
-    assert!(store::is_sound(&home.data_dir()).expect("read the store"), "the database is sound");
+    assert!(
+        store::is_sound(&home.data_dir()).expect("read the store"),
+        "the database is sound"
+    );
 }
 
 #[test]
@@ -42,7 +50,9 @@ fn no_child_outlives_a_hub_that_was_asked_to_stop() {
     hub.add_probe(&["--grandchild"]);
     hub.policy("probe", "allow");
     assert!(!hub.client("desk").call("probe__echo", "{}").is_error());
-    until("the server runs, and what it started", || yes(!probes(&home).is_empty() && stubborn(&home) > 0));
+    until("the server runs, and what it started", || {
+        yes(!probes(&home).is_empty() && stubborn(&home) > 0)
+    });
     hub.end(Signal::SIGTERM);
     home.nothing_outlives_the_hub();
 }
@@ -53,11 +63,19 @@ fn no_process_that_left_its_group_outlives_the_hub_however_it_ends() {
     for signal in [Signal::SIGKILL, Signal::SIGTERM, Signal::SIGABRT] {
         let home = Home::new();
         let hub = Hub::serve(&home);
-        let faulty = Faulty::add(&hub, "faulty", &json!({}), &["--escaped-child", "--child"]).synced();
+        let faulty =
+            Faulty::add(&hub, "faulty", &json!({}), &["--escaped-child", "--child"]).synced();
         until("all three run", || yes(faulty.processes() >= 3));
-        let runs: HashSet<String> =
-            home.servers().iter().filter_map(|one| one.variable("DRAWBRIDGE_RUN").map(str::to_owned)).collect();
-        assert_eq!(runs.len(), 1, "each carries the id of the hub's run: {runs:?}");
+        let runs: HashSet<String> = home
+            .servers()
+            .iter()
+            .filter_map(|one| one.variable("DRAWBRIDGE_RUN").map(str::to_owned))
+            .collect();
+        assert_eq!(
+            runs.len(),
+            1,
+            "each carries the id of the hub's run: {runs:?}"
+        );
         drop(faulty);
         hub.end(signal);
         home.nothing_outlives_the_hub();
@@ -76,10 +94,26 @@ fn a_killed_hub_is_there_again_within_seconds_and_replays_nothing() {
     drop(waiting);
     let start = Instant::now();
     let hub = Hub::serve(&home);
-    assert!(start.elapsed() < Duration::from_secs(5), "it listens again after {:?}", start.elapsed());
-    assert_eq!(home.cli(&["approvals", "list", "--json"]).json(), serde_json::json!([]), "nothing waits");
-    assert_eq!(hub.server("probe")["tools"][0]["name"], "echo", "it knows its servers");
-    assert_eq!(calls_heard(&home), Vec::<String>::new(), "the undecided call never crosses");
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "it listens again after {:?}",
+        start.elapsed()
+    );
+    assert_eq!(
+        home.cli(&["approvals", "list", "--json"]).json(),
+        serde_json::json!([]),
+        "nothing waits"
+    );
+    assert_eq!(
+        hub.server("probe")["tools"][0]["name"],
+        "echo",
+        "it knows its servers"
+    );
+    assert_eq!(
+        calls_heard(&home),
+        Vec::<String>::new(),
+        "the undecided call never crosses"
+    );
 }
 
 #[test]
@@ -91,8 +125,18 @@ fn a_second_hub_on_the_same_folder_names_the_first() {
     assert_eq!(status.code(), Some(1), "it refuses");
     assert_eq!(printed, "", "it listens nowhere");
     let said = second.stderr();
-    assert!(said.contains(&hub.id().to_string()), "it names the pid {}: {said}", hub.id());
-    assert!(!hub.client("desk").request("ping", "{}").raw.contains("error"), "the first goes on");
+    assert!(
+        said.contains(&hub.id().to_string()),
+        "it names the pid {}: {said}",
+        hub.id()
+    );
+    assert!(
+        !hub.client("desk")
+            .request("ping", "{}")
+            .raw
+            .contains("error"),
+        "the first goes on"
+    );
 }
 
 #[test]
@@ -100,11 +144,21 @@ fn of_two_hubs_that_start_at_once_one_serves_and_the_other_names_it() {
     for _ in 0..5 {
         let home = Home::new();
         let mut hubs = [Hub::spawn(&home), Hub::spawn(&home)];
-        let refused = until("one of them refuses", || hubs.iter_mut().position(|hub| hub.ended().is_some()));
+        let refused = until("one of them refuses", || {
+            hubs.iter_mut().position(|hub| hub.ended().is_some())
+        });
         let (status, printed) = hubs[refused].finish(Duration::from_secs(1));
-        assert_eq!((status.code(), printed.as_str()), (Some(1), ""), "{}", hubs[refused].stderr());
+        assert_eq!(
+            (status.code(), printed.as_str()),
+            (Some(1), ""),
+            "{}",
+            hubs[refused].stderr()
+        );
         let serves = &mut hubs[1 - refused];
-        assert!(serves.line().starts_with("listening on "), "the other one serves");
+        assert!(
+            serves.line().starts_with("listening on "),
+            "the other one serves"
+        );
         let pid = serves.id().to_string();
         let said = hubs[refused].stderr();
         assert!(said.contains(&pid), "it names the pid {pid}: {said}");
@@ -121,13 +175,30 @@ fn a_call_after_a_crash_starts_the_server_anew() {
     assert!(!client.call("probe__echo", "{}").is_error());
     let start = Instant::now();
     let crashed = client.call("probe__crash", "{}");
-    assert!(start.elapsed() < Duration::from_secs(3), "the client hears of it soon: {:?}", start.elapsed());
-    assert!(crashed.is_error() && crashed.text().contains("probe"), "it names the server: {}", crashed.raw);
-    let crashes = calls_heard(&home).iter().filter(|line| line.contains("\"crash\"")).count();
+    assert!(
+        start.elapsed() < Duration::from_secs(3),
+        "the client hears of it soon: {:?}",
+        start.elapsed()
+    );
+    assert!(
+        crashed.is_error() && crashed.text().contains("probe"),
+        "it names the server: {}",
+        crashed.raw
+    );
+    let crashes = calls_heard(&home)
+        .iter()
+        .filter(|line| line.contains("\"crash\""))
+        .count();
     assert_eq!(crashes, 1, "a call is never sent twice");
-    assert_eq!(client.call("probe__echo", r#"{"back":true}"#).text(), r#"{"back":true}"#);
+    assert_eq!(
+        client.call("probe__echo", r#"{"back":true}"#).text(),
+        r#"{"back":true}"#
+    );
     let rows = store::calls(&home.data_dir()).expect("read the store");
-    let crash = rows.iter().find(|row| row.tool == "crash").expect("the call is remembered");
+    let crash = rows
+        .iter()
+        .find(|row| row.tool == "crash")
+        .expect("the call is remembered");
     assert_eq!(crash.outcome, "unknown", "whether it ran is unknown");
 }
 
@@ -143,7 +214,19 @@ fn a_mute_server_ends_at_its_own_time_and_disturbs_nobody() {
     }});
     hub.verb("servers.add", &spec);
     let client = hub.client("desk");
-    assert!(!client.call("probe__echo", "{}").is_error(), "the other server answers");
-    assert_eq!(home.cli(&["servers", "verify", "mute"]).code(), 1, "the mute one does not");
-    until("no mute process is left", || yes(!home.servers().iter().any(|process| process.command.contains("--mute"))));
+    assert!(
+        !client.call("probe__echo", "{}").is_error(),
+        "the other server answers"
+    );
+    assert_eq!(
+        home.cli(&["servers", "verify", "mute"]).code(),
+        1,
+        "the mute one does not"
+    );
+    until("no mute process is left", || {
+        yes(!home
+            .servers()
+            .iter()
+            .any(|process| process.command.contains("--mute")))
+    });
 }

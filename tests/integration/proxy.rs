@@ -18,8 +18,12 @@ fn proxy() -> (String, Receiver<String>) {
         for stream in listener.incoming() {
             let mut stream = stream.expect("a connection");
             let mut line = String::new();
-            BufReader::new(&stream).read_line(&mut line).expect("a request");
-            let _ = stream.write_all(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            BufReader::new(&stream)
+                .read_line(&mut line)
+                .expect("a request");
+            let _ = stream.write_all(
+                b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            );
             let _ = heard.send(line);
         }
     });
@@ -30,8 +34,11 @@ fn proxy() -> (String, Receiver<String>) {
 fn a_server_is_asked_by_way_of_the_proxy_of_the_environment_unless_it_is_excepted() {
     let (proxy, lines) = proxy();
     let home = Home::new();
-    let environment =
-        [("http_proxy", proxy.as_str()), ("https_proxy", &proxy), ("no_proxy", "excepted.invalid,127.0.0.1")];
+    let environment = [
+        ("http_proxy", proxy.as_str()),
+        ("https_proxy", &proxy),
+        ("no_proxy", "excepted.invalid,127.0.0.1"),
+    ];
     let _hub = Hub::serve_in(&home, &environment);
     for (name, url) in [
         ("plain", "http://one.invalid/mcp"),
@@ -43,7 +50,20 @@ fn a_server_is_asked_by_way_of_the_proxy_of_the_environment_unless_it_is_excepte
         assert!(!verified.output.status.success(), "{name} cannot be there");
     }
     let heard: Vec<String> = lines.try_iter().collect();
-    assert!(heard.iter().any(|line| line.starts_with("POST http://one.invalid/mcp ")), "{heard:?}");
-    assert!(heard.iter().any(|line| line.starts_with("CONNECT two.invalid:443 ")), "{heard:?}");
-    assert!(!heard.iter().any(|line| line.contains("excepted")), "{heard:?}");
+    assert!(
+        heard
+            .iter()
+            .any(|line| line.starts_with("POST http://one.invalid/mcp ")),
+        "{heard:?}"
+    );
+    assert!(
+        heard
+            .iter()
+            .any(|line| line.starts_with("CONNECT two.invalid:443 ")),
+        "{heard:?}"
+    );
+    assert!(
+        !heard.iter().any(|line| line.contains("excepted")),
+        "{heard:?}"
+    );
 }

@@ -2,7 +2,9 @@
 
 use std::net::TcpStream;
 
-use drawbridge_tests::{Home, Hub, McpClient, driver::free_port, places, process::Process, until, wait::yes};
+use drawbridge_tests::{
+    Home, Hub, McpClient, driver::free_port, places, process::Process, until, wait::yes,
+};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -13,10 +15,16 @@ fn serve(home: &Home, port: u16) -> Process {
 
 fn serve_as(home: &Home, port: u16, transport: &str) -> Process {
     let mut command = home.command("node");
-    command.arg(places::npm("@modelcontextprotocol/server-everything/dist/index.js")).arg(transport);
+    command
+        .arg(places::npm(
+            "@modelcontextprotocol/server-everything/dist/index.js",
+        ))
+        .arg(transport);
     command.env("PORT", port.to_string());
     let process = Process::start(home, "remote", &mut command);
-    until("the remote server listens", || yes(TcpStream::connect(("127.0.0.1", port)).is_ok()));
+    until("the remote server listens", || {
+        yes(TcpStream::connect(("127.0.0.1", port)).is_ok())
+    });
     process
 }
 
@@ -26,14 +34,27 @@ fn add(home: &Home, hub: &Hub<'_>, port: u16) -> McpClient {
 }
 
 fn add_as(home: &Home, hub: &Hub<'_>, url: &str, transport: &str) -> McpClient {
-    home.cli(&["servers", "add", "remote", "--url", url, "--transport", transport, "--header", "X-Desk=1"]).ok();
+    home.cli(&[
+        "servers",
+        "add",
+        "remote",
+        "--url",
+        url,
+        "--transport",
+        transport,
+        "--header",
+        "X-Desk=1",
+    ])
+    .ok();
     hub.until_synced("remote");
     hub.policy("remote", "allow");
     hub.client("desk")
 }
 
 fn echo(client: &McpClient) -> String {
-    client.call("remote__echo", r#"{"message":"over the water"}"#).text()
+    client
+        .call("remote__echo", r#"{"message":"over the water"}"#)
+        .text()
 }
 
 #[test]
@@ -42,7 +63,11 @@ fn a_remote_server_is_listed_and_called() {
     let remote = serve(&home, port);
     let hub = Hub::serve(&home);
     let client = add(&home, &hub, port);
-    assert!(client.tools().contains(&"remote__get-sum".to_owned()), "{:?}", client.tools());
+    assert!(
+        client.tools().contains(&"remote__get-sum".to_owned()),
+        "{:?}",
+        client.tools()
+    );
     assert_eq!(echo(&client), "Echo: over the water");
     assert_eq!(hub.server("remote")["state"], "active");
     drop(remote);
@@ -61,8 +86,16 @@ fn a_remote_server_that_comes_back_is_found_again_though_it_forgot_the_session()
     let first = client.call("remote__echo", r#"{"message":"are you there?"}"#);
     // Where Drawbridge listens to the server again before the call, it has begun a new session by itself.
     let is_noticed = first.text() == "Echo: are you there?";
-    assert!(is_noticed || first.text().contains("did not reach"), "it is not sent twice: {}", first.raw);
-    assert_eq!(echo(&client), "Echo: over the water", "the next call begins a new session");
+    assert!(
+        is_noticed || first.text().contains("did not reach"),
+        "it is not sent twice: {}",
+        first.raw
+    );
+    assert_eq!(
+        echo(&client),
+        "Echo: over the water",
+        "the next call begins a new session"
+    );
 }
 
 #[test]
@@ -90,7 +123,11 @@ fn a_remote_server_that_is_away_is_an_error_in_words_and_found_when_it_is_back()
     remote.signal(Signal::SIGKILL);
     remote.finish(std::time::Duration::from_secs(5));
     let away = client.call("remote__echo", r#"{"message":"x"}"#);
-    assert!(away.is_error() && away.text().contains("cannot connect"), "{}", away.raw);
+    assert!(
+        away.is_error() && away.text().contains("cannot connect"),
+        "{}",
+        away.raw
+    );
     let _back = serve(&home, port);
     assert_eq!(echo(&client), "Echo: over the water");
 }
@@ -101,12 +138,18 @@ fn a_legacy_server_over_http_and_sse_is_listed_called_and_found_again_when_it_is
     let mut remote = serve_as(&home, port, "sse");
     let hub = Hub::serve(&home);
     let client = add_as(&home, &hub, &format!("http://127.0.0.1:{port}/sse"), "sse");
-    assert!(client.tools().contains(&"remote__get-sum".to_owned()), "{:?}", client.tools());
+    assert!(
+        client.tools().contains(&"remote__get-sum".to_owned()),
+        "{:?}",
+        client.tools()
+    );
     assert_eq!(echo(&client), "Echo: over the water");
     assert_eq!(hub.server("remote")["state"], "active");
     remote.signal(Signal::SIGKILL);
     remote.finish(std::time::Duration::from_secs(5));
-    until("its end is seen", || yes(hub.server("remote")["state"] != "active"));
+    until("its end is seen", || {
+        yes(hub.server("remote")["state"] != "active")
+    });
     let _again = serve_as(&home, port, "sse");
     assert_eq!(echo(&client), "Echo: over the water");
 }
@@ -123,7 +166,9 @@ fn serve_strictly() -> String {
     };
     async fn answer(headers: HeaderMap, body: Bytes) -> Response {
         let message: Value = serde_json::from_slice(&body).expect("JSON");
-        let session = headers.get("mcp-session-id").and_then(|id| id.to_str().ok());
+        let session = headers
+            .get("mcp-session-id")
+            .and_then(|id| id.to_str().ok());
         let result = match (message["method"].as_str().expect("a method"), session) {
             ("initialize", None) => {
                 let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
@@ -134,9 +179,16 @@ fn serve_strictly() -> String {
             (_, session) if session != Some("the-session") => {
                 let error = json!({"code": -32600, "message": "Bad Request: Missing session ID"});
                 let body = Json(json!({"jsonrpc": "2.0", "id": "server-error", "error": error}));
-                return (StatusCode::BAD_REQUEST, [("mcp-session-id", "of-nothing")], body).into_response();
+                return (
+                    StatusCode::BAD_REQUEST,
+                    [("mcp-session-id", "of-nothing")],
+                    body,
+                )
+                    .into_response();
             }
-            ("tools/list", _) => json!({"tools": [{"name": "here", "inputSchema": {"type": "object"}}]}),
+            ("tools/list", _) => {
+                json!({"tools": [{"name": "here", "inputSchema": {"type": "object"}}]})
+            }
             ("tools/call", _) => json!({"content": [{"type": "text", "text": "here"}]}),
             _ => return StatusCode::ACCEPTED.into_response(),
         };
@@ -144,12 +196,19 @@ fn serve_strictly() -> String {
     }
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
-    listener.set_nonblocking(true).expect("a listener for tokio");
+    listener
+        .set_nonblocking(true)
+        .expect("a listener for tokio");
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
         runtime.block_on(async {
             let to_the_slash = post(|| async { Redirect::temporary("/mcp/") });
-            let routes = Router::new().route("/mcp", to_the_slash).route("/mcp/", post(answer));
+            let routes = Router::new()
+                .route("/mcp", to_the_slash)
+                .route("/mcp/", post(answer));
             let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
             axum::serve(listener, routes).await.expect("serve");
         });

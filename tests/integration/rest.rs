@@ -13,30 +13,56 @@ use serde_json::{Value, json};
 fn ask(hub: &Hub<'_>, token: &str, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
     let url = Url::of(&hub.url).at(path);
     let bearer = format!("Bearer {token}");
-    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
     let body = body.map(Value::to_string).unwrap_or_default();
-    let request = Request { method, url: &url, headers: &headers, body: body.as_bytes() };
-    let response = request.send().unwrap_or_else(|e| panic!("{method} {path}: {e}"));
+    let request = Request {
+        method,
+        url: &url,
+        headers: &headers,
+        body: body.as_bytes(),
+    };
+    let response = request
+        .send()
+        .unwrap_or_else(|e| panic!("{method} {path}: {e}"));
     let (status, text) = (response.status, response.text().expect("a body"));
-    (status, serde_json::from_str(&text).unwrap_or_else(|e| panic!("{method} {path}: no JSON ({e}): {text}")))
+    (
+        status,
+        serde_json::from_str(&text)
+            .unwrap_or_else(|e| panic!("{method} {path}: no JSON ({e}): {text}")),
+    )
 }
 
 #[test]
 fn a_server_that_a_script_registers_starts_nothing_until_a_person_has_accepted_it() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let admin = |method: &str, path: &str, body: Option<&Value>| ask(&hub, ADMIN_TOKEN, method, path, body);
+    let admin =
+        |method: &str, path: &str, body: Option<&Value>| ask(&hub, ADMIN_TOKEN, method, path, body);
     let program = places::text(places::built("upstream-faulty"));
     let spec = json!({"name": "Scripted", "command": program, "args": []});
     let (status, added) = admin("POST", "/registry/servers", Some(&spec));
-    assert_eq!((status, &added["id"], &added["acceptance"]), (201, &json!("scripted"), &json!("pending")), "{added}");
+    assert_eq!(
+        (status, &added["id"], &added["acceptance"]),
+        (201, &json!("scripted"), &json!("pending")),
+        "{added}"
+    );
     assert_eq!(admin("POST", "/api/mcp/servers/scripted/sync", None).0, 409);
-    assert_eq!(admin("POST", "/api/mcp/servers/scripted/verify", None).0, 409);
+    assert_eq!(
+        admin("POST", "/api/mcp/servers/scripted/verify", None).0,
+        409
+    );
     assert!(home.servers().is_empty(), "nothing was started");
 
     home.cli(&["servers", "accept", "scripted"]).ok();
     let (status, verified) = admin("POST", "/api/mcp/servers/scripted/verify", None);
-    assert_eq!((status, &verified["server_name"]), (200, &json!("upstream-faulty")), "{verified}");
+    assert_eq!(
+        (status, &verified["server_name"]),
+        (200, &json!("upstream-faulty")),
+        "{verified}"
+    );
     assert_eq!(admin("POST", "/api/mcp/servers/scripted/sync", None).0, 200);
     let (_, offered) = admin("GET", "/api/mcp/servers/scripted/capabilities", None);
     assert_eq!(
@@ -45,12 +71,32 @@ fn a_server_that_a_script_registers_starts_nothing_until_a_person_has_accepted_i
         "{offered}"
     );
 
-    let (status, patched) = admin("PATCH", "/registry/servers/scripted", Some(&json!({"env": {"A": "1"}})));
-    assert_eq!((status, &patched["acceptance"]), (200, &json!("changed")), "{patched}");
+    let (status, patched) = admin(
+        "PATCH",
+        "/registry/servers/scripted",
+        Some(&json!({"env": {"A": "1"}})),
+    );
+    assert_eq!(
+        (status, &patched["acceptance"]),
+        (200, &json!("changed")),
+        "{patched}"
+    );
     assert_eq!(patched["spec"]["command"], program, "the rest is as it was");
-    let (status, renamed) = admin("PATCH", "/registry/servers/scripted", Some(&json!({"env": null, "name": "Other"})));
-    assert_eq!((status, &renamed["acceptance"]), (200, &json!("accepted")), "it would start what was accepted");
-    let (status, put) = admin("PUT", "/registry/servers/scripted", Some(&json!({"command": "other"})));
+    let (status, renamed) = admin(
+        "PATCH",
+        "/registry/servers/scripted",
+        Some(&json!({"env": null, "name": "Other"})),
+    );
+    assert_eq!(
+        (status, &renamed["acceptance"]),
+        (200, &json!("accepted")),
+        "it would start what was accepted"
+    );
+    let (status, put) = admin(
+        "PUT",
+        "/registry/servers/scripted",
+        Some(&json!({"command": "other"})),
+    );
     assert_eq!((status, &put["acceptance"]), (200, &json!("changed")));
     assert_eq!(admin("DELETE", "/registry/servers/scripted", None).0, 200);
     assert_eq!(admin("GET", "/registry/servers/scripted", None).0, 404);
@@ -62,14 +108,20 @@ fn a_bad_body_is_an_error_that_names_the_field() {
     let hub = Hub::serve(&home);
     for (body, says) in [
         (json!({"name": "x", "command": 5}), "command"),
-        (json!({"name": "x", "command": "y", "timeouts": {"call_ms": "long"}}), "timeouts.call_ms"),
+        (
+            json!({"name": "x", "command": "y", "timeouts": {"call_ms": "long"}}),
+            "timeouts.call_ms",
+        ),
         (json!({"name": "x"}), "neither 'command'"),
         (json!({"command": "y"}), "name"),
         (json!([]), "body"),
     ] {
         let (status, answer) = ask(&hub, ADMIN_TOKEN, "POST", "/registry/servers", Some(&body));
         let message = answer["error"]["message"].as_str().unwrap_or_default();
-        assert!(status == 400 && message.contains(says), "{body}: {status} {answer}");
+        assert!(
+            status == 400 && message.contains(says),
+            "{body}: {status} {answer}"
+        );
     }
 }
 
@@ -89,8 +141,16 @@ fn a_client_s_token_opens_none_of_these_routes() {
         ("POST", "/api/approvals/x"),
         ("GET", "/api/calls"),
     ] {
-        assert_eq!(ask(&hub, &token, method, path, None).0, 403, "{method} {path}");
-        assert_eq!(ask(&hub, "nobody", method, path, None).0, 401, "{method} {path}");
+        assert_eq!(
+            ask(&hub, &token, method, path, None).0,
+            403,
+            "{method} {path}"
+        );
+        assert_eq!(
+            ask(&hub, "nobody", method, path, None).0,
+            401,
+            "{method} {path}"
+        );
     }
 }
 
@@ -98,22 +158,55 @@ fn a_client_s_token_opens_none_of_these_routes() {
 fn the_catalog_is_exported_as_function_tools_and_a_tool_is_called_by_hand() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let entry = places::text(places::npm("@modelcontextprotocol/server-everything/dist/index.js"));
+    let entry = places::text(places::npm(
+        "@modelcontextprotocol/server-everything/dist/index.js",
+    ));
     hub.add_server("everything", &[], &["node", &entry]);
     hub.until_synced("everything");
     let (status, tools) = ask(&hub, ADMIN_TOKEN, "GET", "/api/tools?format=openai", None);
     assert_eq!(status, 200);
     let tools = tools.as_array().expect("tools");
-    let echo = tools.iter().find(|tool| tool["function"]["name"] == "everything__echo").expect("echo");
-    assert_eq!((&echo["type"], &echo["function"]["parameters"]["type"]), (&json!("function"), &json!("object")));
-    assert!(tools.iter().all(|tool| tool["function"]["parameters"].get("$schema").is_none()), "{tools:?}");
-    assert_eq!(home.cli(&["tools", "list", "--format", "openai"]).json().as_array().map(Vec::len), Some(tools.len()));
-    assert_eq!(ask(&hub, ADMIN_TOKEN, "GET", "/api/tools?format=xml", None).0, 400);
+    let echo = tools
+        .iter()
+        .find(|tool| tool["function"]["name"] == "everything__echo")
+        .expect("echo");
+    assert_eq!(
+        (&echo["type"], &echo["function"]["parameters"]["type"]),
+        (&json!("function"), &json!("object"))
+    );
+    assert!(
+        tools
+            .iter()
+            .all(|tool| tool["function"]["parameters"].get("$schema").is_none()),
+        "{tools:?}"
+    );
+    assert_eq!(
+        home.cli(&["tools", "list", "--format", "openai"])
+            .json()
+            .as_array()
+            .map(Vec::len),
+        Some(tools.len())
+    );
+    assert_eq!(
+        ask(&hub, ADMIN_TOKEN, "GET", "/api/tools?format=xml", None).0,
+        400
+    );
     hub.policy("everything", "allow");
-    let said = home.cli(&["tools", "call", "everything__echo", "--args", r#"{"message":"by hand"}"#]).ok();
+    let said = home
+        .cli(&[
+            "tools",
+            "call",
+            "everything__echo",
+            "--args",
+            r#"{"message":"by hand"}"#,
+        ])
+        .ok();
     assert_eq!(said.stdout().trim(), "Echo: by hand");
     let record = home.cli(&["calls", "list", "--json"]).json();
-    assert_eq!(record[0]["client"], "command-line", "it is recorded as any call: {record}");
+    assert_eq!(
+        record[0]["client"], "command-line",
+        "it is recorded as any call: {record}"
+    );
 }
 
 #[test]
@@ -121,7 +214,8 @@ fn a_script_sees_what_waits_decides_it_and_reads_what_came_of_it() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let admin = |method: &str, path: &str, body: Option<&Value>| ask(&hub, ADMIN_TOKEN, method, path, body);
+    let admin =
+        |method: &str, path: &str, body: Option<&Value>| ask(&hub, ADMIN_TOKEN, method, path, body);
     let client = hub.client("desk");
     let call = client.call_meanwhile("probe__echo", r#"{"n":1}"#);
     let id = hub.approval()["id"].as_str().expect("an id").to_owned();
@@ -130,33 +224,76 @@ fn a_script_sees_what_waits_decides_it_and_reads_what_came_of_it() {
     let path = format!("/api/approvals/{id}");
     let (_, shown) = admin("GET", &path, None);
     for (body, status, says) in [
-        (json!({"digest": "another", "verdict": {"kind": "approve_once"}}), 409, "not the one that was shown"),
-        (json!({"digest": shown["digest"], "verdict": {"kind": "approve"}}), 400, "verdict"),
-        (json!({"digest": shown["digest"], "verdict": {"kind": "deny"}, "when": []}), 400, "when"),
+        (
+            json!({"digest": "another", "verdict": {"kind": "approve_once"}}),
+            409,
+            "not the one that was shown",
+        ),
+        (
+            json!({"digest": shown["digest"], "verdict": {"kind": "approve"}}),
+            400,
+            "verdict",
+        ),
+        (
+            json!({"digest": shown["digest"], "verdict": {"kind": "deny"}, "when": []}),
+            400,
+            "when",
+        ),
         (json!({"verdict": {"kind": "deny"}}), 400, "digest"),
     ] {
         let (given, answer) = admin("POST", &path, Some(&body));
         let message = answer["error"]["message"].as_str().unwrap_or_default();
-        assert!(given == status && message.contains(says), "{body}: {given} {answer}");
+        assert!(
+            given == status && message.contains(says),
+            "{body}: {given} {answer}"
+        );
     }
     let only = json!([{"pointer": "/n", "is": {"equals": 1}}]);
-    let verdict = json!({"digest": shown["digest"], "verdict": {"kind": "approve_always", "when": only}});
+    let verdict =
+        json!({"digest": shown["digest"], "verdict": {"kind": "approve_always", "when": only}});
     let (status, decided) = admin("POST", &path, Some(&verdict));
-    assert_eq!((status, &decided["decision"]), (200, &json!("allowed")), "{decided}");
+    assert_eq!(
+        (status, &decided["decision"]),
+        (200, &json!("allowed")),
+        "{decided}"
+    );
     assert_eq!(call.join().expect("the call ends").text(), r#"{"n":1}"#);
-    assert_eq!(admin("POST", &path, Some(&verdict)).0, 409, "it was decided");
+    assert_eq!(
+        admin("POST", &path, Some(&verdict)).0,
+        409,
+        "it was decided"
+    );
     assert_eq!(admin("GET", &path, None).0, 404);
-    assert_eq!(client.call("probe__echo", r#"{"n":1}"#).text(), r#"{"n":1}"#, "the rule holds");
+    assert_eq!(
+        client.call("probe__echo", r#"{"n":1}"#).text(),
+        r#"{"n":1}"#,
+        "the rule holds"
+    );
 
-    let (_, calls) = admin("GET", "/api/calls?client=desk&decision=allowed&limit=1", None);
-    assert_eq!((calls.as_array().map(Vec::len), &calls[0]["decided_by"]), (Some(1), &json!("rule")), "{calls}");
+    let (_, calls) = admin(
+        "GET",
+        "/api/calls?client=desk&decision=allowed&limit=1",
+        None,
+    );
+    assert_eq!(
+        (calls.as_array().map(Vec::len), &calls[0]["decided_by"]),
+        (Some(1), &json!("rule")),
+        "{calls}"
+    );
     let (_, asked) = admin("GET", "/api/calls?asked=true&since=0", None);
-    assert_eq!((asked.as_array().map(Vec::len), &asked[0]["id"]), (Some(1), &json!(id)), "{asked}");
+    assert_eq!(
+        (asked.as_array().map(Vec::len), &asked[0]["id"]),
+        (Some(1), &json!(id)),
+        "{asked}"
+    );
     let (_, shown) = admin("GET", &format!("/api/calls/{id}"), None);
     assert_eq!(shown["arguments"], r#"{"n":1}"#, "{shown}");
     for wrong in ["limit=many", "decision=maybe", "colour=red"] {
         let (status, answer) = admin("GET", &format!("/api/calls?{wrong}"), None);
-        assert!(status == 400 && answer.to_string().contains("query"), "{wrong}: {answer}");
+        assert!(
+            status == 400 && answer.to_string().contains("query"),
+            "{wrong}: {answer}"
+        );
     }
     assert_eq!(admin("GET", "/api/calls/none", None).0, 404);
 }

@@ -15,7 +15,9 @@ const DEEPEST: usize = 126;
 
 /// Bytes that look like chance.
 fn chance(seed: &str) -> Vec<u8> {
-    (0_u8..24).flat_map(|part| Sha256::digest(format!("{seed} {part}"))).collect()
+    (0_u8..24)
+        .flat_map(|part| Sha256::digest(format!("{seed} {part}")))
+        .collect()
 }
 
 /// What a client sends with a call, beside the name, and what the server answers.
@@ -31,19 +33,40 @@ impl Case {
         let mut choices = Choices::new(&bytes);
         let deep = number.is_multiple_of(10);
         let members = choices.members();
-        let arguments = if deep { nested(DEEPEST, &mut choices) } else { choices.object(&members) };
+        let arguments = if deep {
+            nested(DEEPEST, &mut choices)
+        } else {
+            choices.object(&members)
+        };
         let meta = choices.members();
-        let mut more =
-            vec![("\"_meta\"".to_owned(), choices.object(&meta)), ("\"x-more\"".to_owned(), choices.value())];
+        let mut more = vec![
+            ("\"_meta\"".to_owned(), choices.object(&meta)),
+            ("\"x-more\"".to_owned(), choices.value()),
+        ];
         more.truncate(choices.of(3));
         let result = choices.members();
-        let result = if deep { nested(DEEPEST, &mut choices) } else { choices.object(&result) };
-        Self { arguments, more, result: one_line(&result) }
+        let result = if deep {
+            nested(DEEPEST, &mut choices)
+        } else {
+            choices.object(&result)
+        };
+        Self {
+            arguments,
+            more,
+            result: one_line(&result),
+        }
     }
 
     fn params(&self) -> String {
-        let more: String = self.more.iter().map(|(key, value)| format!("\n , {key} : {value}")).collect();
-        format!("{{ \"name\":\"probe__verbatim\",\t\"arguments\" :{}{more}\n}}", self.arguments)
+        let more: String = self
+            .more
+            .iter()
+            .map(|(key, value)| format!("\n , {key} : {value}"))
+            .collect();
+        format!(
+            "{{ \"name\":\"probe__verbatim\",\t\"arguments\" :{}{more}\n}}",
+            self.arguments
+        )
     }
 }
 
@@ -64,16 +87,32 @@ fn cross(home: &Home, client: &McpClient, result_file: &Path, cases: impl Iterat
         let case = Case::of(number);
         fs::write(result_file, &case.result).expect("write the result");
         let answer = client.request("tools/call", &case.params());
-        assert_eq!(answer.result_text(), case.result, "case {number}: the result");
+        assert_eq!(
+            answer.result_text(),
+            case.result,
+            "case {number}: the result"
+        );
         let heard = calls_heard(home).pop().expect("the call was heard");
         let params = object(object(&heard)["params"].get());
-        assert_eq!(params["name"].get(), "\"verbatim\"", "case {number}: {heard}");
-        assert_eq!(params["arguments"].get(), one_line(&case.arguments), "case {number}: the arguments");
+        assert_eq!(
+            params["name"].get(),
+            "\"verbatim\"",
+            "case {number}: {heard}"
+        );
+        assert_eq!(
+            params["arguments"].get(),
+            one_line(&case.arguments),
+            "case {number}: the arguments"
+        );
         for (key, value) in &case.more {
             let key: String = serde_json::from_str(key).expect("a key");
             assert_eq!(params[&key].get(), one_line(value), "case {number}: {key}");
         }
-        assert_eq!(params.len(), 2 + case.more.len(), "case {number}: nothing is added: {heard}");
+        assert_eq!(
+            params.len(),
+            2 + case.more.len(),
+            "case {number}: nothing is added: {heard}"
+        );
     }
 }
 
@@ -89,7 +128,12 @@ fn probe(home: &Home) -> Hub<'_> {
 fn what_a_client_and_a_server_say_arrives_as_it_was_said() {
     let home = Home::new();
     let hub = probe(&home);
-    cross(&home, &hub.client("desk"), &home.file("result.json"), 0..CASES);
+    cross(
+        &home,
+        &hub.client("desk"),
+        &home.file("result.json"),
+        0..CASES,
+    );
 }
 
 #[test]
@@ -100,16 +144,30 @@ fn a_client_cannot_put_a_line_of_its_own_into_a_servers_stdin() {
     let client = hub.client("desk");
     let smuggled = r#"{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{}}}"#;
     for line_break in ["\n", "\r\n", "\r"] {
-        let hidden = format!("{{\"name\":\"probe__echo\",\"ref\":{{\"a\":{line_break}{smuggled}{line_break}}}}}");
-        for method in ["prompts/get", "resources/read", "completion/complete", "tools/call"] {
+        let hidden = format!(
+            "{{\"name\":\"probe__echo\",\"ref\":{{\"a\":{line_break}{smuggled}{line_break}}}}}"
+        );
+        for method in [
+            "prompts/get",
+            "resources/read",
+            "completion/complete",
+            "tools/call",
+        ] {
             client.request(method, &hidden);
         }
     }
     hub.policy("probe", "allow");
     fs::write(home.file("result.json"), r#"{"content":[]}"#).expect("write the result");
     let arguments = format!("{{\"a\":\n{smuggled}\r\n}}");
-    assert_eq!(client.call("probe__verbatim", &arguments).result(), json!({"content": []}));
+    assert_eq!(
+        client.call("probe__verbatim", &arguments).result(),
+        json!({"content": []})
+    );
     let calls = calls_heard(&home);
-    assert_eq!(calls.len(), 1, "one call was allowed, and one was heard: {calls:?}");
+    assert_eq!(
+        calls.len(),
+        1,
+        "one call was allowed, and one was heard: {calls:?}"
+    );
     assert!(calls[0].contains(r#""name":"verbatim""#), "{calls:?}");
 }

@@ -16,15 +16,26 @@ fn is_denied(client: &McpClient, server: &Faulty<'_>) {
     let before = server.calls("echo").len();
     let answer = client.call(&server.tool("echo"), r#"{"n":1}"#);
     let said = answer.text();
-    assert!(answer.is_error() && said.contains("Denied by Drawbridge"), "{}", answer.raw);
+    assert!(
+        answer.is_error() && said.contains("Denied by Drawbridge"),
+        "{}",
+        answer.raw
+    );
     assert!(said.contains("could not be written"), "it says why: {said}");
-    assert_eq!(server.calls("echo").len(), before, "it never reached the server");
+    assert_eq!(
+        server.calls("echo").len(),
+        before,
+        "it never reached the server"
+    );
 }
 
 /// The call is carried out.
 #[track_caller]
 fn is_done(client: &McpClient, server: &Faulty<'_>) {
-    assert_eq!(client.call(&server.tool("echo"), r#"{"n":1}"#).text(), r#"{"n":1}"#);
+    assert_eq!(
+        client.call(&server.tool("echo"), r#"{"n":1}"#).text(),
+        r#"{"n":1}"#
+    );
 }
 
 /// What the screens show is there.
@@ -32,7 +43,13 @@ fn is_done(client: &McpClient, server: &Faulty<'_>) {
 fn screens_work(hub: &Hub<'_>) {
     let url = Url::of(&hub.url);
     for path in ["/", "/health"] {
-        let answer = Request { method: "GET", url: &url.at(path), headers: &[], body: &[] }.send();
+        let answer = Request {
+            method: "GET",
+            url: &url.at(path),
+            headers: &[],
+            body: &[],
+        }
+        .send();
         assert_eq!(answer.expect("an answer").status, 200, "{path}");
     }
     for (verb, params) in [
@@ -53,5 +70,8 @@ fn screens_work(hub: &Hub<'_>) {
 #[track_caller]
 fn is_refused(hub: &Hub<'_>, verb: &str, params: &Value, why: &str) {
     let (status, said) = hub.try_verb(verb, params);
-    assert!((400..600).contains(&status) && said.contains(why), "{verb}: {status}: {said}");
+    assert!(
+        (400..600).contains(&status) && said.contains(why),
+        "{verb}: {status}: {said}"
+    );
 }

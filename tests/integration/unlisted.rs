@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use drawbridge_tests::{Faulty, Home, Hub, McpClient, StatelessClient, mcp::Answer, places, until, wait::yes};
+use drawbridge_tests::{
+    Faulty, Home, Hub, McpClient, StatelessClient, mcp::Answer, places, until, wait::yes,
+};
 use serde_json::{Value, json};
 
 /// A URI that both servers of a test have, and none lists.
@@ -26,7 +28,8 @@ fn text_read(answer: &Answer) -> Value {
 /// A server of that name with resources that it does not list, and a tool, a prompt and an update that name one.
 fn linking<'a>(hub: &'a Hub<'a>, name: &str) -> Faulty<'a> {
     let tool = json!({"name": "link", "inputSchema": {"type": "object"}});
-    let capabilities = json!({"tools": {}, "prompts": {}, "completions": {}, "resources": {"subscribe": true}});
+    let capabilities =
+        json!({"tools": {}, "prompts": {}, "completions": {}, "resources": {"subscribe": true}});
     let offer = json!({
         "initialize": {"result": {"protocolVersion": "2025-11-25", "capabilities": capabilities,
             "serverInfo": {"name": name, "version": "1"}}},
@@ -50,7 +53,11 @@ fn linking<'a>(hub: &'a Hub<'a>, name: &str) -> Faulty<'a> {
 }
 
 fn read_there(server: &Faulty<'_>, uri: &str) -> usize {
-    server.heard_of("resources/read").iter().filter(|read| read["params"]["uri"] == uri).count()
+    server
+        .heard_of("resources/read")
+        .iter()
+        .filter(|read| read["params"]["uri"] == uri)
+        .count()
 }
 
 #[test]
@@ -65,21 +72,47 @@ fn a_link_to_a_resource_that_nobody_lists_can_be_followed_in_both_eras() {
     }
     let token = hub.token("desk");
     for (reach, prefix) in [(hub.url.clone(), true), (format!("{}/old", hub.url), false)] {
-        for server in ["old", "new"].into_iter().filter(|server| prefix || *server == "old") {
-            let tool = if prefix { format!("{server}__test_resource_link") } else { "test_resource_link".into() };
+        for server in ["old", "new"]
+            .into_iter()
+            .filter(|server| prefix || *server == "old")
+        {
+            let tool = if prefix {
+                format!("{server}__test_resource_link")
+            } else {
+                "test_resource_link".into()
+            };
             let uri = format!("{server}://unlisted-report");
             let legacy = McpClient::connect(&reach, &token);
-            let modern = StatelessClient::new(&reach, &token, json!({"roots": {"listChanged": prefix}}));
+            let modern =
+                StatelessClient::new(&reach, &token, json!({"roots": {"listChanged": prefix}}));
             if prefix {
-                let before = [read(&legacy, &uri), modern.request("resources/read", &json!({"uri": uri}))];
+                let before = [
+                    read(&legacy, &uri),
+                    modern.request("resources/read", &json!({"uri": uri})),
+                ];
                 // The modern client's requests are one session, whichever server they are about.
-                assert_eq!(before.map(|answer| answer.error_code()), NOT_FOUND, "nobody named {uri} in this session");
+                assert_eq!(
+                    before.map(|answer| answer.error_code()),
+                    NOT_FOUND,
+                    "nobody named {uri} in this session"
+                );
             }
-            assert_eq!(legacy.call(&tool, "{}").result()["content"][0]["uri"], uri.as_str());
+            assert_eq!(
+                legacy.call(&tool, "{}").result()["content"][0]["uri"],
+                uri.as_str()
+            );
             assert_eq!(text_read(&read(&legacy, &uri)), "Nobody lists this report.");
-            assert_eq!(modern.call(&tool, &json!({})).result()["content"][0]["uri"], uri.as_str());
+            assert_eq!(
+                modern.call(&tool, &json!({})).result()["content"][0]["uri"],
+                uri.as_str()
+            );
             let answer = modern.request("resources/read", &json!({"uri": uri}));
-            assert_eq!(text_read(&answer), "Nobody lists this report.", "{}", answer.raw);
+            assert_eq!(
+                text_read(&answer),
+                "Nobody lists this report.",
+                "{}",
+                answer.raw
+            );
         }
     }
 }
@@ -91,17 +124,31 @@ fn at_a_servers_own_endpoint_every_uri_is_asked_of_that_server() {
     let (one, two) = (linking(&hub, "one"), linking(&hub, "two"));
     let token = hub.token("desk");
     let client = McpClient::connect(&format!("{}/two", hub.url), &token);
-    assert_eq!(text_read(&read(&client, "none://at/all")), "of two", "without any link before");
+    assert_eq!(
+        text_read(&read(&client, "none://at/all")),
+        "of two",
+        "without any link before"
+    );
     let modern = StatelessClient::new(&format!("{}/two", hub.url), &token, json!({}));
-    assert_eq!(text_read(&modern.request("resources/read", &json!({"uri": "none://at/all"}))), "of two");
+    assert_eq!(
+        text_read(&modern.request("resources/read", &json!({"uri": "none://at/all"}))),
+        "of two"
+    );
     assert_eq!(read_there(&one, "none://at/all"), 0);
     assert_eq!(read_there(&two, "none://at/all"), 2);
 
     let plain = Faulty::add(&hub, "plain", &json!({}), &[]).synced();
     let client = McpClient::connect(&format!("{}/plain", hub.url), &token);
     let error = read(&client, DOC).error().expect("an error");
-    assert_eq!((&error["code"], &error["message"]), (&json!(-32601), &json!("no method resources/read")));
-    assert_eq!(plain.heard_of("resources/read").len(), 1, "the server's own error comes back");
+    assert_eq!(
+        (&error["code"], &error["message"]),
+        (&json!(-32601), &json!("no method resources/read"))
+    );
+    assert_eq!(
+        plain.heard_of("resources/read").len(),
+        1,
+        "the server's own error comes back"
+    );
 }
 
 #[test]
@@ -115,22 +162,47 @@ fn what_two_servers_have_is_asked_of_the_one_that_named_it_last() {
         hub.verb("servers.update", &json!({"id": name, "spec": spec}));
     }
     let client = hub.client("desk");
-    assert_eq!(read(&client, DOC).error_code(), NOT_FOUND[0], "either may have it");
+    assert_eq!(
+        read(&client, DOC).error_code(),
+        NOT_FOUND[0],
+        "either may have it"
+    );
     for server in ["one", "two", "one"] {
         client.call(&format!("{server}__link"), "{}");
         assert_eq!(text_read(&read(&client, DOC)), format!("of {server}"));
         let completion = json!({"ref": {"type": "ref/resource", "uri": DOC}, "argument": {"name": "a", "value": ""}});
-        let completion = client.request("completion/complete", &completion.to_string()).result();
+        let completion = client
+            .request("completion/complete", &completion.to_string())
+            .result();
         assert_eq!(completion["completion"]["values"], json!([server]));
         let nested = format!("{server}://part");
-        assert_eq!(text_read(&read(&client, &nested)), format!("of {server}"), "it was in what was read");
+        assert_eq!(
+            text_read(&read(&client, &nested)),
+            format!("of {server}"),
+            "it was in what was read"
+        );
         let embedded = format!("{server}://embedded");
-        client.request("prompts/get", &json!({"name": format!("{server}__embed")}).to_string());
-        assert_eq!(text_read(&read(&client, &embedded)), format!("of {server}"), "it was in a prompt");
+        client.request(
+            "prompts/get",
+            &json!({"name": format!("{server}__embed")}).to_string(),
+        );
+        assert_eq!(
+            text_read(&read(&client, &embedded)),
+            format!("of {server}"),
+            "it was in a prompt"
+        );
     }
-    assert_eq!((read_there(&one, DOC), read_there(&two, DOC)), (2, 1), "what is not listed is read each time");
+    assert_eq!(
+        (read_there(&one, DOC), read_there(&two, DOC)),
+        (2, 1),
+        "what is not listed is read each time"
+    );
     let other = hub.client("other");
-    assert_eq!(read(&other, DOC).error_code(), NOT_FOUND[0], "it was named in another client's session");
+    assert_eq!(
+        read(&other, DOC).error_code(),
+        NOT_FOUND[0],
+        "it was named in another client's session"
+    );
 }
 
 #[test]
@@ -146,12 +218,22 @@ fn a_profile_and_a_server_that_is_turned_off_hold_for_unlisted_resources_too() {
     for name in ["desk", "alone"] {
         home.cli(&["clients", "profile", name, "work"]).ok();
     }
-    assert_eq!(text_read(&read(&client, DOC)), "of two", "the only one within the profile");
-    assert_eq!(read(&alone, DOC).error_code(), NOT_FOUND[0], "nor at the server's own endpoint");
+    assert_eq!(
+        text_read(&read(&client, DOC)),
+        "of two",
+        "the only one within the profile"
+    );
+    assert_eq!(
+        read(&alone, DOC).error_code(),
+        NOT_FOUND[0],
+        "nor at the server's own endpoint"
+    );
     assert_eq!(read_there(&one, DOC), 1);
 
     home.cli(&["servers", "disable", "two"]).ok();
-    until("nothing is within reach", || yes(read(&client, DOC).error_code() == NOT_FOUND[0]));
+    until("nothing is within reach", || {
+        yes(read(&client, DOC).error_code() == NOT_FOUND[0])
+    });
     home.cli(&["clients", "profile", "desk"]).ok();
     assert_eq!(text_read(&read(&client, DOC)), "of one");
     assert_eq!(read_there(&two, DOC), 1);
@@ -162,12 +244,17 @@ fn a_link_in_a_result_that_is_held_cannot_be_followed_before_a_person_lets_it_th
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (one, _two) = (linking(&hub, "one"), linking(&hub, "two"));
-    home.cli(&["policy", "add", "one/link", "--result", "hold"]).ok();
+    home.cli(&["policy", "add", "one/link", "--result", "hold"])
+        .ok();
     let client = hub.client("desk");
     for (verdict, expected) in [("deny", NOT_FOUND[0]), ("approve", None)] {
         let call = client.call_meanwhile("one__link", "{}");
         let id = hub.approval()["id"].as_str().expect("an id").to_owned();
-        assert_eq!(read(&client, DOC).error_code(), NOT_FOUND[0], "the client has not got the link yet");
+        assert_eq!(
+            read(&client, DOC).error_code(),
+            NOT_FOUND[0],
+            "the client has not got the link yet"
+        );
         home.cli(&["approvals", verdict, &id]).ok();
         call.join().expect("the call is answered");
         assert_eq!(read(&client, DOC).error_code(), expected, "after {verdict}");
@@ -185,36 +272,67 @@ fn who_subscribes_to_an_unlisted_resource_hears_of_it_until_it_is_told_to_stop()
     let mut events = client.listen(None);
     let mut is_told = move || {
         let is_update = |message: &Value| message["method"] == "notifications/resources/updated";
-        events.by_ref().map(|event| event.message()).find(is_update).is_some_and(|told| told["params"]["uri"] == DOC)
+        events
+            .by_ref()
+            .map(|event| event.message())
+            .find(is_update)
+            .is_some_and(|told| told["params"]["uri"] == DOC)
     };
-    assert_eq!(client.request("resources/subscribe", &about(DOC)).error_code(), NOT_FOUND[0]);
+    assert_eq!(
+        client
+            .request("resources/subscribe", &about(DOC))
+            .error_code(),
+        NOT_FOUND[0]
+    );
     client.call("one__link", "{}");
     client.request("resources/subscribe", &about(DOC)).result();
     client.call("two__link", "{}");
     client.call("one__link", "{}");
-    assert!(is_told(), "the server that it is subscribed at tells of a change");
+    assert!(
+        is_told(),
+        "the server that it is subscribed at tells of a change"
+    );
     let all = |method: &str| (one.heard_of(method).len(), two.heard_of(method).len());
     assert_eq!(all("resources/subscribe"), (1, 0));
     client.call("two__link", "{}");
-    client.request("resources/unsubscribe", &about(DOC)).result();
-    assert_eq!(all("resources/unsubscribe"), (1, 0), "whoever named it since");
+    client
+        .request("resources/unsubscribe", &about(DOC))
+        .result();
+    assert_eq!(
+        all("resources/unsubscribe"),
+        (1, 0),
+        "whoever named it since"
+    );
 
     client.request("resources/subscribe", &about(DOC)).result();
     assert_eq!(all("resources/subscribe"), (1, 1));
     client.end();
-    until("the end of the session ends the subscription", || yes(all("resources/unsubscribe") == (1, 1)));
+    until("the end of the session ends the subscription", || {
+        yes(all("resources/unsubscribe") == (1, 1))
+    });
 
     let modern = StatelessClient::new(&hub.url, &token, json!({}));
     modern.call("one__link", &json!({}));
-    let mut events = modern.listen(&json!({"resourceSubscriptions": [DOC]})).map(|event| event.message());
+    let mut events = modern
+        .listen(&json!({"resourceSubscriptions": [DOC]}))
+        .map(|event| event.message());
     let acknowledged = events.next().expect("an acknowledgement");
-    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "{acknowledged}");
-    assert_eq!(all("resources/subscribe"), (2, 1), "at the server that named it to this client");
+    assert_eq!(
+        acknowledged["method"], "notifications/subscriptions/acknowledged",
+        "{acknowledged}"
+    );
+    assert_eq!(
+        all("resources/subscribe"),
+        (2, 1),
+        "at the server that named it to this client"
+    );
     modern.call("one__link", &json!({}));
     let updated = events.next().expect("an update");
     assert_eq!(updated["params"]["uri"], DOC, "{updated}");
     drop(events);
-    until("the end of the stream ends the subscription", || yes(all("resources/unsubscribe") == (2, 1)));
+    until("the end of the stream ends the subscription", || {
+        yes(all("resources/unsubscribe") == (2, 1))
+    });
 }
 
 #[test]
@@ -224,9 +342,16 @@ fn the_only_server_with_resources_is_asked_and_still_known_after_a_restart() {
     let one = linking(&hub, "one");
     let _plain = Faulty::add(&hub, "plain", &json!({}), &[]).synced();
     let token = hub.token("desk");
-    assert_eq!(text_read(&read(&McpClient::connect(&hub.url, &token), DOC)), "of one", "the other has none at all");
+    assert_eq!(
+        text_read(&read(&McpClient::connect(&hub.url, &token), DOC)),
+        "of one",
+        "the other has none at all"
+    );
     drop(one);
     hub.end(nix::sys::signal::Signal::SIGTERM);
     let hub = Hub::serve(&home);
-    assert_eq!(text_read(&read(&McpClient::connect(&hub.url, &token), DOC)), "of one");
+    assert_eq!(
+        text_read(&read(&McpClient::connect(&hub.url, &token), DOC)),
+        "of one"
+    );
 }

@@ -45,7 +45,9 @@ pub(crate) const NOTES: &[Note] = &[
 
 /// What is to be said of that feature, and its number.
 pub(crate) fn note(client: Client, feature: &str) -> Option<(usize, &'static Note)> {
-    (1..).zip(NOTES).find(|(_, note)| note.client == client && note.feature == feature)
+    (1..)
+        .zip(NOTES)
+        .find(|(_, note)| note.client == client && note.feature == feature)
 }
 
 /// What is wrong with a cell.
@@ -58,5 +60,8 @@ pub(crate) fn wrong(cell: &Cell) -> Option<String> {
         Some(why) if !is_possible && why.contains("MCP error -32") => return None,
         Some(why) => why,
     };
-    Some(format!("{} of {:?} with {:?}: {why}", cell.feature, cell.client, cell.server))
+    Some(format!(
+        "{} of {:?} with {:?}: {why}",
+        cell.feature, cell.client, cell.server
+    ))
 }

@@ -22,8 +22,14 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::TypeScript, Self::Python, Self::Old, Self::Bridge, Self::Stateless, Self::StatelessBridge];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::TypeScript,
+        Self::Python,
+        Self::Old,
+        Self::Bridge,
+        Self::Stateless,
+        Self::StatelessBridge,
+    ];
 
     /// What it is, for the docs.
     pub(crate) fn title(self) -> &'static str {
@@ -62,7 +68,9 @@ impl Client {
     pub(crate) fn connect(self, hub: &Hub<'_>) -> Connected {
         let token = hub.token(self.name());
         let mut way = match self {
-            Self::TypeScript | Self::Python | Self::Stateless => json!({"url": hub.url, "token": token}),
+            Self::TypeScript | Self::Python | Self::Stateless => {
+                json!({"url": hub.url, "token": token})
+            }
             Self::Old => json!({"url": hub.url.replace("/mcp", "/sse"), "token": token}),
             Self::Bridge | Self::StatelessBridge => {
                 let program = places::text(places::built("drawbridge"));
@@ -77,9 +85,16 @@ impl Client {
             Self::Stateless | Self::StatelessBridge => (places::node(), "stateless.mjs"),
         };
         let mut command = hub.home.command(program);
-        command.arg(places::real().join("matrix").join(script)).arg(way.to_string()).stdin(Stdio::piped());
+        command
+            .arg(places::real().join("matrix").join(script))
+            .arg(way.to_string())
+            .stdin(Stdio::piped());
         let mut process = Process::start(hub.home, self.name(), &mut command);
-        Connected { client: self, servers: process.take_stdin(), process }
+        Connected {
+            client: self,
+            servers: process.take_stdin(),
+            process,
+        }
     }
 }
 
@@ -104,15 +119,23 @@ impl Connected {
     #[track_caller]
     pub(crate) fn run(&mut self, server: Server) -> Vec<Cell> {
         writeln!(self.servers, "{}", server.id()).expect("the client listens");
-        features::ALL.iter().map(|feature| self.cell(server, feature.name)).collect()
+        features::ALL
+            .iter()
+            .map(|feature| self.cell(server, feature.name))
+            .collect()
     }
 
     fn cell(&mut self, server: Server, feature: &'static str) -> Cell {
         let line = self.process.line();
-        let line: Line =
-            serde_json::from_str(&line).unwrap_or_else(|e| panic!("{:?} printed {line}: {e}", self.client));
+        let line: Line = serde_json::from_str(&line)
+            .unwrap_or_else(|e| panic!("{:?} printed {line}: {e}", self.client));
         assert_eq!(line.feature, feature, "what {:?} does next", self.client);
         let failed = (!line.ok).then(|| line.detail.unwrap_or_default());
-        Cell { client: self.client, server, feature, failed }
+        Cell {
+            client: self.client,
+            server,
+            feature,
+            failed,
+        }
     }
 }

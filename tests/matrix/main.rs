@@ -30,7 +30,12 @@ fn every_client_does_everything_with_every_server_as_the_docs_say() {
     let _servers = Servers::start(&hub);
     home.cli(&["policy", "default", "allow"]).ok();
     let wrong: Vec<String> = run(&hub).iter().filter_map(wrong).collect();
-    assert!(wrong.is_empty(), "{} cells are not as they should be:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} cells are not as they should be:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     docs::hold(Part::Matrix, &table::write());
 }
 
@@ -50,19 +55,29 @@ fn run(hub: &Hub<'_>) -> Vec<Cell> {
                 cells
             })
         });
-        running.into_iter().flat_map(|client| client.join().expect("a client ran")).collect()
+        running
+            .into_iter()
+            .flat_map(|client| client.join().expect("a client ran"))
+            .collect()
     })
 }
 
 /// Takes a server that is free, or else the first that a client has not been with.
 fn next<'a>(left: &mut Vec<&'a Mutex<Server>>) -> Option<MutexGuard<'a, Server>> {
-    let free = left.iter().enumerate().find_map(|(at, server)| Some((at, server.try_lock().ok()?)));
+    let free = left
+        .iter()
+        .enumerate()
+        .find_map(|(at, server)| Some((at, server.try_lock().ok()?)));
     match free {
         Some((at, server)) => {
             left.remove(at);
             Some(server)
         }
         None if left.is_empty() => None,
-        None => Some(left.remove(0).lock().expect("no client panics with a server")),
+        None => Some(
+            left.remove(0)
+                .lock()
+                .expect("no client panics with a server"),
+        ),
     }
 }

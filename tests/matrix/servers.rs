@@ -15,7 +15,13 @@ pub(crate) enum Server {
 }
 
 impl Server {
-    pub(crate) const ALL: [Self; 5] = [Self::Stdio, Self::StatelessStdio, Self::Sse, Self::Http, Self::StatelessHttp];
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Stdio,
+        Self::StatelessStdio,
+        Self::Sse,
+        Self::Http,
+        Self::StatelessHttp,
+    ];
 
     /// Its name in the hub, which its resources begin with too.
     pub(crate) fn id(self) -> &'static str {
@@ -65,7 +71,9 @@ impl Server {
             }
             Self::Sse => {
                 let mut command = hub.home.command(places::node());
-                command.arg(places::real().join("legacy_sse.mjs")).args(stdio);
+                command
+                    .arg(places::real().join("legacy_sse.mjs"))
+                    .args(stdio);
                 (command, "sse")
             }
             Self::Http | Self::StatelessHttp => {
@@ -76,8 +84,20 @@ impl Server {
         };
         let mut process = Process::start(hub.home, self.id(), &mut command);
         let line = process.line();
-        let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("not where it listens: {line}"));
-        hub.home.cli(&["servers", "add", self.id(), "--url", url, "--transport", transport]).ok();
+        let url = line
+            .strip_prefix("listening on ")
+            .unwrap_or_else(|| panic!("not where it listens: {line}"));
+        hub.home
+            .cli(&[
+                "servers",
+                "add",
+                self.id(),
+                "--url",
+                url,
+                "--transport",
+                transport,
+            ])
+            .ok();
         Some(process)
     }
 }
@@ -90,12 +110,21 @@ pub(crate) struct Servers {
 impl Servers {
     #[track_caller]
     pub(crate) fn start(hub: &Hub<'_>) -> Self {
-        let listening = Server::ALL.into_iter().filter_map(|server| server.add(hub)).collect();
+        let listening = Server::ALL
+            .into_iter()
+            .filter_map(|server| server.add(hub))
+            .collect();
         for server in Server::ALL {
             hub.until_synced(server.id());
             let spoken = &hub.server(server.id())["protocol_version"];
-            assert_eq!(*spoken, server.revision(), "the revision that {server:?} speaks");
+            assert_eq!(
+                *spoken,
+                server.revision(),
+                "the revision that {server:?} speaks"
+            );
         }
-        Self { _listening: listening }
+        Self {
+            _listening: listening,
+        }
     }
 }

@@ -32,11 +32,18 @@ pub(crate) fn write() -> String {
     }
     page += AFTER;
     for server in Server::ALL {
-        page += &format!("\n## Server: {}, {}\n\n", server.transport(), server.revision());
+        page += &format!(
+            "\n## Server: {}, {}\n\n",
+            server.transport(),
+            server.revision()
+        );
         page += &row("", Client::ALL.map(|client| client.title().to_owned()));
         page += &row("---", Client::ALL.map(|_| "---".to_owned()));
         for feature in features::ALL {
-            page += &row(feature.what, Client::ALL.map(|client| cell(client, feature.name)));
+            page += &row(
+                feature.what,
+                Client::ALL.map(|client| cell(client, feature.name)),
+            );
         }
     }
     page += "\n## Notes\n\n";
@@ -79,5 +86,8 @@ fn npm(package: &str) -> String {
 }
 
 fn pip(package: &str) -> String {
-    format!("`{package}` {}", places::pip_version("requirements.txt", package))
+    format!(
+        "`{package}` {}",
+        places::pip_version("requirements.txt", package)
+    )
 }

@@ -52,7 +52,9 @@ const PIECES: &[&str] = &[
 ];
 
 /// Pieces of keys: any reader can take these as text.
-const KEY_PIECES: &[&str] = &["a", "Z", "é", "", "\\u0061", "\\/", " ", "$", "\\\"", "-", "vendor/", "ß", "\\n", "𝄞"];
+const KEY_PIECES: &[&str] = &[
+    "a", "Z", "é", "", "\\u0061", "\\/", " ", "$", "\\\"", "-", "vendor/", "ß", "\\n", "𝄞",
+];
 
 const GAPS: &[&str] = &["", "", "", " ", "\t", "\n", "\r\n", "  \r \n "];
 
@@ -69,7 +71,9 @@ impl<'a> Choices<'a> {
 
     /// One of `count`.
     pub fn of(&mut self, count: usize) -> usize {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
         self.0 = rest;
         usize::from(*first) % count.max(1)
     }
@@ -107,7 +111,10 @@ impl<'a> Choices<'a> {
             format!("{a}{key}{b}:{c}{value}{d}")
         });
         let inside = written.collect::<Vec<_>>().join(",");
-        format!("{{{inside}{}}}", if members.is_empty() { self.gap() } else { "" })
+        format!(
+            "{{{inside}{}}}",
+            if members.is_empty() { self.gap() } else { "" }
+        )
     }
 
     /// Something like a JSON-RPC message: some of its members, in any order, others among them.
@@ -115,7 +122,11 @@ impl<'a> Choices<'a> {
         let mut members = self.members();
         for key in ["jsonrpc", "id", "method", "params", "result", "error"] {
             if self.of(3) > 0 {
-                let value = if key == "jsonrpc" { "\"2.0\"".to_owned() } else { self.value() };
+                let value = if key == "jsonrpc" {
+                    "\"2.0\"".to_owned()
+                } else {
+                    self.value()
+                };
                 members.insert(self.of(members.len() + 1), (format!("\"{key}\""), value));
             }
         }
@@ -175,7 +186,9 @@ pub fn cut<'a>(mut bytes: &'a [u8], sizes: &[u8]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
     let mut sizes = sizes.iter().cycle();
     while !bytes.is_empty() {
-        let size = sizes.next().map_or(bytes.len(), |size| usize::from(*size) + 1);
+        let size = sizes
+            .next()
+            .map_or(bytes.len(), |size| usize::from(*size) + 1);
         let (piece, rest) = bytes.split_at(size.min(bytes.len()));
         pieces.push(piece);
         bytes = rest;

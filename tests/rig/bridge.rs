@@ -28,14 +28,22 @@ impl Bridge {
     pub fn open_with(home: &Home, client: &str, options: &[&str]) -> Self {
         let mut command = home.command(places::built("drawbridge"));
         command.args(["stdio", "--client", client]).args(options);
-        command.arg("--data-dir").arg(home.data_dir()).stdin(Stdio::piped());
+        command
+            .arg("--data-dir")
+            .arg(home.data_dir())
+            .stdin(Stdio::piped());
         let mut process = Process::start(home, "stdio", &mut command);
         let stdin = process.take_stdin();
-        let mut bridge = Self { process, stdin: Some(stdin) };
-        let hello =
-            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+        let mut bridge = Self {
+            process,
+            stdin: Some(stdin),
+        };
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
         let answer = bridge.ask(1, "initialize", &hello);
-        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18", "{answer}");
+        assert_eq!(
+            answer["result"]["protocolVersion"], "2025-06-18",
+            "{answer}"
+        );
         bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         bridge
     }
@@ -67,7 +75,8 @@ impl Bridge {
     pub fn answer(&mut self, id: u64) -> Value {
         loop {
             let line = self.process.line();
-            let message: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
+            let message: Value =
+                serde_json::from_str(&line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
             if message["id"] == id {
                 return message;
             }

@@ -11,8 +11,16 @@ pub struct Seen(pub Value);
 
 impl Seen {
     fn list(&self, name: &str) -> Vec<String> {
-        let list = self.0[name].as_array().unwrap_or_else(|| panic!("the browser told no {name}: {}", self.0));
-        list.iter().map(|entry| entry.as_str().map_or_else(|| entry.to_string(), str::to_owned)).collect()
+        let list = self.0[name]
+            .as_array()
+            .unwrap_or_else(|| panic!("the browser told no {name}: {}", self.0));
+        list.iter()
+            .map(|entry| {
+                entry
+                    .as_str()
+                    .map_or_else(|| entry.to_string(), str::to_owned)
+            })
+            .collect()
     }
 
     /// Fails where the console showed an error, a policy was violated, an element shuts someone out, text does
@@ -21,7 +29,11 @@ impl Seen {
     pub fn nothing_wrong(&self) {
         for kind in ["errors", "violations", "barriers", "misfits", "intruders"] {
             let found = self.list(kind);
-            assert!(found.is_empty(), "the browser met {kind}:\n{}", found.join("\n"));
+            assert!(
+                found.is_empty(),
+                "the browser met {kind}:\n{}",
+                found.join("\n")
+            );
         }
     }
 
@@ -45,10 +57,19 @@ pub fn take_steps(home: &Home, link: &str, steps: &Value) -> Seen {
         "profile": places::text(home.file("chromium")),
     });
     let mut command = home.command(places::program("node"));
-    command.arg(places::real().join("browser.mjs")).arg(job.to_string());
+    command
+        .arg(places::real().join("browser.mjs"))
+        .arg(job.to_string());
     let mut process = Process::start(home, "browser.mjs", &mut command);
     let (status, printed) = process.finish(Duration::from_secs(180));
-    assert!(status.success(), "the browser failed ({status}): {printed}\n{}", process.stderr());
+    assert!(
+        status.success(),
+        "the browser failed ({status}): {printed}\n{}",
+        process.stderr()
+    );
     let last = printed.lines().last().unwrap_or_default();
-    Seen(serde_json::from_str(last).unwrap_or_else(|e| panic!("the browser told no JSON ({e}): {printed}")))
+    Seen(
+        serde_json::from_str(last)
+            .unwrap_or_else(|e| panic!("the browser told no JSON ({e}): {printed}")),
+    )
 }

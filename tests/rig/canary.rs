@@ -11,7 +11,10 @@ pub struct Canary(String);
 impl Canary {
     /// It has characters that URL and JSON would write otherwise.
     pub fn new(name: &str) -> Self {
-        Self(format!("canary/{name}+\"{:x}\"&=%end", u64::from(std::process::id()).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        Self(format!(
+            "canary/{name}+\"{:x}\"&=%end",
+            u64::from(std::process::id()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ))
     }
 
     /// A secret that somebody else made, long enough to occur nowhere by chance.
@@ -31,7 +34,9 @@ impl Canary {
         let url: String = raw
             .iter()
             .map(|byte| match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => (*byte as char).to_string(),
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                    (*byte as char).to_string()
+                }
                 other => format!("%{other:02X}"),
             })
             .collect();
@@ -60,14 +65,21 @@ impl Canary {
     /// Where it stands in those bytes, and how it is written there.
     pub fn found_in(&self, bytes: &[u8]) -> Option<&'static str> {
         let holds = |shape: &[u8]| bytes.windows(shape.len()).any(|window| window == shape);
-        self.shapes().into_iter().find(|(_, shape)| holds(shape)).map(|(name, _)| name)
+        self.shapes()
+            .into_iter()
+            .find(|(_, shape)| holds(shape))
+            .map(|(name, _)| name)
     }
 
     /// Fails where any file below the folder holds it.
     #[track_caller]
     pub fn is_in_no_file_of(&self, folder: &Path) {
         let files = files_of(folder);
-        assert!(!files.is_empty(), "{} holds no file: nothing was searched", folder.display());
+        assert!(
+            !files.is_empty(),
+            "{} holds no file: nothing was searched",
+            folder.display()
+        );
         for file in files {
             let Ok(bytes) = fs::read(&file) else { continue };
             if let Some(shape) = self.found_in(&bytes) {
@@ -83,7 +95,9 @@ pub fn files_of(folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
@@ -100,10 +114,17 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 pub fn base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for group in bytes.chunks(3) {
-        let word = group.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+        let word = group
+            .iter()
+            .fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
+            << (8 * (3 - group.len()));
         for place in 0..4 {
             let index = (word >> (18 - 6 * place)) as usize & 63;
-            text.push(if place <= group.len() { ALPHABET[index] as char } else { '=' });
+            text.push(if place <= group.len() {
+                ALPHABET[index] as char
+            } else {
+                '='
+            });
         }
     }
     text
@@ -113,7 +134,10 @@ pub fn base64(bytes: &[u8]) -> String {
 pub fn from_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (mut word, mut bits) = (0_u32, 0);
-    for value in text.bytes().filter_map(|byte| ALPHABET.iter().position(|known| *known == byte)) {
+    for value in text
+        .bytes()
+        .filter_map(|byte| ALPHABET.iter().position(|known| *known == byte))
+    {
         word = word << 6 | u32::try_from(value).expect("below 64");
         bits += 6;
         if bits >= 8 {

@@ -42,36 +42,60 @@ impl Client {
             Sdk::Python => (places::python(), "client.py"),
         };
         let mut command = home.command(program);
-        command.arg(places::real().join(script)).arg(job.to_string());
-        command.env("MCP_URL", &door.url).env("MCP_TOKEN", &door.token);
-        Self { process: Process::start(home, script, &mut command) }
+        command
+            .arg(places::real().join(script))
+            .arg(job.to_string());
+        command
+            .env("MCP_URL", &door.url)
+            .env("MCP_TOKEN", &door.token);
+        Self {
+            process: Process::start(home, script, &mut command),
+        }
     }
 
     /// The names of the tools that the client sees.
     #[track_caller]
     pub fn tools(home: &Home, sdk: Sdk, door: &Door) -> Vec<String> {
         let answer = Self::start(home, sdk, door, &json!({"op": "list"})).answer();
-        let tools = answer["tools"].as_array().unwrap_or_else(|| panic!("no tools: {answer}"));
-        tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+        let tools = answer["tools"]
+            .as_array()
+            .unwrap_or_else(|| panic!("no tools: {answer}"));
+        tools
+            .iter()
+            .filter_map(|tool| tool["name"].as_str().map(str::to_owned))
+            .collect()
     }
 
     /// Begins a call, which may wait for a person.
     pub fn call(home: &Home, sdk: Sdk, door: &Door, tool: &str, arguments: &Value) -> Self {
-        Self::start(home, sdk, door, &json!({"op": "call", "name": tool, "arguments": arguments}))
+        Self::start(
+            home,
+            sdk,
+            door,
+            &json!({"op": "call", "name": tool, "arguments": arguments}),
+        )
     }
 
     /// Waits for the result of the call.
     #[track_caller]
     pub fn result(self) -> ToolResult {
         let answer = self.answer();
-        ToolResult { is_error: answer["isError"].as_bool().unwrap_or(false), text: text_of(&answer) }
+        ToolResult {
+            is_error: answer["isError"].as_bool().unwrap_or(false),
+            text: text_of(&answer),
+        }
     }
 
     #[track_caller]
     fn answer(mut self) -> Value {
         let (status, printed) = self.process.finish(BOUND);
-        assert!(status.success(), "the client failed ({status}): {printed}\n{}", self.process.stderr());
+        assert!(
+            status.success(),
+            "the client failed ({status}): {printed}\n{}",
+            self.process.stderr()
+        );
         let last = printed.lines().last().unwrap_or_default();
-        serde_json::from_str(last).unwrap_or_else(|e| panic!("the client printed no JSON ({e}): {printed}"))
+        serde_json::from_str(last)
+            .unwrap_or_else(|e| panic!("the client printed no JSON ({e}): {printed}"))
     }
 }

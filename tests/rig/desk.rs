@@ -77,7 +77,14 @@ impl Desk {
             .unwrap_or_else(|e| panic!("serve a panel on the private bus: {e}"));
         tray.connect(&connection);
         notifications.connect(&connection);
-        let desk = Self { tray, notifications, _bus: bus, _screen: screen, connection, home };
+        let desk = Self {
+            tray,
+            notifications,
+            _bus: bus,
+            _screen: screen,
+            connection,
+            home,
+        };
         desk.unlock_keyring();
         desk
     }
@@ -98,7 +105,11 @@ impl Desk {
     pub fn hold(&self, key: &'static str) -> Held<'_> {
         let mut xdotool = self.home.command(places::program("xdotool"));
         xdotool.args(["key", "--delay", "20", "--repeat", "100000", key]);
-        Held { desk: self, key, pressing: Some(Process::start(&self.home, "xdotool", &mut xdotool)) }
+        Held {
+            desk: self,
+            key,
+            pressing: Some(Process::start(&self.home, "xdotool", &mut xdotool)),
+        }
     }
 
     /// How many windows are on the screen whose titles hold that.
@@ -106,23 +117,39 @@ impl Desk {
     pub fn windows_on_screen(&self, title: &str) -> usize {
         // It ends with a failure where there is none.
         let mut search = self.home.command(places::program("xdotool"));
-        let found = search.args(["search", "--onlyvisible", "--name", title]).output().expect("xdotool searches");
+        let found = search
+            .args(["search", "--onlyvisible", "--name", title])
+            .output()
+            .expect("xdotool searches");
         String::from_utf8_lossy(&found.stdout).lines().count()
     }
 
     #[track_caller]
     fn xdotool(&self, arguments: &[&str]) {
-        let status = self.home.command(places::program("xdotool")).args(arguments).status();
-        assert!(status.is_ok_and(|status| status.success()), "xdotool does {arguments:?}");
+        let status = self
+            .home
+            .command(places::program("xdotool"))
+            .args(arguments)
+            .status();
+        assert!(
+            status.is_ok_and(|status| status.success()),
+            "xdotool does {arguments:?}"
+        );
     }
 
     fn unlock_keyring(&self) {
         let mut command = self.home.command(places::program("gnome-keyring-daemon"));
-        command.args(["--unlock", "--components=secrets"]).stdin(Stdio::piped());
+        command
+            .args(["--unlock", "--components=secrets"])
+            .stdin(Stdio::piped());
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap_or_else(|e| panic!("start gnome-keyring-daemon: {e}"));
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|e| panic!("start gnome-keyring-daemon: {e}"));
         let mut stdin = child.stdin.take().expect("stdin is piped");
-        stdin.write_all(b"password of the tests").expect("give the keyring its password");
+        stdin
+            .write_all(b"password of the tests")
+            .expect("give the keyring its password");
         drop(stdin);
         child.wait().expect("the keyring goes to the background");
         let bus = DBusProxy::new(&self.connection).expect("the bus itself");
@@ -150,7 +177,15 @@ impl Drop for Held<'_> {
 
 fn screen(home: &mut Home) -> Process {
     let mut command = home.command(places::program("Xvfb"));
-    command.args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"]);
+    command.args([
+        "-displayfd",
+        "1",
+        "-screen",
+        "0",
+        "1280x800x24",
+        "-nolisten",
+        "tcp",
+    ]);
     let mut process = Process::start(home, "Xvfb", &mut command);
     let number = process.line();
     home.set("DISPLAY", format!(":{}", number.trim()));

@@ -31,16 +31,32 @@ const WRITE: &str = "DRAWBRIDGE_WRITE_COMPATIBILITY";
 /// `cargo xtask compatibility` asks for that.
 #[track_caller]
 pub fn hold(part: Part, text: &str) {
-    assert!(text.starts_with(part.heading()), "{part:?} begins with its heading");
+    assert!(
+        text.starts_with(part.heading()),
+        "{part:?} begins with its heading"
+    );
     let file = places::root().join("docs/compatibility.md");
     let page = fs::read_to_string(&file).unwrap_or_default();
-    let parts = Part::ALL.map(|known| if known == part { text.trim_end() } else { find(&page, known).trim_end() });
-    let wanted = parts.iter().filter(|part| !part.is_empty()).map(|part| format!("{part}\n"));
+    let parts = Part::ALL.map(|known| {
+        if known == part {
+            text.trim_end()
+        } else {
+            find(&page, known).trim_end()
+        }
+    });
+    let wanted = parts
+        .iter()
+        .filter(|part| !part.is_empty())
+        .map(|part| format!("{part}\n"));
     let wanted = wanted.collect::<Vec<_>>().join("\n");
     if env::var_os(WRITE).is_some() {
         fs::write(&file, wanted).unwrap_or_else(|e| panic!("write {}: {e}", file.display()));
     } else {
-        assert!(page == wanted, "{} is stale: run `cargo xtask compatibility`", file.display());
+        assert!(
+            page == wanted,
+            "{} is stale: run `cargo xtask compatibility`",
+            file.display()
+        );
     }
 }
 
@@ -48,9 +64,17 @@ pub fn hold(part: Part, text: &str) {
 fn find(page: &str, part: Part) -> &str {
     let start = |part: Part| {
         let heading = part.heading();
-        if page.starts_with(heading) { Some(0) } else { page.find(&format!("\n{heading}")).map(|at| at + 1) }
+        if page.starts_with(heading) {
+            Some(0)
+        } else {
+            page.find(&format!("\n{heading}")).map(|at| at + 1)
+        }
     };
     let Some(from) = start(part) else { return "" };
-    let to = Part::ALL.into_iter().filter_map(start).filter(|at| *at > from).min();
+    let to = Part::ALL
+        .into_iter()
+        .filter_map(start)
+        .filter(|at| *at > from)
+        .min();
     &page[from..to.unwrap_or(page.len())]
 }

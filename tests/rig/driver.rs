@@ -40,25 +40,48 @@ impl Driver {
     pub fn open(desk: &Desk, binary: &Path, arguments: &[String]) -> Self {
         let port = free_port();
         let mut command = desk.command(places::program("WebKitWebDriver"));
-        command.arg(format!("--port={port}")).env("TAURI_WEBVIEW_AUTOMATION", "true");
+        command
+            .arg(format!("--port={port}"))
+            .env("TAURI_WEBVIEW_AUTOMATION", "true");
         let process = Process::start(desk, "WebKitWebDriver", &mut command);
         let server = http::Url::of(&format!("http://127.0.0.1:{port}"));
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "webkitgtk:browserOptions": {"binary": places::text(binary), "args": arguments}
         }}});
-        until("WebKitWebDriver answers", || yes(send(&server, "GET", "/status", &Value::Null).is_ok()));
+        until("WebKitWebDriver answers", || {
+            yes(send(&server, "GET", "/status", &Value::Null).is_ok())
+        });
         let started = send(&server, "POST", "/session", &wanted);
-        let started =
-            started.unwrap_or_else(|e| panic!("{} did not start: {e}\n{}", binary.display(), process.stderr()));
-        let session = started["sessionId"].as_str().expect("a session has an id").to_owned();
-        Self { _process: process, server, session }
+        let started = started.unwrap_or_else(|e| {
+            panic!(
+                "{} did not start: {e}\n{}",
+                binary.display(),
+                process.stderr()
+            )
+        });
+        let session = started["sessionId"]
+            .as_str()
+            .expect("a session has an id")
+            .to_owned();
+        Self {
+            _process: process,
+            server,
+            session,
+        }
     }
 
     /// The open web views, hidden ones too.
     #[track_caller]
     pub fn windows(&self) -> Vec<String> {
-        let handles = self.get("/window/handles").unwrap_or_else(|e| panic!("list the windows: {e}"));
-        handles.as_array().into_iter().flatten().filter_map(|handle| handle.as_str().map(str::to_owned)).collect()
+        let handles = self
+            .get("/window/handles")
+            .unwrap_or_else(|e| panic!("list the windows: {e}"));
+        handles
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|handle| handle.as_str().map(str::to_owned))
+            .collect()
     }
 
     /// Looks at the window whose address satisfies `is_it`.
@@ -87,7 +110,10 @@ impl Driver {
     /// Runs a script whose last argument is a function that takes its answer.
     #[track_caller]
     pub fn run_async(&self, script: &str, arguments: &Value) -> Value {
-        let answer = self.post("/execute/async", &json!({"script": script, "args": arguments}));
+        let answer = self.post(
+            "/execute/async",
+            &json!({"script": script, "args": arguments}),
+        );
         answer.unwrap_or_else(|e| panic!("run {script}: {e}"))
     }
 
@@ -106,12 +132,24 @@ impl Driver {
         self.until_done(&format!("'{part}' can be filled"), || {
             let element = self.find(&css(part))?;
             self.post(&format!("/element/{element}/clear"), &json!({}))?;
-            self.post(&format!("/element/{element}/value"), &json!({"text": text.replace('\n', ENTER)}))
+            self.post(
+                &format!("/element/{element}/value"),
+                &json!({"text": text.replace('\n', ENTER)}),
+            )
         });
-        let held = || self.run(&format!("return document.querySelector({}).value", quoted(&css(part))));
+        let held = || {
+            self.run(&format!(
+                "return document.querySelector({}).value",
+                quoted(&css(part))
+            ))
+        };
         self.until_done(&format!("'{part}' holds what was typed"), || {
             let held = held();
-            if held == text { Ok(()) } else { Err(Refused(format!("it holds {held}"))) }
+            if held == text {
+                Ok(())
+            } else {
+                Err(Refused(format!("it holds {held}")))
+            }
         });
     }
 
@@ -132,11 +170,16 @@ impl Driver {
     #[track_caller]
     pub fn tick(&self, part: &str) {
         self.until(part);
-        let ticked = format!("return document.querySelector({}).checked", quoted(&css(part)));
+        let ticked = format!(
+            "return document.querySelector({}).checked",
+            quoted(&css(part))
+        );
         if self.run(&ticked) != true {
             self.click(part);
         }
-        until(format!("'{part}' is ticked"), || yes(self.run(&ticked) == true));
+        until(format!("'{part}' is ticked"), || {
+            yes(self.run(&ticked) == true)
+        });
     }
 
     /// Waits until a control can be used.
@@ -148,7 +191,10 @@ impl Driver {
     /// Whether a control is there and can be used.
     #[track_caller]
     pub fn is_ready(&self, part: &str) -> bool {
-        self.run(&format!("return document.querySelector({}) !== null", quoted(&ready(part)))) == true
+        self.run(&format!(
+            "return document.querySelector({}) !== null",
+            quoted(&ready(part))
+        )) == true
     }
 
     /// Waits until a part is there.
@@ -167,7 +213,11 @@ impl Driver {
             quoted(&css(part))
         );
         self.until_done(&format!("'{part}' can be seen without scrolling"), || {
-            if self.run(&script) == true { Ok(()) } else { Err(Refused("it is covered or out of sight".to_owned())) }
+            if self.run(&script) == true {
+                Ok(())
+            } else {
+                Err(Refused("it is covered or out of sight".to_owned()))
+            }
         });
     }
 
@@ -180,7 +230,10 @@ impl Driver {
     /// How many such parts there are.
     #[track_caller]
     pub fn count(&self, part: &str) -> usize {
-        let found = self.run(&format!("return document.querySelectorAll({}).length", quoted(&css(part))));
+        let found = self.run(&format!(
+            "return document.querySelectorAll({}).length",
+            quoted(&css(part))
+        ));
         usize::try_from(found.as_u64().expect("a number")).expect("few parts")
     }
 
@@ -193,13 +246,19 @@ impl Driver {
              return e.matches('input, textarea, select') && e.value !== '' ? e.value : e.textContent",
             quoted(&css(part))
         );
-        self.run(&script).as_str().unwrap_or_default().trim().to_owned()
+        self.run(&script)
+            .as_str()
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
     }
 
     /// Waits until a part says something that holds `text`.
     #[track_caller]
     pub fn until_says(&self, part: &str, text: &str) {
-        until(format!("'{part}' says '{text}'"), || yes(self.text(part).contains(text)));
+        until(format!("'{part}' says '{text}'"), || {
+            yes(self.text(part).contains(text))
+        });
     }
 
     /// Saves a picture of the window below `test-output/`.
@@ -209,7 +268,9 @@ impl Driver {
         let painted = "const done = arguments[arguments.length - 1]; setTimeout(done, 1000); \
             requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400)))";
         self.run_async(painted, &json!([]));
-        let picture = self.get("/screenshot").unwrap_or_else(|e| panic!("take a picture: {e}"));
+        let picture = self
+            .get("/screenshot")
+            .unwrap_or_else(|e| panic!("take a picture: {e}"));
         let bytes = canary::from_base64(picture.as_str().expect("a picture in base64"));
         let file = places::output(format!("window/{name}.png"));
         fs::write(&file, bytes).unwrap_or_else(|e| panic!("write {}: {e}", file.display()));
@@ -233,22 +294,40 @@ impl Driver {
     }
 
     fn find(&self, selector: &str) -> Result<String, Refused> {
-        let found = self.post("/element", &json!({"using": "css selector", "value": selector}))?;
+        let found = self.post(
+            "/element",
+            &json!({"using": "css selector", "value": selector}),
+        )?;
         Ok(found[ELEMENT].as_str().unwrap_or_default().to_owned())
     }
 
     fn get(&self, path: &str) -> Result<Value, Refused> {
-        send(&self.server, "GET", &format!("/session/{}{path}", self.session), &Value::Null)
+        send(
+            &self.server,
+            "GET",
+            &format!("/session/{}{path}", self.session),
+            &Value::Null,
+        )
     }
 
     fn post(&self, path: &str, body: &Value) -> Result<Value, Refused> {
-        send(&self.server, "POST", &format!("/session/{}{path}", self.session), body)
+        send(
+            &self.server,
+            "POST",
+            &format!("/session/{}{path}", self.session),
+            body,
+        )
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        let _ = send(&self.server, "DELETE", &format!("/session/{}", self.session), &Value::Null);
+        let _ = send(
+            &self.server,
+            "DELETE",
+            &format!("/session/{}", self.session),
+            &Value::Null,
+        );
     }
 }
 
@@ -261,7 +340,11 @@ pub fn free_port() -> u16 {
 /// Waits until nobody listens on a port.
 #[track_caller]
 pub fn until_free(port: u16) {
-    within(Duration::from_secs(5), format!("port {port} is free"), || TcpListener::bind(("127.0.0.1", port)).ok());
+    within(
+        Duration::from_secs(5),
+        format!("port {port} is free"),
+        || TcpListener::bind(("127.0.0.1", port)).ok(),
+    );
 }
 
 /// A control that is not turned off.
@@ -284,12 +367,26 @@ fn quoted(text: &str) -> String {
 
 fn send(server: &http::Url, method: &str, path: &str, body: &Value) -> Result<Value, Refused> {
     let refused = |why: String| Refused(why);
-    let body = if method == "POST" { body.to_string() } else { String::new() };
+    let body = if method == "POST" {
+        body.to_string()
+    } else {
+        String::new()
+    };
     let headers = [("Content-Type", "application/json")];
-    let request = http::Request { method, url: &server.at(path), headers: &headers, body: body.as_bytes() };
+    let request = http::Request {
+        method,
+        url: &server.at(path),
+        headers: &headers,
+        body: body.as_bytes(),
+    };
     let response = request.send().map_err(|e| refused(e.to_string()))?;
     let status = response.status;
     let text = response.text().map_err(|e| refused(e.to_string()))?;
-    let answer: Value = serde_json::from_str(&text).map_err(|e| refused(format!("HTTP {status}: {e}: {text}")))?;
-    if status == 200 { Ok(answer["value"].clone()) } else { Err(refused(answer["value"].to_string())) }
+    let answer: Value =
+        serde_json::from_str(&text).map_err(|e| refused(format!("HTTP {status}: {e}: {text}")))?;
+    if status == 200 {
+        Ok(answer["value"].clone())
+    } else {
+        Err(refused(answer["value"].to_string()))
+    }
 }

@@ -22,14 +22,32 @@ impl<'a> Faulty<'a> {
 
     /// The same, started by another command, which ends with becoming it.
     #[track_caller]
-    pub fn add_behind(hub: &'a Hub<'a>, name: &str, timeouts: &Value, starter: &[&str], options: &[&str]) -> Self {
+    pub fn add_behind(
+        hub: &'a Hub<'a>,
+        name: &str,
+        timeouts: &Value,
+        starter: &[&str],
+        options: &[&str],
+    ) -> Self {
         let heard = hub.home.file(&format!("{name}.heard"));
-        let (program, file) = (places::text(places::built("upstream-faulty")), places::text(&heard));
-        let command = [starter, &[program.as_str(), "--heard", file.as_str()], options].concat();
+        let (program, file) = (
+            places::text(places::built("upstream-faulty")),
+            places::text(&heard),
+        );
+        let command = [
+            starter,
+            &[program.as_str(), "--heard", file.as_str()],
+            options,
+        ]
+        .concat();
         let spec = json!({"name": name, "command": command[0], "args": command[1..], "timeouts": timeouts});
         hub.verb("servers.add", &json!({"spec": spec}));
         hub.policy(name, "allow");
-        Self { hub, name: name.to_owned(), heard }
+        Self {
+            hub,
+            name: name.to_owned(),
+            heard,
+        }
     }
 
     /// Once its tools are known.
@@ -54,7 +72,8 @@ impl<'a> Faulty<'a> {
     pub fn processes(&self) -> usize {
         let file = places::text(&self.heard);
         let is_of_it = |process: &&Running| {
-            process.command.contains(&file) || process.variable("FAULTY_CHILD_OF") == Some(file.as_str())
+            process.command.contains(&file)
+                || process.variable("FAULTY_CHILD_OF") == Some(file.as_str())
         };
         self.hub.home.servers().iter().filter(is_of_it).count()
     }
@@ -62,21 +81,32 @@ impl<'a> Faulty<'a> {
     /// What it received, over all its starts.
     pub fn heard(&self) -> Vec<Value> {
         let text = fs::read_to_string(&self.heard).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| line.into())).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| line.into()))
+            .collect()
     }
 
     /// The messages of that method that it received.
     pub fn heard_of(&self, method: &str) -> Vec<Value> {
-        self.heard().into_iter().filter(|message| message["method"] == method).collect()
+        self.heard()
+            .into_iter()
+            .filter(|message| message["method"] == method)
+            .collect()
     }
 
     /// The calls of a tool that it received.
     pub fn calls(&self, tool: &str) -> Vec<Value> {
-        self.heard_of("tools/call").into_iter().filter(|call| call["params"]["name"] == tool).collect()
+        self.heard_of("tools/call")
+            .into_iter()
+            .filter(|call| call["params"]["name"] == tool)
+            .collect()
     }
 
     /// How often it was started.
     pub fn starts(&self) -> usize {
-        self.heard().iter().filter(|line| line["pid"].is_u64()).count()
+        self.heard()
+            .iter()
+            .filter(|line| line["pid"].is_u64())
+            .count()
     }
 }

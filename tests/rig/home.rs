@@ -35,11 +35,15 @@ impl Default for Home {
 impl Home {
     /// Folders for one test, without a screen and without a bus.
     pub fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("drawbridge-").tempdir().expect("a temporary folder");
+        let folder = tempfile::Builder::new()
+            .prefix("drawbridge-")
+            .tempdir()
+            .expect("a temporary folder");
         let at = |name: &str| {
             let path = folder.path().join(name);
             fs::create_dir_all(&path).expect("a folder of the home");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("a private folder");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
+                .expect("a private folder");
             places::text(&path)
         };
         let nowhere = format!("unix:path={}/no-bus", folder.path().display());
@@ -55,8 +59,14 @@ impl Home {
             ("RUST_BACKTRACE", "1".to_owned()),
             ("PATH", env::var("PATH").expect("a PATH in UTF-8")),
         ];
-        let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Self { folder, environment }
+        let environment = environment
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        Self {
+            folder,
+            environment,
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -80,13 +90,19 @@ impl Home {
     }
 
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.environment
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// A command in this home's environment and nothing else.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
-        command.env_clear().envs(self.environment.iter().cloned()).current_dir(self.path());
+        command
+            .env_clear()
+            .envs(self.environment.iter().cloned())
+            .current_dir(self.path());
         command.stdin(std::process::Stdio::null());
         command
     }
@@ -98,9 +114,18 @@ impl Home {
             None => (arguments, &[][..]),
         };
         let mut command = self.command(places::built("drawbridge"));
-        command.args(own).arg("--data-dir").arg(self.data_dir()).args(rest);
-        let output = command.output().unwrap_or_else(|e| panic!("start drawbridge: {e}"));
-        Ran { line: format!("drawbridge {}", arguments.join(" ")), output }
+        command
+            .args(own)
+            .arg("--data-dir")
+            .arg(self.data_dir())
+            .args(rest);
+        let output = command
+            .output()
+            .unwrap_or_else(|e| panic!("start drawbridge: {e}"));
+        Ran {
+            line: format!("drawbridge {}", arguments.join(" ")),
+            output,
+        }
     }
 
     /// What was started in this home and runs still.
@@ -110,13 +135,18 @@ impl Home {
 
     /// The servers that the hub started, and whatever these started.
     pub fn servers(&self) -> Vec<Running> {
-        self.processes().into_iter().filter(|process| process.variable("DRAWBRIDGE_RUN").is_some()).collect()
+        self.processes()
+            .into_iter()
+            .filter(|process| process.variable("DRAWBRIDGE_RUN").is_some())
+            .collect()
     }
 
     /// Fails where a child of the hub outlives it.
     #[track_caller]
     pub fn nothing_outlives_the_hub(&self) {
-        within(GRACE, "no child of the hub is left", || yes(self.servers().is_empty()));
+        within(GRACE, "no child of the hub is left", || {
+            yes(self.servers().is_empty())
+        });
     }
 }
 
@@ -157,7 +187,14 @@ impl Ran {
     /// Fails unless it succeeded.
     #[track_caller]
     pub fn ok(self) -> Self {
-        assert!(self.code() == 0, "`{}` exited {}: {}{}", self.line, self.code(), self.stdout(), self.stderr());
+        assert!(
+            self.code() == 0,
+            "`{}` exited {}: {}{}",
+            self.line,
+            self.code(),
+            self.stdout(),
+            self.stderr()
+        );
         self
     }
 

@@ -20,14 +20,22 @@ pub struct Url {
 impl Url {
     #[track_caller]
     pub fn of(url: &str) -> Self {
-        let rest = url.strip_prefix("http://").unwrap_or_else(|| panic!("not an http URL: {url}"));
+        let rest = url
+            .strip_prefix("http://")
+            .unwrap_or_else(|| panic!("not an http URL: {url}"));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        Self { authority: authority.to_owned(), path: format!("/{path}") }
+        Self {
+            authority: authority.to_owned(),
+            path: format!("/{path}"),
+        }
     }
 
     /// Another path on the same listener.
     pub fn at(&self, path: &str) -> Self {
-        Self { authority: self.authority.clone(), path: path.to_owned() }
+        Self {
+            authority: self.authority.clone(),
+            path: path.to_owned(),
+        }
     }
 }
 
@@ -62,8 +70,15 @@ impl Request<'_> {
     }
 
     fn head(&self) -> Vec<u8> {
-        let mut head = format!("{} {} HTTP/1.1\r\nConnection: close\r\n", self.method, self.url.path);
-        let given = |name: &str| self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        let mut head = format!(
+            "{} {} HTTP/1.1\r\nConnection: close\r\n",
+            self.method, self.url.path
+        );
+        let given = |name: &str| {
+            self.headers
+                .iter()
+                .any(|(known, _)| known.eq_ignore_ascii_case(name))
+        };
         if !given("Host") {
             head += &format!("Host: {}\r\n", self.url.authority);
         }
@@ -89,7 +104,10 @@ pub struct Response {
 
 impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     /// Reads the body to its end.
@@ -113,13 +131,29 @@ impl Response {
         let mut headers = Vec::new();
         loop {
             let line = line(&mut stream)?;
-            let Some((name, value)) = line.split_once(':') else { break };
+            let Some((name, value)) = line.split_once(':') else {
+                break;
+            };
             headers.push((name.to_owned(), value.trim().to_owned()));
         }
-        let mut response = Self { status, headers, body: Box::new(io::empty()) };
-        response.body = if response.header("Transfer-Encoding").is_some_and(|how| how.contains("chunked")) {
-            Box::new(BufReader::new(Chunked { stream, left: 0, ended: false }))
-        } else if let Some(length) = response.header("Content-Length").and_then(|length| length.parse().ok()) {
+        let mut response = Self {
+            status,
+            headers,
+            body: Box::new(io::empty()),
+        };
+        response.body = if response
+            .header("Transfer-Encoding")
+            .is_some_and(|how| how.contains("chunked"))
+        {
+            Box::new(BufReader::new(Chunked {
+                stream,
+                left: 0,
+                ended: false,
+            }))
+        } else if let Some(length) = response
+            .header("Content-Length")
+            .and_then(|length| length.parse().ok())
+        {
             Box::new(stream.take(length))
         } else {
             Box::new(stream)

@@ -46,8 +46,14 @@ impl<'a> Hub<'a> {
     #[track_caller]
     fn at_work(home: &'a Home, mut process: Process) -> Self {
         let line = process.line();
-        let url = line.strip_prefix("listening on ").unwrap_or_else(|| panic!("not where it listens: {line}"));
-        Self { home, url: url.to_owned(), process }
+        let url = line
+            .strip_prefix("listening on ")
+            .unwrap_or_else(|| panic!("not where it listens: {line}"));
+        Self {
+            home,
+            url: url.to_owned(),
+            process,
+        }
     }
 
     /// Starts it without waiting.
@@ -61,8 +67,12 @@ impl<'a> Hub<'a> {
         let line = [starter, &[program.as_str()]].concat();
         let mut command = home.command(line[0]);
         command.args(&line[1..]);
-        command.args(["serve", "--port", "0", "--skip-config-gen", "--data-dir"]).arg(home.data_dir());
-        command.env("DRAWBRIDGE_ADMIN_TOKEN", ADMIN_TOKEN).envs(environment.iter().copied());
+        command
+            .args(["serve", "--port", "0", "--skip-config-gen", "--data-dir"])
+            .arg(home.data_dir());
+        command
+            .env("DRAWBRIDGE_ADMIN_TOKEN", ADMIN_TOKEN)
+            .envs(environment.iter().copied());
         Process::start(home, "serve", &mut command)
     }
 
@@ -80,14 +90,24 @@ impl<'a> Hub<'a> {
         self.process.signal(signal);
         let (status, _) = self.process.finish(Duration::from_secs(15));
         if signal == Signal::SIGTERM {
-            assert!(status.success(), "a graceful stop is no failure: {status}\n{}", self.process.stderr());
+            assert!(
+                status.success(),
+                "a graceful stop is no failure: {status}\n{}",
+                self.process.stderr()
+            );
         }
     }
 
     /// Adds a server as a person does on the command line.
     #[track_caller]
     pub fn add_server(&self, name: &str, options: &[&str], command: &[&str]) {
-        let arguments = [&["servers", "add", name], options, &["--json", "--"], command].concat();
+        let arguments = [
+            &["servers", "add", name],
+            options,
+            &["--json", "--"],
+            command,
+        ]
+        .concat();
         self.home.cli(&arguments).ok();
     }
 
@@ -101,7 +121,10 @@ impl<'a> Hub<'a> {
     #[track_caller]
     pub fn token(&self, name: &str) -> String {
         let added = self.home.cli(&["clients", "add", name, "--json"]).json();
-        added["token"].as_str().expect("a new client has a token").to_owned()
+        added["token"]
+            .as_str()
+            .expect("a new client has a token")
+            .to_owned()
     }
 
     /// Adds the fixture server that says what reached it, under the name `probe`; its tools may be called.
@@ -138,7 +161,9 @@ impl<'a> Hub<'a> {
     /// Waits until the catalog knows the tools of a server.
     #[track_caller]
     pub fn until_synced(&self, id: &str) {
-        until(format!("the catalog knows the tools of {id}"), || wait::yes(self.server(id)["sync_status"] == "SYNCED"));
+        until(format!("the catalog knows the tools of {id}"), || {
+            wait::yes(self.server(id)["sync_status"] == "SYNCED")
+        });
     }
 
     /// Runs a verb over HTTP, as the web UI does.
@@ -146,7 +171,8 @@ impl<'a> Hub<'a> {
     pub fn verb(&self, name: &str, params: &Value) -> Value {
         let (status, text) = self.try_verb(name, params);
         assert!(status == 200, "{name} was answered with {status}: {text}");
-        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name} answered no JSON ({e}): {text}"))
+        serde_json::from_str(&text)
+            .unwrap_or_else(|e| panic!("{name} answered no JSON ({e}): {text}"))
     }
 
     /// The same where it may be refused: the status and the body.
@@ -167,9 +193,17 @@ impl<'a> Hub<'a> {
 pub fn try_verb(url: &str, name: &str, params: &Value) -> (u16, String) {
     let url = Url::of(url).at(&format!("/api/verbs/{name}"));
     let bearer = format!("Bearer {ADMIN_TOKEN}");
-    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
     let body = params.to_string();
-    let response = Request { method: "POST", url: &url, headers: &headers, body: body.as_bytes() };
+    let response = Request {
+        method: "POST",
+        url: &url,
+        headers: &headers,
+        body: body.as_bytes(),
+    };
     let response = response.send().unwrap_or_else(|e| panic!("{name}: {e}"));
     (response.status, response.text().unwrap_or_default())
 }
@@ -199,5 +233,8 @@ pub fn heard(home: &Home) -> Vec<String> {
 
 /// The calls that reached the fixture server.
 pub fn calls_heard(home: &Home) -> Vec<String> {
-    heard(home).into_iter().filter(|line| line.contains("\"tools/call\"")).collect()
+    heard(home)
+        .into_iter()
+        .filter(|line| line.contains("\"tools/call\""))
+        .collect()
 }

@@ -29,13 +29,15 @@ impl<'a> Keyring<'a> {
     /// All items of all collections.
     #[track_caller]
     pub fn items(&self) -> Vec<Item> {
-        self.read().unwrap_or_else(|e| panic!("read the keyring: {e}"))
+        self.read()
+            .unwrap_or_else(|e| panic!("read the keyring: {e}"))
     }
 
     /// Locks all collections, as the end of a desktop session does.
     #[track_caller]
     pub fn lock(&self) {
-        self.try_lock().unwrap_or_else(|e| panic!("lock the keyring: {e}"));
+        self.try_lock()
+            .unwrap_or_else(|e| panic!("lock the keyring: {e}"));
     }
 
     fn try_lock(&self) -> zbus::Result<()> {
@@ -47,14 +49,18 @@ impl<'a> Keyring<'a> {
 
     fn read(&self) -> zbus::Result<Vec<Item>> {
         let service = self.proxy("/org/freedesktop/secrets", "Service")?;
-        let (_, session): (OwnedValue, OwnedObjectPath) = service.call("OpenSession", &("plain", Value::from("")))?;
+        let (_, session): (OwnedValue, OwnedObjectPath) =
+            service.call("OpenSession", &("plain", Value::from("")))?;
         let collections: Vec<OwnedObjectPath> = service.get_property("Collections")?;
         let mut items = Vec::new();
         for collection in collections {
-            let paths: Vec<OwnedObjectPath> = self.proxy(collection.as_str(), "Collection")?.get_property("Items")?;
+            let paths: Vec<OwnedObjectPath> = self
+                .proxy(collection.as_str(), "Collection")?
+                .get_property("Items")?;
             for path in paths {
                 let item = self.proxy(path.as_str(), "Item")?;
-                let secret: (OwnedObjectPath, Vec<u8>, Vec<u8>, String) = item.call("GetSecret", &session)?;
+                let secret: (OwnedObjectPath, Vec<u8>, Vec<u8>, String) =
+                    item.call("GetSecret", &session)?;
                 items.push(Item {
                     label: item.get_property("Label")?,
                     attributes: item.get_property("Attributes")?,
@@ -66,6 +72,11 @@ impl<'a> Keyring<'a> {
     }
 
     fn proxy<'p>(&self, path: &'p str, interface: &str) -> zbus::Result<Proxy<'p>> {
-        Proxy::new(self.connection, SERVICE, path, format!("org.freedesktop.Secret.{interface}"))
+        Proxy::new(
+            self.connection,
+            SERVICE,
+            path,
+            format!("org.freedesktop.Secret.{interface}"),
+        )
     }
 }

@@ -4,7 +4,10 @@
 //! A missing prerequisite is a panic that says what to install: `cargo xtask test` installs it.
 //! Whatever is started here ends with the value that started it, also when a test fails.
 
-#![expect(clippy::missing_panics_doc, reason = "a rig that cannot do its work fails the test")]
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "a rig that cannot do its work fails the test"
+)]
 
 pub mod bridge;
 pub mod browser;

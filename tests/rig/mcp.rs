@@ -16,8 +16,10 @@ use crate::http::{Request, Response, Url};
 /// The revision that this client speaks.
 pub const REVISION: &str = "2025-06-18";
 
-const JSON_OR_EVENTS: [(&str, &str); 2] =
-    [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+const JSON_OR_EVENTS: [(&str, &str); 2] = [
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json, text/event-stream"),
+];
 
 /// One client session.
 pub struct McpClient {
@@ -38,7 +40,8 @@ impl Answer {
     /// Reads a JSON-RPC message.
     #[track_caller]
     pub fn of(raw: String) -> Self {
-        let parts = serde_json::from_str(&raw).unwrap_or_else(|e| panic!("an answer that is no JSON ({e}): {raw}"));
+        let parts = serde_json::from_str(&raw)
+            .unwrap_or_else(|e| panic!("an answer that is no JSON ({e}): {raw}"));
         Self { raw, parts }
     }
 
@@ -52,36 +55,47 @@ impl Answer {
 
     /// Whether it answers the request with that id.
     pub fn has_id(&self, id: u64) -> bool {
-        !self.parts.contains_key("method") && self.parts.get("id").is_some_and(|given| given.get() == id.to_string())
+        !self.parts.contains_key("method")
+            && self
+                .parts
+                .get("id")
+                .is_some_and(|given| given.get() == id.to_string())
     }
 
     /// The text of the result; fails on an error.
     #[track_caller]
     pub fn result_text(&self) -> &str {
-        self.parts.get("result").unwrap_or_else(|| panic!("an error instead of a result: {}", self.raw)).get()
+        self.parts
+            .get("result")
+            .unwrap_or_else(|| panic!("an error instead of a result: {}", self.raw))
+            .get()
     }
 
     /// The result; fails on an error.
     #[track_caller]
     pub fn result(&self) -> Value {
         let text = self.result_text();
-        serde_json::from_str(text).unwrap_or_else(|e| panic!("a result that cannot be read ({e}): {text}"))
+        serde_json::from_str(text)
+            .unwrap_or_else(|e| panic!("a result that cannot be read ({e}): {text}"))
     }
 
     /// The items of a list in the result, as they came; empty if the result has no such member.
     #[track_caller]
     pub fn members(&self, key: &str) -> Vec<Box<RawValue>> {
-        let mut result: BTreeMap<String, Box<RawValue>> =
-            serde_json::from_str(self.result_text()).unwrap_or_else(|e| panic!("not an object ({e}): {}", self.raw));
+        let mut result: BTreeMap<String, Box<RawValue>> = serde_json::from_str(self.result_text())
+            .unwrap_or_else(|e| panic!("not an object ({e}): {}", self.raw));
         let list = result.remove(key);
         list.map_or_else(Vec::new, |list| {
-            serde_json::from_str(list.get()).unwrap_or_else(|e| panic!("{key} is not a list ({e}): {}", self.raw))
+            serde_json::from_str(list.get())
+                .unwrap_or_else(|e| panic!("{key} is not a list ({e}): {}", self.raw))
         })
     }
 
     /// The error; none for a result.
     pub fn error(&self) -> Option<Value> {
-        self.parts.get("error").and_then(|error| serde_json::from_str(error.get()).ok())
+        self.parts
+            .get("error")
+            .and_then(|error| serde_json::from_str(error.get()).ok())
     }
 
     /// The code of the error; none for a result.
@@ -105,22 +119,38 @@ impl Answer {
     #[track_caller]
     pub fn tool_names(&self) -> Vec<String> {
         let result = self.result();
-        let tools = result["tools"].as_array().unwrap_or_else(|| panic!("no list of tools: {}", self.raw));
-        tools.iter().map(|tool| tool["name"].as_str().expect("a tool has a name").to_owned()).collect()
+        let tools = result["tools"]
+            .as_array()
+            .unwrap_or_else(|| panic!("no list of tools: {}", self.raw));
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().expect("a tool has a name").to_owned())
+            .collect()
     }
 }
 
 /// The text blocks of a tool's result, joined.
 pub fn text_of(result: &Value) -> String {
-    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+    let blocks = result["content"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    blocks
+        .iter()
+        .filter_map(|block| block["text"].as_str())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 impl McpClient {
     /// Opens a session.
     #[track_caller]
     pub fn connect(url: &str, token: &str) -> Self {
-        Self::connect_as(url, token, &json!({"name": "drawbridge-tests", "version": "1"}))
+        Self::connect_as(
+            url,
+            token,
+            &json!({"name": "drawbridge-tests", "version": "1"}),
+        )
     }
 
     /// The same as a client that says this of itself.
@@ -132,24 +162,50 @@ impl McpClient {
     /// Opens a session as a client with these capabilities.
     #[track_caller]
     pub fn connect_with(url: &str, token: &str, capabilities: &Value) -> Self {
-        Self::introduce(url, token, &json!({"name": "drawbridge-tests", "version": "1"}), capabilities)
+        Self::introduce(
+            url,
+            token,
+            &json!({"name": "drawbridge-tests", "version": "1"}),
+            capabilities,
+        )
     }
 
     #[track_caller]
     fn introduce(url: &str, token: &str, says: &Value, capabilities: &Value) -> Self {
-        let mut client = Self { url: Url::of(url), token: token.to_owned(), session: None, next_id: AtomicU64::new(1) };
+        let mut client = Self {
+            url: Url::of(url),
+            token: token.to_owned(),
+            session: None,
+            next_id: AtomicU64::new(1),
+        };
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": REVISION, "capabilities": capabilities, "clientInfo": says
         }});
-        let response = client.post(&hello).unwrap_or_else(|e| panic!("connect to {url}: {e}"));
+        let response = client
+            .post(&hello)
+            .unwrap_or_else(|e| panic!("connect to {url}: {e}"));
         let status = response.status;
         client.session = response.header("Mcp-Session-Id").map(str::to_owned);
-        let answer = message_of(response, 0).unwrap_or_else(|e| panic!("initialize was answered with {status}: {e}"));
-        assert!(status == 200, "initialize was answered with {status}: {}", answer.raw);
-        assert_eq!(answer.result()["protocolVersion"], REVISION, "the hub knows the revision");
+        let answer = message_of(response, 0)
+            .unwrap_or_else(|e| panic!("initialize was answered with {status}: {e}"));
+        assert!(
+            status == 200,
+            "initialize was answered with {status}: {}",
+            answer.raw
+        );
+        assert_eq!(
+            answer.result()["protocolVersion"],
+            REVISION,
+            "the hub knows the revision"
+        );
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let response = client.post(&ready).expect("notify that the client is ready");
-        assert_eq!(response.status, 202, "a notification is accepted without an answer");
+        let response = client
+            .post(&ready)
+            .expect("notify that the client is ready");
+        assert_eq!(
+            response.status, 202,
+            "a notification is accepted without an answer"
+        );
         client
     }
 
@@ -161,7 +217,8 @@ impl McpClient {
     /// Sends a request and waits for its answer. `params` is JSON text, sent as it is.
     #[track_caller]
     pub fn request(&self, method: &str, params: &str) -> Answer {
-        self.try_request(method, params).unwrap_or_else(|e| panic!("{method}: {e}"))
+        self.try_request(method, params)
+            .unwrap_or_else(|e| panic!("{method}: {e}"))
     }
 
     /// The same where the connection may break.
@@ -170,7 +227,8 @@ impl McpClient {
     /// Where no answer comes.
     pub fn try_request(&self, method: &str, params: &str) -> io::Result<Answer> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         message_of(self.post_text(&body)?, id)
     }
 
@@ -183,14 +241,22 @@ impl McpClient {
     /// `tools/call`; the arguments are JSON text, sent as it is.
     #[track_caller]
     pub fn call(&self, tool: &str, arguments: &str) -> Answer {
-        self.request("tools/call", &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
+        self.request(
+            "tools/call",
+            &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#),
+        )
     }
 
     /// Another hand on the same session, whose requests have other ids.
     pub fn again(&self) -> Self {
         let next_id = (self.next_id.fetch_add(1, Ordering::Relaxed) + 1) * 1_000_000;
         let (url, token, session) = (self.url.clone(), self.token.clone(), self.session.clone());
-        Self { url, token, session, next_id: AtomicU64::new(next_id) }
+        Self {
+            url,
+            token,
+            session,
+            next_id: AtomicU64::new(next_id),
+        }
     }
 
     /// The same on a thread of its own, while a person decides.
@@ -203,8 +269,11 @@ impl McpClient {
     /// Sends a request; what comes back on a stream of events, to the answer.
     #[track_caller]
     pub fn stream(&self, method: &str, params: &str) -> Vec<Value> {
-        let body = format!(r#"{{"jsonrpc":"2.0","id":"streamed","method":"{method}","params":{params}}}"#);
-        let response = self.post_text(&body).unwrap_or_else(|e| panic!("{method}: {e}"));
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","id":"streamed","method":"{method}","params":{params}}}"#);
+        let response = self
+            .post_text(&body)
+            .unwrap_or_else(|e| panic!("{method}: {e}"));
         Events::of(response).map(|event| event.message()).collect()
     }
 
@@ -221,7 +290,9 @@ impl McpClient {
     /// # Errors
     /// Where nobody listens.
     pub fn begin(&self, message: &Value) -> io::Result<TcpStream> {
-        self.with_request("POST", &JSON_OR_EVENTS, &message.to_string(), |request| request.begin())
+        self.with_request("POST", &JSON_OR_EVENTS, &message.to_string(), |request| {
+            request.begin()
+        })
     }
 
     /// Begins a call that can be given up.
@@ -231,8 +302,10 @@ impl McpClient {
     pub fn begin_call(&self, tool: &str, arguments: &str) -> io::Result<Pending> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
-        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
-        let connection = self.with_request("POST", &JSON_OR_EVENTS, &body, |request| request.begin())?;
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
+        let connection =
+            self.with_request("POST", &JSON_OR_EVENTS, &body, |request| request.begin())?;
         let stream = BufReader::new(connection.try_clone()?);
         let answer = thread::spawn(move || message_of(Response::read(stream)?, id));
         Ok(Pending { connection, answer })
@@ -243,13 +316,18 @@ impl McpClient {
     pub fn listen(&self, last: Option<&str>) -> Events {
         let mut headers = vec![("Accept", "text/event-stream")];
         headers.extend(last.map(|last| ("Last-Event-ID", last)));
-        Events::of(self.send("GET", &headers, "").unwrap_or_else(|e| panic!("listen: {e}")))
+        Events::of(
+            self.send("GET", &headers, "")
+                .unwrap_or_else(|e| panic!("listen: {e}")),
+        )
     }
 
     /// Ends the session.
     #[track_caller]
     pub fn end(&self) {
-        let response = self.send("DELETE", &[], "").unwrap_or_else(|e| panic!("end the session: {e}"));
+        let response = self
+            .send("DELETE", &[], "")
+            .unwrap_or_else(|e| panic!("end the session: {e}"));
         assert_eq!(response.status, 204, "a session can be ended");
     }
 
@@ -274,7 +352,12 @@ impl McpClient {
             headers.push(("Mcp-Session-Id", session));
             headers.push(("MCP-Protocol-Version", REVISION));
         }
-        act(&Request { method, url: &self.url, headers: &headers, body: body.as_bytes() })
+        act(&Request {
+            method,
+            url: &self.url,
+            headers: &headers,
+            body: body.as_bytes(),
+        })
     }
 }
 
@@ -307,7 +390,10 @@ impl Pending {
 
 /// The message with that id, from a JSON body or from a stream of events.
 pub(crate) fn message_of(response: Response, id: u64) -> io::Result<Answer> {
-    if !response.header("Content-Type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
+    if !response
+        .header("Content-Type")
+        .is_some_and(|kind| kind.starts_with("text/event-stream"))
+    {
         let status = response.status;
         let text = response.text()?;
         if text.trim().is_empty() {
@@ -316,5 +402,7 @@ pub(crate) fn message_of(response: Response, id: u64) -> io::Result<Answer> {
         return Ok(Answer::of(text));
     }
     let mut answers = Events::of(response).map(|event| Answer::of(event.data));
-    answers.find(|answer| answer.has_id(id)).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    answers
+        .find(|answer| answer.has_id(id))
+        .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }

@@ -13,8 +13,12 @@ impl Memory {
     #[track_caller]
     pub fn of(pid: u32) -> Self {
         // The peak begins anew with what is resident now.
-        fs::write(format!("/proc/{pid}/clear_refs"), "5").unwrap_or_else(|e| panic!("reset the peak of {pid}: {e}"));
-        Self { pid, before: kib(pid, "VmRSS") }
+        fs::write(format!("/proc/{pid}/clear_refs"), "5")
+            .unwrap_or_else(|e| panic!("reset the peak of {pid}: {e}"));
+        Self {
+            pid,
+            before: kib(pid, "VmRSS"),
+        }
     }
 
     /// By how many MiB it rose at most, also where it fell again.
@@ -26,8 +30,11 @@ impl Memory {
 
 #[track_caller]
 fn kib(pid: u32, what: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_else(|e| panic!("{pid} is gone: {e}"));
-    let line = status.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':'));
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))
+        .unwrap_or_else(|e| panic!("{pid} is gone: {e}"));
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(what)?.strip_prefix(':'));
     let number = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
     number.unwrap_or_else(|| panic!("no {what} in {status}"))
 }

@@ -36,7 +36,12 @@ pub struct Notifications {
 
 impl Notifications {
     pub(crate) fn serve<'a>(&self, builder: Builder<'a>) -> zbus::Result<Builder<'a>> {
-        builder.name(NAME)?.serve_at(PATH, Service { shown: Arc::clone(&self.shown) })
+        builder.name(NAME)?.serve_at(
+            PATH,
+            Service {
+                shown: Arc::clone(&self.shown),
+            },
+        )
     }
 
     pub(crate) fn connect(&self, connection: &Connection) {
@@ -51,8 +56,15 @@ impl Notifications {
     #[track_caller]
     pub fn until_says(&self, summary: &str) -> Shown {
         until(format!("a notification says '{summary}'"), || {
-            let open: Vec<Shown> = self.shown().into_iter().filter(|shown| !shown.closed).collect();
-            assert!(open.len() <= 1, "more than one notification is open: {open:?}");
+            let open: Vec<Shown> = self
+                .shown()
+                .into_iter()
+                .filter(|shown| !shown.closed)
+                .collect();
+            assert!(
+                open.len() <= 1,
+                "more than one notification is open: {open:?}"
+            );
             open.into_iter().find(|shown| shown.summary == summary)
         })
     }
@@ -60,7 +72,9 @@ impl Notifications {
     /// Waits until none is open.
     #[track_caller]
     pub fn until_none(&self) {
-        until("no notification is open", || yes(self.shown().iter().all(|shown| shown.closed)));
+        until("no notification is open", || {
+            yes(self.shown().iter().all(|shown| shown.closed))
+        });
     }
 
     /// A click on an action of a notification.
@@ -69,14 +83,18 @@ impl Notifications {
         let connection = self.connection.get().expect("the desk is on its bus");
         connection
             .emit_signal(None::<&str>, PATH, NAME, "ActionInvoked", &(id, action))
-            .and_then(|()| connection.emit_signal(None::<&str>, PATH, NAME, "NotificationClosed", &(id, 2_u32)))
+            .and_then(|()| {
+                connection.emit_signal(None::<&str>, PATH, NAME, "NotificationClosed", &(id, 2_u32))
+            })
             .unwrap_or_else(|e| panic!("click on notification {id}: {e}"));
         close(&self.shown, id);
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn close(shown: &Mutex<Vec<Shown>>, id: u32) {
@@ -99,7 +117,10 @@ impl Service {
         ("drawbridge-tests", "drawbridge", "1", "1.2")
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the signature is that of the specification")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the signature is that of the specification"
+    )]
     fn notify(
         &self,
         _app: &str,
@@ -115,7 +136,13 @@ impl Service {
         let next = u32::try_from(shown.len()).unwrap_or(u32::MAX - 1) + 1;
         let id = if replaces == 0 { next } else { replaces };
         let actions = actions.into_iter().step_by(2).collect();
-        shown.push(Shown { id, summary: summary.to_owned(), body: body.to_owned(), actions, closed: false });
+        shown.push(Shown {
+            id,
+            summary: summary.to_owned(),
+            body: body.to_owned(),
+            actions,
+            closed: false,
+        });
         id
     }
 

@@ -9,15 +9,25 @@ use std::{
 
 /// The repository.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ has a parent").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests/ has a parent")
+        .to_owned()
 }
 
 /// A binary of the workspace, as built beside this test.
 pub fn built(name: &str) -> PathBuf {
     let exe = env::current_exe().expect("this test knows its own path");
-    let profile = exe.ancestors().find(|p| p.join("deps").is_dir()).expect("this test lies in a target folder");
+    let profile = exe
+        .ancestors()
+        .find(|p| p.join("deps").is_dir())
+        .expect("this test lies in a target folder");
     let path = profile.join(name);
-    assert!(path.is_file(), "{} is not built: run `cargo build --workspace` first", path.display());
+    assert!(
+        path.is_file(),
+        "{} is not built: run `cargo build --workspace` first",
+        path.display()
+    );
     path
 }
 
@@ -27,13 +37,17 @@ pub fn program(name: &str) -> PathBuf {
     env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|file| file.is_file())
-        .unwrap_or_else(|| panic!("{name} is not installed: `cargo xtask test` installs what the tests need"))
+        .unwrap_or_else(|| {
+            panic!("{name} is not installed: `cargo xtask test` installs what the tests need")
+        })
 }
 
 /// WebKit's own small browser, which comes with its library.
 pub fn mini_browser() -> PathBuf {
     let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
-    let found = folders.map(|folder| folder.path().join("webkit2gtk-4.1/MiniBrowser")).find(|file| file.is_file());
+    let found = folders
+        .map(|folder| folder.path().join("webkit2gtk-4.1/MiniBrowser"))
+        .find(|file| file.is_file());
     found.unwrap_or_else(|| panic!("MiniBrowser is not installed (libwebkit2gtk-4.1-0)"))
 }
 
@@ -45,7 +59,11 @@ pub fn real() -> PathBuf {
 /// The entry file of a pinned npm package.
 pub fn npm(file: &str) -> PathBuf {
     let path = real().join("node_modules").join(file);
-    assert!(path.is_file(), "{} is missing: `cargo xtask test` installs it (npm ci in tests/real)", path.display());
+    assert!(
+        path.is_file(),
+        "{} is missing: `cargo xtask test` installs it (npm ci in tests/real)",
+        path.display()
+    );
     path
 }
 
@@ -61,28 +79,47 @@ pub fn node() -> PathBuf {
 /// The interpreter with the pinned Python packages.
 pub fn python() -> PathBuf {
     let path = real().join(".venv/bin/python");
-    assert!(path.is_file(), "{} is missing: `cargo xtask test` makes it", path.display());
+    assert!(
+        path.is_file(),
+        "{} is missing: `cargo xtask test` makes it",
+        path.display()
+    );
     path
 }
 
 /// A program of one of the environments that `tests/real/python` pins.
 pub fn pinned_python(environment: &str, program: &str) -> PathBuf {
-    let path = real().join("python").join(environment).join("bin").join(program);
-    assert!(path.is_file(), "{} is missing: `cargo xtask test` makes it", path.display());
+    let path = real()
+        .join("python")
+        .join(environment)
+        .join("bin")
+        .join(program);
+    assert!(
+        path.is_file(),
+        "{} is missing: `cargo xtask test` makes it",
+        path.display()
+    );
     path
 }
 
 /// The version that a requirements file below `tests/real` pins.
 pub fn pip_version(file: &str, package: &str) -> String {
     let pinned = read_real(file);
-    let version = pinned.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
-    version.unwrap_or_else(|| panic!("{file} does not pin {package}")).to_owned()
+    let version = pinned
+        .lines()
+        .find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
+    version
+        .unwrap_or_else(|| panic!("{file} does not pin {package}"))
+        .to_owned()
 }
 
 /// The version of an npm package that `tests/real/package.json` pins.
 pub fn npm_version(package: &str) -> String {
-    let pinned: serde_json::Value = serde_json::from_str(&read_real("package.json")).expect("package.json is JSON");
-    let version = ["dependencies", "optionalDependencies"].iter().find_map(|kind| pinned[kind][package].as_str());
+    let pinned: serde_json::Value =
+        serde_json::from_str(&read_real("package.json")).expect("package.json is JSON");
+    let version = ["dependencies", "optionalDependencies"]
+        .iter()
+        .find_map(|kind| pinned[kind][package].as_str());
     let version = version.unwrap_or_else(|| panic!("package.json does not pin {package}"));
     version.rsplit('@').next().unwrap_or(version).to_owned()
 }

@@ -32,7 +32,8 @@ impl Process {
     /// Starts `command`, whose errors are kept in `home`.
     pub fn start(home: &Home, name: &str, command: &mut Command) -> Self {
         let stderr = home.file(&format!("{name}.stderr"));
-        let file = File::create(&stderr).unwrap_or_else(|e| panic!("make {}: {e}", stderr.display()));
+        let file =
+            File::create(&stderr).unwrap_or_else(|e| panic!("make {}: {e}", stderr.display()));
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(file)
@@ -48,7 +49,12 @@ impl Process {
                 }
             }
         });
-        Self { name: name.to_owned(), child, lines, stderr }
+        Self {
+            name: name.to_owned(),
+            child,
+            lines,
+            stderr,
+        }
     }
 
     /// The other end of its stdin, where the command piped it.
@@ -66,7 +72,11 @@ impl Process {
     pub fn line(&mut self) -> String {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => line,
-            Err(why) => panic!("{} printed no line ({why}); its errors:\n{}", self.name, self.stderr()),
+            Err(why) => panic!(
+                "{} printed no line ({why}); its errors:\n{}",
+                self.name,
+                self.stderr()
+            ),
         }
     }
 
@@ -118,14 +128,18 @@ pub struct Running {
 impl Running {
     /// The value of a variable of its environment.
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.environment.split('\0').find_map(|entry| entry.strip_prefix(name)?.strip_prefix('='))
+        self.environment
+            .split('\0')
+            .find_map(|entry| entry.strip_prefix(name)?.strip_prefix('='))
     }
 }
 
 /// The processes, other than this one, whose environment names that folder.
 pub fn of_folder(folder: &Path) -> Vec<Running> {
     let folder = folder.to_string_lossy().into_owned();
-    let Ok(entries) = fs::read_dir("/proc") else { panic!("/proc is needed to find processes") };
+    let Ok(entries) = fs::read_dir("/proc") else {
+        panic!("/proc is needed to find processes")
+    };
     entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
@@ -133,8 +147,15 @@ pub fn of_folder(folder: &Path) -> Vec<Running> {
         .filter_map(|pid| {
             let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).ok();
             let environment = String::from_utf8_lossy(&read("environ")?).into_owned();
-            let command = String::from_utf8_lossy(&read("cmdline")?).replace('\0', " ").trim().to_owned();
-            environment.contains(&folder).then_some(Running { pid, command, environment })
+            let command = String::from_utf8_lossy(&read("cmdline")?)
+                .replace('\0', " ")
+                .trim()
+                .to_owned();
+            environment.contains(&folder).then_some(Running {
+                pid,
+                command,
+                environment,
+            })
         })
         .collect()
 }

@@ -30,7 +30,12 @@ impl Remote {
         let mut process = Process::start(home, "remote", &mut command);
         let said: Value = serde_json::from_str(&process.line()).expect("where it listens");
         let text = |name: &str| said[name].as_str().expect("a URL").to_owned();
-        Self { server: text("server"), issuer: text("issuer"), control: Url::of(&text("control")), _process: process }
+        Self {
+            server: text("server"),
+            issuer: text("issuer"),
+            control: Url::of(&text("control")),
+            _process: process,
+        }
     }
 
     /// Turns knobs.
@@ -38,15 +43,28 @@ impl Remote {
     pub fn turn(&self, knobs: &Value) {
         let headers = [("Content-Type", "application/json")];
         let body = knobs.to_string();
-        let request = Request { method: "POST", url: &self.control, headers: &headers, body: body.as_bytes() };
+        let request = Request {
+            method: "POST",
+            url: &self.control,
+            headers: &headers,
+            body: body.as_bytes(),
+        };
         assert_eq!(request.send().expect("the remote answers").status, 200);
     }
 
     /// What it saw.
     #[track_caller]
     pub fn seen(&self, what: &str) -> Value {
-        let request = Request { method: "GET", url: &self.control, headers: &[], body: &[] };
-        let text = request.send().and_then(|response| response.text()).expect("the remote answers");
+        let request = Request {
+            method: "GET",
+            url: &self.control,
+            headers: &[],
+            body: &[],
+        };
+        let text = request
+            .send()
+            .and_then(|response| response.text())
+            .expect("the remote answers");
         serde_json::from_str::<Value>(&text).expect("JSON")[what].take()
     }
 }
@@ -55,7 +73,11 @@ impl Remote {
 #[track_caller]
 pub fn browse(home: &Home, url: &str) -> Value {
     let mut command = home.command("node");
-    let output = command.arg(places::real().join("authorization.mjs")).args(["browse", url]).output().expect("node");
+    let output = command
+        .arg(places::real().join("authorization.mjs"))
+        .args(["browse", url])
+        .output()
+        .expect("node");
     serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("no page ({e}): {}", String::from_utf8_lossy(&output.stderr)))
 }
@@ -72,15 +94,25 @@ impl Launcher {
         fs::create_dir_all(&folder).expect("a folder");
         let script = folder.join("xdg-open");
         let noted = folder.join("opened");
-        fs::write(&script, format!("#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" >> '{}'\n", noted.display()))
-            .expect("a script");
+        fs::write(
+            &script,
+            format!(
+                "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" >> '{}'\n",
+                noted.display()
+            ),
+        )
+        .expect("a script");
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a program");
         Self { folder }
     }
 
     /// The `PATH` on which it comes first.
     pub fn path(&self, home: &Home) -> String {
-        format!("{}:{}", self.folder.display(), home.variable("PATH").expect("a PATH"))
+        format!(
+            "{}:{}",
+            self.folder.display(),
+            home.variable("PATH").expect("a PATH")
+        )
     }
 
     /// How many arguments it was given, and which.

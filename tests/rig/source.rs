@@ -26,7 +26,11 @@ impl Source {
 
     /// The room that it belongs to: the first step below `folder`, without an ending.
     pub fn room(&self, folder: &str) -> String {
-        let below = self.path.strip_prefix(folder).unwrap_or(&self.path).trim_start_matches('/');
+        let below = self
+            .path
+            .strip_prefix(folder)
+            .unwrap_or(&self.path)
+            .trim_start_matches('/');
         let first = below.split('/').next().unwrap_or_default();
         first.split('.').next().unwrap_or_default().to_owned()
     }
@@ -38,9 +42,16 @@ pub fn below(folder: &str, endings: &[&str]) -> Vec<Source> {
     let root = places::root();
     let mut sources: Vec<Source> = files_of(&root.join(folder))
         .into_iter()
-        .filter(|path| path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known)))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|ending| endings.iter().any(|known| ending == *known))
+        })
         .filter_map(|path| read(&root, &path))
-        .filter(|source| !["node_modules/", "/.venv/", "/dist/", "/gen/"].iter().any(|part| source.path.contains(part)))
+        .filter(|source| {
+            !["node_modules/", "/.venv/", "/dist/", "/gen/"]
+                .iter()
+                .any(|part| source.path.contains(part))
+        })
         .collect();
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     sources
@@ -51,16 +62,37 @@ pub fn below(folder: &str, endings: &[&str]) -> Vec<Source> {
 pub fn committed() -> Vec<Source> {
     let root = places::root();
     let mut command = Command::new("git");
-    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(&root);
-    let output = command.output().unwrap_or_else(|e| panic!("git is needed to list the files: {e}"));
-    assert!(output.status.success(), "git lists the files: {}", String::from_utf8_lossy(&output.stderr));
+    command
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
+        .current_dir(&root);
+    let output = command
+        .output()
+        .unwrap_or_else(|e| panic!("git is needed to list the files: {e}"));
+    assert!(
+        output.status.success(),
+        "git lists the files: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let list = String::from_utf8_lossy(&output.stdout).into_owned();
-    list.split('\0').filter(|path| !path.is_empty()).filter_map(|path| read(&root, &root.join(path))).collect()
+    list.split('\0')
+        .filter(|path| !path.is_empty())
+        .filter_map(|path| read(&root, &root.join(path)))
+        .collect()
 }
 
 fn read(root: &Path, path: &PathBuf) -> Option<Source> {
     let text = fs::read_to_string(path).ok()?;
-    let path = path.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/");
+    let path = path
+        .strip_prefix(root)
+        .ok()?
+        .to_string_lossy()
+        .replace('\\', "/");
     Some(Source { path, text })
 }
 
@@ -79,7 +111,11 @@ pub fn without_comments(text: &str) -> String {
             rest = &rest[end..];
         } else {
             // A character literal may hold a quote.
-            let width = if rest.starts_with("'\"'") { 3 } else { first.len_utf8() };
+            let width = if rest.starts_with("'\"'") {
+                3
+            } else {
+                first.len_utf8()
+            };
             code.push_str(&rest[..width]);
             rest = &rest[width..];
         }
@@ -102,7 +138,9 @@ fn end_of_string(text: &str) -> usize {
 
 /// The code up to its unit tests.
 pub fn without_tests(code: &str) -> &str {
-    code.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
+    code.split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default()
 }
 
 /// Whether `name` occurs as a whole word; one that ends with `::` as the begin of a path.
@@ -150,5 +188,7 @@ fn heads(group: &str) -> Vec<String> {
 }
 
 fn head(text: &str) -> String {
-    text.chars().take_while(|character| character.is_alphanumeric() || *character == '_').collect()
+    text.chars()
+        .take_while(|character| character.is_alphanumeric() || *character == '_')
+        .collect()
 }

@@ -21,7 +21,12 @@ pub struct StatelessClient {
 
 impl StatelessClient {
     pub fn new(url: &str, token: &str, capabilities: Value) -> Self {
-        Self { url: Url::of(url), token: token.to_owned(), capabilities, next_id: AtomicU64::new(1) }
+        Self {
+            url: Url::of(url),
+            token: token.to_owned(),
+            capabilities,
+            next_id: AtomicU64::new(1),
+        }
     }
 
     /// Sends a request and waits for its answer.
@@ -39,7 +44,13 @@ impl StatelessClient {
 
     /// Sends a call again that was answered with `input_required`, with these answers to what was asked.
     #[track_caller]
-    pub fn call_again(&self, tool: &str, arguments: &Value, required: &Value, answers: &Value) -> Answer {
+    pub fn call_again(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        required: &Value,
+        answers: &Value,
+    ) -> Answer {
         let params = json!({"name": tool, "arguments": arguments,
             "requestState": required["requestState"], "inputResponses": answers});
         self.request("tools/call", &params)
@@ -49,7 +60,11 @@ impl StatelessClient {
     #[track_caller]
     pub fn listen(&self, notifications: &Value) -> Events {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        Events::of(self.post(id, "subscriptions/listen", &json!({"notifications": notifications})))
+        Events::of(self.post(
+            id,
+            "subscriptions/listen",
+            &json!({"notifications": notifications}),
+        ))
     }
 
     #[track_caller]
@@ -60,7 +75,8 @@ impl StatelessClient {
             "io.modelcontextprotocol/clientInfo": {"name": "drawbridge-tests", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": self.capabilities,
         });
-        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+        let body =
+            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
         let bearer = format!("Bearer {}", self.token);
         let mut headers = vec![
             ("Content-Type", "application/json"),
@@ -75,7 +91,12 @@ impl StatelessClient {
             _ => None,
         };
         headers.extend(name.map(|name| ("Mcp-Name", name)));
-        let request = Request { method: "POST", url: &self.url, headers: &headers, body: body.as_bytes() };
+        let request = Request {
+            method: "POST",
+            url: &self.url,
+            headers: &headers,
+            body: body.as_bytes(),
+        };
         request.send().unwrap_or_else(|e| panic!("{method}: {e}"))
     }
 }

@@ -30,7 +30,11 @@ pub struct CallRow {
 /// # Errors
 /// Where the database cannot be read.
 pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
-    let query = async |connection: &mut _| sqlx::query("SELECT * FROM call ORDER BY id").fetch_all(connection).await;
+    let query = async |connection: &mut _| {
+        sqlx::query("SELECT * FROM call ORDER BY id")
+            .fetch_all(connection)
+            .await
+    };
     ask(data_dir, query)?.iter().map(read).collect()
 }
 
@@ -41,7 +45,12 @@ pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
 pub fn is_allowed(data_dir: &Path, arguments_digest: &str) -> Result<bool, sqlx::Error> {
     const QUERY: &str = "SELECT count(*) FROM (SELECT * FROM call ORDER BY id DESC LIMIT 2000)
          WHERE arguments_digest = ? AND decision = 'allowed'";
-    let query = async |connection: &mut _| sqlx::query_scalar(QUERY).bind(arguments_digest).fetch_one(connection).await;
+    let query = async |connection: &mut _| {
+        sqlx::query_scalar(QUERY)
+            .bind(arguments_digest)
+            .fetch_one(connection)
+            .await
+    };
     ask(data_dir, query).map(|found: i64| found > 0)
 }
 
@@ -57,7 +66,10 @@ pub fn undecided(data_dir: &Path, arguments: &str) -> Option<Value> {
 
 /// SHA-256, as it is kept of arguments.
 pub fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Writes everything into the file itself; where in it the root page of a table begins, and how long a page is.
@@ -66,15 +78,27 @@ pub fn digest(text: &str) -> String {
 /// Where the database cannot be opened, or has no such table.
 pub fn root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Error> {
     let file = data_dir.join("drawbridge.db");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
-        let mut connection = SqliteConnection::connect_with(&SqliteConnectOptions::new().filename(file)).await?;
-        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await?;
-        let size: i64 = sqlx::query_scalar("PRAGMA page_size").fetch_one(&mut connection).await?;
-        let root = sqlx::query_scalar("SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?");
+        let mut connection =
+            SqliteConnection::connect_with(&SqliteConnectOptions::new().filename(file)).await?;
+        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
+            .execute(&mut connection)
+            .await?;
+        let size: i64 = sqlx::query_scalar("PRAGMA page_size")
+            .fetch_one(&mut connection)
+            .await?;
+        let root = sqlx::query_scalar(
+            "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?",
+        );
         let root: i64 = root.bind(table).fetch_one(&mut connection).await?;
         connection.close().await?;
-        Ok(((root - 1).cast_unsigned() * size.cast_unsigned(), usize::try_from(size).unwrap_or_default()))
+        Ok((
+            (root - 1).cast_unsigned() * size.cast_unsigned(),
+            usize::try_from(size).unwrap_or_default(),
+        ))
     })
 }
 
@@ -84,7 +108,9 @@ pub fn root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Err
 /// Where the database cannot be read.
 pub fn audited(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
     const QUERY: &str = "SELECT kind FROM audit ORDER BY seq";
-    ask(data_dir, async |connection: &mut _| sqlx::query_scalar(QUERY).fetch_all(connection).await)
+    ask(data_dir, async |connection: &mut _| {
+        sqlx::query_scalar(QUERY).fetch_all(connection).await
+    })
 }
 
 /// Whether SQLite finds the file sound.
@@ -93,7 +119,9 @@ pub fn audited(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
 /// Where the database cannot be read.
 pub fn is_sound(data_dir: &Path) -> Result<bool, sqlx::Error> {
     const QUERY: &str = "PRAGMA integrity_check";
-    let verdict = ask(data_dir, async |connection: &mut _| sqlx::query_scalar(QUERY).fetch_one(connection).await);
+    let verdict = ask(data_dir, async |connection: &mut _| {
+        sqlx::query_scalar(QUERY).fetch_one(connection).await
+    });
     verdict.map(|verdict: String| verdict == "ok")
 }
 
@@ -103,7 +131,9 @@ fn ask<T>(
     query: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, sqlx::Error>,
 ) -> Result<T, sqlx::Error> {
     let file = data_dir.join("drawbridge.db");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let options = SqliteConnectOptions::new().filename(file).read_only(true);
         let mut connection = SqliteConnection::connect_with(&options).await?;

@@ -46,13 +46,21 @@ pub struct MenuItem {
 impl MenuItem {
     /// What stands in the menu of this line.
     pub fn lines(&self) -> Vec<&str> {
-        self.children.iter().map(|line| line.label.as_str()).collect()
+        self.children
+            .iter()
+            .map(|line| line.label.as_str())
+            .collect()
     }
 }
 
 impl Tray {
     pub(crate) fn serve<'a>(&self, builder: Builder<'a>) -> zbus::Result<Builder<'a>> {
-        builder.name(WATCHER)?.serve_at("/StatusNotifierWatcher", Watcher { icons: Arc::clone(&self.icons) })
+        builder.name(WATCHER)?.serve_at(
+            "/StatusNotifierWatcher",
+            Watcher {
+                icons: Arc::clone(&self.icons),
+            },
+        )
     }
 
     pub(crate) fn connect(&self, connection: &Connection) {
@@ -62,20 +70,28 @@ impl Tray {
     /// Waits for an icon of a program that still runs; its menu as it stands now.
     #[track_caller]
     pub fn menu(&self) -> Vec<MenuItem> {
-        until("the app has a tray icon with a menu", || self.look().filter(|menu| !menu.is_empty()))
+        until("the app has a tray icon with a menu", || {
+            self.look().filter(|menu| !menu.is_empty())
+        })
     }
 
     /// All labels of the menu, and of the menus in it.
     #[track_caller]
     pub fn labels(&self) -> Vec<String> {
-        flat(&self.menu()).into_iter().map(|item| item.label).filter(|label| !label.is_empty()).collect()
+        flat(&self.menu())
+            .into_iter()
+            .map(|item| item.label)
+            .filter(|label| !label.is_empty())
+            .collect()
     }
 
     /// Waits until a line of the menu holds that text.
     #[track_caller]
     pub fn until_shows(&self, text: &str) -> MenuItem {
         until(format!("the tray menu shows '{text}'"), || {
-            flat(&self.look()?).into_iter().find(|item| item.label.contains(text))
+            flat(&self.look()?)
+                .into_iter()
+                .find(|item| item.label.contains(text))
         })
     }
 
@@ -86,8 +102,11 @@ impl Tray {
         assert!(item.enabled, "'{}' cannot be clicked", item.label);
         let icon = self.icon().expect("an icon");
         let menu = self.menu_of(&icon).expect("a menu");
-        let proxy = self.proxy(&icon.owner, menu.as_str(), MENU).expect("the menu's proxy");
-        let clicked: zbus::Result<()> = proxy.call("Event", &(item.id, "clicked", Value::from(""), 0_u32));
+        let proxy = self
+            .proxy(&icon.owner, menu.as_str(), MENU)
+            .expect("the menu's proxy");
+        let clicked: zbus::Result<()> =
+            proxy.call("Event", &(item.id, "clicked", Value::from(""), 0_u32));
         clicked.unwrap_or_else(|e| panic!("click '{text}' in the tray: {e}"));
     }
 
@@ -106,27 +125,52 @@ impl Tray {
     }
 
     fn menu_of(&self, icon: &Icon) -> Option<OwnedObjectPath> {
-        self.proxy(&icon.owner, &icon.path, ITEM).ok()?.get_property("Menu").ok()
+        self.proxy(&icon.owner, &icon.path, ITEM)
+            .ok()?
+            .get_property("Menu")
+            .ok()
     }
 
     fn proxy(&self, owner: &str, path: &str, interface: &str) -> zbus::Result<Proxy<'static>> {
         let connection = self.connection.get().expect("the desk is on its bus");
-        Proxy::new(connection, owner.to_owned(), path.to_owned(), interface.to_owned())
+        Proxy::new(
+            connection,
+            owner.to_owned(),
+            path.to_owned(),
+            interface.to_owned(),
+        )
     }
 }
 
 type Node = (i32, HashMap<String, OwnedValue>, Vec<OwnedValue>);
 
 fn children_of(children: Vec<OwnedValue>) -> Vec<MenuItem> {
-    children.into_iter().filter_map(|child| item_of(Value::from(child))).collect()
+    children
+        .into_iter()
+        .filter_map(|child| item_of(Value::from(child)))
+        .collect()
 }
 
 fn item_of(value: Value<'static>) -> Option<MenuItem> {
-    let value = if let Value::Value(inner) = value { *inner } else { value };
-    let Value::Structure(structure) = value else { return None };
+    let value = if let Value::Value(inner) = value {
+        *inner
+    } else {
+        value
+    };
+    let Value::Structure(structure) = value else {
+        return None;
+    };
     let (id, properties, children): Node = structure.try_into().ok()?;
-    let text = |name: &str| properties.get(name).and_then(|value| String::try_from(value.clone()).ok());
-    let truth = |name: &str| properties.get(name).and_then(|value| bool::try_from(value.clone()).ok());
+    let text = |name: &str| {
+        properties
+            .get(name)
+            .and_then(|value| String::try_from(value.clone()).ok())
+    };
+    let truth = |name: &str| {
+        properties
+            .get(name)
+            .and_then(|value| bool::try_from(value.clone()).ok())
+    };
     if truth("visible") == Some(false) {
         return None;
     }
@@ -140,15 +184,24 @@ fn item_of(value: Value<'static>) -> Option<MenuItem> {
 
 /// One underscore marks the key of a line, two are one that is shown.
 fn without_mnemonics(label: &str) -> String {
-    label.split("__").map(|part| part.replace('_', "")).collect::<Vec<_>>().join("_")
+    label
+        .split("__")
+        .map(|part| part.replace('_', ""))
+        .collect::<Vec<_>>()
+        .join("_")
 }
 
 fn flat(items: &[MenuItem]) -> Vec<MenuItem> {
-    items.iter().flat_map(|item| [vec![item.clone()], flat(&item.children)].concat()).collect()
+    items
+        .iter()
+        .flat_map(|item| [vec![item.clone()], flat(&item.children)].concat())
+        .collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 struct Watcher {
@@ -165,8 +218,15 @@ impl Watcher {
     ) {
         let owner = header.sender().map(ToString::to_string).unwrap_or_default();
         // Ayatana sends the path of its item, others the name of their service.
-        let path = if service.starts_with('/') { service } else { "/StatusNotifierItem" };
-        lock(&self.icons).push(Icon { owner, path: path.to_owned() });
+        let path = if service.starts_with('/') {
+            service
+        } else {
+            "/StatusNotifierItem"
+        };
+        lock(&self.icons).push(Icon {
+            owner,
+            path: path.to_owned(),
+        });
         let _ = Self::status_notifier_item_registered(&emitter, service).await;
     }
 
@@ -184,12 +244,21 @@ impl Watcher {
 
     #[zbus(property)]
     fn registered_status_notifier_items(&self) -> Vec<String> {
-        lock(&self.icons).iter().map(|icon| format!("{}{}", icon.owner, icon.path)).collect()
+        lock(&self.icons)
+            .iter()
+            .map(|icon| format!("{}{}", icon.owner, icon.path))
+            .collect()
     }
 
     #[zbus(signal)]
-    async fn status_notifier_item_registered(emitter: &SignalEmitter<'_>, service: &str) -> zbus::Result<()>;
+    async fn status_notifier_item_registered(
+        emitter: &SignalEmitter<'_>,
+        service: &str,
+    ) -> zbus::Result<()>;
 
     #[zbus(signal)]
-    async fn status_notifier_item_unregistered(emitter: &SignalEmitter<'_>, service: &str) -> zbus::Result<()>;
+    async fn status_notifier_item_unregistered(
+        emitter: &SignalEmitter<'_>,
+        service: &str,
+    ) -> zbus::Result<()>;
 }

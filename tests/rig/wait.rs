@@ -25,15 +25,24 @@ pub fn within<T>(bound: Duration, what: impl Display, mut look: impl FnMut() -> 
         if let Some(seen) = look() {
             return seen;
         }
-        assert!(Instant::now() < end, "waited {bound:?} in vain until {what}");
+        assert!(
+            Instant::now() < end,
+            "waited {bound:?} in vain until {what}"
+        );
         thread::sleep(PAUSE);
     }
 }
 
 /// The time of day, in microseconds since 1970: what processes of one machine can compare.
-#[expect(clippy::disallowed_methods, reason = "it is measured against another process")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it is measured against another process"
+)]
 pub fn micros() -> u128 {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_micros()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("it is after 1970")
+        .as_micros()
 }
 
 /// `then_some(())`, so that a plain condition can be waited for.

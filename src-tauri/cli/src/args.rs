@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::cmd::{
-    approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, logs::Logs, open::Open, policy::Policy,
-    profiles::Profiles, secrets::Secrets, serve::Serve, servers::Servers, stdio::Stdio, tools::Tools,
+    approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, logs::Logs, open::Open,
+    policy::Policy, profiles::Profiles, secrets::Secrets, serve::Serve, servers::Servers,
+    stdio::Stdio, tools::Tools,
 };
 
 /// One local door between AI clients and MCP servers.

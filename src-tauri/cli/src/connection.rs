@@ -23,8 +23,13 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(common: Common) -> Self {
-        let data_dir = common.data_dir.unwrap_or_else(drawbridge_hub::default_data_dir);
-        Self { json: common.json, data_dir }
+        let data_dir = common
+            .data_dir
+            .unwrap_or_else(drawbridge_hub::default_data_dir);
+        Self {
+            json: common.json,
+            data_dir,
+        }
     }
 
     /// Runs one verb on the hub that runs, or else on the data folder itself.
@@ -36,7 +41,11 @@ impl Context {
     }
 
     /// Runs one verb, and prints its answer.
-    pub(crate) async fn show<V: Verb>(&self, verb: V, lines: impl FnOnce(&V::Answer) -> String) -> Result<(), Failure> {
+    pub(crate) async fn show<V: Verb>(
+        &self,
+        verb: V,
+        lines: impl FnOnce(&V::Answer) -> String,
+    ) -> Result<(), Failure> {
         let answer = self.ask(verb).await?;
         output::answer(self.json, &answer, lines)
     }
@@ -48,7 +57,9 @@ impl Context {
                 return e.into();
             }
             let folder = self.data_dir.display();
-            Failure::new(format!("no hub runs for {folder}: start Drawbridge, or run `drawbridge serve`"))
+            Failure::new(format!(
+                "no hub runs for {folder}: start Drawbridge, or run `drawbridge serve`"
+            ))
         })
     }
 }
@@ -82,11 +93,16 @@ impl Connection {
         if let Ok(client) = ApiClient::local(&context.data_dir) {
             return Ok(Self::Running(client));
         }
-        let options = HubOptions { data_dir: context.data_dir.clone(), admin_token: None };
+        let options = HubOptions {
+            data_dir: context.data_dir.clone(),
+            admin_token: None,
+        };
         match open_hub(options).await {
             Ok(hub) => Ok(Self::Own(hub)),
             // One may have started meanwhile.
-            Err(error) => ApiClient::local(&context.data_dir).map(Self::Running).map_err(|_| error),
+            Err(error) => ApiClient::local(&context.data_dir)
+                .map(Self::Running)
+                .map_err(|_| error),
         }
     }
 

@@ -32,7 +32,11 @@ impl From<ApiError> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe { Self::ReaderGone } else { Self::Because(error.to_string()) }
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ReaderGone
+        } else {
+            Self::Because(error.to_string())
+        }
     }
 }
 
@@ -45,7 +49,11 @@ impl From<serde_json::Error> for Failure {
 impl From<csv::Error> for Failure {
     fn from(error: csv::Error) -> Self {
         let said = error.to_string();
-        if let csv::ErrorKind::Io(error) = error.into_kind() { error.into() } else { Self::Because(said) }
+        if let csv::ErrorKind::Io(error) = error.into_kind() {
+            error.into()
+        } else {
+            Self::Because(said)
+        }
     }
 }
 

@@ -9,7 +9,9 @@ pub(crate) fn read(text: &str) -> Result<Timestamp, String> {
 
 fn read_at(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     let moment = ago(text, now).or_else(|| date(text));
-    moment.ok_or_else(|| "it is a day as 2026-11-21, a time as 2026-11-21T03:18:46Z, or 15m, 12h, 7d ago".to_owned())
+    moment.ok_or_else(|| {
+        "it is a day as 2026-11-21, a time as 2026-11-21T03:18:46Z, or 15m, 12h, 7d ago".to_owned()
+    })
 }
 
 fn ago(text: &str, now: Timestamp) -> Option<Timestamp> {
@@ -28,7 +30,9 @@ fn ago(text: &str, now: Timestamp) -> Option<Timestamp> {
 fn date(text: &str) -> Option<Timestamp> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00:00"));
-    let [year, month, day] = numbers(day, '-')?[..] else { return None };
+    let [year, month, day] = numbers(day, '-')?[..] else {
+        return None;
+    };
     let (hour, minute, second) = match numbers(time, ':')?[..] {
         [hour, minute] => (hour, minute, 0),
         [hour, minute, second] => (hour, minute, second),
@@ -41,13 +45,19 @@ fn date(text: &str) -> Option<Timestamp> {
         1..=12 => 31,
         _ => return None,
     };
-    let fits = (1970..=9999).contains(&year) && (1..=days).contains(&day) && hour < 24 && minute < 60 && second < 60;
+    let fits = (1970..=9999).contains(&year)
+        && (1..=days).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60;
     let seconds = (hour * 60 + minute) * 60 + second;
     fits.then(|| Timestamp((days_from_1970(year, month, day) * 86_400 + seconds) * 1_000))
 }
 
 fn numbers(text: &str, between: char) -> Option<Vec<i64>> {
-    text.split(between).map(|part| part.parse::<u16>().ok().map(i64::from)).collect()
+    text.split(between)
+        .map(|part| part.parse::<u16>().ok().map(i64::from))
+        .collect()
 }
 
 /// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", days_from_civil.
@@ -66,7 +76,12 @@ mod tests {
 
     #[test]
     fn a_moment_is_read_as_it_is_shown() {
-        for text in ["2026-11-21 03:18:46Z", "1970-01-01 00:00:00Z", "2024-02-29 23:59:59Z", "2000-12-31 12:00:00Z"] {
+        for text in [
+            "2026-11-21 03:18:46Z",
+            "1970-01-01 00:00:00Z",
+            "2024-02-29 23:59:59Z",
+            "2000-12-31 12:00:00Z",
+        ] {
             assert_eq!(read(text).map(moment).as_deref(), Ok(text));
         }
         assert_eq!(read("2026-11-21"), read("2026-11-21T00:00:00Z"));

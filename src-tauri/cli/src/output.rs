@@ -7,7 +7,11 @@ use serde::Serialize;
 use crate::{exit::Failure, text::shown_json};
 
 /// Prints an answer: as JSON where that was asked for, else as its lines for a person.
-pub(crate) fn answer<T: Serialize>(json: bool, answer: &T, lines: impl FnOnce(&T) -> String) -> Result<(), Failure> {
+pub(crate) fn answer<T: Serialize>(
+    json: bool,
+    answer: &T,
+    lines: impl FnOnce(&T) -> String,
+) -> Result<(), Failure> {
     if json {
         return line(&shown_json(&serde_json::to_string(answer)?));
     }

@@ -26,7 +26,10 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// The same for text of several lines.
 pub(crate) fn shown_lines(text: &str) -> String {
-    text.split('\n').map(|line| shown(line.strip_suffix('\r').unwrap_or(line))).collect::<Vec<_>>().join("\n")
+    text.split('\n')
+        .map(|line| shown(line.strip_suffix('\r').unwrap_or(line)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The same JSON, with what [`shown`] escapes written as JSON's own escapes.
@@ -89,11 +92,14 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
-        Self { rows: vec![head.iter().map(ToString::to_string).collect()] }
+        Self {
+            rows: vec![head.iter().map(ToString::to_string).collect()],
+        }
     }
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.rows.push(cells.iter().map(|cell| shown(cell)).collect());
+        self.rows
+            .push(cells.iter().map(|cell| shown(cell)).collect());
     }
 
     /// The lines, or `nothing` where there is no row.
@@ -102,10 +108,19 @@ impl Table {
             return nothing.to_owned();
         }
         let columns = self.rows[0].len();
-        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let line = |row: &Vec<String>| {
-            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+            let cells = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| format!("{cell:width$}"));
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
         self.rows.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -120,13 +135,23 @@ pub(crate) fn moment(at: Timestamp) -> String {
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
     let day_of_era = z.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z", time / 3600, time / 60 % 60, time % 60)
+    format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z",
+        time / 3600,
+        time / 60 % 60,
+        time % 60
+    )
 }
 
 /// The same, or a dash.
@@ -136,5 +161,8 @@ pub(crate) fn moment_or_dash(at: Option<Timestamp>) -> String {
 
 /// A word of the API, such as an enum's value, as JSON has it.
 pub(crate) fn word(value: impl serde::Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_default()
 }

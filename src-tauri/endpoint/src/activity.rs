@@ -73,20 +73,36 @@ mod tests {
         let activity = Activity::default();
         let began = Instant::now();
         let first = activity.connection().expect("open");
-        assert!(timeout(3 * IDLE, activity.close_when_unused(IDLE, || false)).await.is_err(), "one is connected");
+        assert!(
+            timeout(3 * IDLE, activity.close_when_unused(IDLE, || false))
+                .await
+                .is_err(),
+            "one is connected"
+        );
         drop(first);
         // Any short connection begins the time anew.
-        assert!(timeout(IDLE / 2, activity.close_when_unused(IDLE, || false)).await.is_err());
+        assert!(
+            timeout(IDLE / 2, activity.close_when_unused(IDLE, || false))
+                .await
+                .is_err()
+        );
         drop(activity.connection());
         activity.close_when_unused(IDLE, || false).await;
         assert_eq!(began.elapsed(), 3 * IDLE + IDLE / 2 + IDLE);
-        assert!(activity.connection().is_none(), "a connection that comes too late is not served");
+        assert!(
+            activity.connection().is_none(),
+            "a connection that comes too late is not served"
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn work_without_a_connection_keeps_a_hub_too() {
         let activity = Activity::default();
-        assert!(timeout(5 * IDLE, activity.close_when_unused(IDLE, || true)).await.is_err());
+        assert!(
+            timeout(5 * IDLE, activity.close_when_unused(IDLE, || true))
+                .await
+                .is_err()
+        );
         assert!(activity.connection().is_some());
     }
 }

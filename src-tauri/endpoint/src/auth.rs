@@ -49,7 +49,11 @@ pub(crate) async fn client(door: &Door, headers: &HeaderMap) -> Result<ClientNam
 }
 
 /// Lets a request of an administrator through.
-pub(crate) async fn administrator(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+pub(crate) async fn administrator(
+    State(door): State<Arc<Door>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let verdict = match door.via {
         Via::Tcp => check_administrator(&door, request.method(), request.headers()),
         Via::Local => Ok(()),
@@ -62,17 +66,24 @@ pub(crate) async fn administrator(State(door): State<Arc<Door>>, request: Reques
 
 fn client_by_token(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
     let token = bearer(headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
-    door.hub.access().client_of(token).ok_or_else(|| Refusal::invalid_token(WRONG_CLIENT_TOKEN))
+    door.hub
+        .access()
+        .client_of(token)
+        .ok_or_else(|| Refusal::invalid_token(WRONG_CLIENT_TOKEN))
 }
 
 async fn client_by_name(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
     let name = match headers.get(CLIENT_HEADER) {
         None => "stdio",
-        Some(value) => {
-            value.to_str().ok().filter(|name| !name.trim().is_empty() && name.len() <= LONGEST_NAME).ok_or_else(
-                || Refusal::bad_request("the header `Drawbridge-Client` must be 1 to 64 ASCII characters"),
-            )?
-        }
+        Some(value) => value
+            .to_str()
+            .ok()
+            .filter(|name| !name.trim().is_empty() && name.len() <= LONGEST_NAME)
+            .ok_or_else(|| {
+                Refusal::bad_request(
+                    "the header `Drawbridge-Client` must be 1 to 64 ASCII characters",
+                )
+            })?,
     };
     let name = ClientName::new(name);
     door.hub.admit_local(&name).await?;
@@ -86,7 +97,9 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
             Ok(())
         } else if let Some(client) = access.client_of(token) {
             door.hub.refused(&client);
-            Err(Refusal::forbidden("a client's token does not administer Drawbridge"))
+            Err(Refusal::forbidden(
+                "a client's token does not administer Drawbridge",
+            ))
         } else {
             Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
         };
@@ -95,7 +108,9 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
         return Err(Refusal::no_token(NO_ADMIN_TOKEN));
     }
     if method != Method::GET && !is_json(headers) {
-        return Err(Refusal::forbidden("a browser's request must have the header `Content-Type: application/json`"));
+        return Err(Refusal::forbidden(
+            "a browser's request must have the header `Content-Type: application/json`",
+        ));
     }
     Ok(())
 }
@@ -103,9 +118,14 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
 /// The token of the one `Authorization: Bearer` header.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (given.next(), given.next()) else { return None };
+    let (Some(value), None) = (given.next(), given.next()) else {
+        return None;
+    };
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| token.trim())
+        .filter(|token| !token.is_empty())
 }
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {

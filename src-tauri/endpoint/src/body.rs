@@ -41,14 +41,21 @@ where
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
             self.due = None;
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         let due = self.due.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
         ready!(due.as_mut().poll(cx));
-        Poll::Ready(Some(Err(format!("nothing more of it came within {} s", PATIENCE.as_secs()).into())))
+        Poll::Ready(Some(Err(format!(
+            "nothing more of it came within {} s",
+            PATIENCE.as_secs()
+        )
+        .into())))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -65,11 +72,17 @@ where
 /// # Errors
 /// 413 where it is longer than [`LARGEST_BODY`], 400 where it does not come whole.
 pub(crate) async fn read(mut body: Body) -> Result<Bytes, Refusal> {
-    let announced = body.size_hint().exact().and_then(|length| usize::try_from(length).ok()).unwrap_or_default();
+    let announced = body
+        .size_hint()
+        .exact()
+        .and_then(|length| usize::try_from(length).ok())
+        .unwrap_or_default();
     let (mut pieces, mut whole, mut length) = (Vec::new(), Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|e| Refusal::bad_request(format!("body: {e}")))?;
-        let Ok(piece) = frame.into_data() else { continue };
+        let Ok(piece) = frame.into_data() else {
+            continue;
+        };
         length += piece.len();
         if length > LARGEST_BODY {
             return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, too_long()));

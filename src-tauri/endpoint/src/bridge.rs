@@ -51,8 +51,14 @@ pub struct Attended {
 pub async fn attend(data_dir: &Path) -> Result<Attended, ApiError> {
     let api = ApiClient::local(data_dir)?;
     match api.attend().await {
-        Ok(presence) => Ok(Attended { api, presence: Some(presence) }),
-        Err(error) if error.code == ErrorCode::NotFound => Ok(Attended { api, presence: None }),
+        Ok(presence) => Ok(Attended {
+            api,
+            presence: Some(presence),
+        }),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(Attended {
+            api,
+            presence: None,
+        }),
         Err(error) => Err(error),
     }
 }
@@ -87,7 +93,14 @@ pub async fn run(
     staying.spawn(hub.stay());
     let hub = HubSession::new(api, client, messages);
     let (answers, listening) = (JoinSet::new(), JoinSet::new());
-    let mut bridge = Bridge { hub, output, from_hub, answers, in_flight: HashMap::new(), listening };
+    let mut bridge = Bridge {
+        hub,
+        output,
+        from_hub,
+        answers,
+        in_flight: HashMap::new(),
+        listening,
+    };
     let (sender, mut lines) = mpsc::channel(16);
     let reader = tokio::spawn(read_lines(BufReader::new(input), sender));
     loop {
@@ -184,15 +197,20 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
             #[serde(borrow, rename = "requestId")]
             request: &'a RawValue,
         }
-        let cancelled = params.and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok());
-        if let Some(handle) = cancelled.and_then(|cancelled| self.in_flight.remove(cancelled.request.get())) {
+        let cancelled =
+            params.and_then(|params| serde_json::from_str::<Cancelled<'_>>(params.get()).ok());
+        if let Some(handle) =
+            cancelled.and_then(|cancelled| self.in_flight.remove(cancelled.request.get()))
+        {
             handle.abort();
         }
     }
 
     async fn deliver(&mut self, answer: Option<Answer>) -> io::Result<()> {
         // A cancelled request may have been answered at the same moment: that answer is not wanted any more.
-        let Some((id, line)) = answer else { return Ok(()) };
+        let Some((id, line)) = answer else {
+            return Ok(());
+        };
         while let Ok(message) = self.from_hub.try_recv() {
             self.write(&message).await?;
         }
@@ -223,7 +241,10 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
 
 /// JSON has line breaks only between its tokens, where a space does as well.
 fn one_line(message: &[u8]) -> Vec<u8> {
-    let mut line: Vec<u8> = message.iter().map(|b| if matches!(b, b'\n' | b'\r') { b' ' } else { *b }).collect();
+    let mut line: Vec<u8> = message
+        .iter()
+        .map(|b| if matches!(b, b'\n' | b'\r') { b' ' } else { *b })
+        .collect();
     line.push(b'\n');
     line
 }

@@ -39,7 +39,11 @@ impl ApiClient {
     /// `unavailable` where no hub runs there.
     pub fn local(data_dir: &Path) -> Result<Self, ApiError> {
         drawbridge_hub::install_tls();
-        Ok(Self { http: build(local::connect(data_dir)?)?, base: "http://localhost".to_owned(), admin_token: None })
+        Ok(Self {
+            http: build(local::connect(data_dir)?)?,
+            base: "http://localhost".to_owned(),
+            admin_token: None,
+        })
     }
 
     /// Speaks to the hub at `url`, of which scheme, host and port count; `/mcp` or `/sse` may follow.
@@ -48,13 +52,21 @@ impl ApiClient {
     /// `invalid` where it is no http URL.
     pub fn remote(url: &str, admin_token: Option<String>) -> Result<Self, ApiError> {
         drawbridge_hub::install_tls();
-        let invalid = || ApiError::invalid(format!("'{url}' is not a URL such as http://127.0.0.1:8765/mcp"));
+        let invalid = || {
+            ApiError::invalid(format!(
+                "'{url}' is not a URL such as http://127.0.0.1:8765/mcp"
+            ))
+        };
         let parsed = Url::parse(url).map_err(|_| invalid())?;
         if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
             return Err(invalid());
         }
         let base = parsed.origin().ascii_serialization();
-        Ok(Self { http: build(Client::builder().no_proxy())?, base, admin_token })
+        Ok(Self {
+            http: build(Client::builder().no_proxy())?,
+            base,
+            admin_token,
+        })
     }
 
     /// Runs a verb there.
@@ -63,16 +75,21 @@ impl ApiClient {
     /// The verb's own, and `unavailable` where the hub cannot be reached.
     pub async fn call<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         let path = format!("/api/verbs/{}", V::NAME);
-        let response = self.send(self.request(Method::POST, &path).timeout(CALL).json(&verb)).await?;
+        let response = self
+            .send(self.request(Method::POST, &path).timeout(CALL).json(&verb))
+            .await?;
         let body = response.bytes().await.map_err(|e| self.unreachable(&e))?;
-        serde_json::from_slice(&body).map_err(|e| ApiError::internal(format!("{}: unexpected answer: {e}", V::NAME)))
+        serde_json::from_slice(&body)
+            .map_err(|e| ApiError::internal(format!("{}: unexpected answer: {e}", V::NAME)))
     }
 
     /// What happens there from now on, until the connection ends.
     ///
     /// # Errors
     /// As for [`ApiClient::call`].
-    pub async fn events(&self) -> Result<impl Stream<Item = Event> + Send + Unpin + use<>, ApiError> {
+    pub async fn events(
+        &self,
+    ) -> Result<impl Stream<Item = Event> + Send + Unpin + use<>, ApiError> {
         let response = self.send(self.request(Method::GET, "/api/events")).await?;
         Ok(events::read(response.bytes_stream()))
     }
@@ -108,7 +125,10 @@ impl ApiClient {
 
     fn unreachable(&self, error: &reqwest::Error) -> ApiError {
         if error.is_timeout() {
-            return ApiError::new(drawbridge_hub::api::ErrorCode::Timeout, "the hub did not answer in time");
+            return ApiError::new(
+                drawbridge_hub::api::ErrorCode::Timeout,
+                "the hub did not answer in time",
+            );
         }
         ApiError::unavailable(format!("the hub cannot be reached: {}", root_cause(error)))
     }

@@ -20,9 +20,17 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 /// Puts the headers on an answer that keep a browser from more than the screens need.
 pub(crate) fn secure(headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    );
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
 }
 
 /// Refuses a body by its length before it is sent.
@@ -30,27 +38,37 @@ pub(crate) fn secure(headers: &mut HeaderMap) {
 /// # Errors
 /// 413 where it is said to be longer than what is taken.
 pub(crate) fn check_length(headers: &HeaderMap) -> Result<(), Refusal> {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let length = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse().ok());
     match length {
-        Some(LARGEST_BODY..) => Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, body::too_long())),
+        Some(LARGEST_BODY..) => Err(Refusal::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            body::too_long(),
+        )),
         Some(0..LARGEST_BODY) | None => Ok(()),
     }
 }
 
 /// Whether the body is said to be JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    let essence = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()?.split(';').next());
+    let essence = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok()?.split(';').next());
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
 /// Whether a body is said to be a stream of events.
 pub(crate) fn is_events(headers: &HeaderMap) -> bool {
-    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+    headers
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// Whether the asker takes JSON. One that does not say takes all.
 pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
-    !headers.contains_key(header::ACCEPT) || accepts(headers, ["application/json", "application/*", "*/*"])
+    !headers.contains_key(header::ACCEPT)
+        || accepts(headers, ["application/json", "application/*", "*/*"])
 }
 
 /// Whether the asker says that it takes server-sent events.
@@ -61,13 +79,20 @@ pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
 fn accepts(headers: &HeaderMap, ranges: [&str; 3]) -> bool {
     let takes = |given: &str| {
         let essence = given.split(';').next().unwrap_or_default().trim();
-        ranges.iter().any(|range| essence.eq_ignore_ascii_case(range))
+        ranges
+            .iter()
+            .any(|range| essence.eq_ignore_ascii_case(range))
     };
     let given = headers.get_all(header::ACCEPT).iter();
-    given.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(takes)
+    given
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(takes)
 }
 
 /// The text of a header that may be given once.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
-    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()))
+    headers
+        .get(name)
+        .map(|value| String::from_utf8_lossy(value.as_bytes()))
 }

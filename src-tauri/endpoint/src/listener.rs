@@ -37,7 +37,9 @@ pub(crate) async fn run(
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next() => continue,
         };
-        let Some(counted) = activity.connection() else { continue };
+        let Some(counted) = activity.connection() else {
+            continue;
+        };
         let front = Arc::clone(&front);
         let service = service_fn(move |request| {
             let front = Arc::clone(&front);

@@ -45,29 +45,46 @@ pub(crate) fn check(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(),
 fn check_host(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let mut given = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (given.next().filter(|host| !host.is_empty()), given.next()) else {
-        return Err(Refusal::bad_request("the header `Host` must be there exactly once"));
+        return Err(Refusal::bad_request(
+            "the header `Host` must be there exactly once",
+        ));
     };
-    let target_is_known = uri.authority().is_none_or(|authority| hosts.has(authority.as_str().as_bytes()));
+    let target_is_known = uri
+        .authority()
+        .is_none_or(|authority| hosts.has(authority.as_str().as_bytes()));
     if hosts.has(host.as_bytes()) && target_is_known {
         return Ok(());
     }
-    Err(Refusal::forbidden("the header `Host` does not name this endpoint: use http://127.0.0.1 and its port"))
+    Err(Refusal::forbidden(
+        "the header `Host` does not name this endpoint: use http://127.0.0.1 and its port",
+    ))
 }
 
 fn check_origin(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Refusal> {
     let mut given = headers.get_all(header::ORIGIN).iter();
     let known = match (given.next(), given.next()) {
         (None, _) => true,
-        (Some(origin), None) => origin.as_bytes().strip_prefix(b"http://").is_some_and(|host| hosts.has(host)),
+        (Some(origin), None) => origin
+            .as_bytes()
+            .strip_prefix(b"http://")
+            .is_some_and(|host| hosts.has(host)),
         (Some(_), Some(_)) => false,
     };
-    known.then_some(()).ok_or_else(|| Refusal::forbidden("requests from other web sites are not taken (`Origin`)"))
+    known
+        .then_some(())
+        .ok_or_else(|| Refusal::forbidden("requests from other web sites are not taken (`Origin`)"))
 }
 
 fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
     let own = |site: &[u8]| matches!(site, b"same-origin" | b"none");
-    if headers.get_all("sec-fetch-site").iter().all(|site| own(site.as_bytes())) {
+    if headers
+        .get_all("sec-fetch-site")
+        .iter()
+        .all(|site| own(site.as_bytes()))
+    {
         return Ok(());
     }
-    Err(Refusal::forbidden("requests from other web sites are not taken (`Sec-Fetch-Site`)"))
+    Err(Refusal::forbidden(
+        "requests from other web sites are not taken (`Sec-Fetch-Site`)",
+    ))
 }

@@ -39,7 +39,11 @@ enum Challenge {
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, error: ApiError::new(code_of(status), message), challenge: Challenge::NoToken }
+        Self {
+            status,
+            error: ApiError::new(code_of(status), message),
+            challenge: Challenge::NoToken,
+        }
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -58,25 +62,38 @@ impl Refusal {
     /// A request whose token is not good. `message` must be the same for every such token, so that nothing is learnt
     /// from it; it becomes an `error_description`, in which no `"` and no `\` may stand.
     pub(crate) fn invalid_token(message: &str) -> Self {
-        Self { challenge: Challenge::InvalidToken, ..Self::new(StatusCode::UNAUTHORIZED, message) }
+        Self {
+            challenge: Challenge::InvalidToken,
+            ..Self::new(StatusCode::UNAUTHORIZED, message)
+        }
     }
 }
 
 impl From<ApiError> for Refusal {
     fn from(error: ApiError) -> Self {
-        Self { status: status_of(error.code), error, challenge: Challenge::NoToken }
+        Self {
+            status: status_of(error.code),
+            error,
+            challenge: Challenge::NoToken,
+        }
     }
 }
 
 impl From<BytesRejection> for Refusal {
     fn from(rejection: BytesRejection) -> Self {
-        Self::new(rejection.status(), format!("body: {}", rejection.body_text()))
+        Self::new(
+            rejection.status(),
+            format!("body: {}", rejection.body_text()),
+        )
     }
 }
 
 impl From<PathRejection> for Refusal {
     fn from(rejection: PathRejection) -> Self {
-        Self::new(rejection.status(), format!("path: {}", rejection.body_text()))
+        Self::new(
+            rejection.status(),
+            format!("path: {}", rejection.body_text()),
+        )
     }
 }
 
@@ -96,7 +113,11 @@ pub(crate) struct RpcRefusal {
 
 impl RpcRefusal {
     pub(crate) fn new(status: StatusCode, id: Option<Id<'_>>, error: &RpcError) -> Self {
-        Self { status, body: wire::error(id, error), challenge: None }
+        Self {
+            status,
+            body: wire::error(id, error),
+            challenge: None,
+        }
     }
 
     /// The JSON-RPC error alone.
@@ -108,8 +129,14 @@ impl RpcRefusal {
 impl From<Refusal> for RpcRefusal {
     fn from(refusal: Refusal) -> Self {
         let challenge = challenge(refusal.status, refusal.challenge, &refusal.error.message);
-        let error = RpcError::new(drawbridge_hub::model::rpc::code::INVALID_REQUEST, refusal.error.message);
-        Self { challenge, ..Self::new(refusal.status, None, &error) }
+        let error = RpcError::new(
+            drawbridge_hub::model::rpc::code::INVALID_REQUEST,
+            refusal.error.message,
+        );
+        Self {
+            challenge,
+            ..Self::new(refusal.status, None, &error)
+        }
     }
 }
 
@@ -121,18 +148,31 @@ impl From<Fault<'_>> for RpcRefusal {
 
 impl IntoResponse for RpcRefusal {
     fn into_response(self) -> Response {
-        (self.status, self.challenge, [(header::CONTENT_TYPE, "application/json")], self.body).into_response()
+        (
+            self.status,
+            self.challenge,
+            [(header::CONTENT_TYPE, "application/json")],
+            self.body,
+        )
+            .into_response()
     }
 }
 
 /// The header of a 401 that says what is needed.
-fn challenge(status: StatusCode, challenge: Challenge, description: &str) -> Option<[(header::HeaderName, String); 1]> {
+fn challenge(
+    status: StatusCode,
+    challenge: Challenge,
+    description: &str,
+) -> Option<[(header::HeaderName, String); 1]> {
     if status != StatusCode::UNAUTHORIZED {
         return None;
     }
     let mut value = r#"Bearer realm="drawbridge""#.to_owned();
     if challenge == Challenge::InvalidToken {
-        let _ = write!(value, r#", error="invalid_token", error_description="{description}""#);
+        let _ = write!(
+            value,
+            r#", error="invalid_token", error_description="{description}""#
+        );
     }
     Some([(header::WWW_AUTHENTICATE, value)])
 }
@@ -150,7 +190,13 @@ pub(crate) fn internal() -> Refusal {
 
 pub(crate) async fn unknown_route(uri: Uri) -> Response {
     if is_oauth(uri.path()) {
-        return (StatusCode::NOT_FOUND, Json(NoOauth { error: "not_supported", error_description: NO_OAUTH }))
+        return (
+            StatusCode::NOT_FOUND,
+            Json(NoOauth {
+                error: "not_supported",
+                error_description: NO_OAUTH,
+            }),
+        )
             .into_response();
     }
     no_route().into_response()
@@ -174,13 +220,23 @@ const NO_OAUTH: &str = "Drawbridge does not use OAuth. Add the client on Drawbri
 /// Whether clients look for OAuth at that path: metadata, also of a path below it, or the endpoints that they guess
 /// if there is no metadata.
 fn is_oauth(path: &str) -> bool {
-    let metadata = ["oauth-protected-resource", "oauth-authorization-server", "openid-configuration"];
-    let well_known = path.split_once("/.well-known/").and_then(|(_, rest)| rest.split('/').next());
-    well_known.is_some_and(|name| metadata.contains(&name)) || ["/register", "/authorize", "/token"].contains(&path)
+    let metadata = [
+        "oauth-protected-resource",
+        "oauth-authorization-server",
+        "openid-configuration",
+    ];
+    let well_known = path
+        .split_once("/.well-known/")
+        .and_then(|(_, rest)| rest.split('/').next());
+    well_known.is_some_and(|name| metadata.contains(&name))
+        || ["/register", "/authorize", "/token"].contains(&path)
 }
 
 pub(crate) async fn wrong_method() -> Refusal {
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this route has no such method; the header `Allow` lists those it has")
+    Refusal::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this route has no such method; the header `Allow` lists those it has",
+    )
 }
 
 fn status_of(code: ErrorCode) -> StatusCode {
@@ -201,9 +257,9 @@ pub(crate) fn code_of(status: StatusCode) -> ErrorCode {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorCode::Forbidden,
         StatusCode::NOT_FOUND => ErrorCode::NotFound,
         StatusCode::CONFLICT => ErrorCode::Conflict,
-        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE | StatusCode::BAD_GATEWAY => {
-            ErrorCode::Unavailable
-        }
+        StatusCode::TOO_MANY_REQUESTS
+        | StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::BAD_GATEWAY => ErrorCode::Unavailable,
         StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => ErrorCode::Timeout,
         other if other.is_client_error() => ErrorCode::Invalid,
         _ => ErrorCode::Internal,

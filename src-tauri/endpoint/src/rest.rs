@@ -43,7 +43,9 @@ pub(crate) async fn run<V: Verb>(door: Arc<Door>, verb: V) -> Answer<V::Answer> 
 
 /// What a query asks for; the error names the field.
 fn asked<T>(query: Asked<T>) -> Result<T, Refusal> {
-    query.map(|Query(asked)| asked).map_err(|e| Refusal::bad_request(format!("query: {}", e.body_text())))
+    query
+        .map(|Query(asked)| asked)
+        .map_err(|e| Refusal::bad_request(format!("query: {}", e.body_text())))
 }
 
 fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {

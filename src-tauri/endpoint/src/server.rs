@@ -72,7 +72,10 @@ pub struct ServeOptions {
 
 impl Default for ServeOptions {
     fn default() -> Self {
-        Self { host: Ipv4Addr::LOCALHOST.into(), port: 8765 }
+        Self {
+            host: Ipv4Addr::LOCALHOST.into(),
+            port: 8765,
+        }
     }
 }
 
@@ -121,8 +124,17 @@ pub(crate) struct Route {
 /// The route table.
 pub(crate) fn routes() -> Vec<Route> {
     let route = |path, who, methods| Route { path, who, methods };
-    let mcp = || post(mcp::streamable_http::post).get(mcp::listening::get).delete(mcp::streamable_http::delete);
-    let server = || get(servers::show).put(servers::put).patch(servers::patch).delete(servers::remove);
+    let mcp = || {
+        post(mcp::streamable_http::post)
+            .get(mcp::listening::get)
+            .delete(mcp::streamable_http::delete)
+    };
+    let server = || {
+        get(servers::show)
+            .put(servers::put)
+            .patch(servers::patch)
+            .delete(servers::remove)
+    };
     vec![
         route("/mcp", Who::Client, mcp()),
         route("/mcp/", Who::Client, mcp()),
@@ -133,21 +145,45 @@ pub(crate) fn routes() -> Vec<Route> {
         route("/messages", Who::Client, post(mcp::legacy_sse::post)),
         route("/messages/", Who::Client, post(mcp::legacy_sse::post)),
         route("/health", Who::Anyone, get(health::show)),
-        route("/api/login", Who::Anyone, post(login::redeem).layer(DefaultBodyLimit::max(login::LARGEST_BODY))),
+        route(
+            "/api/login",
+            Who::Anyone,
+            post(login::redeem).layer(DefaultBodyLimit::max(login::LARGEST_BODY)),
+        ),
         route("/api/verbs/{verb}", Who::Administrator, post(verbs::run)),
         route("/api/events", Who::Administrator, get(events::stream)),
         route("/api/presence", Who::Administrator, get(events::presence)),
         route("/api/tools", Who::Administrator, get(tools::list)),
         route("/api/approvals", Who::Administrator, get(approvals::list)),
-        route("/api/approvals/{id}", Who::Administrator, get(approvals::show).post(approvals::decide)),
+        route(
+            "/api/approvals/{id}",
+            Who::Administrator,
+            get(approvals::show).post(approvals::decide),
+        ),
         route("/api/calls", Who::Administrator, get(calls::list)),
         route("/api/calls/{id}", Who::Administrator, get(calls::show)),
-        route("/registry/servers", Who::Administrator, get(servers::list).post(servers::add)),
+        route(
+            "/registry/servers",
+            Who::Administrator,
+            get(servers::list).post(servers::add),
+        ),
         route("/registry/servers/{id}", Who::Administrator, server()),
         route("/api/mcp/servers", Who::Administrator, get(servers::list)),
-        route("/api/mcp/servers/{id}/verify", Who::Administrator, post(servers::verify)),
-        route("/api/mcp/servers/{id}/sync", Who::Administrator, post(servers::sync)),
-        route("/api/mcp/servers/{id}/capabilities", Who::Administrator, get(servers::capabilities)),
+        route(
+            "/api/mcp/servers/{id}/verify",
+            Who::Administrator,
+            post(servers::verify),
+        ),
+        route(
+            "/api/mcp/servers/{id}/sync",
+            Who::Administrator,
+            post(servers::sync),
+        ),
+        route(
+            "/api/mcp/servers/{id}/capabilities",
+            Who::Administrator,
+            get(servers::capabilities),
+        ),
         route("/", Who::Anyone, get(ui::index)),
         route("/icon.svg", Who::Anyone, get(ui::icon)),
         route("/assets/{*file}", Who::Anyone, get(ui::asset)),
@@ -160,11 +196,15 @@ fn router(door: &Arc<Door>) -> Router {
     for Route { path, who, methods } in routes() {
         let methods = match who {
             Who::Anyone | Who::Client => methods,
-            Who::Administrator => methods.layer(from_fn_with_state(Arc::clone(door), auth::administrator)),
+            Who::Administrator => {
+                methods.layer(from_fn_with_state(Arc::clone(door), auth::administrator))
+            }
         };
         router = router.route(path, methods);
     }
-    let router = router.fallback(rescue::unknown_route).method_not_allowed_fallback(rescue::wrong_method);
+    let router = router
+        .fallback(rescue::unknown_route)
+        .method_not_allowed_fallback(rescue::wrong_method);
     router.with_state(Arc::clone(door))
 }
 
@@ -229,7 +269,13 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<Running, Serv
             let listener = listener.tap_io(|stream| {
                 let _ = stream.set_nodelay(true);
             });
-            running.listen("http", url.clone(), listener, Via::Tcp, Some(Hosts::of(address)));
+            running.listen(
+                "http",
+                url.clone(),
+                listener,
+                Via::Tcp,
+                Some(Hosts::of(address)),
+            );
             running.url = Some(url);
         }
         Err(error) => {
@@ -260,7 +306,10 @@ async fn bind_tcp(options: ServeOptions) -> Result<(TcpListener, SocketAddr), St
     };
     bound.await.map_err(|e: io::Error| {
         if e.kind() == io::ErrorKind::AddrInUse {
-            return format!("port {} is taken by another program: end that one, or choose another port", options.port);
+            return format!(
+                "port {} is taken by another program: end that one, or choose another port",
+                options.port
+            );
         }
         format!("{address}: {e}")
     })
@@ -295,26 +344,46 @@ impl Running {
 
     /// The listeners that did not start.
     pub fn failures(&self) -> Vec<TransportHealth> {
-        self.transports.iter().filter(|transport| !transport.listening).cloned().collect()
+        self.transports
+            .iter()
+            .filter(|transport| !transport.listening)
+            .cloned()
+            .collect()
     }
 
     /// Waits until nobody has used the hub for `idle`: no connection was open, no call under way, nobody was asked
     /// for a decision or was signing in. From then on the door takes no connection, and is to be stopped.
     pub async fn close_when_unused(&self, idle: Duration) {
-        self.activity.close_when_unused(idle, || self.hub.has_work()).await;
+        self.activity
+            .close_when_unused(idle, || self.hub.has_work())
+            .await;
     }
 
     /// Closes the door: takes no more requests, and gives those in flight five seconds.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.listeners.join_next().await.is_some() {}
-        for transport in self.transports.drain(..).filter(|transport| transport.listening) {
-            self.hub.set_transport(TransportHealth { listening: false, error: "stopped".to_owned(), ..transport });
+        for transport in self
+            .transports
+            .drain(..)
+            .filter(|transport| transport.listening)
+        {
+            self.hub.set_transport(TransportHealth {
+                listening: false,
+                error: "stopped".to_owned(),
+                ..transport
+            });
         }
     }
 
-    fn listen<L>(&mut self, name: &str, address: String, listener: L, via: Via, hosts: Option<Hosts>)
-    where
+    fn listen<L>(
+        &mut self,
+        name: &str,
+        address: String,
+        listener: L,
+        via: Via,
+        hosts: Option<Hosts>,
+    ) where
         L: axum::serve::Listener,
     {
         let door = Door {
@@ -326,13 +395,28 @@ impl Running {
             stopping: self.stopping.clone(),
         };
         let front = Front::new(router(&Arc::new(door)), hosts);
-        self.listeners.spawn(listener::run(listener, Arc::new(front), self.activity.clone(), self.stopping.clone()));
-        self.note(TransportHealth { name: name.to_owned(), address, listening: true, error: String::new() });
+        self.listeners.spawn(listener::run(
+            listener,
+            Arc::new(front),
+            self.activity.clone(),
+            self.stopping.clone(),
+        ));
+        self.note(TransportHealth {
+            name: name.to_owned(),
+            address,
+            listening: true,
+            error: String::new(),
+        });
     }
 
     fn fail(&mut self, name: &str, address: String, error: String) {
         tracing::warn!(name, address, error, "a listener did not start");
-        self.note(TransportHealth { name: name.to_owned(), address, listening: false, error });
+        self.note(TransportHealth {
+            name: name.to_owned(),
+            address,
+            listening: false,
+            error,
+        });
     }
 
     fn note(&mut self, transport: TransportHealth) {

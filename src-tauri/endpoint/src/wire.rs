@@ -63,7 +63,10 @@ pub(crate) struct Fault<'a> {
 
 impl Fault<'_> {
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { id: None, error: RpcError::new(code, message) }
+        Self {
+            id: None,
+            error: RpcError::new(code, message),
+        }
     }
 }
 
@@ -74,7 +77,10 @@ impl Fault<'_> {
 /// duplicate or case-variant keys, an id that is neither string nor integer, too deep nesting.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, Fault<'_>> {
     if depth_exceeds(bytes, MAX_DEPTH) {
-        return Err(Fault::new(code::INVALID_REQUEST, format!("nested deeper than {MAX_DEPTH} levels")));
+        return Err(Fault::new(
+            code::INVALID_REQUEST,
+            format!("nested deeper than {MAX_DEPTH} levels"),
+        ));
     }
     match serde_json::from_slice::<Envelope<'_>>(bytes) {
         Ok(envelope) => envelope.message(),
@@ -93,8 +99,13 @@ fn no_message<'a>(bytes: &[u8], error: &serde_json::Error) -> Fault<'a> {
     match serde_json::from_slice::<&RawValue>(bytes).map(RawValue::get) {
         Err(error) => Fault::new(code::PARSE_ERROR, format!("not JSON: {error}")),
         Ok(text) if text.starts_with('[') => no_batch(),
-        Ok(text) if !text.starts_with('{') => Fault::new(code::INVALID_REQUEST, "a JSON-RPC message is a JSON object"),
-        Ok(_) => Fault::new(code::INVALID_REQUEST, format!("not a JSON-RPC message: {error}")),
+        Ok(text) if !text.starts_with('{') => {
+            Fault::new(code::INVALID_REQUEST, "a JSON-RPC message is a JSON object")
+        }
+        Ok(_) => Fault::new(
+            code::INVALID_REQUEST,
+            format!("not a JSON-RPC message: {error}"),
+        ),
     }
 }
 
@@ -108,7 +119,10 @@ impl<'a> Envelope<'a> {
     fn message(self) -> Result<Message<'a>, Fault<'a>> {
         let [jsonrpc, id, method, params, result, error] = self.values;
         let id = id.map(read_id).transpose()?;
-        let fault = |message: &str| Fault { id, error: RpcError::new(code::INVALID_REQUEST, message) };
+        let fault = |message: &str| Fault {
+            id,
+            error: RpcError::new(code::INVALID_REQUEST, message),
+        };
         if jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
             return Err(fault("'jsonrpc' must be \"2.0\""));
         }
@@ -116,7 +130,11 @@ impl<'a> Envelope<'a> {
             let reply = match (result, error) {
                 (Some(result), None) => Ok(result),
                 (None, Some(error)) => Err(error),
-                _ => return Err(fault("there is neither a 'method' nor one of 'result' and 'error'")),
+                _ => {
+                    return Err(fault(
+                        "there is neither a 'method' nor one of 'result' and 'error'",
+                    ));
+                }
             };
             let id = id.ok_or_else(|| fault("an answer has the 'id' of its request"))?;
             return Ok(Message::Response { id: id.0, reply });
@@ -155,7 +173,9 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
         let mut envelope = Envelope::default();
         let mut seen = HashSet::new();
         while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
-            let twice = |key: &str| serde::de::Error::custom(format_args!("the key '{key}' is there twice"));
+            let twice = |key: &str| {
+                serde::de::Error::custom(format_args!("the key '{key}' is there twice"))
+            };
             if let Some(place) = KEYS.iter().position(|known| *known == key) {
                 if envelope.values[place].replace(map.next_value()?).is_some() {
                     return Err(twice(&key));
@@ -164,7 +184,9 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
             }
             let folded = fold(&key);
             if KEYS.contains(&folded.as_str()) {
-                return Err(serde::de::Error::custom(format_args!("the key '{folded}' is not in lower case")));
+                return Err(serde::de::Error::custom(format_args!(
+                    "the key '{folded}' is not in lower case"
+                )));
             }
             map.next_value::<IgnoredAny>()?;
             if let Some(twice_there) = seen.replace(folded) {
@@ -185,12 +207,17 @@ fn read_id(raw: &RawValue) -> Result<Id<'_>, Fault<'_>> {
     if is_integer || text.starts_with('"') {
         return Ok(Id(raw));
     }
-    Err(Fault::new(code::INVALID_REQUEST, "'id' must be a string or an integer"))
+    Err(Fault::new(
+        code::INVALID_REQUEST,
+        "'id' must be a string or an integer",
+    ))
 }
 
 /// The text of a JSON string; none for another value.
 pub(crate) fn read_text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
+    serde_json::from_str::<Text<'_>>(raw.get())
+        .ok()
+        .map(|text| text.0)
 }
 
 /// Whether `body` is the answer to the request with this id, and not a request that has the same.
@@ -237,13 +264,22 @@ pub(crate) fn error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
 
 /// The same for an id as it was written.
 pub(crate) fn error_for(id: &str, error: &RpcError) -> Bytes {
-    let text = serde_json::to_string(error).unwrap_or_else(|_| r#"{"code":-32603,"message":"internal error"}"#.into());
+    let text = serde_json::to_string(error)
+        .unwrap_or_else(|_| r#"{"code":-32603,"message":"internal error"}"#.into());
     spliced(id, "error", &text)
 }
 
 fn spliced(id: &str, key: &str, value: &str) -> Bytes {
     let mut bytes = BytesMut::with_capacity(id.len() + value.len() + 40);
-    for part in [r#"{"jsonrpc":"2.0","id":"#, id, r#",""#, key, r#"":"#, value, "}"] {
+    for part in [
+        r#"{"jsonrpc":"2.0","id":"#,
+        id,
+        r#",""#,
+        key,
+        r#"":"#,
+        value,
+        "}",
+    ] {
         bytes.put_slice(part.as_bytes());
     }
     bytes.freeze()

@@ -42,7 +42,9 @@ pub struct Access {
 /// Why a client cannot be added or admitted.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    #[error("a client's name has 1 to {MAX_NAME_CHARS} characters, none of them a control character")]
+    #[error(
+        "a client's name has 1 to {MAX_NAME_CHARS} characters, none of them a control character"
+    )]
     BadName,
     #[error("a token has at least {MIN_TOKEN_CHARS} characters; this one has {0}")]
     ShortToken(usize),
@@ -63,9 +65,18 @@ impl Access {
     ///
     /// # Errors
     /// Where the store cannot be read.
-    pub async fn load(store: Store, events: Events, admin_token: Option<&str>) -> Result<Self, StoreError> {
+    pub async fn load(
+        store: Store,
+        events: Events,
+        admin_token: Option<&str>,
+    ) -> Result<Self, StoreError> {
         let key = Key::new(&hmac_key(&store).await?);
-        let clients = store.clients().await?.into_iter().map(|row| (row.name.clone(), row)).collect();
+        let clients = store
+            .clients()
+            .await?
+            .into_iter()
+            .map(|row| (row.name.clone(), row))
+            .collect();
         let admin_hmac = admin_token.map(|token| key.hmac(token));
         Ok(Self {
             store,
@@ -83,7 +94,9 @@ impl Access {
         let hmac = self.key.hmac(token);
         let clients = self.lock();
         let mut admitted = clients.values().filter(|row| row.revoked_at.is_none());
-        admitted.find(|row| row.token_hmac.as_ref() == Some(&hmac)).map(|row| row.name.clone())
+        admitted
+            .find(|row| row.token_hmac.as_ref() == Some(&hmac))
+            .map(|row| row.name.clone())
     }
 
     /// Whether the token is the admin token, or that of a browser that redeemed a code.
@@ -106,7 +119,11 @@ impl Access {
     ///
     /// # Errors
     /// Where the name or the token cannot be, or is taken.
-    pub async fn add(&self, name: &ClientName, token: Option<String>) -> Result<String, AccessError> {
+    pub async fn add(
+        &self,
+        name: &ClientName,
+        token: Option<String>,
+    ) -> Result<String, AccessError> {
         check_name(name)?;
         let _one_at_a_time = self.changing.lock().await;
         let token = token.unwrap_or_else(|| format!("db_{}", random::token()));
@@ -114,14 +131,19 @@ impl Access {
         if chars < MIN_TOKEN_CHARS {
             return Err(AccessError::ShortToken(chars));
         }
-        if self.lock().get(name).is_some_and(|row| row.revoked_at.is_none() && row.token_hmac.is_some()) {
+        if self
+            .lock()
+            .get(name)
+            .is_some_and(|row| row.revoked_at.is_none() && row.token_hmac.is_some())
+        {
             return Err(AccessError::Taken(name.clone()));
         }
         // A token that administers must not be one that a client holds.
         if self.is_admin(&token) || self.client_of(&token).is_some_and(|owner| owner != *name) {
             return Err(AccessError::TokenTaken);
         }
-        self.put(new_client(name, Some(self.key.hmac(&token)))).await?;
+        self.put(new_client(name, Some(self.key.hmac(&token))))
+            .await?;
         Ok(token)
     }
 
@@ -144,9 +166,15 @@ impl Access {
     ///
     /// # Errors
     /// Where the store cannot be written.
-    pub async fn seen(&self, name: &ClientName, software: Option<String>) -> Result<(), StoreError> {
+    pub async fn seen(
+        &self,
+        name: &ClientName,
+        software: Option<String>,
+    ) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
-        let Some(mut row) = self.lock().get(name).cloned() else { return Ok(()) };
+        let Some(mut row) = self.lock().get(name).cloned() else {
+            return Ok(());
+        };
         row.last_seen_at = Some(clock::now());
         row.software = software.or(row.software);
         self.put(row).await
@@ -194,7 +222,9 @@ fn new_client(name: &ClientName, token_hmac: Option<Vec<u8>>) -> ClientRow {
 
 fn check_name(name: &ClientName) -> Result<(), AccessError> {
     let name = name.as_str();
-    let fits = !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control);
+    let fits = !name.trim().is_empty()
+        && name.chars().count() <= MAX_NAME_CHARS
+        && !name.chars().any(char::is_control);
     fits.then_some(()).ok_or(AccessError::BadName)
 }
 
@@ -207,13 +237,22 @@ impl Key {
     }
 
     fn hmac(&self, token: &str) -> Vec<u8> {
-        self.0.clone().chain_update(token.as_bytes()).finalize().into_bytes().to_vec()
+        self.0
+            .clone()
+            .chain_update(token.as_bytes())
+            .finalize()
+            .into_bytes()
+            .to_vec()
     }
 }
 
 async fn hmac_key(store: &Store) -> Result<Vec<u8>, StoreError> {
     const NAME: &str = "token_hmac_key";
-    if let Some(key) = store.setting(NAME).await?.and_then(|key| hex::decode(key).ok()) {
+    if let Some(key) = store
+        .setting(NAME)
+        .await?
+        .and_then(|key| hex::decode(key).ok())
+    {
         return Ok(key);
     }
     let key = random::token();

@@ -145,15 +145,26 @@ impl ServerCopy {
     fn sort_out(&mut self) {
         self.shown.clone_from(&self.offered);
         self.shown_as_kept.clone_from(&self.offered);
-        let Some(tools) = self.offered.get(&Kind::Tools) else { return };
-        let accepted: Vec<_> = tools.iter().filter(|tool| self.accepted.holds(tool)).cloned().collect();
-        self.kept.extend(accepted.iter().map(|tool| (tool.name.clone(), tool.clone())));
+        let Some(tools) = self.offered.get(&Kind::Tools) else {
+            return;
+        };
+        let accepted: Vec<_> = tools
+            .iter()
+            .filter(|tool| self.accepted.holds(tool))
+            .cloned()
+            .collect();
+        self.kept.extend(
+            accepted
+                .iter()
+                .map(|tool| (tool.name.clone(), tool.clone())),
+        );
         let as_kept = |tool: &Arc<Definition>| match self.accepted.standing(tool) {
             Standing::Accepted => Some(tool.clone()),
             Standing::Changed => Some(Arc::new(self.kept.get(&tool.name)?.while_it_is(tool))),
             Standing::New => None,
         };
-        self.shown_as_kept.insert(Kind::Tools, tools.iter().filter_map(as_kept).collect());
+        self.shown_as_kept
+            .insert(Kind::Tools, tools.iter().filter_map(as_kept).collect());
         self.shown.insert(Kind::Tools, accepted);
     }
 
@@ -170,12 +181,20 @@ impl ServerCopy {
         for (kind, read) in &mut offered {
             definition::keep(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
         }
-        let mut read = Self { row, offered, identity: server.identity.clone(), failed_at: None, ..self.clone() };
+        let mut read = Self {
+            row,
+            offered,
+            identity: server.identity.clone(),
+            failed_at: None,
+            ..self.clone()
+        };
         let is_unread = self.row.last_synced_at.is_none() && self.accepted.is_empty();
         if is_unread || self.identity != server.identity {
             read.settling_until = Some(Instant::now() + SETTLING);
         }
-        let is_settling = read.settling_until.is_some_and(|until| Instant::now() < until);
+        let is_settling = read
+            .settling_until
+            .is_some_and(|until| Instant::now() < until);
         if is_settling || server.spec.definitions == Definitions::Trust {
             for tool in read.offered.get(&Kind::Tools).into_iter().flatten() {
                 read.accepted.insert(&tool.name, &tool.digest);
@@ -202,11 +221,21 @@ impl Catalog {
         let mut copies = BTreeMap::new();
         for row in store.servers().await? {
             let copy = load(&store, row).await?;
-            log_left_out(pool.linker().logs(), &copy.row.id, &copy.row.left_out, &LeftOutEntries::default());
+            log_left_out(
+                pool.linker().logs(),
+                &copy.row.id,
+                &copy.row.left_out,
+                &LeftOutEntries::default(),
+            );
             if let Some(version) = &copy.row.protocol_version {
-                let server = registry.get(&copy.row.id).ok().filter(|server| server.identity == copy.identity);
+                let server = registry
+                    .get(&copy.row.id)
+                    .ok()
+                    .filter(|server| server.identity == copy.identity);
                 let package = server.and_then(|server| package(&server.spec));
-                pool.linker().known().remember(&copy.identity, package, version);
+                pool.linker()
+                    .known()
+                    .remember(&copy.identity, package, version);
             }
             copies.insert(copy.row.id.clone(), copy);
         }
@@ -239,7 +268,9 @@ impl Catalog {
 
     /// The same, of a client without a session.
     pub fn of_client(&self, client: &ClientName, reach: &Reach) -> Arc<Lists> {
-        self.snapshot.load().of(reach, self.profiles.of(client).as_ref())
+        self.snapshot
+            .load()
+            .of(reach, self.profiles.of(client).as_ref())
     }
 
     pub fn profiles(&self) -> &Profiles {
@@ -253,18 +284,26 @@ impl Catalog {
 
     /// The copy of a server.
     pub fn copy(&self, id: &ServerId) -> ServerCopy {
-        self.lock().get(id).cloned().unwrap_or_else(|| ServerCopy::unknown(id.clone()))
+        self.lock()
+            .get(id)
+            .cloned()
+            .unwrap_or_else(|| ServerCopy::unknown(id.clone()))
     }
 
     /// Whether a server's copy is older than its time to live: that of its spec or the settings, or less where the
     /// server says so and can be asked without being started.
     pub fn is_stale(&self, server: &Registered, copy: &ServerCopy) -> bool {
-        let own = server.spec.cache_ttl_ms.map(|ms| Duration::from_millis(ms.into()));
+        let own = server
+            .spec
+            .cache_ttl_ms
+            .map(|ms| Duration::from_millis(ms.into()));
         // A program is not started again and again for what it says of its lists.
         let may_be_asked = server.spec.command.is_none() || self.pool.is_active(&server.id);
         let said = copy.row.ttl_ms.filter(|_| may_be_asked);
         let ttl = time_to_live(own.unwrap_or_else(|| self.settings.get().cache_ttl), said);
-        copy.row.last_synced_at.is_none_or(|at| is_old(at, clock::now(), ttl))
+        copy.row
+            .last_synced_at
+            .is_none_or(|at| is_old(at, clock::now(), ttl))
     }
 
     /// Makes the snapshot anew, from the specs and the copies as they are.
@@ -272,9 +311,14 @@ impl Catalog {
         // The lock first: of two that make a snapshot at once, the later one has read the newer specs.
         let copies = self.lock();
         let specs = self.registry.specs();
-        let servers = specs.servers.values().filter(|server| self.registry.may_run(server));
+        let servers = specs
+            .servers
+            .values()
+            .filter(|server| self.registry.may_run(server));
         let offered = servers.filter_map(|server| {
-            let copy = copies.get(&server.id).filter(|copy| copy.identity == server.identity)?;
+            let copy = copies
+                .get(&server.id)
+                .filter(|copy| copy.identity == server.identity)?;
             Some((server.clone(), copy.shown(server)))
         });
         let mut offered: Vec<_> = offered.collect();
@@ -291,7 +335,10 @@ impl Catalog {
         for one in new.all().left_out().iter().filter(is_new).take(MAX_LOGGED) {
             log_one_left_out(self.pool.linker().logs(), &one.server, &one.entry);
         }
-        for kind in Kind::ALL.into_iter().filter(|kind| !old.all().same(new.all(), *kind)) {
+        for kind in Kind::ALL
+            .into_iter()
+            .filter(|kind| !old.all().same(new.all(), *kind))
+        {
             self.changed.tell(kind);
         }
     }
@@ -313,14 +360,31 @@ impl Catalog {
     pub fn instructions(&self, reach: &Reach) -> Option<String> {
         let copies = self.lock();
         let specs = self.registry.specs();
-        let told = specs.servers.values().filter(|server| self.registry.may_run(server)).filter_map(|server| {
-            let copy = copies.get(&server.id).filter(|copy| copy.identity == server.identity)?;
-            Some((server, copy.row.instructions.as_deref().filter(|text| !text.trim().is_empty())?))
-        });
+        let told = specs
+            .servers
+            .values()
+            .filter(|server| self.registry.may_run(server))
+            .filter_map(|server| {
+                let copy = copies
+                    .get(&server.id)
+                    .filter(|copy| copy.identity == server.identity)?;
+                Some((
+                    server,
+                    copy.row
+                        .instructions
+                        .as_deref()
+                        .filter(|text| !text.trim().is_empty())?,
+                ))
+            });
         match reach {
-            Reach::One(id) => told.into_iter().find(|(server, _)| server.id == *id).map(|(_, text)| text.to_owned()),
+            Reach::One(id) => told
+                .into_iter()
+                .find(|(server, _)| server.id == *id)
+                .map(|(_, text)| text.to_owned()),
             Reach::All => {
-                let all: Vec<_> = told.map(|(server, text)| format!("# {}\n{text}", server.id)).collect();
+                let all: Vec<_> = told
+                    .map(|(server, text)| format!("# {}\n{text}", server.id))
+                    .collect();
                 (!all.is_empty()).then(|| all.join("\n\n"))
             }
         }
@@ -331,19 +395,30 @@ impl Catalog {
     pub async fn freshen(&self) {
         let now = Instant::now();
         let mut first_reads = Vec::new();
-        for Due { id, attempts, reading_since, is_first } in self.due() {
+        for Due {
+            id,
+            attempts,
+            reading_since,
+            is_first,
+        } in self.due()
+        {
             let may_wait = is_first && reading_since.is_none_or(|since| since + FIRST_READ > now);
             if reading_since.is_some() && !may_wait {
                 continue;
             }
             let catalog = self.clone();
-            let sync = tokio::spawn(async move { catalog.sync_unless(&id, |copy| copy.attempts != attempts).await });
+            let sync = tokio::spawn(async move {
+                catalog
+                    .sync_unless(&id, |copy| copy.attempts != attempts)
+                    .await
+            });
             if may_wait {
                 first_reads.push(sync);
             }
         }
         if !first_reads.is_empty() {
-            let _ = tokio::time::timeout(FIRST_READ, futures_util::future::join_all(first_reads)).await;
+            let _ =
+                tokio::time::timeout(FIRST_READ, futures_util::future::join_all(first_reads)).await;
         }
     }
 
@@ -353,10 +428,13 @@ impl Catalog {
         let specs = self.registry.specs();
         let due = |server: &Arc<Registered>| {
             let copy = copies.get(&server.id);
-            let unread = copy.is_none_or(|copy| copy.row.last_synced_at.is_none() || copy.identity != server.identity);
+            let unread = copy.is_none_or(|copy| {
+                copy.row.last_synced_at.is_none() || copy.identity != server.identity
+            });
             let failed_at = copy.and_then(|copy| copy.failed_at);
             let failed_lately = failed_at.is_some_and(|at| at.elapsed() < AFTER_FAILURE);
-            let is_due = !failed_lately && (unread || copy.is_some_and(|copy| self.is_stale(server, copy)));
+            let is_due =
+                !failed_lately && (unread || copy.is_some_and(|copy| self.is_stale(server, copy)));
             (is_due && self.registry.may_run(server)).then(|| Due {
                 id: server.id.clone(),
                 attempts: copy.map_or(0, |copy| copy.attempts),
@@ -375,17 +453,26 @@ impl Catalog {
         // One that has begun already may have read what has changed since.
         let begun = self.copy(id).begun;
         let (catalog, id) = (self.clone(), id.clone());
-        let sync = tokio::spawn(async move { catalog.sync_unless(&id, |copy| copy.begun != begun).await });
+        let sync =
+            tokio::spawn(async move { catalog.sync_unless(&id, |copy| copy.begun != begun).await });
         sync.await.unwrap_or(Err(SyncError::FailedJustNow))
     }
 
     /// Syncs, unless somebody else has done, or tried to, meanwhile.
-    async fn sync_unless(&self, id: &ServerId, is_done: impl Fn(&ServerCopy) -> bool) -> Result<(), SyncError> {
+    async fn sync_unless(
+        &self,
+        id: &ServerId,
+        is_done: impl Fn(&ServerCopy) -> bool,
+    ) -> Result<(), SyncError> {
         let one = self.one_sync(id);
         let _one_at_a_time = one.lock().await;
         let copy = self.copy(id);
         if is_done(&copy) {
-            return if copy.failed_at.is_none() { Ok(()) } else { Err(SyncError::FailedJustNow) };
+            return if copy.failed_at.is_none() {
+                Ok(())
+            } else {
+                Err(SyncError::FailedJustNow)
+            };
         }
         self.note(id, |copy| {
             copy.begun += 1;
@@ -399,7 +486,12 @@ impl Catalog {
             match &synced {
                 Ok(read) => {
                     let (begun, attempts) = (copy.begun, copy.attempts);
-                    *copy = ServerCopy { begun, attempts, reading_since: None, ..read.clone() };
+                    *copy = ServerCopy {
+                        begun,
+                        attempts,
+                        reading_since: None,
+                        ..read.clone()
+                    };
                 }
                 Err(_) => {
                     copy.row.sync_status = SyncStatus::Failed;
@@ -407,7 +499,9 @@ impl Catalog {
                 }
             }
         });
-        synced.map(drop).inspect_err(|error| tracing::warn!("server {id}: cannot read its tools: {error}"))
+        synced
+            .map(drop)
+            .inspect_err(|error| tracing::warn!("server {id}: cannot read its tools: {error}"))
     }
 
     /// Reads a server when it is its turn. A slow one does not hold up the others.
@@ -425,14 +519,25 @@ impl Catalog {
 
     /// Reads a server, and writes what was read to the store.
     async fn read(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
-        let server = self.registry.get(id).map_err(|e| SyncError::MayNotRun(e.to_string()))?;
+        let server = self
+            .registry
+            .get(id)
+            .map_err(|e| SyncError::MayNotRun(e.to_string()))?;
         // The session first, then the question whether it may run: a spec that changes after this ends the session.
         let session = self.pool.session(&server, None);
-        let server = self.registry.runnable(id).map_err(|e| SyncError::MayNotRun(e.to_string()))?;
+        let server = self
+            .registry
+            .runnable(id)
+            .map_err(|e| SyncError::MayNotRun(e.to_string()))?;
         if session.server().identity != server.identity {
             return Err(SyncError::MayNotRun("its spec is being changed".into()));
         }
-        let sync::Read { hello, offered, ttl_ms, left_out } = sync::read(&session).await?;
+        let sync::Read {
+            hello,
+            offered,
+            ttl_ms,
+            left_out,
+        } = sync::read(&session).await?;
         let row = ServerRow {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
@@ -450,7 +555,12 @@ impl Catalog {
         let read = before.take(&server, row, offered);
         self.keep(&read).await?;
         tell_read(&before, &read, &self.store);
-        log_left_out(self.pool.linker().logs(), id, &read.row.left_out, &before.row.left_out);
+        log_left_out(
+            self.pool.linker().logs(),
+            id,
+            &read.row.left_out,
+            &before.row.left_out,
+        );
         Ok(read)
     }
 
@@ -467,49 +577,86 @@ impl Catalog {
     pub fn left_out(&self, id: &ServerId) -> LeftOutEntries {
         let mut left_out = self.copy(id).row.left_out;
         let snapshot = self.snapshot();
-        let taken = snapshot.all().left_out().iter().filter(|one| one.server == *id && !one.is_wanted);
-        taken.for_each(|one| left_out.push(LeftOut::new(one.entry.kind, &one.entry.name, &one.entry.why)));
+        let taken = snapshot
+            .all()
+            .left_out()
+            .iter()
+            .filter(|one| one.server == *id && !one.is_wanted);
+        taken.for_each(|one| {
+            left_out.push(LeftOut::new(
+                one.entry.kind,
+                &one.entry.name,
+                &one.entry.why,
+            ))
+        });
         left_out
     }
 
     /// Writes what was read to the store.
     async fn keep(&self, read: &ServerCopy) -> Result<(), StoreError> {
-        let texts =
-            |definitions: &'_ Vec<Arc<Definition>>| definitions.iter().map(|one| one.raw.get().to_owned()).collect();
-        let stored = read.offered.iter().map(|(kind, definitions)| (*kind, texts(definitions))).collect();
+        let texts = |definitions: &'_ Vec<Arc<Definition>>| {
+            definitions
+                .iter()
+                .map(|one| one.raw.get().to_owned())
+                .collect()
+        };
+        let stored = read
+            .offered
+            .iter()
+            .map(|(kind, definitions)| (*kind, texts(definitions)))
+            .collect();
         let seen = |tool: &Arc<Definition>| Seen {
             name: tool.name.clone(),
             digest: tool.digest.clone(),
             definition: tool.raw.get().to_owned(),
             accepted: read.accepted.holds(tool),
         };
-        self.store.put_synced(&read.row, &stored, &read.tools().iter().map(seen).collect::<Vec<_>>()).await
+        self.store
+            .put_synced(
+                &read.row,
+                &stored,
+                &read.tools().iter().map(seen).collect::<Vec<_>>(),
+            )
+            .await
     }
 
     /// A person accepts definitions of a server's tools, by their names and digests.
     ///
     /// # Errors
     /// Where the server does not offer one of them any more, or it cannot be recorded; then none is accepted.
-    pub async fn accept_tools(&self, id: &ServerId, tools: &[(String, String)]) -> Result<(), AcceptError> {
+    pub async fn accept_tools(
+        &self,
+        id: &ServerId,
+        tools: &[(String, String)],
+    ) -> Result<(), AcceptError> {
         let one = self.one_sync(id);
         let _one_at_a_time = one.lock().await;
         let copy = self.copy(id);
         let offers = |(name, digest): &(String, String)| {
-            copy.tools().iter().any(|tool| tool.name == *name && tool.digest == *digest)
+            copy.tools()
+                .iter()
+                .any(|tool| tool.name == *name && tool.digest == *digest)
         };
         if let Some((name, _)) = tools.iter().find(|tool| !offers(tool)) {
             return Err(AcceptError::Gone(name.clone()));
         }
         self.store.accept_definitions(id, tools).await?;
         self.change(id, |copy| {
-            tools.iter().for_each(|(name, digest)| copy.accepted.insert(name, digest));
+            tools
+                .iter()
+                .for_each(|(name, digest)| copy.accepted.insert(name, digest));
             copy.sort_out();
         });
         Ok(())
     }
 
     fn one_sync(&self, id: &ServerId) -> Arc<tokio::sync::Mutex<()>> {
-        self.syncing.lock().unwrap_or_else(PoisonError::into_inner).entry(id.clone()).or_default().clone()
+        self.syncing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(id.clone())
+            .or_default()
+            .clone()
     }
 
     fn change(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
@@ -519,7 +666,11 @@ impl Catalog {
 
     /// The same for what no client sees.
     fn note(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
-        change(self.lock().entry(id.clone()).or_insert_with(|| ServerCopy::unknown(id.clone())));
+        change(
+            self.lock()
+                .entry(id.clone())
+                .or_insert_with(|| ServerCopy::unknown(id.clone())),
+        );
         self.events.tell(Event::ServerChanged { id: id.clone() });
     }
 
@@ -558,24 +709,50 @@ pub enum AcceptError {
 /// The copy of a server as it was kept.
 async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
     let read = |kind, texts: Vec<String>| {
-        texts.into_iter().filter_map(|text| Definition::read(kind, text).ok()).map(Arc::new).collect()
+        texts
+            .into_iter()
+            .filter_map(|text| Definition::read(kind, text).ok())
+            .map(Arc::new)
+            .collect()
     };
     let stored = store.capabilities(&row.id).await?;
-    let offered: Offered = stored.into_iter().map(|(kind, texts)| (kind, read(kind, texts))).collect();
+    let offered: Offered = stored
+        .into_iter()
+        .map(|(kind, texts)| (kind, read(kind, texts)))
+        .collect();
     let versions = store.definitions(&row.id).await?;
     let mut accepted = Accepted::default();
-    versions.iter().filter(|one| one.accepted_at.is_some()).for_each(|one| accepted.insert(&one.name, &one.digest));
+    versions
+        .iter()
+        .filter(|one| one.accepted_at.is_some())
+        .for_each(|one| accepted.insert(&one.name, &one.digest));
     if versions.is_empty() {
         // Kept by a version of Drawbridge that asked about servers only.
-        offered.get(&Kind::Tools).into_iter().flatten().for_each(|tool| accepted.insert(&tool.name, &tool.digest));
+        offered
+            .get(&Kind::Tools)
+            .into_iter()
+            .flatten()
+            .for_each(|tool| accepted.insert(&tool.name, &tool.digest));
     }
     let identity = row.synced_identity.clone().unwrap_or_default();
     let id = row.id.clone();
     // Of the newest ones last.
-    let accepted_ones = versions.into_iter().rev().filter(|one| one.accepted_at.is_some());
+    let accepted_ones = versions
+        .into_iter()
+        .rev()
+        .filter(|one| one.accepted_at.is_some());
     let kept = accepted_ones.filter_map(|one| Definition::read(Kind::Tools, one.definition).ok());
-    let kept = kept.map(|tool| (tool.name.clone(), Arc::new(tool))).collect();
-    let mut copy = ServerCopy { row, offered, accepted, kept, identity, ..ServerCopy::unknown(id) };
+    let kept = kept
+        .map(|tool| (tool.name.clone(), Arc::new(tool)))
+        .collect();
+    let mut copy = ServerCopy {
+        row,
+        offered,
+        accepted,
+        kept,
+        identity,
+        ..ServerCopy::unknown(id)
+    };
     copy.sort_out();
     Ok(copy)
 }
@@ -584,9 +761,20 @@ fn tell_read(before: &ServerCopy, read: &ServerCopy, store: &Store) {
     let id = &read.row.id;
     tracing::info!("server {id}: {} tools read", read.tools().len());
     let known = |tool: &Definition| before.tools().iter().any(|one| one.digest == tool.digest);
-    for tool in read.tools().iter().filter(|tool| !read.accepted.holds(tool) && !known(tool)) {
-        let what = if read.standing(tool) == Standing::New { "is new" } else { "has changed" };
-        tracing::warn!("server {id}: the tool '{}' {what}: it waits until a person has accepted it", tool.name);
+    for tool in read
+        .tools()
+        .iter()
+        .filter(|tool| !read.accepted.holds(tool) && !known(tool))
+    {
+        let what = if read.standing(tool) == Standing::New {
+            "is new"
+        } else {
+            "has changed"
+        };
+        tracing::warn!(
+            "server {id}: the tool '{}' {what}: it waits until a person has accepted it",
+            tool.name
+        );
         let note = json!({ "server": id, "tool": tool.name, "digest": tool.digest, "what": what });
         store.note(AuditKind::DefinitionChanged, &note);
     }
@@ -597,9 +785,17 @@ fn log_left_out(logs: &Logs, id: &ServerId, now: &LeftOutEntries, before: &LeftO
     if now == before {
         return;
     }
-    now.entries.iter().filter(|entry| !before.entries.contains(entry)).for_each(|one| log_one_left_out(logs, id, one));
+    now.entries
+        .iter()
+        .filter(|entry| !before.entries.contains(entry))
+        .for_each(|one| log_one_left_out(logs, id, one));
     if now.more > 0 {
-        logs.server(id, Level::Warn, "catalog", &format!("left out {} more entries", now.more));
+        logs.server(
+            id,
+            Level::Warn,
+            "catalog",
+            &format!("left out {} more entries", now.more),
+        );
     }
 }
 
@@ -615,7 +811,9 @@ fn is_old(read_at: Timestamp, now: Timestamp, ttl: Duration) -> bool {
 
 /// How long a copy counts as fresh: as long as the user wants, or less where the server says so.
 fn time_to_live(wanted: Duration, ttl_ms: Option<u32>) -> Duration {
-    ttl_ms.map_or(wanted, |ttl| Duration::from_millis(ttl.into()).clamp(LEAST_TTL.min(wanted), wanted))
+    ttl_ms.map_or(wanted, |ttl| {
+        Duration::from_millis(ttl.into()).clamp(LEAST_TTL.min(wanted), wanted)
+    })
 }
 
 #[cfg(test)]

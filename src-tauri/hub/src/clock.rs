@@ -11,7 +11,11 @@ pub fn now() -> Timestamp {
 
 /// The time that it will be after that pause.
 pub fn after(pause: Duration) -> Timestamp {
-    Timestamp(now().0.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)))
+    Timestamp(
+        now()
+            .0
+            .saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)),
+    )
 }
 
 /// Now, in microseconds since 1970.
@@ -21,5 +25,7 @@ pub fn micros() -> u64 {
 
 #[expect(clippy::disallowed_methods, reason = "the one place that may")]
 fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }

@@ -12,13 +12,18 @@ pub enum DataDirError {
     #[error("Drawbridge runs already on {folder} (process {pid})")]
     Taken { folder: String, pid: String },
     #[error("the data folder {folder} cannot be used: {source}")]
-    Io { folder: String, source: std::io::Error },
+    Io {
+        folder: String,
+        source: std::io::Error,
+    },
 }
 
 /// The platform's data folder for Drawbridge.
 pub fn default_data_dir() -> PathBuf {
-    directories::ProjectDirs::from("app", "", "drawbridge")
-        .map_or_else(|| PathBuf::from(".drawbridge"), |dirs| dirs.data_local_dir().to_owned())
+    directories::ProjectDirs::from("app", "", "drawbridge").map_or_else(
+        || PathBuf::from(".drawbridge"),
+        |dirs| dirs.data_local_dir().to_owned(),
+    )
 }
 
 /// An open data folder. No other hub can open it until this is dropped.
@@ -33,11 +38,17 @@ impl DataDir {
     /// # Errors
     /// Where another hub has it open, or it cannot be used.
     pub fn open(path: PathBuf) -> Result<Self, DataDirError> {
-        let failed = |source| DataDirError::Io { folder: path.display().to_string(), source };
+        let failed = |source| DataDirError::Io {
+            folder: path.display().to_string(),
+            source,
+        };
         let is_new = !path.exists();
         fs::create_dir_all(path.join("logs")).map_err(failed)?;
         let path = path.canonicalize().map_err(failed)?;
-        let failed = |source| DataDirError::Io { folder: path.display().to_string(), source };
+        let failed = |source| DataDirError::Io {
+            folder: path.display().to_string(),
+            source,
+        };
         // A folder that was there may be anything, also the user's home.
         if is_new {
             private(&path).map_err(failed)?;
@@ -76,7 +87,10 @@ impl DataDir {
 fn taken(path: &Path, lock: &mut fs::File) -> DataDirError {
     let mut pid = String::new();
     let _ = lock.read_to_string(&mut pid);
-    DataDirError::Taken { folder: path.display().to_string(), pid }
+    DataDirError::Taken {
+        folder: path.display().to_string(),
+        pid,
+    }
 }
 
 fn open_lock(file: &Path) -> std::io::Result<fs::File> {

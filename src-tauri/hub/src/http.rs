@@ -78,7 +78,11 @@ impl HttpClient {
             .tcp_nodelay(true)
             .build()
             .unwrap_or_default();
-        Self { plain, full, proxies: Arc::new(Matcher::from_env()) }
+        Self {
+            plain,
+            full,
+            proxies: Arc::new(Matcher::from_env()),
+        }
     }
 
     /// Sends a request, at most once.
@@ -86,17 +90,23 @@ impl HttpClient {
     /// # Errors
     /// Where no answer begins.
     pub async fn send(&self, request: Request) -> Result<Response, HttpError> {
-        let is_plain = request.uri().scheme_str() == Some("http") && self.proxies.intercept(request.uri()).is_none();
+        let is_plain = request.uri().scheme_str() == Some("http")
+            && self.proxies.intercept(request.uri()).is_none();
         if is_plain {
             let sent = self.plain.request(request.map(Full::new));
             let failed = |e: hyper_util::client::legacy::Error| HttpError::new(e.is_connect(), &e);
-            return sent.map_ok(|response| Response(Kind::Plain(response))).map_err(failed).await;
+            return sent
+                .map_ok(|response| Response(Kind::Plain(response)))
+                .map_err(failed)
+                .await;
         }
         let failed = |e: reqwest::Error| HttpError::new(e.is_connect() || e.is_builder(), &e);
         let request = reqwest::Request::try_from(request).map_err(failed)?;
         // Boxed: it is large, and seldom on the way to a server of this machine.
         let sent = Box::pin(self.full.execute(request));
-        sent.map_ok(|response| Response(Kind::Full(response))).map_err(failed).await
+        sent.map_ok(|response| Response(Kind::Full(response)))
+            .map_err(failed)
+            .await
     }
 }
 
@@ -111,7 +121,11 @@ impl HttpError {
     fn new(is_unsent: bool, error: &(dyn std::error::Error + 'static)) -> Self {
         let causes = std::iter::successors(Some(error), |error| error.source());
         let why = causes.last().map(ToString::to_string).unwrap_or_default();
-        if is_unsent { Self::NotSent(why) } else { Self::Broke(why) }
+        if is_unsent {
+            Self::NotSent(why)
+        } else {
+            Self::Broke(why)
+        }
     }
 }
 
@@ -137,13 +151,18 @@ impl Response {
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         match &mut self.0 {
             Kind::Plain(response) => loop {
-                let Some(frame) = response.frame().await else { return Ok(None) };
+                let Some(frame) = response.frame().await else {
+                    return Ok(None);
+                };
                 let frame = frame.map_err(|e| HttpError::new(false, &e))?;
                 if let Ok(data) = frame.into_data() {
                     return Ok(Some(data));
                 }
             },
-            Kind::Full(response) => response.chunk().await.map_err(|e| HttpError::new(false, &e)),
+            Kind::Full(response) => response
+                .chunk()
+                .await
+                .map_err(|e| HttpError::new(false, &e)),
         }
     }
 
@@ -153,7 +172,9 @@ impl Response {
     /// Where it is longer, or the connection breaks.
     pub async fn bytes(mut self, max: usize) -> Result<Bytes, HttpError> {
         let announced = self.headers().get(http::header::CONTENT_LENGTH);
-        let announced = announced.and_then(|length| length.to_str().ok()?.parse::<usize>().ok()).unwrap_or_default();
+        let announced = announced
+            .and_then(|length| length.to_str().ok()?.parse::<usize>().ok())
+            .unwrap_or_default();
         let first = self.chunk().await?.unwrap_or_default();
         // Most answers come in one piece, which needs no copy.
         if !first.is_empty() && first.len() == announced && announced <= max {

@@ -105,7 +105,10 @@ impl Hub {
         let data_dir = DataDir::open(options.data_dir)?;
         let events = Events::new();
         let logs = Logs::open(&data_dir.logs(), events.clone()).map_err(|e| {
-            ApiError::unavailable(format!("the log in {} cannot be written: {e}", data_dir.logs().display()))
+            ApiError::unavailable(format!(
+                "the log in {} cannot be written: {e}",
+                data_dir.logs().display()
+            ))
         })?;
         logs.install();
         let (store, moved) = Store::open(&data_dir.database()).await?;
@@ -115,8 +118,20 @@ impl Hub {
                 file.display()
             );
         }
-        let hub = Self::assemble(data_dir, events, logs, store, secrets, options.admin_token.as_deref()).await?;
-        tracing::info!("hub {} opened {}", env!("CARGO_PKG_VERSION"), hub.data_dir().display());
+        let hub = Self::assemble(
+            data_dir,
+            events,
+            logs,
+            store,
+            secrets,
+            options.admin_token.as_deref(),
+        )
+        .await?;
+        tracing::info!(
+            "hub {} opened {}",
+            env!("CARGO_PKG_VERSION"),
+            hub.data_dir().display()
+        );
         Ok(hub)
     }
 
@@ -131,15 +146,36 @@ impl Hub {
         let guard = Guard::new();
         let settings = Settings::load(store.clone()).await?;
         let (changes, spec_changes) = mpsc::unbounded_channel();
-        let registry = Registry::open(data_dir.servers(), store.clone(), events.clone(), changes).await?;
+        let registry =
+            Registry::open(data_dir.servers(), store.clone(), events.clone(), changes).await?;
         let (mailbox, announcements) = Mailbox::new();
-        let (authorizer, signed_in) =
-            Authorizer::load(secrets.clone(), store.clone(), settings.clone(), events.clone(), logs.clone()).await?;
-        let linker = Linker::new(events.clone(), logs.clone(), secrets.clone(), authorizer.clone(), guard.clone());
+        let (authorizer, signed_in) = Authorizer::load(
+            secrets.clone(),
+            store.clone(),
+            settings.clone(),
+            events.clone(),
+            logs.clone(),
+        )
+        .await?;
+        let linker = Linker::new(
+            events.clone(),
+            logs.clone(),
+            secrets.clone(),
+            authorizer.clone(),
+            guard.clone(),
+        );
         let pool = Pool::new(linker, mailbox.clone());
         let profiles = Profiles::load(store.clone(), events.clone()).await?;
         let (specs, kept) = (registry.clone(), store.clone());
-        let catalog = Catalog::load(specs, pool.clone(), kept, settings.clone(), events.clone(), profiles).await?;
+        let catalog = Catalog::load(
+            specs,
+            pool.clone(),
+            kept,
+            settings.clone(),
+            events.clone(),
+            profiles,
+        )
+        .await?;
         let mut tasks = catalog.follow(mailbox.list_changes);
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
@@ -184,7 +220,10 @@ impl Hub {
             guard,
         });
         tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
-        tasks.spawn(tell_changes(Arc::downgrade(&hub), hub.catalog.changed().clone()));
+        tasks.spawn(tell_changes(
+            Arc::downgrade(&hub),
+            hub.catalog.changed().clone(),
+        ));
         tasks.spawn(follow_sign_ins(Arc::downgrade(&hub), signed_in));
         tasks.spawn(retention::keep(hub.journal.clone(), hub.settings.clone()));
         tasks.spawn(pass_on(hub.router.clone(), announcements));
@@ -198,7 +237,9 @@ impl Hub {
         match self.registry.watch() {
             Ok(watch) => *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch),
             Err(error) => {
-                tracing::error!("the spec files are not watched: {error}; restart after changing one by hand")
+                tracing::error!(
+                    "the spec files are not watched: {error}; restart after changing one by hand"
+                )
             }
         }
     }
@@ -225,7 +266,9 @@ impl Hub {
             let (catalog, id) = (self.catalog.clone(), server.id.clone());
             tokio::spawn(async move { catalog.sync(&id).await });
         }
-        self.events.tell(Event::ServerChanged { id: server.id.clone() });
+        self.events.tell(Event::ServerChanged {
+            id: server.id.clone(),
+        });
     }
 
     pub fn data_dir(&self) -> &Path {
@@ -250,7 +293,11 @@ impl Hub {
     pub fn has_work(&self) -> bool {
         !self.queue.list().is_empty()
             || self.authorizer.is_signing_in()
-            || self.sessions.all().iter().any(|session| session.has_in_flight())
+            || self
+                .sessions
+                .all()
+                .iter()
+                .any(|session| session.has_in_flight())
     }
 
     /// A client that came over the local socket, where no token is needed: it is made known by its name.
@@ -267,12 +314,18 @@ impl Hub {
         refused.retain(|_, at| at.elapsed() < Duration::from_secs(60));
         if !refused.contains_key(client) {
             refused.insert(client.clone(), Instant::now());
-            self.store.note(AuditKind::TokenRefused, &json!({ "client": client }));
+            self.store
+                .note(AuditKind::TokenRefused, &json!({ "client": client }));
         }
     }
 
     /// Opens a client session after `initialize`.
-    pub async fn open_session(&self, client: ClientName, hello: ClientHello, reach: Reach) -> Arc<ClientSession> {
+    pub async fn open_session(
+        &self,
+        client: ClientName,
+        hello: ClientHello,
+        reach: Reach,
+    ) -> Arc<ClientSession> {
         self.note_session(&client, &hello).await;
         self.sessions.open(client, hello, reach)
     }
@@ -297,7 +350,10 @@ impl Hub {
             tracing::warn!("client {client}: {error}");
         }
         let software = software.as_deref().unwrap_or("unnamed software");
-        tracing::info!("client {client}: a session of {software} began, revision {}", hello.protocol_version);
+        tracing::info!(
+            "client {client}: a session of {software} began, revision {}",
+            hello.protocol_version
+        );
     }
 
     /// What a client with that reach is told about the servers, at its beginning.
@@ -313,7 +369,10 @@ impl Hub {
     /// The arguments of a tool that a client must repeat in headers.
     pub fn mirrored(&self, client: &ClientName, reach: &Reach, tool: &str) -> Vec<Mirrored> {
         let lists = self.catalog.of_client(client, reach);
-        lists.find(Kind::Tools, tool).and_then(|tool| tool.definition.mirrored.clone().ok()).unwrap_or_default()
+        lists
+            .find(Kind::Tools, tool)
+            .and_then(|tool| tool.definition.mirrored.clone().ok())
+            .unwrap_or_default()
     }
 
     /// Answers a client's request. What belongs to it goes over `back` before its answer. Dropping the future
@@ -327,13 +386,18 @@ impl Hub {
             "ping" => Ok(Json::new("{}")),
             // Boxed, each way for itself: otherwise every future around this one is as large as the largest of them.
             "tools/call" => Box::pin(self.pipeline.call(back, params)).await,
-            _ => match Kind::ALL.into_iter().find(|kind| kind.list_method() == method) {
+            _ => match Kind::ALL
+                .into_iter()
+                .find(|kind| kind.list_method() == method)
+            {
                 Some(kind) => {
                     protocol::refuse_cursor(method, params)?;
                     Box::pin(self.catalog.freshen()).await;
                     Ok(self.catalog.of(back.session()).listed(kind).clone())
                 }
-                None if self.drawbridge.is_raised() => Err(RpcError::new(code::INTERNAL_ERROR, RAISED)),
+                None if self.drawbridge.is_raised() => {
+                    Err(RpcError::new(code::INTERNAL_ERROR, RAISED))
+                }
                 None => Box::pin(self.router.pass(back, method, params)).await,
             },
         }
@@ -346,7 +410,10 @@ impl Hub {
     pub async fn request_stateless(self: &Arc<Self>, attempt: Try) -> Reply {
         let method = attempt.method.clone();
         let reply = if method == "server/discover" {
-            Ok(protocol::handshake::discover_result(self.instructions(&attempt.session.reach).as_deref()).into())
+            Ok(protocol::handshake::discover_result(
+                self.instructions(&attempt.session.reach).as_deref(),
+            )
+            .into())
         } else {
             let hub = self.clone();
             let begin = |back: Back, method: String, params: Box<RawValue>| async move {
@@ -370,22 +437,33 @@ impl Hub {
     ) -> Result<Arc<ClientSession>, RpcError> {
         let session = self.sessions.listen(client, hello, reach, subscription);
         let back = Back::at_any_time(session.clone());
-        let acknowledged = session.subscription.as_ref().map(|wanted| json::to_raw(&wanted.acknowledged()));
-        let resources = session.subscription.iter().flat_map(|wanted| &wanted.resources);
+        let acknowledged = session
+            .subscription
+            .as_ref()
+            .map(|wanted| json::to_raw(&wanted.acknowledged()));
+        let resources = session
+            .subscription
+            .iter()
+            .flat_map(|wanted| &wanted.resources);
         for uri in resources {
             if let Err(error) = self.router.subscribe(&back, uri).await {
                 self.sessions.close(&session.id);
                 return Err(error);
             }
         }
-        back.notify("notifications/subscriptions/acknowledged", acknowledged.as_deref());
+        back.notify(
+            "notifications/subscriptions/acknowledged",
+            acknowledged.as_deref(),
+        );
         Ok(session)
     }
 
     /// A client's roots have changed: servers with sessions hear of it.
     pub async fn roots_changed(&self) {
         for session in self.pool.active() {
-            session.notify("notifications/roots/list_changed", None).await;
+            session
+                .notify("notifications/roots/list_changed", None)
+                .await;
         }
     }
 
@@ -397,17 +475,31 @@ impl Hub {
     ) -> Result<serde_json::Value, ApiError> {
         let client = ClientName::new(BY_HAND);
         self.admit_local(&client).await?;
-        let session = self.open_session(client, ClientHello::by_hand(), Reach::All).await;
+        let session = self
+            .open_session(client, ClientHello::by_hand(), Reach::All)
+            .await;
         let params = json::to_raw(&serde_json::json!({ "name": name, "arguments": arguments }));
-        let reply = self.request(&Back::at_any_time(session.clone()), "tools/call", Some(&params)).await;
+        let reply = self
+            .request(
+                &Back::at_any_time(session.clone()),
+                "tools/call",
+                Some(&params),
+            )
+            .await;
         self.sessions.close(&session.id);
         let result = reply.map_err(|error| ApiError::invalid(error.message))?;
-        serde_json::from_str(result.get()).map_err(|e| ApiError::unavailable(format!("the result cannot be read: {e}")))
+        serde_json::from_str(result.get())
+            .map_err(|e| ApiError::unavailable(format!("the result cannot be read: {e}")))
     }
 
     /// What a client sees has changed by its profile: its sessions hear of it.
     pub(crate) fn lists_changed_for(&self, client: &ClientName) {
-        for session in self.sessions.all().into_iter().filter(|session| session.client == *client) {
+        for session in self
+            .sessions
+            .all()
+            .into_iter()
+            .filter(|session| session.client == *client)
+        {
             tell_session(&session, &Kind::ALL.into());
         }
     }
@@ -422,13 +514,17 @@ impl Hub {
     }
 
     pub(crate) fn transports(&self) -> MutexGuard<'_, Vec<TransportHealth>> {
-        self.transports.lock().unwrap_or_else(PoisonError::into_inner)
+        self.transports
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The URL of the endpoint, or nothing where it does not listen.
     pub(crate) fn url(&self) -> Option<String> {
         let transports = self.transports();
-        let http = transports.iter().find(|transport| transport.name == "http" && transport.listening)?;
+        let http = transports
+            .iter()
+            .find(|transport| transport.name == "http" && transport.listening)?;
         Some(http.address.clone())
     }
 
@@ -439,8 +535,14 @@ impl Hub {
 
     /// Ends every server session and its process tree, and closes the store. What still waits to be written is written.
     pub async fn close(&self) {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        self.watch
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        self.tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .abort_all();
         self.pool.close().await;
         let guard = self.guard.clone();
         let _ = tokio::task::spawn_blocking(move || guard.dismiss()).await;
@@ -493,8 +595,17 @@ async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
 
 /// Tells a client which of the lists that it listens to have changed.
 fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<Kind>) {
-    let wanted = |kind: &&Kind| session.subscription.as_ref().is_none_or(|wanted| wanted.lists.contains(*kind));
-    let methods: BTreeSet<_> = kinds.iter().filter(wanted).map(|kind| kind.list_changed()).collect();
+    let wanted = |kind: &&Kind| {
+        session
+            .subscription
+            .as_ref()
+            .is_none_or(|wanted| wanted.lists.contains(*kind))
+    };
+    let methods: BTreeSet<_> = kinds
+        .iter()
+        .filter(wanted)
+        .map(|kind| kind.list_changed())
+        .collect();
     let back = Back::at_any_time(session.clone());
     methods.iter().for_each(|method| back.notify(method, None));
 }

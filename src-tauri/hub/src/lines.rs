@@ -21,7 +21,10 @@ const LONG: usize = 2 * 1024 * 1024;
 ///
 /// # Errors
 /// Those of the reader.
-pub async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), max: usize) -> std::io::Result<Option<Line>> {
+pub async fn next_line(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    max: usize,
+) -> std::io::Result<Option<Line>> {
     let mut line = Vec::new();
     let mut too_long = false;
     loop {
@@ -37,7 +40,11 @@ pub async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), max: usize) -> 
             line.truncate(SHOWN);
             line.shrink_to_fit();
         }
-        let kept = if too_long { part.len().min(SHOWN - line.len()) } else { part.len() };
+        let kept = if too_long {
+            part.len().min(SHOWN - line.len())
+        } else {
+            part.len()
+        };
         if line.len() >= LONG && line.len() + kept > line.capacity() {
             line.reserve_exact(max - line.len());
         }

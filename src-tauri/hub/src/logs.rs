@@ -94,7 +94,10 @@ impl Logs {
             file,
             _worker: worker,
         };
-        Ok(Self { inner: Arc::new(Mutex::new(inner)), events })
+        Ok(Self {
+            inner: Arc::new(Mutex::new(inner)),
+            events,
+        })
     }
 
     /// Makes this the log of the whole process, unless it has one.
@@ -130,7 +133,12 @@ impl Logs {
             Admit::Yes { left_out } => left_out,
         };
         if left_out > 0 {
-            self.add(Level::Warn, Some(server), "hub", &format!("{left_out} lines were left out: too many a second"));
+            self.add(
+                Level::Warn,
+                Some(server),
+                "hub",
+                &format!("{left_out} lines were left out: too many a second"),
+            );
         }
         self.add(level, Some(server), area, text);
     }
@@ -139,7 +147,14 @@ impl Logs {
     pub fn list(&self, filter: &LogFilter) -> Vec<LogLine> {
         let inner = self.inner();
         let wanted = |line: &&LogLine| filter.wants(line);
-        let mut lines: Vec<_> = inner.lines.iter().rev().filter(wanted).take(filter.limit).cloned().collect();
+        let mut lines: Vec<_> = inner
+            .lines
+            .iter()
+            .rev()
+            .filter(wanted)
+            .take(filter.limit)
+            .cloned()
+            .collect();
         lines.reverse();
         lines
     }
@@ -161,9 +176,14 @@ fn cut(text: &str) -> &str {
 
 impl LogFilter {
     fn wants(&self, line: &LogLine) -> bool {
-        self.server.as_ref().is_none_or(|server| line.server.as_ref() == Some(server))
+        self.server
+            .as_ref()
+            .is_none_or(|server| line.server.as_ref() == Some(server))
             && self.level.is_none_or(|level| line.level >= level)
-            && self.text.as_ref().is_none_or(|text| line.text.to_lowercase().contains(&text.to_lowercase()))
+            && self
+                .text
+                .as_ref()
+                .is_none_or(|text| line.text.to_lowercase().contains(&text.to_lowercase()))
     }
 }
 
@@ -185,7 +205,11 @@ impl Inner {
         };
         self.next_seq = self.next_seq.wrapping_add(1);
         let source = line.server.as_ref().map_or("hub", ServerId::as_str);
-        let _ = writeln!(self.file, "{} {:?} {source} {area}: {}", line.at.0, line.level, line.text);
+        let _ = writeln!(
+            self.file,
+            "{} {:?} {source} {area}: {}",
+            line.at.0, line.level, line.text
+        );
         if self.lines.len() == KEPT {
             self.lines.pop_front();
         }
@@ -194,12 +218,19 @@ impl Inner {
     }
 
     fn rate(&mut self, server: &ServerId) -> Admit {
-        let rate =
-            self.rates.entry(server.clone()).or_insert_with(|| Rate { since: Instant::now(), lines: 0, left_out: 0 });
+        let rate = self.rates.entry(server.clone()).or_insert_with(|| Rate {
+            since: Instant::now(),
+            lines: 0,
+            left_out: 0,
+        });
         let mut left_out = 0;
         if rate.since.elapsed().as_secs() >= 1 {
             left_out = rate.left_out;
-            *rate = Rate { since: Instant::now(), lines: 0, left_out: 0 };
+            *rate = Rate {
+                since: Instant::now(),
+                lines: 0,
+                left_out: 0,
+            };
         }
         if rate.lines >= MAX_PER_SECOND {
             rate.left_out += 1;

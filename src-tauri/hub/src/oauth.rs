@@ -112,17 +112,26 @@ impl Authorizer {
 
     /// What authorizes requests to a server; nothing where its spec does that, or a token would be read by others.
     pub fn bearer(&self, id: &ServerId, spec: &ServerSpec) -> Option<Bearer> {
-        Some(Bearer::new(self.clone(), id.clone(), self.account(spec).ok()?))
+        Some(Bearer::new(
+            self.clone(),
+            id.clone(),
+            self.account(spec).ok()?,
+        ))
     }
 
     /// How a server stands.
     pub fn standing(&self, spec: &ServerSpec) -> Authorization {
-        let Ok(account) = self.account(spec) else { return Authorization::None };
+        let Ok(account) = self.account(spec) else {
+            return Authorization::None;
+        };
         if account.challenge().is_some() {
             return Authorization::Needed;
         }
         match self.0.known.of(&account.place) {
-            Some(known) => Authorization::SignedIn { issuer: known.issuer, expires_at: known.expires_at },
+            Some(known) => Authorization::SignedIn {
+                issuer: known.issuer,
+                expires_at: known.expires_at,
+            },
             None => Authorization::None,
         }
     }
@@ -139,7 +148,10 @@ impl Authorizer {
     pub async fn sign_in(&self, id: &ServerId, spec: &ServerSpec) -> Result<SignIn, OauthError> {
         let account = self.account(spec).map_err(OauthError::NotPossible)?;
         let _one_at_a_time = self.0.beginning.lock().await;
-        if let Some(running) = self.attempt(id).filter(|attempt| !attempt.state.has_ended()) {
+        if let Some(running) = self
+            .attempt(id)
+            .filter(|attempt| !attempt.state.has_ended())
+        {
             return Ok(running);
         }
         attempt::begin(self, id, &account).await
@@ -152,7 +164,9 @@ impl Authorizer {
 
     /// Whether an attempt to sign in to any server runs.
     pub fn is_signing_in(&self) -> bool {
-        self.attempts().values().any(|attempt| !attempt.shown().state.has_ended())
+        self.attempts()
+            .values()
+            .any(|attempt| !attempt.shown().state.has_ended())
     }
 
     /// Waits until the attempt of a server has ended, and tells how.
@@ -175,23 +189,38 @@ impl Authorizer {
     /// # Errors
     /// Where the keyring cannot be asked: they are still there then.
     pub async fn sign_out(&self, spec: &ServerSpec) -> Result<(), OauthError> {
-        let Ok(account) = self.account(spec) else { return Ok(()) };
+        let Ok(account) = self.account(spec) else {
+            return Ok(());
+        };
         Ok(account.forget(self).await?)
     }
 
     /// # Errors
     /// Returns why a person cannot sign in to the server.
     fn account(&self, spec: &ServerSpec) -> Result<Arc<Account>, String> {
-        let place = Place { server: possible(spec)?, client_id: spec.oauth_client_id().map(str::to_owned) };
-        let mut accounts = self.0.accounts.lock().unwrap_or_else(PoisonError::into_inner);
-        let account = accounts.entry(place.clone()).or_insert_with(|| Arc::new(Account::new(place))).clone();
+        let place = Place {
+            server: possible(spec)?,
+            client_id: spec.oauth_client_id().map(str::to_owned),
+        };
+        let mut accounts = self
+            .0
+            .accounts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let account = accounts
+            .entry(place.clone())
+            .or_insert_with(|| Arc::new(Account::new(place)))
+            .clone();
         drop(accounts);
         account.set_own_client(spec.oauth.clone());
         Ok(account)
     }
 
     fn attempts(&self) -> MutexGuard<'_, BTreeMap<ServerId, Attempt>> {
-        self.0.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0
+            .attempts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell_server(&self, id: &ServerId) {
@@ -201,14 +230,26 @@ impl Authorizer {
 
 /// The URL of a server that a person can sign in to.
 fn possible(spec: &ServerSpec) -> Result<Url, String> {
-    let url = spec.url.as_deref().ok_or("it is a local server: only remote ones are signed in to")?;
-    if spec.all_headers().keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
-        return Err("its spec has an Authorization header, which is used instead: remove that to sign in".into());
+    let url = spec
+        .url
+        .as_deref()
+        .ok_or("it is a local server: only remote ones are signed in to")?;
+    if spec
+        .all_headers()
+        .keys()
+        .any(|name| name.eq_ignore_ascii_case("authorization"))
+    {
+        return Err(
+            "its spec has an Authorization header, which is used instead: remove that to sign in"
+                .into(),
+        );
     }
     let mut url = Url::parse(url).map_err(|e| format!("its URL cannot be read: {e}"))?;
     url.set_fragment(None);
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("its URL has a user name in it, which is used instead: remove that to sign in".into());
+        return Err(
+            "its URL has a user name in it, which is used instead: remove that to sign in".into(),
+        );
     }
     reach::Reach::of(&url).map(|_| url)
 }

@@ -48,13 +48,20 @@ impl Pipeline {
         };
         let mut tried = Vec::new();
         loop {
-            if let Err(why) = tool.definition.check_arguments(&request.arguments, tool.server.spec.validate) {
+            if let Err(why) = tool
+                .definition
+                .check_arguments(&request.arguments, tool.server.spec.validate)
+            {
                 let name = &tool.exposed_name;
                 return Ok(failure(&format!(
                     "Nothing was sent: the arguments do not fit the schema of '{name}': {why}"
                 )));
             }
-            let permitted = match self.gate.admit(request.call(tool.clone(), back), Some(back)).await {
+            let permitted = match self
+                .gate
+                .admit(request.call(tool.clone(), back), Some(back))
+                .await
+            {
                 Ok(permitted) => permitted,
                 Err(refusal) => return Ok(failure(&refusal.to_string())),
             };
@@ -73,13 +80,19 @@ impl Pipeline {
                 Err(ForwardError::Upstream(error)) if error.was_not_sent() => {
                     let next = self.router.fallback(back.session(), &tool, &tried);
                     tried.push((tool.server.clone(), error.to_string()));
-                    let Some(next) = next else { return Ok(unreachable(permitted, &error, &tried)) };
-                    permitted.ended(Outcome::Unreachable, format!("{error}; '{}' is tried instead", next.server.id));
+                    let Some(next) = next else {
+                        return Ok(unreachable(permitted, &error, &tried));
+                    };
+                    permitted.ended(
+                        Outcome::Unreachable,
+                        format!("{error}; '{}' is tried instead", next.server.id),
+                    );
                     tool = next;
                 }
                 Ok(Ok(result)) => match self.gate.release(&permitted, result, Some(back)).await {
                     Ok(result) => {
-                        back.session().note_issued(&permitted.call().tool.server.id, &result);
+                        back.session()
+                            .note_issued(&permitted.call().tool.server.id, &result);
                         return answer(permitted, Ok(Ok(result)));
                     }
                     Err(refusal) => {
@@ -94,12 +107,19 @@ impl Pipeline {
 
     /// Finds the tool that a request names, or that `tool_call` names in it; answers `tool_search`.
     async fn find(&self, back: &Back, request: &mut Request<'_>) -> Result<Found, RpcError> {
-        let found = self.router.find(back.session(), Kind::Tools, &request.name).await;
+        let found = self
+            .router
+            .find(back.session(), Kind::Tools, &request.name)
+            .await;
         if let Some(tool) = found {
             return Ok(Found::Tool(tool));
         }
-        let unknown = |name: &str| RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"));
-        let lists = self.router.deferring(back.session()).ok_or_else(|| unknown(&request.name))?;
+        let unknown =
+            |name: &str| RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"));
+        let lists = self
+            .router
+            .deferring(back.session())
+            .ok_or_else(|| unknown(&request.name))?;
         let wrong = |name: &str, why: String| Ok(Found::Answer(failure(&format!("{name}: {why}"))));
         match request.name.as_str() {
             name @ deferred::TOOL_SEARCH => match deferred::search(&lists, &request.arguments) {
@@ -108,7 +128,10 @@ impl Pipeline {
             },
             name @ deferred::TOOL_CALL => match deferred::called(&request.arguments) {
                 Ok((name, arguments)) => {
-                    let tool = lists.find(Kind::Tools, &name).cloned().ok_or_else(|| unknown(&name))?;
+                    let tool = lists
+                        .find(Kind::Tools, &name)
+                        .cloned()
+                        .ok_or_else(|| unknown(&name))?;
                     request.arguments = object_of(Some(&arguments))?;
                     request.params.set("arguments", arguments);
                     Ok(Found::Tool(tool))
@@ -139,7 +162,8 @@ struct Request<'a> {
 impl Request<'_> {
     /// The call of a tool, with the server's own name of it.
     fn call(&mut self, tool: Arc<CatalogEntry>, back: &Back) -> ToolCall {
-        self.params.set("name", json::raw(json::string(&tool.definition.name)));
+        self.params
+            .set("name", json::raw(json::string(&tool.definition.name)));
         ToolCall {
             client: back.session().client.clone(),
             session: back.session().id.clone(),
@@ -153,15 +177,25 @@ impl Request<'_> {
 }
 
 fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
-    let invalid = |why: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {why}"));
+    let invalid =
+        |why: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {why}"));
     let params = params.ok_or_else(|| invalid("it has no params".into()))?;
-    let mut params = RawObject::parse(params).map_err(|e| invalid(format!("params: {e}").into()))?;
-    refuse_look_alikes(&params)
-        .map_err(|key| invalid(format!("params has a member '{key}' that looks like another").into()))?;
-    let name = params.string("name").ok_or_else(|| invalid("params.name must be a string".into()))?;
+    let mut params =
+        RawObject::parse(params).map_err(|e| invalid(format!("params: {e}").into()))?;
+    refuse_look_alikes(&params).map_err(|key| {
+        invalid(format!("params has a member '{key}' that looks like another").into())
+    })?;
+    let name = params
+        .string("name")
+        .ok_or_else(|| invalid("params.name must be a string".into()))?;
     let arguments = object_of(params.get("arguments"))?;
     let progress_token = take_progress_token(&mut params);
-    Ok(Request { name, arguments, progress_token, params })
+    Ok(Request {
+        name,
+        arguments,
+        progress_token,
+        params,
+    })
 }
 
 /// A server that reads keys whatever their case must not find another call than the one that is decided.
@@ -185,24 +219,48 @@ fn object_of(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
     let Some(arguments) = arguments.filter(|arguments| arguments.get() != "null") else {
         return Ok(json::raw("{}".into()));
     };
-    let refused = |e| RpcError::new(code::INVALID_PARAMS, format!("tools/call: params.arguments: {e}"));
+    let refused = |e| {
+        RpcError::new(
+            code::INVALID_PARAMS,
+            format!("tools/call: params.arguments: {e}"),
+        )
+    };
     RawObject::parse(arguments).map_err(refused)?;
     Ok(arguments.to_owned())
 }
 
 /// No server could be reached; nothing was sent.
-fn unreachable(permitted: Permitted, error: &UpstreamError, tried: &[(Arc<Registered>, String)]) -> Json {
+fn unreachable(
+    permitted: Permitted,
+    error: &UpstreamError,
+    tried: &[(Arc<Registered>, String)],
+) -> Json {
     permitted.ended(Outcome::Unreachable, error.to_string());
-    let each: Vec<_> = tried.iter().map(|(server, why)| format!("'{}': {why}", server.name())).collect();
-    let servers = if tried.len() == 1 { "the server" } else { "any of the servers" };
-    failure(&format!("The call did not reach {servers} {}. {}", each.join("; "), error.remedy()))
+    let each: Vec<_> = tried
+        .iter()
+        .map(|(server, why)| format!("'{}': {why}", server.name()))
+        .collect();
+    let servers = if tried.len() == 1 {
+        "the server"
+    } else {
+        "any of the servers"
+    };
+    failure(&format!(
+        "The call did not reach {servers} {}. {}",
+        each.join("; "),
+        error.remedy()
+    ))
 }
 
 fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply {
     let server = permitted.call().tool.server.name().to_owned();
     match forwarded {
         Ok(Ok(result)) => {
-            let outcome = if is_error(&result) { Outcome::ServerError } else { Outcome::Ok };
+            let outcome = if is_error(&result) {
+                Outcome::ServerError
+            } else {
+                Outcome::Ok
+            };
             permitted.ended(outcome, String::new());
             Ok(result)
         }
@@ -212,7 +270,11 @@ fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply
         }
         Err(error) => {
             let tool = &permitted.call().tool;
-            tracing::warn!("server {}: a call of '{}': {error}", tool.server.id, tool.definition.name);
+            tracing::warn!(
+                "server {}: a call of '{}': {error}",
+                tool.server.id,
+                tool.definition.name
+            );
             let outcome = outcome(&error);
             let text = format!("{} {}", what_is_known(outcome, &server), error);
             permitted.ended(outcome, error.to_string());
@@ -224,15 +286,21 @@ fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply
 /// What a model has to know before it tries again.
 fn what_is_known(outcome: Outcome, server: &str) -> String {
     match outcome {
-        Outcome::NotSent | Outcome::Unreachable => format!("The call did not reach the server '{server}':"),
-        Outcome::TimedOut => format!("The server '{server}' did not answer in time; whether the call ran is unknown:"),
+        Outcome::NotSent | Outcome::Unreachable => {
+            format!("The call did not reach the server '{server}':")
+        }
+        Outcome::TimedOut => format!(
+            "The server '{server}' did not answer in time; whether the call ran is unknown:"
+        ),
         Outcome::Ok
         | Outcome::Running
         | Outcome::ServerError
         | Outcome::Unknown
         | Outcome::Cancelled
         | Outcome::Withheld => {
-            format!("The server '{server}' gave no answer that can be used; whether the call ran is unknown:")
+            format!(
+                "The server '{server}' gave no answer that can be used; whether the call ran is unknown:"
+            )
         }
     }
 }
@@ -263,11 +331,18 @@ fn is_error(result: &Json) -> bool {
     const KEY: &str = "\"isError\"";
     let text = result.get();
     let is_true = |at: usize| {
-        let value = text[at + KEY.len()..].trim_start().strip_prefix(':').map(str::trim_start);
+        let value = text[at + KEY.len()..]
+            .trim_start()
+            .strip_prefix(':')
+            .map(str::trim_start);
         value.is_some_and(|value| value.starts_with("true"))
     };
     memchr::memmem::find_iter(text.as_bytes(), KEY).any(is_true)
-        && RawObject::parse(result).is_ok_and(|result| result.get("isError").is_some_and(|value| value.get() == "true"))
+        && RawObject::parse(result).is_ok_and(|result| {
+            result
+                .get("isError")
+                .is_some_and(|value| value.get() == "true")
+        })
 }
 
 #[cfg(test)]

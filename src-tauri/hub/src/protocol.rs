@@ -38,7 +38,9 @@ pub fn is_known(revision: &str) -> bool {
 /// not speak this one over the spec's transport.
 pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
     spec.check()?;
-    let Some(found) = &spec.protocol_version else { return Ok(()) };
+    let Some(found) = &spec.protocol_version else {
+        return Ok(());
+    };
     let mut known: Vec<_> = revision::all().collect();
     if spec.transport == Some(TransportKind::Sse) {
         known.retain(|revision| Era::of(revision) == Some(Era::Legacy));
@@ -46,7 +48,10 @@ pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
     if known.contains(&found.as_str()) {
         return Ok(());
     }
-    Err(SpecError::UnknownRevision { found: found.clone(), known: known.join(", ") })
+    Err(SpecError::UnknownRevision {
+        found: found.clone(),
+        known: known.join(", "),
+    })
 }
 
 /// Whether a client of that revision may send several messages at once: a later one took that back.
@@ -60,9 +65,14 @@ pub fn has_batches(revision: &str) -> bool {
 /// # Errors
 /// Returns `-32602` if `params` has a cursor.
 pub fn refuse_cursor(method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
-    let params = params.and_then(|params| RawObject::parse(params).ok()).unwrap_or_default();
+    let params = params
+        .and_then(|params| RawObject::parse(params).ok())
+        .unwrap_or_default();
     match params.get("cursor").map(RawValue::get) {
         None | Some("null") => Ok(()),
-        Some(_) => Err(RpcError::new(code::INVALID_PARAMS, format!("{method}: the cursor is unknown"))),
+        Some(_) => Err(RpcError::new(
+            code::INVALID_PARAMS,
+            format!("{method}: the cursor is unknown"),
+        )),
     }
 }

@@ -28,17 +28,30 @@ pub fn id_in_order() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = clock::micros();
     let next = |last: u64| now.max(last + 1);
-    id_of(LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last))).map_or(now, next))
+    id_of(
+        LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
+            Some(next(last))
+        })
+        .map_or(now, next),
+    )
 }
 
 /// The id that writes the last 50 bits of a number.
 pub fn id_of(number: u64) -> String {
-    PLACES.rev().map(|place| char::from(LETTERS[(number >> (5 * place)) as usize % LETTERS.len()])).collect()
+    PLACES
+        .rev()
+        .map(|place| char::from(LETTERS[(number >> (5 * place)) as usize % LETTERS.len()]))
+        .collect()
 }
 
 /// The number that an id writes; none for what is no id.
 pub fn number_of(id: &str) -> Option<u64> {
-    let digit = |letter| LETTERS.iter().position(|known| *known == letter).map(|digit| digit as u64);
+    let digit = |letter| {
+        LETTERS
+            .iter()
+            .position(|known| *known == letter)
+            .map(|digit| digit as u64)
+    };
     let letters = Some(id.bytes()).filter(|letters| letters.len() == PLACES.len());
     letters?.try_fold(0, |number, letter| Some(number << 5 | digit(letter)?))
 }

@@ -41,7 +41,13 @@ const NAMES: &[&str] = &[
 ];
 
 /// Names that say `token` and mean how many.
-const COUNTS: &[&str] = &["tokens", "tokencount", "tokenlimit", "tokenbudget", "tokenusage"];
+const COUNTS: &[&str] = &[
+    "tokens",
+    "tokencount",
+    "tokenlimit",
+    "tokenbudget",
+    "tokenusage",
+];
 
 /// Without any of these in it a text has nothing to hide. An escape may hide anything, as may what folds to a letter.
 const HINTS: &[&str] = &[
@@ -79,7 +85,9 @@ const HINTS: &[&str] = &[
 ];
 
 static HINT: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let built = AhoCorasick::builder().ascii_case_insensitive(true).build(HINTS);
+    let built = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(HINTS);
     built.expect("the hints are a valid set")
 });
 
@@ -106,14 +114,24 @@ pub fn json_without<'a>(text: &'a str, known: &dyn Fn(&str) -> Option<String>) -
         return Cow::Borrowed(text);
     }
     let found = rewritten(text, known, 0);
-    if found == text { Cow::Borrowed(text) } else { Cow::Owned(found) }
+    if found == text {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(found)
+    }
 }
 
 fn rewritten(text: &str, known: &dyn Fn(&str) -> Option<String>, nested: usize) -> String {
     if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
         return plain(text, known);
     }
-    let mut writer = Writer { text, at: 0, out: String::with_capacity(text.len()), known, nested };
+    let mut writer = Writer {
+        text,
+        at: 0,
+        out: String::with_capacity(text.len()),
+        known,
+        nested,
+    };
     writer.run();
     writer.out
 }
@@ -122,7 +140,10 @@ fn plain(text: &str, known: &dyn Fn(&str) -> Option<String>) -> String {
     let text = known(text).map_or(Cow::Borrowed(text), Cow::Owned);
     TOKEN
         .replace_all(&text, |found: &regex::Captures<'_>| {
-            let stays = found.get(1).or_else(|| found.get(2)).map_or("", |group| group.as_str());
+            let stays = found
+                .get(1)
+                .or_else(|| found.get(2))
+                .map_or("", |group| group.as_str());
             format!("{stays}{MASK}")
         })
         .into_owned()
@@ -130,13 +151,21 @@ fn plain(text: &str, known: &dyn Fn(&str) -> Option<String>) -> String {
 
 /// Whether a member's name says that its value is secret.
 fn says_secret(name: &str) -> bool {
-    let name: String = json::fold(name).chars().filter(|c| c.is_alphanumeric()).collect();
-    matches!(name.as_str(), "pass" | "userpass" | "dbpass" | "pat") || NAMES.iter().any(|secret| name.contains(secret))
+    let name: String = json::fold(name)
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .collect();
+    matches!(name.as_str(), "pass" | "userpass" | "dbpass" | "pat")
+        || NAMES.iter().any(|secret| name.contains(secret))
 }
 
 /// Whether it may say how many there are.
 fn says_how_many(name: &str) -> bool {
-    let name: String = name.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+    let name: String = name
+        .to_lowercase()
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .collect();
     COUNTS.iter().any(|count| name.contains(count))
 }
 
@@ -267,7 +296,11 @@ impl<'a> Writer<'a> {
             return (found != contents).then_some(found);
         };
         let is_json = said.trim_start().starts_with(['{', '[']) && self.nested < MAX_NESTED;
-        let found = if is_json { rewritten(&said, self.known, self.nested + 1) } else { plain(&said, self.known) };
+        let found = if is_json {
+            rewritten(&said, self.known, self.nested + 1)
+        } else {
+            plain(&said, self.known)
+        };
         (found != said).then(|| {
             let quoted = json::string(&found);
             quoted[1..quoted.len() - 1].to_owned()
@@ -276,7 +309,9 @@ impl<'a> Writer<'a> {
 
     fn number(&mut self) {
         let rest = &self.text[self.at..];
-        let end = rest.find(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9'))
+            .unwrap_or(rest.len());
         if (self.known)(&rest[..end]).is_some() {
             self.at += end;
             self.write_mask();
@@ -302,7 +337,9 @@ impl<'a> Writer<'a> {
                 }
                 b'-' | b'0'..=b'9' | b'a'..=b'z' if depth == 0 => {
                     let rest = &self.text.as_bytes()[self.at..];
-                    let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
+                    let is_end = |byte: &u8| {
+                        matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n')
+                    };
                     self.at += rest.iter().position(is_end).unwrap_or(rest.len());
                 }
                 _ => {
@@ -322,7 +359,9 @@ fn unescaped(contents: &str) -> Option<Cow<'_, str>> {
     if !contents.contains('\\') {
         return Some(Cow::Borrowed(contents));
     }
-    serde_json::from_str(&format!("\"{contents}\"")).ok().map(Cow::Owned)
+    serde_json::from_str(&format!("\"{contents}\""))
+        .ok()
+        .map(Cow::Owned)
 }
 
 #[cfg(test)]

@@ -52,12 +52,17 @@ pub enum RegistryError {
     Unknown(ServerId),
     #[error("the server '{0}' may not run: it is turned off, or waits to be accepted")]
     MayNotRun(ServerId),
-    #[error("the spec file of '{0}' was changed by somebody else at the same moment; look at it, then try again")]
+    #[error(
+        "the spec file of '{0}' was changed by somebody else at the same moment; look at it, then try again"
+    )]
     Overwritten(ServerId),
     #[error("the spec cannot be used: {0}")]
     Spec(#[from] SpecError),
     #[error("the spec file {file}: {source}")]
-    Io { file: String, source: std::io::Error },
+    Io {
+        file: String,
+        source: std::io::Error,
+    },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -97,7 +102,13 @@ impl Registry {
         let accepted = store.servers().await?;
         let accepted = accepted.into_iter().filter_map(|row| {
             let since = row.accepted_at.unwrap_or(Timestamp(0));
-            Some((row.id, Accepted { identity: row.accepted_identity?, since }))
+            Some((
+                row.id,
+                Accepted {
+                    identity: row.accepted_identity?,
+                    since,
+                },
+            ))
         });
         let accepted = accepted.collect();
         let registry = Self {
@@ -131,11 +142,21 @@ impl Registry {
     /// # Errors
     /// Where there is none of that id.
     pub fn get(&self, id: &ServerId) -> Result<Arc<Registered>, RegistryError> {
-        self.specs.load().servers.get(id).cloned().ok_or_else(|| RegistryError::Unknown(id.clone()))
+        self.specs
+            .load()
+            .servers
+            .get(id)
+            .cloned()
+            .ok_or_else(|| RegistryError::Unknown(id.clone()))
     }
 
     pub fn acceptance(&self, server: &Registered) -> Acceptance {
-        match self.accepted.lock().unwrap_or_else(PoisonError::into_inner).get(&server.id) {
+        match self
+            .accepted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&server.id)
+        {
             None => Acceptance::Pending,
             Some(accepted) if accepted.identity == server.identity => Acceptance::Accepted,
             Some(_) => Acceptance::Changed,
@@ -145,7 +166,9 @@ impl Registry {
     /// When a server was first accepted; of those that never were, the latest of all times.
     pub fn accepted_since(&self, id: &ServerId) -> Timestamp {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        accepted.get(id).map_or(Timestamp(i64::MAX), |accepted| accepted.since)
+        accepted
+            .get(id)
+            .map_or(Timestamp(i64::MAX), |accepted| accepted.since)
     }
 
     /// Whether it may be started: enabled, and accepted as it stands.
@@ -159,7 +182,11 @@ impl Registry {
     /// Where there is none, or it may not.
     pub fn runnable(&self, id: &ServerId) -> Result<Arc<Registered>, RegistryError> {
         let server = self.get(id)?;
-        if self.may_run(&server) { Ok(server) } else { Err(RegistryError::MayNotRun(id.clone())) }
+        if self.may_run(&server) {
+            Ok(server)
+        } else {
+            Err(RegistryError::MayNotRun(id.clone()))
+        }
     }
 
     /// The id that a new server of that name gets.
@@ -178,13 +205,21 @@ impl Registry {
     ///
     /// # Errors
     /// Where the spec contradicts itself, or the file cannot be written.
-    pub fn write(&self, id: &ServerId, spec: &ServerSpec) -> Result<Arc<Registered>, RegistryError> {
+    pub fn write(
+        &self,
+        id: &ServerId,
+        spec: &ServerSpec,
+    ) -> Result<Arc<Registered>, RegistryError> {
         protocol::check_spec(spec)?;
         spec_file::make_folder(&self.folder)?;
         spec_file::write(&self.file(id), spec)?;
         self.reload();
         let written = self.get(id)?;
-        if written.identity == spec.identity() { Ok(written) } else { Err(RegistryError::Overwritten(id.clone())) }
+        if written.identity == spec.identity() {
+            Ok(written)
+        } else {
+            Err(RegistryError::Overwritten(id.clone()))
+        }
     }
 
     /// Records that the user accepts what the server would start.
@@ -192,10 +227,20 @@ impl Registry {
     /// # Errors
     /// Where it cannot be recorded.
     pub async fn accept(&self, server: &Registered) -> Result<(), RegistryError> {
-        self.store.accept_server(&server.id, &server.identity).await?;
+        self.store
+            .accept_server(&server.id, &server.identity)
+            .await?;
         let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = accepted.get(&server.id).map_or_else(clock::now, |before| before.since);
-        accepted.insert(server.id.clone(), Accepted { identity: server.identity.clone(), since });
+        let since = accepted
+            .get(&server.id)
+            .map_or_else(clock::now, |before| before.since);
+        accepted.insert(
+            server.id.clone(),
+            Accepted {
+                identity: server.identity.clone(),
+                since,
+            },
+        );
         drop(accepted);
         self.tell(&server.id);
         Ok(())
@@ -207,27 +252,55 @@ impl Registry {
     /// Where the file cannot be removed.
     pub fn remove(&self, id: &ServerId) -> Result<(), RegistryError> {
         spec_file::remove(&self.file(id))?;
-        self.accepted.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.accepted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(id);
         self.reload();
         Ok(())
     }
 
     /// Reads the folder anew; the servers that differ from before.
     pub fn reload(&self) -> Vec<ServerId> {
-        let _one_at_a_time = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self
+            .reloading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let old = self.specs.load_full();
         let new = spec_file::read_folder(&self.folder, &old);
         if *old == new {
             return Vec::new();
         }
-        for broken in new.broken.iter().filter(|broken| !old.broken.contains(broken)) {
-            tracing::warn!("spec file {}:{}:{}: {}", broken.file.display(), broken.line, broken.column, broken.message);
+        for broken in new
+            .broken
+            .iter()
+            .filter(|broken| !old.broken.contains(broken))
+        {
+            tracing::warn!(
+                "spec file {}:{}:{}: {}",
+                broken.file.display(),
+                broken.line,
+                broken.column,
+                broken.message
+            );
         }
-        let ids = old.servers.keys().chain(new.servers.keys()).collect::<std::collections::BTreeSet<_>>();
-        let mut changed: Vec<_> =
-            ids.into_iter().filter(|id| old.servers.get(*id) != new.servers.get(*id)).cloned().collect();
+        let ids = old
+            .servers
+            .keys()
+            .chain(new.servers.keys())
+            .collect::<std::collections::BTreeSet<_>>();
+        let mut changed: Vec<_> = ids
+            .into_iter()
+            .filter(|id| old.servers.get(*id) != new.servers.get(*id))
+            .cloned()
+            .collect();
         if old.broken != new.broken {
-            changed.extend(new.broken.iter().chain(&old.broken).filter_map(BrokenFile::id));
+            changed.extend(
+                new.broken
+                    .iter()
+                    .chain(&old.broken)
+                    .filter_map(BrokenFile::id),
+            );
         }
         changed.dedup();
         self.specs.store(Arc::new(new));

@@ -37,7 +37,9 @@ pub struct Router {
 /// Why a permitted call was not forwarded, or has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardError {
-    #[error("the tool or its server changed after the call was approved; nothing was sent. Ask again")]
+    #[error(
+        "the tool or its server changed after the call was approved; nothing was sent. Ask again"
+    )]
     Changed,
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
@@ -56,12 +58,22 @@ impl Router {
     }
 
     /// The entry of that name as a client sees it. Where there is none, servers that were never read are read first.
-    pub async fn find(&self, session: &ClientSession, kind: Kind, exposed_name: &str) -> Option<Arc<CatalogEntry>> {
-        self.search(session, |lists| lists.find(kind, exposed_name).cloned()).await
+    pub async fn find(
+        &self,
+        session: &ClientSession,
+        kind: Kind,
+        exposed_name: &str,
+    ) -> Option<Arc<CatalogEntry>> {
+        self.search(session, |lists| lists.find(kind, exposed_name).cloned())
+            .await
     }
 
     /// Looks in what the client sees, and once more when everything that can be read was read.
-    async fn search<T>(&self, session: &ClientSession, look: impl Fn(&Lists) -> Option<T>) -> Option<T> {
+    async fn search<T>(
+        &self,
+        session: &ClientSession,
+        look: impl Fn(&Lists) -> Option<T>,
+    ) -> Option<T> {
         if let Some(found) = look(&self.catalog.of(session)) {
             return Some(found);
         }
@@ -83,7 +95,9 @@ impl Router {
         tried: &[(Arc<Registered>, String)],
     ) -> Option<Arc<CatalogEntry>> {
         let first = tried.first().map_or(&tool.server, |(server, _)| server);
-        let is_new = |id: &&ServerId| **id != tool.server.id && tried.iter().all(|(server, _)| server.id != **id);
+        let is_new = |id: &&ServerId| {
+            **id != tool.server.id && tried.iter().all(|(server, _)| server.id != **id)
+        };
         let lists = self.catalog.of_client(&session.client, &Reach::All);
         let same = |id: &ServerId| lists.tool_of(id, &tool.definition.name).cloned();
         first.spec.fallback.iter().filter(is_new).find_map(same)
@@ -95,13 +109,21 @@ impl Router {
     /// Where what was permitted is not what would run now, or the server does not answer.
     pub async fn forward(&self, permitted: &Permitted, back: &Back) -> Result<Reply, ForwardError> {
         let call = permitted.call();
-        let server = self.registry.get(&call.tool.server.id).map_err(|_| ForwardError::Changed)?;
+        let server = self
+            .registry
+            .get(&call.tool.server.id)
+            .map_err(|_| ForwardError::Changed)?;
         // The session first, then the question: a spec that changes after this ends the session.
         let session = self.pool.session(&server, Some(&call.client));
         if session.server().identity != call.tool.server.identity || !self.is_unchanged(call) {
             return Err(ForwardError::Changed);
         }
-        let kept = results::Key::of_call(&call.client, &call.tool, &call.arguments, call.extra.as_deref());
+        let kept = results::Key::of_call(
+            &call.client,
+            &call.tool,
+            &call.arguments,
+            call.extra.as_deref(),
+        );
         if let Some(result) = kept.as_ref().and_then(|key| self.results.get(key)) {
             return Ok(Ok(result));
         }
@@ -114,7 +136,8 @@ impl Router {
         match (kept, &reply) {
             (Some(key), Ok(result)) => self.results.put(key, result),
             (None, _)
-                if server.spec.cache_results_ms > 0 && call.tool.definition.annotations.read_only != Some(true) =>
+                if server.spec.cache_results_ms > 0
+                    && call.tool.definition.annotations.read_only != Some(true) =>
             {
                 self.results.forget_of(&server.id);
             }
@@ -130,8 +153,9 @@ impl Router {
     fn is_unchanged(&self, call: &ToolCall) -> bool {
         let server = self.registry.runnable(&call.tool.server.id);
         let snapshot = self.catalog.snapshot();
-        let tool =
-            snapshot.alone(&call.tool.server.id).and_then(|alone| alone.find(Kind::Tools, &call.tool.definition.name));
+        let tool = snapshot
+            .alone(&call.tool.server.id)
+            .and_then(|alone| alone.find(Kind::Tools, &call.tool.definition.name));
         server.is_ok_and(|now| now.identity == call.tool.server.identity)
             && tool.is_some_and(|now| now.definition.digest == call.tool.definition.digest)
     }

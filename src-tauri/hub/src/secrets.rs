@@ -123,7 +123,11 @@ impl Drop for Done {
 impl Secrets {
     pub fn new(store: impl SecretStore) -> Self {
         let store: Arc<dyn SecretStore> = Arc::new(store);
-        Self { values: Asker::new(Arc::clone(&store)), standing: Asker::new(store), stuck: Arc::default() }
+        Self {
+            values: Asker::new(Arc::clone(&store)),
+            standing: Asker::new(store),
+            stuck: Arc::default(),
+        }
     }
 
     pub async fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
@@ -159,7 +163,11 @@ impl Secrets {
         for (key, text) in values {
             let mut text = text.clone();
             for name in names(&text) {
-                let secret = if name.starts_with(OWN) { None } else { self.get(&name).await? };
+                let secret = if name.starts_with(OWN) {
+                    None
+                } else {
+                    self.get(&name).await?
+                };
                 let secret = secret.ok_or_else(|| SecretError::Missing(name.clone()))?;
                 text = text.replace(&reference(&name), secret.expose());
                 used.push(secret);
@@ -190,12 +198,17 @@ impl Secrets {
         let why = loop {
             match timeout(PATIENCE, &mut answered).await {
                 Ok(answer) => return answer.map_err(|_| gone())?,
-                Err(_) if self.standing().await == Some(KeyringStatus::Locked) => break SecretError::Locked,
+                Err(_) if self.standing().await == Some(KeyringStatus::Locked) => {
+                    break SecretError::Locked;
+                }
                 Err(_) if Instant::now() < deadline => {}
                 Err(_) => break SecretError::Silent,
             }
         };
-        *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = Some(Stuck { is_done, why: why.clone() });
+        *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = Some(Stuck {
+            is_done,
+            why: why.clone(),
+        });
         Err(why)
     }
 

@@ -63,19 +63,31 @@ pub struct ClientSession {
 impl ClientSession {
     /// The level of log messages that it has set.
     pub fn log_level(&self) -> Option<LogLevel> {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner)
+        *self
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn set_log_level(&self, level: LogLevel) {
-        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        *self
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
     fn touch(&self) {
-        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self
+            .last_used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     fn is_idle(&self) -> bool {
-        let last_used = *self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
+        let last_used = *self
+            .last_used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         last_used.elapsed() > IDLE
     }
 }
@@ -90,7 +102,11 @@ pub struct ClientSessions {
 type StatelessKey = (ClientName, Reach, String);
 
 fn stateless_key(client: &ClientName, hello: &ClientHello, reach: &Reach) -> StatelessKey {
-    let said = format!("{}{}", hello.capabilities.raw(), hello.info.as_ref().map_or("", |info| info.get()));
+    let said = format!(
+        "{}{}",
+        hello.capabilities.raw(),
+        hello.info.as_ref().map_or("", |info| info.get())
+    );
     (client.clone(), reach.clone(), said)
 }
 
@@ -104,7 +120,10 @@ struct Open {
 
 impl ClientSessions {
     pub fn new(events: Events) -> Self {
-        Self { events, open: Mutex::default() }
+        Self {
+            events,
+            open: Mutex::default(),
+        }
     }
 
     /// Opens a session with an id that cannot be guessed.
@@ -124,21 +143,41 @@ impl ClientSessions {
     ) -> Arc<ClientSession> {
         let key = stateless_key(&client, &hello, &reach);
         let mut open = self.lock();
-        let of_requests = open.stateless.get(&key).and_then(|id| open.sessions.get(id));
-        let issued = of_requests.map(|session| session.issued.clone()).unwrap_or_default();
+        let of_requests = open
+            .stateless
+            .get(&key)
+            .and_then(|id| open.sessions.get(id));
+        let issued = of_requests
+            .map(|session| session.issued.clone())
+            .unwrap_or_default();
         open.open(client, hello, reach, Some(subscription), issued)
     }
 
     /// The session of a client without sessions, and whether it is new.
-    pub fn stateless(&self, client: &ClientName, hello: &ClientHello, reach: &Reach) -> (Arc<ClientSession>, bool) {
+    pub fn stateless(
+        &self,
+        client: &ClientName,
+        hello: &ClientHello,
+        reach: &Reach,
+    ) -> (Arc<ClientSession>, bool) {
         let key = stateless_key(client, hello, reach);
         let mut open = self.lock();
-        if let Some(session) = open.stateless.get(&key).and_then(|id| open.sessions.get(id)) {
+        if let Some(session) = open
+            .stateless
+            .get(&key)
+            .and_then(|id| open.sessions.get(id))
+        {
             session.touch();
             return (session.clone(), false);
         }
         open.end_idle();
-        let session = open.open(client.clone(), hello.clone(), reach.clone(), None, Arc::default());
+        let session = open.open(
+            client.clone(),
+            hello.clone(),
+            reach.clone(),
+            None,
+            Arc::default(),
+        );
         open.stateless.insert(key, session.id.clone());
         drop(open);
         self.events.tell(Event::ClientsChanged);
@@ -187,7 +226,11 @@ impl ClientSessions {
     /// Clients with at least one open session.
     pub fn count_clients(&self) -> usize {
         let open = self.lock();
-        open.sessions.values().map(|session| &session.client).collect::<std::collections::HashSet<_>>().len()
+        open.sessions
+            .values()
+            .map(|session| &session.client)
+            .collect::<std::collections::HashSet<_>>()
+            .len()
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -228,24 +271,32 @@ impl Open {
     /// A client without sessions does not say when it leaves.
     fn end_idle(&mut self) {
         self.sessions.retain(|_, session| {
-            let stays = session.hello.era == Era::Legacy || session.subscription.is_some() || !session.is_idle();
+            let stays = session.hello.era == Era::Legacy
+                || session.subscription.is_some()
+                || !session.is_idle();
             if !stays {
                 session.end();
             }
             stays
         });
-        self.stateless.retain(|_, id| self.sessions.contains_key(id));
+        self.stateless
+            .retain(|_, id| self.sessions.contains_key(id));
     }
 
     fn of<'a>(&'a self, client: &ClientName) -> impl Iterator<Item = &'a Arc<ClientSession>> {
-        self.sessions.values().filter(move |session| session.client == *client)
+        self.sessions
+            .values()
+            .filter(move |session| session.client == *client)
     }
 
     fn make_room(&mut self, client: &ClientName) {
         if self.of(client).count() < MAX_PER_CLIENT {
             return;
         }
-        let oldest = self.of(client).min_by_key(|session| session.number).map(|session| session.id.clone());
+        let oldest = self
+            .of(client)
+            .min_by_key(|session| session.number)
+            .map(|session| session.id.clone());
         if let Some(session) = oldest.and_then(|id| self.sessions.remove(&id)) {
             session.end();
         }

@@ -95,11 +95,26 @@ impl Settings {
         let _one_at_a_time = self.changing.lock().await;
         let values = change(self.get());
         write(&self.store, "default_policy", &values.default_policy).await?;
-        write(&self.store, "approval_timeout_s", &values.approval_timeout.as_secs()).await?;
+        write(
+            &self.store,
+            "approval_timeout_s",
+            &values.approval_timeout.as_secs(),
+        )
+        .await?;
         write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;
         write(&self.store, "raised", &values.raised).await?;
-        write(&self.store, "oauth_client_metadata_url", &values.oauth_client_metadata_url).await?;
-        write(&self.store, "audit_retention_days", &values.audit_retention_days).await?;
+        write(
+            &self.store,
+            "oauth_client_metadata_url",
+            &values.oauth_client_metadata_url,
+        )
+        .await?;
+        write(
+            &self.store,
+            "audit_retention_days",
+            &values.audit_retention_days,
+        )
+        .await?;
         self.values.store(Arc::new(values));
         self.changed.notify_one();
         Ok(())
@@ -111,10 +126,18 @@ impl Settings {
     }
 }
 
-async fn read<T: serde::de::DeserializeOwned>(store: &Store, name: &str) -> Result<Option<T>, StoreError> {
-    Ok(store.setting(name).await?.and_then(|value| serde_json::from_str(&value).ok()))
+async fn read<T: serde::de::DeserializeOwned>(
+    store: &Store,
+    name: &str,
+) -> Result<Option<T>, StoreError> {
+    Ok(store
+        .setting(name)
+        .await?
+        .and_then(|value| serde_json::from_str(&value).ok()))
 }
 
 async fn write(store: &Store, name: &str, value: &impl serde::Serialize) -> Result<(), StoreError> {
-    store.set_setting(name, &serde_json::to_string(value).unwrap_or_default()).await
+    store
+        .set_setting(name, &serde_json::to_string(value).unwrap_or_default())
+        .await
 }

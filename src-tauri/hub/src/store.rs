@@ -53,7 +53,14 @@ impl Store {
     /// Where the file can be neither opened nor made.
     pub async fn open(file: &Path) -> Result<(Self, Option<std::path::PathBuf>), StoreError> {
         let (pool, moved) = db::open(file).await?;
-        Ok((Self { pool, file: file.into(), notes: Arc::default() }, moved))
+        Ok((
+            Self {
+                pool,
+                file: file.into(),
+                notes: Arc::default(),
+            },
+            moved,
+        ))
     }
 
     /// Starts the writer of calls.
@@ -77,7 +84,10 @@ impl Store {
     /// Changes the database as something else than Drawbridge could.
     #[cfg(test)]
     pub async fn forge(&self, sql: &'static str) {
-        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+        sqlx::raw_sql(sql)
+            .execute(&self.pool)
+            .await
+            .unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
 }
 

@@ -82,7 +82,8 @@ impl Link {
 
     /// Sends a notification.
     pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
-        self.tell(message::notification(method, params.map(RawValue::get))).await
+        self.tell(message::notification(method, params.map(RawValue::get)))
+            .await
     }
 
     /// Answers a request of the server's.
@@ -177,7 +178,8 @@ impl FromServer {
     fn length(&self) -> usize {
         match self {
             Self::Message {
-                message: Incoming::Request { params, .. } | Incoming::Notification { params, .. }, ..
+                message: Incoming::Request { params, .. } | Incoming::Notification { params, .. },
+                ..
             } => params.as_ref().map_or(0, |params| params.get().len()),
             Self::Ended(how) => how.len(),
         }
@@ -194,7 +196,10 @@ pub struct ToUpstream {
 
 impl ToUpstream {
     pub fn new(sender: mpsc::Sender<FromServer>) -> Self {
-        Self { sender, pace: Arc::new(Mutex::new(Pace::of_messages())) }
+        Self {
+            sender,
+            pace: Arc::new(Mutex::new(Pace::of_messages())),
+        }
     }
 
     /// Tells it; where nobody listens any more it is lost.

@@ -53,7 +53,11 @@ impl<T> Default for Noted<T> {
 
 impl<T: Ord> Noted<T> {
     pub fn tell(&self, what: T) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
+        self.0
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(what);
         self.0.1.notify_one();
     }
 
@@ -88,11 +92,22 @@ impl Mailbox {
     /// The mailbox, and where its announcements arrive. A flood of them is thinned.
     pub fn new() -> (Self, mpsc::Receiver<Announced>) {
         let (announcements, arrived) = mpsc::channel(MAX_ANNOUNCED);
-        (Self { list_changes: ListChanges::default(), history: History::default(), announcements }, arrived)
+        (
+            Self {
+                list_changes: ListChanges::default(),
+                history: History::default(),
+                announcements,
+            },
+            arrived,
+        )
     }
 
     fn announce(&self, server: &ServerId, method: &str, params: Box<RawValue>) {
-        let announced = Announced { server: server.clone(), method: method.to_owned(), params };
+        let announced = Announced {
+            server: server.clone(),
+            method: method.to_owned(),
+            params,
+        };
         let _ = self.announcements.try_send(announced);
     }
 }
@@ -156,43 +171,76 @@ impl Drop for Lease {
 
 impl Pool {
     pub fn new(linker: Linker, mailbox: Mailbox) -> Self {
-        Self { linker, mailbox, sessions: Arc::default() }
+        Self {
+            linker,
+            mailbox,
+            sessions: Arc::default(),
+        }
     }
 
     /// The session of a server, made where there is none: a client's own where the server is not shared, a new one where
     /// it is started for each call. One that was made from another spec is ended.
     pub fn session(&self, server: &Arc<Registered>, client: Option<&ClientName>) -> Lease {
-        let client = client.filter(|_| server.spec.isolation == Isolation::PerClient).cloned();
+        let client = client
+            .filter(|_| server.spec.isolation == Isolation::PerClient)
+            .cloned();
         let mut sessions = self.lock();
         let is_of_call = server.spec.lifecycle == Lifecycle::Transient;
         sessions.calls += u64::from(is_of_call);
-        let key = Key { server: server.id.clone(), client, call: is_of_call.then_some(sessions.calls) };
+        let key = Key {
+            server: server.id.clone(),
+            client,
+            call: is_of_call.then_some(sessions.calls),
+        };
         if let Some(session) = sessions.by_key.get(&key) {
             if session.is_of(server) {
-                return Lease { session: session.clone(), of_call: None };
+                return Lease {
+                    session: session.clone(),
+                    of_call: None,
+                };
             }
             let old = session.clone();
             tokio::spawn(async move { old.retire("its spec changed").await });
         }
         let (linker, mailbox) = (self.linker.clone(), self.mailbox.clone());
-        let session = ServerSession::new(server.clone(), key.client.clone(), linker, mailbox, sessions.closed);
+        let session = ServerSession::new(
+            server.clone(),
+            key.client.clone(),
+            linker,
+            mailbox,
+            sessions.closed,
+        );
         sessions.by_key.insert(key.clone(), session.clone());
-        Lease { session, of_call: is_of_call.then(|| (self.clone(), key)) }
+        Lease {
+            session,
+            of_call: is_of_call.then(|| (self.clone(), key)),
+        }
     }
 
     /// How the session of a server stands, or that of a client or a call with it; nothing where it has had none.
     pub fn status(&self, id: &ServerId) -> Option<Status> {
         let sessions = self.lock();
-        let mut all = sessions.by_key.iter().filter(|(key, _)| key.server == *id).map(|(_, session)| session);
-        let Some(first) = all.next() else { return sessions.ended.get(id).cloned() };
-        let active = std::iter::once(first).chain(all).find(|session| session.is_active());
+        let mut all = sessions
+            .by_key
+            .iter()
+            .filter(|(key, _)| key.server == *id)
+            .map(|(_, session)| session);
+        let Some(first) = all.next() else {
+            return sessions.ended.get(id).cloned();
+        };
+        let active = std::iter::once(first)
+            .chain(all)
+            .find(|session| session.is_active());
         Some(active.unwrap_or(first).status())
     }
 
     /// Whether a session of a server runs now.
     pub fn is_active(&self, id: &ServerId) -> bool {
         let sessions = self.lock();
-        sessions.by_key.iter().any(|(key, session)| key.server == *id && session.is_active())
+        sessions
+            .by_key
+            .iter()
+            .any(|(key, session)| key.server == *id && session.is_active())
     }
 
     /// The latest steps of a server's sessions.
@@ -205,8 +253,9 @@ impl Pool {
         let removed = {
             let mut sessions = self.lock();
             sessions.ended.remove(id);
-            let (removed, kept) =
-                std::mem::take(&mut sessions.by_key).into_iter().partition(|(key, _)| key.server == *id);
+            let (removed, kept) = std::mem::take(&mut sessions.by_key)
+                .into_iter()
+                .partition(|(key, _)| key.server == *id);
             sessions.by_key = kept;
             let removed: BTreeMap<Key, _> = removed;
             removed
@@ -216,13 +265,20 @@ impl Pool {
 
     /// The sessions that run now.
     pub fn active(&self) -> Vec<Arc<ServerSession>> {
-        self.lock().by_key.values().filter(|session| session.is_active()).cloned().collect()
+        self.lock()
+            .by_key
+            .values()
+            .filter(|session| session.is_active())
+            .cloned()
+            .collect()
     }
 
     /// The processes of local servers that run now.
     pub fn processes(&self) -> Vec<(ServerId, u32)> {
         let sessions = self.lock();
-        let pid = |(key, session): (&Key, &Arc<ServerSession>)| Some((key.server.clone(), session.status().pid?));
+        let pid = |(key, session): (&Key, &Arc<ServerSession>)| {
+            Some((key.server.clone(), session.status().pid?))
+        };
         sessions.by_key.iter().filter_map(pid).collect()
     }
 
@@ -238,7 +294,12 @@ impl Pool {
             sessions.closed = true;
             std::mem::take(&mut sessions.by_key)
         };
-        join_all(ended.values().map(|session| session.retire("Drawbridge is ending"))).await;
+        join_all(
+            ended
+                .values()
+                .map(|session| session.retire("Drawbridge is ending")),
+        )
+        .await;
     }
 
     fn lock(&self) -> MutexGuard<'_, Sessions> {

@@ -17,13 +17,22 @@ fn the_door_is_on_loopback_unless_asked() {
 #[test]
 fn a_second_start_is_the_same_app_only_for_the_same_folder_or_hub() {
     let one = args(&["--data-dir", "/tmp/one"]).instance();
-    assert_eq!(one, args(&["--data-dir", "/tmp/one", "--hidden"]).instance());
+    assert_eq!(
+        one,
+        args(&["--data-dir", "/tmp/one", "--hidden"]).instance()
+    );
     assert_ne!(one, args(&["--data-dir", "/tmp/two"]).instance());
-    assert_ne!(one, args(&["--data-dir", "/tmp/one", "--hub-url", "http://hub:8765"]).instance());
+    assert_ne!(
+        one,
+        args(&["--data-dir", "/tmp/one", "--hub-url", "http://hub:8765"]).instance()
+    );
 }
 
 #[test]
 fn an_empty_hub_url_names_no_hub() {
     assert_eq!(args(&["--hub-url", " "]).remote(), None);
-    assert_eq!(args(&["--hub-url", "http://hub:8765"]).remote(), Some("http://hub:8765"));
+    assert_eq!(
+        args(&["--hub-url", "http://hub:8765"]).remote(),
+        Some("http://hub:8765")
+    );
 }

@@ -9,12 +9,18 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn approvals_list(door: State<'_, Door>, request: Request<ListApprovals>) -> Answer<ListApprovals> {
+pub(crate) async fn approvals_list(
+    door: State<'_, Door>,
+    request: Request<ListApprovals>,
+) -> Answer<ListApprovals> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn approvals_show(door: State<'_, Door>, request: Request<ShowApproval>) -> Answer<ShowApproval> {
+pub(crate) async fn approvals_show(
+    door: State<'_, Door>,
+    request: Request<ShowApproval>,
+) -> Answer<ShowApproval> {
     door.run(request.0).await
 }
 
@@ -27,12 +33,18 @@ pub(crate) async fn approvals_decide(
 }
 
 #[tauri::command]
-pub(crate) async fn approvals_missed(door: State<'_, Door>, request: Request<ListMissed>) -> Answer<ListMissed> {
+pub(crate) async fn approvals_missed(
+    door: State<'_, Door>,
+    request: Request<ListMissed>,
+) -> Answer<ListMissed> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn approvals_allow_retry(door: State<'_, Door>, request: Request<AllowRetry>) -> Answer<AllowRetry> {
+pub(crate) async fn approvals_allow_retry(
+    door: State<'_, Door>,
+    request: Request<AllowRetry>,
+) -> Answer<AllowRetry> {
     door.run(request.0).await
 }
 

@@ -7,11 +7,17 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn calls_list(door: State<'_, Door>, request: Request<ListCalls>) -> Answer<ListCalls> {
+pub(crate) async fn calls_list(
+    door: State<'_, Door>,
+    request: Request<ListCalls>,
+) -> Answer<ListCalls> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn calls_show(door: State<'_, Door>, request: Request<ShowCall>) -> Answer<ShowCall> {
+pub(crate) async fn calls_show(
+    door: State<'_, Door>,
+    request: Request<ShowCall>,
+) -> Answer<ShowCall> {
     door.run(request.0).await
 }

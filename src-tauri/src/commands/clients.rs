@@ -7,16 +7,25 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn clients_list(door: State<'_, Door>, request: Request<ListClients>) -> Answer<ListClients> {
+pub(crate) async fn clients_list(
+    door: State<'_, Door>,
+    request: Request<ListClients>,
+) -> Answer<ListClients> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn clients_add(door: State<'_, Door>, request: Request<AddClient>) -> Answer<AddClient> {
+pub(crate) async fn clients_add(
+    door: State<'_, Door>,
+    request: Request<AddClient>,
+) -> Answer<AddClient> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn clients_revoke(door: State<'_, Door>, request: Request<RevokeClient>) -> Answer<RevokeClient> {
+pub(crate) async fn clients_revoke(
+    door: State<'_, Door>,
+    request: Request<RevokeClient>,
+) -> Answer<RevokeClient> {
     door.run(request.0).await
 }

@@ -7,7 +7,10 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn drawbridge_show(door: State<'_, Door>, request: Request<ShowDrawbridge>) -> Answer<ShowDrawbridge> {
+pub(crate) async fn drawbridge_show(
+    door: State<'_, Door>,
+    request: Request<ShowDrawbridge>,
+) -> Answer<ShowDrawbridge> {
     door.run(request.0).await
 }
 

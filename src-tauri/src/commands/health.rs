@@ -7,6 +7,9 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn health_show(door: State<'_, Door>, request: Request<ShowHealth>) -> Answer<ShowHealth> {
+pub(crate) async fn health_show(
+    door: State<'_, Door>,
+    request: Request<ShowHealth>,
+) -> Answer<ShowHealth> {
     door.run(request.0).await
 }

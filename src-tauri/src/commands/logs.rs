@@ -7,6 +7,9 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn logs_list(door: State<'_, Door>, request: Request<ListLogs>) -> Answer<ListLogs> {
+pub(crate) async fn logs_list(
+    door: State<'_, Door>,
+    request: Request<ListLogs>,
+) -> Answer<ListLogs> {
     door.run(request.0).await
 }

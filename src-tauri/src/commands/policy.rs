@@ -1,8 +1,8 @@
 //! Commands on policy: what may cross without asking, what never may.
 
 use drawbridge_hub::api::policy::{
-    ApplyPreset, ExportPolicy, ForgetRule, ImportPolicy, ListPolicy, PreviewRule, RemovePolicy, SaveRule,
-    SetDefaultPolicy, SetPolicy, ShowFigures,
+    ApplyPreset, ExportPolicy, ForgetRule, ImportPolicy, ListPolicy, PreviewRule, RemovePolicy,
+    SaveRule, SetDefaultPolicy, SetPolicy, ShowFigures,
 };
 use tauri::State;
 
@@ -10,17 +10,26 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn policy_list(door: State<'_, Door>, request: Request<ListPolicy>) -> Answer<ListPolicy> {
+pub(crate) async fn policy_list(
+    door: State<'_, Door>,
+    request: Request<ListPolicy>,
+) -> Answer<ListPolicy> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_set(door: State<'_, Door>, request: Request<SetPolicy>) -> Answer<SetPolicy> {
+pub(crate) async fn policy_set(
+    door: State<'_, Door>,
+    request: Request<SetPolicy>,
+) -> Answer<SetPolicy> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_remove(door: State<'_, Door>, request: Request<RemovePolicy>) -> Answer<RemovePolicy> {
+pub(crate) async fn policy_remove(
+    door: State<'_, Door>,
+    request: Request<RemovePolicy>,
+) -> Answer<RemovePolicy> {
     door.run(request.0).await
 }
 
@@ -33,36 +42,57 @@ pub(crate) async fn policy_set_default(
 }
 
 #[tauri::command]
-pub(crate) async fn policy_save(door: State<'_, Door>, request: Request<SaveRule>) -> Answer<SaveRule> {
+pub(crate) async fn policy_save(
+    door: State<'_, Door>,
+    request: Request<SaveRule>,
+) -> Answer<SaveRule> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_forget(door: State<'_, Door>, request: Request<ForgetRule>) -> Answer<ForgetRule> {
+pub(crate) async fn policy_forget(
+    door: State<'_, Door>,
+    request: Request<ForgetRule>,
+) -> Answer<ForgetRule> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_preview(door: State<'_, Door>, request: Request<PreviewRule>) -> Answer<PreviewRule> {
+pub(crate) async fn policy_preview(
+    door: State<'_, Door>,
+    request: Request<PreviewRule>,
+) -> Answer<PreviewRule> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_export(door: State<'_, Door>, request: Request<ExportPolicy>) -> Answer<ExportPolicy> {
+pub(crate) async fn policy_export(
+    door: State<'_, Door>,
+    request: Request<ExportPolicy>,
+) -> Answer<ExportPolicy> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_import(door: State<'_, Door>, request: Request<ImportPolicy>) -> Answer<ImportPolicy> {
+pub(crate) async fn policy_import(
+    door: State<'_, Door>,
+    request: Request<ImportPolicy>,
+) -> Answer<ImportPolicy> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_apply_preset(door: State<'_, Door>, request: Request<ApplyPreset>) -> Answer<ApplyPreset> {
+pub(crate) async fn policy_apply_preset(
+    door: State<'_, Door>,
+    request: Request<ApplyPreset>,
+) -> Answer<ApplyPreset> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn policy_figures(door: State<'_, Door>, request: Request<ShowFigures>) -> Answer<ShowFigures> {
+pub(crate) async fn policy_figures(
+    door: State<'_, Door>,
+    request: Request<ShowFigures>,
+) -> Answer<ShowFigures> {
     door.run(request.0).await
 }

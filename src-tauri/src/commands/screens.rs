@@ -7,6 +7,9 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn screens_open(door: State<'_, Door>, request: Request<OpenScreen>) -> Answer<OpenScreen> {
+pub(crate) async fn screens_open(
+    door: State<'_, Door>,
+    request: Request<OpenScreen>,
+) -> Answer<OpenScreen> {
     door.run(request.0).await
 }

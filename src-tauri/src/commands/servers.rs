@@ -1,9 +1,10 @@
 //! Commands on servers: the registry and what is known of each server.
 
 use drawbridge_hub::api::servers::{
-    AcceptServer, AcceptTools, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn, CheckRuntimes, EnableServer,
-    FillManifest, ListPresets, ListServers, MeasureServers, ReadManifest, ReadSpecs, RemoveServer, RestartServer,
-    ShowCapabilities, ShowServer, ShowToolHistory, SignOutServer, SyncServer, TryServer, UpdateServer, VerifyServer,
+    AcceptServer, AcceptTools, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn,
+    CheckRuntimes, EnableServer, FillManifest, ListPresets, ListServers, MeasureServers,
+    ReadManifest, ReadSpecs, RemoveServer, RestartServer, ShowCapabilities, ShowServer,
+    ShowToolHistory, SignOutServer, SyncServer, TryServer, UpdateServer, VerifyServer,
 };
 use tauri::State;
 
@@ -11,62 +12,98 @@ use super::{Answer, Request};
 use crate::{browser, door::Door};
 
 #[tauri::command]
-pub(crate) async fn servers_list(door: State<'_, Door>, request: Request<ListServers>) -> Answer<ListServers> {
+pub(crate) async fn servers_list(
+    door: State<'_, Door>,
+    request: Request<ListServers>,
+) -> Answer<ListServers> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_show(door: State<'_, Door>, request: Request<ShowServer>) -> Answer<ShowServer> {
+pub(crate) async fn servers_show(
+    door: State<'_, Door>,
+    request: Request<ShowServer>,
+) -> Answer<ShowServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_add(door: State<'_, Door>, request: Request<AddServer>) -> Answer<AddServer> {
+pub(crate) async fn servers_add(
+    door: State<'_, Door>,
+    request: Request<AddServer>,
+) -> Answer<AddServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_update(door: State<'_, Door>, request: Request<UpdateServer>) -> Answer<UpdateServer> {
+pub(crate) async fn servers_update(
+    door: State<'_, Door>,
+    request: Request<UpdateServer>,
+) -> Answer<UpdateServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_remove(door: State<'_, Door>, request: Request<RemoveServer>) -> Answer<RemoveServer> {
+pub(crate) async fn servers_remove(
+    door: State<'_, Door>,
+    request: Request<RemoveServer>,
+) -> Answer<RemoveServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_enable(door: State<'_, Door>, request: Request<EnableServer>) -> Answer<EnableServer> {
+pub(crate) async fn servers_enable(
+    door: State<'_, Door>,
+    request: Request<EnableServer>,
+) -> Answer<EnableServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_accept(door: State<'_, Door>, request: Request<AcceptServer>) -> Answer<AcceptServer> {
+pub(crate) async fn servers_accept(
+    door: State<'_, Door>,
+    request: Request<AcceptServer>,
+) -> Answer<AcceptServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_verify(door: State<'_, Door>, request: Request<VerifyServer>) -> Answer<VerifyServer> {
+pub(crate) async fn servers_verify(
+    door: State<'_, Door>,
+    request: Request<VerifyServer>,
+) -> Answer<VerifyServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_try(door: State<'_, Door>, request: Request<TryServer>) -> Answer<TryServer> {
+pub(crate) async fn servers_try(
+    door: State<'_, Door>,
+    request: Request<TryServer>,
+) -> Answer<TryServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_sync(door: State<'_, Door>, request: Request<SyncServer>) -> Answer<SyncServer> {
+pub(crate) async fn servers_sync(
+    door: State<'_, Door>,
+    request: Request<SyncServer>,
+) -> Answer<SyncServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_restart(door: State<'_, Door>, request: Request<RestartServer>) -> Answer<RestartServer> {
+pub(crate) async fn servers_restart(
+    door: State<'_, Door>,
+    request: Request<RestartServer>,
+) -> Answer<RestartServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_read_specs(door: State<'_, Door>, request: Request<ReadSpecs>) -> Answer<ReadSpecs> {
+pub(crate) async fn servers_read_specs(
+    door: State<'_, Door>,
+    request: Request<ReadSpecs>,
+) -> Answer<ReadSpecs> {
     door.run(request.0).await
 }
 
@@ -87,7 +124,10 @@ pub(crate) async fn servers_fill_manifest(
 }
 
 #[tauri::command]
-pub(crate) async fn servers_presets(door: State<'_, Door>, request: Request<ListPresets>) -> Answer<ListPresets> {
+pub(crate) async fn servers_presets(
+    door: State<'_, Door>,
+    request: Request<ListPresets>,
+) -> Answer<ListPresets> {
     door.run(request.0).await
 }
 
@@ -111,7 +151,10 @@ pub(crate) async fn servers_authorize(
 }
 
 #[tauri::command]
-pub(crate) async fn servers_await_sign_in(door: State<'_, Door>, request: Request<AwaitSignIn>) -> Answer<AwaitSignIn> {
+pub(crate) async fn servers_await_sign_in(
+    door: State<'_, Door>,
+    request: Request<AwaitSignIn>,
+) -> Answer<AwaitSignIn> {
     door.run(request.0).await
 }
 
@@ -124,12 +167,18 @@ pub(crate) async fn servers_cancel_sign_in(
 }
 
 #[tauri::command]
-pub(crate) async fn servers_sign_out(door: State<'_, Door>, request: Request<SignOutServer>) -> Answer<SignOutServer> {
+pub(crate) async fn servers_sign_out(
+    door: State<'_, Door>,
+    request: Request<SignOutServer>,
+) -> Answer<SignOutServer> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn servers_measure(door: State<'_, Door>, request: Request<MeasureServers>) -> Answer<MeasureServers> {
+pub(crate) async fn servers_measure(
+    door: State<'_, Door>,
+    request: Request<MeasureServers>,
+) -> Answer<MeasureServers> {
     door.run(request.0).await
 }
 
@@ -142,7 +191,10 @@ pub(crate) async fn servers_tool_history(
 }
 
 #[tauri::command]
-pub(crate) async fn servers_accept_tools(door: State<'_, Door>, request: Request<AcceptTools>) -> Answer<AcceptTools> {
+pub(crate) async fn servers_accept_tools(
+    door: State<'_, Door>,
+    request: Request<AcceptTools>,
+) -> Answer<AcceptTools> {
     door.run(request.0).await
 }
 

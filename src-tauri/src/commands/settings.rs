@@ -7,11 +7,17 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn settings_show(door: State<'_, Door>, request: Request<ShowSettings>) -> Answer<ShowSettings> {
+pub(crate) async fn settings_show(
+    door: State<'_, Door>,
+    request: Request<ShowSettings>,
+) -> Answer<ShowSettings> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn settings_change(door: State<'_, Door>, request: Request<ChangeSettings>) -> Answer<ChangeSettings> {
+pub(crate) async fn settings_change(
+    door: State<'_, Door>,
+    request: Request<ChangeSettings>,
+) -> Answer<ChangeSettings> {
     door.run(request.0).await
 }

@@ -7,16 +7,25 @@ use super::{Answer, Request};
 use crate::door::Door;
 
 #[tauri::command]
-pub(crate) async fn tools_list(door: State<'_, Door>, request: Request<ListTools>) -> Answer<ListTools> {
+pub(crate) async fn tools_list(
+    door: State<'_, Door>,
+    request: Request<ListTools>,
+) -> Answer<ListTools> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn tools_export(door: State<'_, Door>, request: Request<ExportTools>) -> Answer<ExportTools> {
+pub(crate) async fn tools_export(
+    door: State<'_, Door>,
+    request: Request<ExportTools>,
+) -> Answer<ExportTools> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn tools_call(door: State<'_, Door>, request: Request<CallTool>) -> Answer<CallTool> {
+pub(crate) async fn tools_call(
+    door: State<'_, Door>,
+    request: Request<CallTool>,
+) -> Answer<CallTool> {
     door.run(request.0).await
 }

@@ -92,12 +92,24 @@ struct App {
 impl App {
     /// It has drawn an idle tray, and nothing else.
     async fn start(has_tray: bool) -> Self {
-        let shell = FakeShell { seen: Arc::default(), has_tray };
+        let shell = FakeShell {
+            seen: Arc::default(),
+            has_tray,
+        };
         let (inputs, receive_inputs) = mpsc::unbounded_channel();
         let (events, receive_events) = mpsc::channel(8);
-        let controller = tokio::spawn(Controller::new(shell.clone()).run(receive_inputs, receive_events));
-        let app = Self { shell, inputs, events, controller };
-        assert_eq!(app.seen().await, [Seen::Looked(0), Seen::Tray(TrayState::Idle)]);
+        let controller =
+            tokio::spawn(Controller::new(shell.clone()).run(receive_inputs, receive_events));
+        let app = Self {
+            shell,
+            inputs,
+            events,
+            controller,
+        };
+        assert_eq!(
+            app.seen().await,
+            [Seen::Looked(0), Seen::Tray(TrayState::Idle)]
+        );
         app
     }
 
@@ -118,7 +130,9 @@ impl App {
     }
 
     async fn has_ended(self) -> bool {
-        tokio::time::timeout(Duration::from_secs(1), self.controller).await.is_ok()
+        tokio::time::timeout(Duration::from_secs(1), self.controller)
+            .await
+            .is_ok()
     }
 }
 
@@ -151,11 +165,15 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
 }
 
 fn asked(id: &str) -> Event {
-    Event::ApprovalAsked { request: Box::new(request(id)) }
+    Event::ApprovalAsked {
+        request: Box::new(request(id)),
+    }
 }
 
 fn ended(id: &str) -> Event {
-    Event::ApprovalEnded { id: CallId::new(id) }
+    Event::ApprovalEnded {
+        id: CallId::new(id),
+    }
 }
 
 fn notified(title: &str) -> Seen {
@@ -168,7 +186,13 @@ fn told(event: Event) -> Seen {
 
 fn looked(turn: u64, waiting: &[&str]) -> Input {
     let waiting = waiting.iter().map(|id| request(id)).collect();
-    Input::Looked { turn, overview: Overview { waiting, ..Overview::default() } }
+    Input::Looked {
+        turn,
+        overview: Overview {
+            waiting,
+            ..Overview::default()
+        },
+    }
 }
 
 /// The title of a notification of one call.
@@ -178,7 +202,15 @@ const ONE: &str = "claude wants to call read_file of Files";
 async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
     let app = App::start(true).await;
     let seen = app.happens(asked("1")).await;
-    assert_eq!(seen, [told(asked("1")), Seen::Popup(Focus::Leave), notified(ONE), Seen::Tray(TrayState::Waiting)]);
+    assert_eq!(
+        seen,
+        [
+            told(asked("1")),
+            Seen::Popup(Focus::Leave),
+            notified(ONE),
+            Seen::Tray(TrayState::Waiting)
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -188,7 +220,11 @@ async fn the_popup_stays_until_no_call_waits() {
     app.happens(asked("2")).await;
     assert!(!app.happens(ended("1")).await.contains(&Seen::PopupHidden));
     let seen = app.happens(ended("2")).await;
-    let gone = [Seen::PopupHidden, Seen::Notified(None), Seen::Tray(TrayState::Idle)];
+    let gone = [
+        Seen::PopupHidden,
+        Seen::Notified(None),
+        Seen::Tray(TrayState::Idle),
+    ];
     assert_eq!(seen, [&[told(ended("2"))], gone.as_slice()].concat());
 }
 
@@ -196,9 +232,20 @@ async fn the_popup_stays_until_no_call_waits() {
 async fn a_call_that_waited_before_the_app_started_shows_the_popup() {
     let app = App::start(true).await;
     let seen = app.gets(looked(0, &["1"])).await;
-    assert_eq!(seen, [Seen::Popup(Focus::Leave), notified(ONE), Seen::Tray(TrayState::Waiting)]);
+    assert_eq!(
+        seen,
+        [
+            Seen::Popup(Focus::Leave),
+            notified(ONE),
+            Seen::Tray(TrayState::Waiting)
+        ]
+    );
     assert_eq!(app.gets(looked(0, &["1"])).await, []);
-    let gone = [Seen::PopupHidden, Seen::Notified(None), Seen::Tray(TrayState::Idle)];
+    let gone = [
+        Seen::PopupHidden,
+        Seen::Notified(None),
+        Seen::Tray(TrayState::Idle),
+    ];
     assert_eq!(app.gets(looked(0, &[])).await, gone);
 }
 
@@ -213,24 +260,45 @@ async fn an_overview_that_missed_a_call_does_not_hide_it() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_changes_makes_the_shell_look_again() {
     let app = App::start(true).await;
-    let changed = Event::ServerChanged { id: ServerId::new("files") };
-    assert_eq!(app.happens(changed.clone()).await, [told(changed), Seen::Looked(0)]);
-    let servers = vec![ServerLine { name: "Files".into(), state: ServerState::Error }];
-    let overview = Overview { servers, trouble: Some("1 server is in error".into()), ..Overview::default() };
-    assert_eq!(app.gets(Input::Looked { turn: 0, overview }).await, [Seen::Tray(TrayState::Trouble)]);
+    let changed = Event::ServerChanged {
+        id: ServerId::new("files"),
+    };
+    assert_eq!(
+        app.happens(changed.clone()).await,
+        [told(changed), Seen::Looked(0)]
+    );
+    let servers = vec![ServerLine {
+        name: "Files".into(),
+        state: ServerState::Error,
+    }];
+    let overview = Overview {
+        servers,
+        trouble: Some("1 server is in error".into()),
+        ..Overview::default()
+    };
+    assert_eq!(
+        app.gets(Input::Looked { turn: 0, overview }).await,
+        [Seen::Tray(TrayState::Trouble)]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn missed_events_make_everyone_look_again() {
     let app = App::start(true).await;
-    assert_eq!(app.happens(Event::Lagged).await, [told(Event::Lagged), Seen::Looked(0)]);
+    assert_eq!(
+        app.happens(Event::Lagged).await,
+        [told(Event::Lagged), Seen::Looked(0)]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_events_ends_with_lagged() {
     let app = App::start(true).await;
     for _ in 0..500 {
-        app.events.send(Event::PolicyChanged).await.expect("the controller runs");
+        app.events
+            .send(Event::PolicyChanged)
+            .await
+            .expect("the controller runs");
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     let seen = app.seen().await;
@@ -243,33 +311,61 @@ async fn the_tray_and_a_second_start_open_the_windows() {
     let app = App::start(true).await;
     assert_eq!(app.gets(Input::Chosen(Choice::Open)).await, [Seen::Main]);
     assert_eq!(app.gets(Input::Raised).await, [Seen::Main]);
-    assert_eq!(app.gets(Input::Chosen(Choice::ShowApprovals)).await, [Seen::Popup(Focus::Take)]);
+    assert_eq!(
+        app.gets(Input::Chosen(Choice::ShowApprovals)).await,
+        [Seen::Popup(Focus::Take)]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn many_calls_are_one_notification_that_counts_them() {
     let app = App::start(true).await;
     assert!(app.happens(asked("1")).await.contains(&notified(ONE)));
-    assert!(app.happens(asked("2")).await.contains(&notified("2 calls wait for you")));
-    assert!(app.happens(asked("3")).await.contains(&notified("3 calls wait for you")));
-    assert!(app.happens(ended("1")).await.contains(&notified("2 calls wait for you")));
+    assert!(
+        app.happens(asked("2"))
+            .await
+            .contains(&notified("2 calls wait for you"))
+    );
+    assert!(
+        app.happens(asked("3"))
+            .await
+            .contains(&notified("3 calls wait for you"))
+    );
+    assert!(
+        app.happens(ended("1"))
+            .await
+            .contains(&notified("2 calls wait for you"))
+    );
     assert!(app.happens(ended("2")).await.contains(&notified(ONE)));
-    assert!(app.happens(ended("3")).await.contains(&Seen::Notified(None)));
+    assert!(
+        app.happens(ended("3"))
+            .await
+            .contains(&Seen::Notified(None))
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_looks_at_the_popup_is_not_notified() {
     let app = App::start(true).await;
     app.happens(asked("1")).await;
-    assert_eq!(app.gets(Input::PopupFocused(true)).await, [Seen::Notified(None)]);
+    assert_eq!(
+        app.gets(Input::PopupFocused(true)).await,
+        [Seen::Notified(None)]
+    );
     let quiet = |seen: &[Seen]| !seen.iter().any(|seen| matches!(seen, Seen::Notified(_)));
     assert!(quiet(&app.happens(asked("2")).await));
     assert!(quiet(&app.gets(Input::PopupFocused(false)).await));
-    assert!(quiet(&app.happens(asked("3")).await), "the same calls are not told twice");
+    assert!(
+        quiet(&app.happens(asked("3")).await),
+        "the same calls are not told twice"
+    );
     for id in ["1", "2", "3"] {
         assert!(quiet(&app.happens(ended(id)).await));
     }
-    assert!(app.happens(asked("4")).await.contains(&notified(ONE)), "a popup that hid has no keyboard");
+    assert!(
+        app.happens(asked("4")).await.contains(&notified(ONE)),
+        "a popup that hid has no keyboard"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -285,7 +381,10 @@ async fn the_shortcut_shows_what_waits_and_else_the_window() {
     let app = App::start(true).await;
     assert_eq!(app.gets(Input::Summoned).await, [Seen::Main]);
     app.happens(asked("1")).await;
-    assert_eq!(app.gets(Input::Summoned).await, [Seen::Popup(Focus::Take), Seen::Notified(None)]);
+    assert_eq!(
+        app.gets(Input::Summoned).await,
+        [Seen::Popup(Focus::Take), Seen::Notified(None)]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -296,27 +395,60 @@ async fn a_call_is_decided_as_it_was_seen() {
     let approved = app.gets(Input::Chosen(Choice::Approve(call()))).await;
     assert_eq!(approved, [Seen::Decided("1".into(), Verdict::once())]);
     let denied = app.gets(Input::Chosen(Choice::Deny(call()))).await;
-    assert_eq!(denied, [Seen::Decided("1".into(), Verdict::Deny { reason: String::new() })]);
+    assert_eq!(
+        denied,
+        [Seen::Decided(
+            "1".into(),
+            Verdict::Deny {
+                reason: String::new()
+            }
+        )]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_drawbridge_is_raised_and_lowered() {
     let app = App::start(true).await;
-    assert_eq!(app.gets(Input::Chosen(Choice::Raise)).await, [Seen::SetRaised(true)]);
+    assert_eq!(
+        app.gets(Input::Chosen(Choice::Raise)).await,
+        [Seen::SetRaised(true)]
+    );
     let up = Event::DrawbridgeChanged { raised: true };
-    assert_eq!(app.happens(up.clone()).await, [told(up), Seen::Tray(TrayState::Raised)]);
-    let too_old = Input::Looked { turn: 0, overview: Overview::default() };
-    assert_eq!(app.gets(too_old).await, [Seen::Looked(1)], "an overview of before does not lower it");
-    assert_eq!(app.gets(Input::Chosen(Choice::Lower)).await, [Seen::SetRaised(false)]);
+    assert_eq!(
+        app.happens(up.clone()).await,
+        [told(up), Seen::Tray(TrayState::Raised)]
+    );
+    let too_old = Input::Looked {
+        turn: 0,
+        overview: Overview::default(),
+    };
+    assert_eq!(
+        app.gets(too_old).await,
+        [Seen::Looked(1)],
+        "an overview of before does not lower it"
+    );
+    assert_eq!(
+        app.gets(Input::Chosen(Choice::Lower)).await,
+        [Seen::SetRaised(false)]
+    );
     let down = Event::DrawbridgeChanged { raised: false };
-    assert_eq!(app.happens(down.clone()).await, [told(down), Seen::Tray(TrayState::Idle)]);
+    assert_eq!(
+        app.happens(down.clone()).await,
+        [told(down), Seen::Tray(TrayState::Idle)]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_drawbridge_that_was_raised_before_the_app_started_is_shown_so() {
     let app = App::start(true).await;
-    let overview = Overview { raised: true, ..Overview::default() };
-    assert_eq!(app.gets(Input::Looked { turn: 0, overview }).await, [Seen::Tray(TrayState::Raised)]);
+    let overview = Overview {
+        raised: true,
+        ..Overview::default()
+    };
+    assert_eq!(
+        app.gets(Input::Looked { turn: 0, overview }).await,
+        [Seen::Tray(TrayState::Raised)]
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,18 +7,27 @@ use super::{arguments, is_whole, name};
 use crate::controller::tests::request;
 
 fn with(arguments: &str) -> ApprovalRequest {
-    ApprovalRequest { arguments: arguments.into(), ..request("1") }
+    ApprovalRequest {
+        arguments: arguments.into(),
+        ..request("1")
+    }
 }
 
 #[test]
 fn names_cannot_hide_or_reorder_what_is_shown() {
-    assert_eq!(name("a\u{202e}b\nc\u{200b}d"), "a\u{fffd}b\u{fffd}c\u{fffd}d");
+    assert_eq!(
+        name("a\u{202e}b\nc\u{200b}d"),
+        "a\u{fffd}b\u{fffd}c\u{fffd}d"
+    );
     assert_eq!(name(&"x".repeat(50)), format!("{}…", "x".repeat(40)));
 }
 
 #[test]
 fn arguments_are_one_line_with_hidden_characters_made_visible() {
-    assert_eq!(arguments(&with(r#"{"path":"/tmp/a"}"#), 120).as_deref(), Some(r#"{"path":"/tmp/a"}"#));
+    assert_eq!(
+        arguments(&with(r#"{"path":"/tmp/a"}"#), 120).as_deref(),
+        Some(r#"{"path":"/tmp/a"}"#)
+    );
     assert_eq!(arguments(&with("{\n}"), 120).as_deref(), Some("{⟨U+000A⟩}"));
     assert_eq!(
         arguments(&with("\u{202e}\u{3164}\u{a0}\u{2800}"), 120).as_deref(),
@@ -30,41 +39,93 @@ fn arguments_are_one_line_with_hidden_characters_made_visible() {
 fn arguments_that_do_not_fit_are_not_cut_but_left_out() {
     assert!(arguments(&with(&"x".repeat(120)), 120).is_some());
     assert_eq!(arguments(&with(&"x".repeat(121)), 120), None);
-    assert_eq!(arguments(&with(&"\n".repeat(100)), 120), None, "made visible they are longer");
+    assert_eq!(
+        arguments(&with(&"\n".repeat(100)), 120),
+        None,
+        "made visible they are longer"
+    );
 }
 
 #[test]
 fn a_short_call_is_seen_whole() {
-    assert!(is_whole(&with(r#"{"path":"/tmp/a_b & <c>","text":"Grüße, Привет, 日本"}"#)));
+    assert!(is_whole(&with(
+        r#"{"path":"/tmp/a_b & <c>","text":"Grüße, Привет, 日本"}"#
+    )));
     assert!(is_whole(&with(&"x".repeat(120))));
 }
 
 #[test]
 fn a_call_of_which_anything_cannot_be_seen_is_not_whole() {
     assert!(!is_whole(&with(&"x".repeat(121))), "too long");
-    assert!(!is_whole(&ApprovalRequest { extra: Some("{}".into()), ..request("1") }), "something is sent along");
-    assert!(!is_whole(&ApprovalRequest { result: Some("{}".into()), ..request("1") }), "a result waits");
-    assert!(!is_whole(&ApprovalRequest { tool: "x".repeat(41), ..request("1") }), "the tool's name is cut");
-    assert!(!is_whole(&ApprovalRequest { server_name: "a\u{200b}".into(), ..request("1") }), "the server's name hides");
     assert!(
-        !is_whole(&ApprovalRequest { client: ClientName::new("a\u{202e}"), ..request("1") }),
+        !is_whole(&ApprovalRequest {
+            extra: Some("{}".into()),
+            ..request("1")
+        }),
+        "something is sent along"
+    );
+    assert!(
+        !is_whole(&ApprovalRequest {
+            result: Some("{}".into()),
+            ..request("1")
+        }),
+        "a result waits"
+    );
+    assert!(
+        !is_whole(&ApprovalRequest {
+            tool: "x".repeat(41),
+            ..request("1")
+        }),
+        "the tool's name is cut"
+    );
+    assert!(
+        !is_whole(&ApprovalRequest {
+            server_name: "a\u{200b}".into(),
+            ..request("1")
+        }),
+        "the server's name hides"
+    );
+    assert!(
+        !is_whole(&ApprovalRequest {
+            client: ClientName::new("a\u{202e}"),
+            ..request("1")
+        }),
         "the client's reorders"
     );
 }
 
 #[test]
 fn a_call_whose_tool_has_changed_is_not_decided_at_a_glance() {
-    let changed =
-        SuspendedAllow { rule: RuleId::new("r"), words: "allow".into(), is_server_changed: false, definitions: None };
-    assert!(!is_whole(&ApprovalRequest { suspended: Some(changed), ..request("1") }));
-    assert!(!is_whole(&ApprovalRequest { changed: Some(["{}".into(), "{}".into()]), ..request("1") }));
+    let changed = SuspendedAllow {
+        rule: RuleId::new("r"),
+        words: "allow".into(),
+        is_server_changed: false,
+        definitions: None,
+    };
+    assert!(!is_whole(&ApprovalRequest {
+        suspended: Some(changed),
+        ..request("1")
+    }));
+    assert!(!is_whole(&ApprovalRequest {
+        changed: Some(["{}".into(), "{}".into()]),
+        ..request("1")
+    }));
 }
 
 #[test]
 fn what_is_drawn_differently_from_desktop_to_desktop_is_not_whole() {
-    for text in
-        ["a\u{202e}b", "a\u{200b}b", "\n", "\t", "a\u{a0}b", "a\u{3164}b", "a  b", "e\u{301}", "\u{5d0}", "\u{1f600}"]
-    {
+    for text in [
+        "a\u{202e}b",
+        "a\u{200b}b",
+        "\n",
+        "\t",
+        "a\u{a0}b",
+        "a\u{3164}b",
+        "a  b",
+        "e\u{301}",
+        "\u{5d0}",
+        "\u{1f600}",
+    ] {
         assert!(!is_whole(&with(text)), "{text:?}");
     }
 }

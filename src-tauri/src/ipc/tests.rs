@@ -11,7 +11,9 @@ fn allowed_by(identifier: &str) -> Vec<&'static str> {
         .split("[[permission]]")
         .find(|block| block.contains(&format!("identifier = \"{identifier}\"")))
         .unwrap_or_else(|| panic!("no permission is called {identifier}"));
-    let (_, list) = block.split_once("commands.allow = [").expect("a permission allows commands");
+    let (_, list) = block
+        .split_once("commands.allow = [")
+        .expect("a permission allows commands");
     let (list, _) = list.split_once(']').expect("the list ends");
     list.split('"').skip(1).step_by(2).collect()
 }
@@ -30,12 +32,22 @@ fn the_main_window_may_use_exactly_the_commands() {
 #[test]
 fn the_popup_may_only_see_and_decide_approvals() {
     // What a verdict would make, and whether anything may cross, are looked at and change nothing.
-    let sees = ["approvals_list", "approvals_show", "approvals_decide", "approvals_preview", "drawbridge_show"];
+    let sees = [
+        "approvals_list",
+        "approvals_show",
+        "approvals_decide",
+        "approvals_preview",
+        "drawbridge_show",
+    ];
     assert_eq!(allowed_by("allow-popup"), sees);
     let popup: serde_json::Value = serde_json::from_str(POPUP).expect("a capability is JSON");
     assert_eq!(popup["windows"], serde_json::json!(["popup"]));
     assert_eq!(
         popup["permissions"],
-        serde_json::json!(["core:event:allow-listen", "core:event:allow-unlisten", "allow-popup"])
+        serde_json::json!([
+            "core:event:allow-listen",
+            "core:event:allow-unlisten",
+            "allow-popup"
+        ])
     );
 }

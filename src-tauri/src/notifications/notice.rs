@@ -50,19 +50,28 @@ impl Notice {
     }
 
     fn of_one(request: &ApprovalRequest) -> Self {
-        let [client, server, tool] = [request.client.as_str(), &request.server_name, &request.tool].map(glance::name);
+        let [client, server, tool] =
+            [request.client.as_str(), &request.server_name, &request.tool].map(glance::name);
         let seen = Seen::of(request);
         if request.result.is_some() {
             let title = format!("{tool} of {server} has answered {client}");
             let body = "Open to see the result that waits".to_owned();
-            return Self { title, body, actions: Actions::ShowOrDeny(seen) };
+            return Self {
+                title,
+                body,
+                actions: Actions::ShowOrDeny(seen),
+            };
         }
         let arguments = glance::arguments(request, BODY).filter(|line| is_drawn_as_written(line));
         let is_whole = arguments.is_some() && glance::is_whole(request);
         Self {
             title: format!("{client} wants to call {tool} of {server}"),
             body: arguments.unwrap_or_else(|| "Open to see the arguments".to_owned()),
-            actions: if is_whole { Actions::ShowDenyOrApprove(seen) } else { Actions::ShowOrDeny(seen) },
+            actions: if is_whole {
+                Actions::ShowDenyOrApprove(seen)
+            } else {
+                Actions::ShowOrDeny(seen)
+            },
         }
     }
 }
@@ -96,7 +105,10 @@ impl Button {
     pub(crate) const SETS: [(&'static str, &'static [Self]); 3] = [
         ("show", &[Self::Show]),
         ("show-deny", &[Self::Show, Self::Deny]),
-        ("show-deny-approve", &[Self::Show, Self::Deny, Self::Approve]),
+        (
+            "show-deny-approve",
+            &[Self::Show, Self::Deny, Self::Approve],
+        ),
     ];
 
     pub(crate) const fn id(self) -> &'static str {

@@ -1,6 +1,7 @@
 use drawbridge_hub::{
     api::health::{
-        BuiltinTools, HealthStatus, HealthView, RegistryHealth, ServersHealth, StorageHealth, TransportHealth,
+        BuiltinTools, HealthStatus, HealthView, RegistryHealth, ServersHealth, StorageHealth,
+        TransportHealth,
     },
     model::server::ServerState,
 };
@@ -13,7 +14,10 @@ fn health(status: HealthStatus, listening: bool) -> HealthView {
         service: "drawbridge".into(),
         version: "0.1.0".into(),
         builtin_tools: BuiltinTools::default(),
-        registry: RegistryHealth { servers_total: 1, servers_enabled: 1 },
+        registry: RegistryHealth {
+            servers_total: 1,
+            servers_enabled: 1,
+        },
         storage: StorageHealth { active_users: 0 },
         ready: true,
         transports: vec![TransportHealth {
@@ -23,17 +27,27 @@ fn health(status: HealthStatus, listening: bool) -> HealthView {
             error: String::new(),
         }],
         sessions: 0,
-        servers: ServersHealth { connected: 0, errors: 0 },
+        servers: ServersHealth {
+            connected: 0,
+            errors: 0,
+        },
     }
 }
 
 fn server(state: ServerState) -> ServerLine {
-    ServerLine { name: "files".into(), state }
+    ServerLine {
+        name: "files".into(),
+        state,
+    }
 }
 
 #[test]
 fn a_hub_that_works_has_no_trouble() {
-    let servers = [server(ServerState::Idle), server(ServerState::NeedsApproval), server(ServerState::Disabled)];
+    let servers = [
+        server(ServerState::Idle),
+        server(ServerState::NeedsApproval),
+        server(ServerState::Disabled),
+    ];
     assert_eq!(trouble(&health(HealthStatus::Ok, true), &servers), None);
 }
 
@@ -47,7 +61,13 @@ fn a_taken_port_is_told_before_a_server_in_error() {
 #[test]
 fn servers_in_error_are_counted() {
     let one = [server(ServerState::Error), server(ServerState::Active)];
-    assert_eq!(trouble(&health(HealthStatus::Degraded, true), &one).as_deref(), Some("1 server is in error"));
+    assert_eq!(
+        trouble(&health(HealthStatus::Degraded, true), &one).as_deref(),
+        Some("1 server is in error")
+    );
     let two = [server(ServerState::Error), server(ServerState::Error)];
-    assert_eq!(trouble(&health(HealthStatus::Down, true), &two).as_deref(), Some("2 servers are in error"));
+    assert_eq!(
+        trouble(&health(HealthStatus::Down, true), &two).as_deref(),
+        Some("2 servers are in error")
+    );
 }

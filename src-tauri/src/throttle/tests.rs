@@ -17,7 +17,9 @@ fn a_few_events_pass_and_nothing_is_owed() {
 fn a_flood_is_cut_until_it_was_told() {
     let now = Instant::now();
     let mut throttle = Throttle::new(now);
-    let passed = (0..1000).filter(|_| throttle.fits(now, &Event::PolicyChanged)).count();
+    let passed = (0..1000)
+        .filter(|_| throttle.fits(now, &Event::PolicyChanged))
+        .count();
     assert_eq!(passed, EVENTS as usize);
     assert_eq!(throttle.owes_at(), Some(now + PERIOD));
     throttle.settle(now + PERIOD);
@@ -32,13 +34,19 @@ fn an_approval_passes_in_a_flood() {
     for _ in 0..1000 {
         throttle.fits(now, &Event::PolicyChanged);
     }
-    assert!(throttle.fits(now, &Event::ApprovalEnded { id: CallId::new("1") }));
+    assert!(throttle.fits(
+        now,
+        &Event::ApprovalEnded {
+            id: CallId::new("1")
+        }
+    ));
 }
 
 #[test]
 fn events_over_time_all_pass() {
     let start = Instant::now();
     let mut throttle = Throttle::new(start);
-    let passed = (0..1000).filter(|i| throttle.fits(start + Duration::from_millis(5 * i), &Event::PolicyChanged));
+    let passed = (0..1000)
+        .filter(|i| throttle.fits(start + Duration::from_millis(5 * i), &Event::PolicyChanged));
     assert_eq!(passed.count(), 1000);
 }

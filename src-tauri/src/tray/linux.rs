@@ -23,7 +23,9 @@ pub(super) fn library_is_there() -> bool {
 
 /// Whether some panel shows tray icons now. Some desktops have none, and a panel may come late.
 pub(super) fn panel_is_there() -> bool {
-    let Ok(bus) = bus_get_sync(BusType::Session, Cancellable::NONE) else { return false };
+    let Ok(bus) = bus_get_sync(BusType::Session, Cancellable::NONE) else {
+        return false;
+    };
     let answer = bus.call_sync(
         Some("org.freedesktop.DBus"),
         "/org/freedesktop/DBus",
@@ -35,5 +37,8 @@ pub(super) fn panel_is_there() -> bool {
         ANSWER_WITHIN_MS,
         Cancellable::NONE,
     );
-    answer.ok().and_then(|answer| answer.get::<(bool,)>()).is_some_and(|(owned,)| owned)
+    answer
+        .ok()
+        .and_then(|answer| answer.get::<(bool,)>())
+        .is_some_and(|(owned,)| owned)
 }

@@ -60,20 +60,36 @@ impl TrayView {
     pub(crate) fn of(overview: &Overview) -> Self {
         let status = status(overview);
         let mut items = vec![Item::Line(status.clone())];
-        if let (false, Some(trouble)) = (overview.waiting.is_empty() && !overview.raised, &overview.trouble) {
+        if let (false, Some(trouble)) = (
+            overview.waiting.is_empty() && !overview.raised,
+            &overview.trouble,
+        ) {
             items.push(Item::Line(name(trouble)));
         }
         items.extend(approvals(&overview.waiting));
-        items.extend([Item::Separator, action(Choice::Open, "Open Drawbridge"), bridge(overview.raised)]);
+        items.extend([
+            Item::Separator,
+            action(Choice::Open, "Open Drawbridge"),
+            bridge(overview.raised),
+        ]);
         items.extend(servers(&overview.servers));
         items.extend([Item::Separator, action(Choice::Quit, "Quit Drawbridge")]);
         let waiting = overview.waiting.len();
-        Self { state: state(overview), tooltip: status, title: (waiting > 0).then(|| waiting.to_string()), items }
+        Self {
+            state: state(overview),
+            tooltip: status,
+            title: (waiting > 0).then(|| waiting.to_string()),
+            items,
+        }
     }
 }
 
 fn state(overview: &Overview) -> TrayState {
-    match (overview.raised, overview.waiting.is_empty(), &overview.trouble) {
+    match (
+        overview.raised,
+        overview.waiting.is_empty(),
+        &overview.trouble,
+    ) {
         (true, ..) => TrayState::Raised,
         (false, false, _) => TrayState::Waiting,
         (false, true, Some(_)) => TrayState::Trouble,
@@ -96,7 +112,11 @@ fn action(choice: Choice, text: &str) -> Item {
 }
 
 fn bridge(raised: bool) -> Item {
-    if raised { action(Choice::Lower, "Lower the drawbridge") } else { action(Choice::Raise, "Raise the drawbridge") }
+    if raised {
+        action(Choice::Lower, "Lower the drawbridge")
+    } else {
+        action(Choice::Raise, "Raise the drawbridge")
+    }
 }
 
 fn approvals(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
@@ -107,9 +127,13 @@ fn approvals(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
 
 /// A waiting call: what it would do, as far as that can be read here, and what can be done about it.
 fn approval(request: &ApprovalRequest) -> Item {
-    let [client, server, tool] = [request.client.as_str(), &request.server_name, &request.tool].map(name);
+    let [client, server, tool] =
+        [request.client.as_str(), &request.server_name, &request.tool].map(name);
     let mut items: Vec<Item> = told(request).into_iter().map(Item::Line).collect();
-    items.extend([action(Choice::ShowApprovals, "Show…"), action(Choice::Deny(Seen::of(request)), "Deny")]);
+    items.extend([
+        action(Choice::ShowApprovals, "Show…"),
+        action(Choice::Deny(Seen::of(request)), "Deny"),
+    ]);
     if glance::is_whole(request) {
         items.push(action(Choice::Approve(Seen::of(request)), "Approve once"));
     }
@@ -117,15 +141,30 @@ fn approval(request: &ApprovalRequest) -> Item {
 }
 
 fn told(request: &ApprovalRequest) -> Vec<String> {
-    let too_long = || format!("{} characters of arguments", request.arguments.chars().count());
+    let too_long = || {
+        format!(
+            "{} characters of arguments",
+            request.arguments.chars().count()
+        )
+    };
     let mut lines = vec![glance::arguments(request, LINE).unwrap_or_else(too_long)];
     let has = [
         (request.extra.is_some(), "more is sent along"),
-        (request.suspended.is_some(), "the tool or its server has changed since you allowed it"),
-        (request.changed.is_some(), "the tool has changed since you accepted it"),
+        (
+            request.suspended.is_some(),
+            "the tool or its server has changed since you allowed it",
+        ),
+        (
+            request.changed.is_some(),
+            "the tool has changed since you accepted it",
+        ),
         (request.result.is_some(), "it has run, and its result waits"),
     ];
-    lines.extend(has.into_iter().filter(|(has, _)| *has).map(|(_, words)| words.to_owned()));
+    lines.extend(
+        has.into_iter()
+            .filter(|(has, _)| *has)
+            .map(|(_, words)| words.to_owned()),
+    );
     lines
 }
 
@@ -136,7 +175,10 @@ fn servers(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
         .take(SERVERS)
         .map(|server| Item::Line(format!("{}: {}", name(&server.name), words(server.state))));
     let more = servers.len().saturating_sub(SERVERS);
-    first.into_iter().chain(shown).chain((more > 0).then(|| Item::Line(format!("{more} more"))))
+    first
+        .into_iter()
+        .chain(shown)
+        .chain((more > 0).then(|| Item::Line(format!("{more} more"))))
 }
 
 fn words(state: ServerState) -> &'static str {

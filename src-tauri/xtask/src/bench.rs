@@ -9,23 +9,39 @@ use crate::{
 /// Measures one of them, or all.
 pub(crate) fn bench(arguments: &[&str]) -> Outcome {
     match arguments {
-        [] => catalog().and_then(|()| neighbours()).and_then(|()| prompt()),
+        [] => catalog()
+            .and_then(|()| neighbours())
+            .and_then(|()| prompt()),
         ["catalog"] => catalog(),
         ["neighbours"] => neighbours(),
         ["prompt"] => prompt(),
-        other => Err(format!("there is no benchmark '{}'; there are catalog, neighbours, prompt", other.join(" "))),
+        other => Err(format!(
+            "there is no benchmark '{}'; there are catalog, neighbours, prompt",
+            other.join(" ")
+        )),
     }
 }
 
 /// What the catalog costs by the number of tools.
 fn catalog() -> Outcome {
-    step::run(&mut cargo(&["bench", "--package", "drawbridge-hub", "--bench", "catalog"]))
+    step::run(&mut cargo(&[
+        "bench",
+        "--package",
+        "drawbridge-hub",
+        "--bench",
+        "catalog",
+    ]))
 }
 
 /// What servers that go wrong cost the calls of the others.
 fn neighbours() -> Outcome {
     let mut build = cargo(&["build", "--release", "--bins"]);
-    step::run(build.args(["--package", "drawbridge-cli", "--package", "drawbridge-tests"]))?;
+    step::run(build.args([
+        "--package",
+        "drawbridge-cli",
+        "--package",
+        "drawbridge-tests",
+    ]))?;
     step::run(&mut command(run::built(true, "bench-neighbours")?, &[]))
 }
 

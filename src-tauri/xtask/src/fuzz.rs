@@ -10,13 +10,25 @@ const SECONDS: u32 = 60;
 /// Runs one target, or all of them, each for so many seconds.
 pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
     let all = targets()?;
-    let seconds = |text: &str| text.parse::<u32>().map_err(|_| format!("'{text}' is no number of seconds"));
+    let seconds = |text: &str| {
+        text.parse::<u32>()
+            .map_err(|_| format!("'{text}' is no number of seconds"))
+    };
     let (chosen, seconds) = match arguments {
         [] => (all, SECONDS),
-        [target] if all.iter().any(|known| known == target) => (vec![(*target).to_owned()], SECONDS),
+        [target] if all.iter().any(|known| known == target) => {
+            (vec![(*target).to_owned()], SECONDS)
+        }
         [time] if time.parse::<u32>().is_ok() => (all, seconds(time)?),
-        [target, time] if all.iter().any(|known| known == target) => (vec![(*target).to_owned()], seconds(time)?),
-        [other, ..] => return Err(format!("there is no target '{other}'; there are {}", all.join(", "))),
+        [target, time] if all.iter().any(|known| known == target) => {
+            (vec![(*target).to_owned()], seconds(time)?)
+        }
+        [other, ..] => {
+            return Err(format!(
+                "there is no target '{other}'; there are {}",
+                all.join(", ")
+            ));
+        }
     };
     install()?;
     for target in &chosen {
@@ -27,15 +39,29 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
 
 /// The targets are safe code, so that no sanitizer is needed, and with none a stable compiler will do.
 fn run(target: &str, seconds: u32) -> Outcome {
-    let mut command = cargo(&["fuzz", "run", "--fuzz-dir", "fuzz", "--sanitizer", "none", target, "--"]);
-    command.arg(format!("-max_total_time={seconds}")).args(["-timeout=10", "-print_final_stats=1"]);
-    step::run(&mut command).map_err(|why| format!("{why}; what it failed on is in fuzz/artifacts/{target}"))
+    let mut command = cargo(&[
+        "fuzz",
+        "run",
+        "--fuzz-dir",
+        "fuzz",
+        "--sanitizer",
+        "none",
+        target,
+        "--",
+    ]);
+    command
+        .arg(format!("-max_total_time={seconds}"))
+        .args(["-timeout=10", "-print_final_stats=1"]);
+    step::run(&mut command)
+        .map_err(|why| format!("{why}; what it failed on is in fuzz/artifacts/{target}"))
 }
 
 fn targets() -> Result<Vec<String>, String> {
     let folder = root().join("fuzz/targets");
     let files = fs::read_dir(&folder).map_err(|e| format!("read {}: {e}", folder.display()))?;
-    let names = files.flatten().filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()));
+    let names = files
+        .flatten()
+        .filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()));
     let mut names: Vec<String> = names.collect();
     names.sort();
     Ok(names)
@@ -45,5 +71,12 @@ fn install() -> Outcome {
     if output(&mut cargo(&["fuzz", "--version"])).is_some() {
         return Ok(());
     }
-    step::run(&mut cargo(&["install", "cargo-fuzz", "--locked", "--debug", "--version", CARGO_FUZZ]))
+    step::run(&mut cargo(&[
+        "install",
+        "cargo-fuzz",
+        "--locked",
+        "--debug",
+        "--version",
+        CARGO_FUZZ,
+    ]))
 }

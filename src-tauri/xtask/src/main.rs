@@ -1,7 +1,11 @@
 //! The two commands of the README, and the small ones behind them. No dependencies, so that it
 //! builds in seconds on a bare machine.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to a person in a terminal")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it talks to a person in a terminal"
+)]
 
 mod bench;
 mod fuzz;

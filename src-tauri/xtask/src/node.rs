@@ -9,13 +9,21 @@ const NEEDED: u32 = 20;
 /// Fails where Node is missing or too old.
 pub(crate) fn check() -> Outcome {
     let Some(version) = output(&mut command("node", &["--version"])) else {
-        return Err(format!("Node {NEEDED} or newer is needed to build the UI, and there is none in PATH"));
+        return Err(format!(
+            "Node {NEEDED} or newer is needed to build the UI, and there is none in PATH"
+        ));
     };
-    let major = version.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
+    let major = version
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
     if major.is_some_and(|major| major >= NEEDED) {
         Ok(())
     } else {
-        Err(format!("Node {NEEDED} or newer is needed to build the UI; this one is {version}"))
+        Err(format!(
+            "Node {NEEDED} or newer is needed to build the UI; this one is {version}"
+        ))
     }
 }
 
@@ -27,7 +35,10 @@ pub(crate) fn install(folder: &str) -> Outcome {
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
-    npm(&folder, &["ci", "--no-audit", "--no-fund", "--loglevel=error"])?;
+    npm(
+        &folder,
+        &["ci", "--no-audit", "--no-fund", "--loglevel=error"],
+    )?;
     fs::write(&stamp, lock).map_err(|e| format!("write {}: {e}", stamp.display()))
 }
 

@@ -14,7 +14,13 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
     node::install("ui")?;
     node::ui("build")?;
     // Both, since what the app writes into clients' settings starts the other one.
-    let mut build = cargo(&["build", "--package", "drawbridge-desktop", "--package", "drawbridge-cli"]);
+    let mut build = cargo(&[
+        "build",
+        "--package",
+        "drawbridge-desktop",
+        "--package",
+        "drawbridge-cli",
+    ]);
     if release {
         build.arg("--release");
     }
@@ -22,7 +28,9 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
     let mut start = if has_display() {
         command(built(release, "drawbridge-desktop")?, &[])
     } else {
-        println!("There is no display (DISPLAY and WAYLAND_DISPLAY are not set), so Drawbridge runs headless:");
+        println!(
+            "There is no display (DISPLAY and WAYLAND_DISPLAY are not set), so Drawbridge runs headless:"
+        );
         println!("open the link that it prints in a browser.");
         command(built(release, "drawbridge")?, &["serve"])
     };
@@ -31,10 +39,17 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
 
 /// A program that was built; it lies where this one was built.
 pub(crate) fn built(release: bool, name: &str) -> Result<PathBuf, String> {
-    let own = env::current_exe().map_err(|e| format!("where this program lies cannot be told: {e}"))?;
-    let target = own.ancestors().nth(2).ok_or_else(|| format!("{} lies in no target folder", own.display()))?;
+    let own =
+        env::current_exe().map_err(|e| format!("where this program lies cannot be told: {e}"))?;
+    let target = own
+        .ancestors()
+        .nth(2)
+        .ok_or_else(|| format!("{} lies in no target folder", own.display()))?;
     let profile = if release { "release" } else { "debug" };
-    Ok(target.join(profile).join(name).with_extension(env::consts::EXE_EXTENSION))
+    Ok(target
+        .join(profile)
+        .join(name)
+        .with_extension(env::consts::EXE_EXTENSION))
 }
 
 fn has_display() -> bool {

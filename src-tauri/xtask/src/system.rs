@@ -5,8 +5,13 @@ use std::{path::Path, process::Command};
 use crate::step::{self, Outcome, command, output};
 
 /// To build and to start the app.
-const TO_RUN: &[&str] =
-    &["build-essential", "pkg-config", "libwebkit2gtk-4.1-dev", "libayatana-appindicator3-1", "ca-certificates"];
+const TO_RUN: &[&str] = &[
+    "build-essential",
+    "pkg-config",
+    "libwebkit2gtk-4.1-dev",
+    "libayatana-appindicator3-1",
+    "ca-certificates",
+];
 
 /// To test it on a screen, a bus and a keyring of its own, and in a browser.
 const TO_TEST: &[&str] = &[
@@ -46,7 +51,11 @@ fn install(packages: &[&str]) -> Outcome {
         println!("{ELSEWHERE}");
         return Ok(());
     }
-    let missing: Vec<&str> = packages.iter().copied().filter(|package| !is_installed(package)).collect();
+    let missing: Vec<&str> = packages
+        .iter()
+        .copied()
+        .filter(|package| !is_installed(package))
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -55,18 +64,32 @@ fn install(packages: &[&str]) -> Outcome {
     if let Err(why) = step::run(&mut apt(&["update", "-qq"])) {
         println!("{why}; going on with the list of packages as it is");
     }
-    let arguments = [&["install", "-y", "-qq", "--no-install-recommends"], missing.as_slice()].concat();
-    step::run(&mut apt(&arguments)).map_err(|why| format!("{why}; please install: {}", missing.join(" ")))
+    let arguments = [
+        &["install", "-y", "-qq", "--no-install-recommends"],
+        missing.as_slice(),
+    ]
+    .concat();
+    step::run(&mut apt(&arguments))
+        .map_err(|why| format!("{why}; please install: {}", missing.join(" ")))
 }
 
 fn is_installed(package: &str) -> bool {
-    let asked = output(&mut command("dpkg-query", &["-W", "-f=${db:Status-Status}", package]));
+    let asked = output(&mut command(
+        "dpkg-query",
+        &["-W", "-f=${db:Status-Status}", package],
+    ));
     asked.is_some_and(|status| status == "installed")
 }
 
 fn apt(arguments: &[&str]) -> Command {
     let is_root = output(&mut command("id", &["-u"])).is_some_and(|id| id == "0");
-    let mut command = if is_root { command("apt-get", &[]) } else { command("sudo", &["apt-get"]) };
-    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    let mut command = if is_root {
+        command("apt-get", &[])
+    } else {
+        command("sudo", &["apt-get"])
+    };
+    command
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive");
     command
 }

@@ -9,14 +9,26 @@ use crate::{
 
 /// Writes `ui/src/ipc/bindings.ts`.
 pub(crate) fn bindings() -> Outcome {
-    let mut command = cargo(&["test", "--package", "drawbridge-hub", "--lib", "the_bindings_of_the_ui"]);
+    let mut command = cargo(&[
+        "test",
+        "--package",
+        "drawbridge-hub",
+        "--lib",
+        "the_bindings_of_the_ui",
+    ]);
     step::run(command.env("DRAWBRIDGE_WRITE_BINDINGS", "1"))
 }
 
 /// Writes `docs/compatibility.md`, from what clients and servers of others do.
 pub(crate) fn compatibility() -> Outcome {
     test::install_packages()?;
-    step::run(&mut cargo(&["build", "--package", "drawbridge-cli", "--package", "drawbridge-tests"]))?;
+    step::run(&mut cargo(&[
+        "build",
+        "--package",
+        "drawbridge-cli",
+        "--package",
+        "drawbridge-tests",
+    ]))?;
     let mut command = cargo(&[
         "test",
         "--package",
@@ -42,7 +54,10 @@ const PICTURES: &[(&str, &str)] = &[
 
 /// Takes the pictures in `docs/screenshots` anew.
 pub(crate) fn screenshots() -> Outcome {
-    test::test(&["every_screen".to_owned(), "a_person_adds_servers".to_owned()])?;
+    test::test(&[
+        "every_screen".to_owned(),
+        "a_person_adds_servers".to_owned(),
+    ])?;
     let docs = root().join("docs/screenshots");
     fs::create_dir_all(&docs).map_err(|e| format!("make {}: {e}", docs.display()))?;
     for (taken, name) in PICTURES {

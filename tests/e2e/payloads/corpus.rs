@@ -190,29 +190,51 @@ const SENTENCES: &[&str] = &[
 
 /// Characters that show nothing, or change what is shown around them.
 const HIDDEN: &[u32] = &[
-    0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x0b, 0x0c, 0x0e, 0x0f, 0x10, 0x13, 0x18, 0x1a, 0x1b, 0x1c,
-    0x1f, 0x7f, 0x80, 0x85, 0x8d, 0x90, 0x9b, 0x9c, 0x9d, 0x9f, 0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5,
-    0x180b, 0x180e, 0x180f, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202b, 0x202c, 0x202d,
-    0x202e, 0x2060, 0x2061, 0x2062, 0x2063, 0x2064, 0x2066, 0x2067, 0x2068, 0x2069, 0x206a, 0x206f, 0x2800, 0x3164,
-    0xfe00, 0xfeff, 0xffa0, 0xfff9, 0xfffa, 0xfffb, 0x1bca0, 0x1d173, 0x1d17a, 0xe0001, 0xe0020, 0xe0041, 0xe007f,
-    0xe0100, 0xe01ef, 0xe000, 0xf0000, 0x100000,
+    0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x0b, 0x0c, 0x0e, 0x0f, 0x10, 0x13, 0x18,
+    0x1a, 0x1b, 0x1c, 0x1f, 0x7f, 0x80, 0x85, 0x8d, 0x90, 0x9b, 0x9c, 0x9d, 0x9f, 0xad, 0x34f,
+    0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180e, 0x180f, 0x200b, 0x200c, 0x200d, 0x200e,
+    0x200f, 0x2028, 0x2029, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2060, 0x2061, 0x2062, 0x2063,
+    0x2064, 0x2066, 0x2067, 0x2068, 0x2069, 0x206a, 0x206f, 0x2800, 0x3164, 0xfe00, 0xfeff, 0xffa0,
+    0xfff9, 0xfffa, 0xfffb, 0x1bca0, 0x1d173, 0x1d17a, 0xe0001, 0xe0020, 0xe0041, 0xe007f, 0xe0100,
+    0xe01ef, 0xe000, 0xf0000, 0x100000,
 ];
 
 /// All of them, always the same and in the same order.
 pub(crate) fn all() -> Vec<String> {
-    let written = [MARKUP, ESCAPES, SENTENCES].concat().into_iter().map(str::to_owned);
-    let hidden = HIDDEN.iter().filter_map(|point| char::from_u32(*point)).map(|hidden| format!("in{hidden}visible"));
-    let long =
-        ["x".repeat(3_000), "\u{4e00}".repeat(1_500), "a b ".repeat(1_000), "\n".repeat(200), "\u{202e}".repeat(300)];
+    let written = [MARKUP, ESCAPES, SENTENCES]
+        .concat()
+        .into_iter()
+        .map(str::to_owned);
+    let hidden = HIDDEN
+        .iter()
+        .filter_map(|point| char::from_u32(*point))
+        .map(|hidden| format!("in{hidden}visible"));
+    let long = [
+        "x".repeat(3_000),
+        "\u{4e00}".repeat(1_500),
+        "a b ".repeat(1_000),
+        "\n".repeat(200),
+        "\u{202e}".repeat(300),
+    ];
     let payloads = written.chain(hidden).chain(long).enumerate();
-    payloads.map(|(number, text)| text.replace('§', &number.to_string())).collect()
+    payloads
+        .map(|(number, text)| text.replace('§', &number.to_string()))
+        .collect()
 }
 
 /// What no place that shows text may hold as it is: it draws nothing, or draws something else than it says.
 pub(crate) fn is_raw(c: char) -> bool {
-    (c.is_control() && c != '\n') || HIDDEN.contains(&u32::from(c)) || matches!(c, '\u{e0000}'..='\u{e007f}')
+    (c.is_control() && c != '\n')
+        || HIDDEN.contains(&u32::from(c))
+        || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
 /// Halves of characters and other JSON that is no text in Rust, as JSON.
-pub(crate) const HALVES: &[&str] =
-    &[r#""\ud800""#, r#""\udc00\ud800""#, r#""a\ud83db""#, r#""\udb40""#, r#""\uffff\ufffe""#, r#""\u0000""#];
+pub(crate) const HALVES: &[&str] = &[
+    r#""\ud800""#,
+    r#""\udc00\ud800""#,
+    r#""a\ud83db""#,
+    r#""\udb40""#,
+    r#""\uffff\ufffe""#,
+    r#""\u0000""#,
+];

@@ -17,17 +17,40 @@ fn an_answer_that_breaks_the_rules_is_an_error_at_once_that_says_which_rule() {
     let _faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
     let client = hub.client("desk");
     for (line, rule) in [
-        (r#"{"id":$ID,"result":{"content":[]}}"#, r#"has no "jsonrpc":"2.0""#),
-        (r#"{"jsonrpc":"1.0","id":$ID,"result":{"content":[]}}"#, r#"has "jsonrpc":"1.0""#),
-        (r#"{"jsonrpc":"2.0","id":"$ID","result":{"content":[]}}"#, "as a string"),
-        (r#"[{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}]"#, "inside an array"),
-        (r#"{"jsonrpc":"2.0","id":$ID}"#, "neither a result nor an error"),
+        (
+            r#"{"id":$ID,"result":{"content":[]}}"#,
+            r#"has no "jsonrpc":"2.0""#,
+        ),
+        (
+            r#"{"jsonrpc":"1.0","id":$ID,"result":{"content":[]}}"#,
+            r#"has "jsonrpc":"1.0""#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"$ID","result":{"content":[]}}"#,
+            "as a string",
+        ),
+        (
+            r#"[{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}]"#,
+            "inside an array",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":$ID}"#,
+            "neither a result nor an error",
+        ),
     ] {
         let (answer, took) = say(&client, line);
         assert!(took < AT_ONCE, "{line} took {took:?}");
-        assert!(answer.is_error() && answer.text().contains(rule), "{line}: {}", answer.raw);
+        assert!(
+            answer.is_error() && answer.text().contains(rule),
+            "{line}: {}",
+            answer.raw
+        );
     }
-    assert_eq!(client.call("faulty__echo", "{}").text(), "{}", "the next call is answered");
+    assert_eq!(
+        client.call("faulty__echo", "{}").text(),
+        "{}",
+        "the next call is answered"
+    );
 }
 
 #[test]
@@ -36,7 +59,8 @@ fn an_answer_that_shares_its_line_with_other_text_arrives() {
     let hub = Hub::serve(&home);
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
     let client = hub.client("desk");
-    let message = r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"here"}]}}"#;
+    let message =
+        r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"here"}]}}"#;
     for line in [
         format!("Loading the model... 100%{message}"),
         format!("{message}done"),
@@ -48,5 +72,8 @@ fn an_answer_that_shares_its_line_with_other_text_arrives() {
     }
     assert_eq!(faulty.seen()["noise_lines"], 3, "the other text is counted");
     let log = home.cli(&["logs", "--server", "faulty"]).stdout();
-    assert!(log.contains("Loading the model... 100%"), "the log keeps it: {log}");
+    assert!(
+        log.contains("Loading the model... 100%"),
+        "the log keeps it: {log}"
+    );
 }

@@ -35,20 +35,39 @@ struct Flooded {
 fn flood(hub: &Hub<'_>, client: &McpClient, neighbour: &McpClient, arguments: &Value) -> Flooded {
     let memory = Memory::of(hub.id());
     let params = json!({"name": "faulty__flood", "arguments": arguments, "_meta": {"progressToken": "mine"}});
-    let ((answer, took), others) = meanwhile(neighbour, || timed(|| client.request("tools/call", &params.to_string())));
+    let ((answer, took), others) = meanwhile(neighbour, || {
+        timed(|| client.request("tools/call", &params.to_string()))
+    });
     assert_eq!(answer.text(), "the flood is over", "{arguments}");
     let slowest = others.iter().max().copied().expect("some calls");
-    let flooded = Flooded { took, rise: memory.rise(), slowest, calls: others.len() };
-    assert!(slowest < PROMPT, "{arguments}: another server was not prompt: {flooded:?}");
-    assert!(flooded.rise <= MOST, "{arguments}: the hub grew: {flooded:?}");
+    let flooded = Flooded {
+        took,
+        rise: memory.rise(),
+        slowest,
+        calls: others.len(),
+    };
+    assert!(
+        slowest < PROMPT,
+        "{arguments}: another server was not prompt: {flooded:?}"
+    );
+    assert!(
+        flooded.rise <= MOST,
+        "{arguments}: the hub grew: {flooded:?}"
+    );
     flooded
 }
 
 /// What the log's files hold.
 fn logged(home: &Home) -> (u64, u64) {
     let files = files_of(&home.data_dir().join("logs"));
-    let text: String = files.iter().map(|file| fs::read_to_string(file).expect("a log")).collect();
-    let lines = text.lines().filter(|line| line.contains(" faulty ")).count();
+    let text: String = files
+        .iter()
+        .map(|file| fs::read_to_string(file).expect("a log"))
+        .collect();
+    let lines = text
+        .lines()
+        .filter(|line| line.contains(" faulty "))
+        .count();
     (lines as u64, text.len() as u64)
 }
 
@@ -64,13 +83,19 @@ fn a_flood_of_errors_leaves_the_hub_small_its_log_short_and_other_servers_prompt
     let hub = Hub::serve(&home);
     let (_neighbour, other) = neighbour(&hub);
     let _faulty = Faulty::add(&hub, "faulty", &json!({"call_ms": 900_000}), &[]).synced();
-    let mib: u64 = env::var("DRAWBRIDGE_FLOOD_MIB").map_or(200, |text| text.parse().expect("a number of MiB"));
+    let mib: u64 =
+        env::var("DRAWBRIDGE_FLOOD_MIB").map_or(200, |text| text.parse().expect("a number of MiB"));
     let client = hub.client("desk");
     let memory = Memory::of(hub.id());
     let (mut left, mut took, mut slowest, mut calls) = (mib, Duration::ZERO, Duration::ZERO, 0);
     while left > 0 {
         let portion = left.min(PORTION);
-        let flooded = flood(&hub, &client, &other, &json!({"kind": "stderr", "bytes": portion << 20}));
+        let flooded = flood(
+            &hub,
+            &client,
+            &other,
+            &json!({"kind": "stderr", "bytes": portion << 20}),
+        );
         (left, took, calls) = (left - portion, took + flooded.took, calls + flooded.calls);
         slowest = slowest.max(flooded.slowest);
     }
@@ -82,8 +107,13 @@ fn a_flood_of_errors_leaves_the_hub_small_its_log_short_and_other_servers_prompt
     assert!(rise <= MOST, "the hub grew by {rise} MiB");
     let most = most_lines(took);
     assert!((1..=most).contains(&lines), "{lines} lines in {took:?}");
-    let left_out = home.cli(&["logs", "--server", "faulty", "--text", "left out", "--json"]).stdout();
-    assert!(took < Duration::from_secs(1) || left_out.contains("lines were left out"), "it says so: {left_out}");
+    let left_out = home
+        .cli(&["logs", "--server", "faulty", "--text", "left out", "--json"])
+        .stdout();
+    assert!(
+        took < Duration::from_secs(1) || left_out.contains("lines were left out"),
+        "it says so: {left_out}"
+    );
 }
 
 #[test]
@@ -93,10 +123,19 @@ fn a_flood_of_messages_of_any_kind_leaves_the_hub_small_and_other_servers_prompt
     let (_neighbour, other) = neighbour(&hub);
     let faulty = Faulty::add(&hub, "faulty", &json!({"call_ms": 100_000}), &[]).synced();
     let client = hub.client("desk");
-    for (kind, count) in
-        [("progress", 100_000), ("message", 100_000), ("list_changed", 100_000), ("stray", 100_000), ("asking", 20_000)]
-    {
-        let flooded = flood(&hub, &client, &other, &json!({"kind": kind, "count": count}));
+    for (kind, count) in [
+        ("progress", 100_000),
+        ("message", 100_000),
+        ("list_changed", 100_000),
+        ("stray", 100_000),
+        ("asking", 20_000),
+    ] {
+        let flooded = flood(
+            &hub,
+            &client,
+            &other,
+            &json!({"kind": kind, "count": count}),
+        );
         println!("{count} times {kind}: {flooded:?}");
     }
     assert_eq!(faulty.starts(), 1, "it runs still");
@@ -112,12 +151,21 @@ fn a_client_that_does_not_read_its_progress_costs_the_hub_nothing_and_delays_nob
     let memory = Memory::of(hub.id());
     let params = json!({"name": "faulty__flood", "arguments": {"kind": "progress", "count": 200_000},
         "_meta": {"progressToken": 1}});
-    let unread = client.begin(&json!({"jsonrpc": "2.0", "id": 900, "method": "tools/call", "params": params}));
+    let unread = client
+        .begin(&json!({"jsonrpc": "2.0", "id": 900, "method": "tools/call", "params": params}));
     let unread = unread.expect("a connection");
     let (echoed, others) = meanwhile(&other, || client.call("faulty__echo", r#"{"n":1}"#).text());
-    assert_eq!((echoed.as_str(), faulty.starts()), (r#"{"n":1}"#, 1), "the next call of the same server is answered");
+    assert_eq!(
+        (echoed.as_str(), faulty.starts()),
+        (r#"{"n":1}"#, 1),
+        "the next call of the same server is answered"
+    );
     let slowest = others.iter().max().expect("some calls");
-    assert!(*slowest < PROMPT, "of {} calls of another server one took {slowest:?}", others.len());
+    assert!(
+        *slowest < PROMPT,
+        "of {} calls of another server one took {slowest:?}",
+        others.len()
+    );
     let rise = memory.rise();
     println!("the hub grew by {rise} MiB");
     assert!(rise <= MOST, "it grew by {rise} MiB");
@@ -139,9 +187,14 @@ fn a_flood_of_errors_makes_the_calls_of_other_servers_take_less_than_twice_as_lo
     let client = hub.client("desk");
     let (_, alone) = meanwhile(&other, || thread::sleep(Duration::from_secs(2)));
     let arguments = json!({"kind": "stderr", "bytes": 50 << 20});
-    let (_, flooded) = meanwhile(&other, || client.call("faulty__flood", &arguments.to_string()));
+    let (_, flooded) = meanwhile(&other, || {
+        client.call("faulty__flood", &arguments.to_string())
+    });
     let (calls, alone, flooded) = (flooded.len(), median(alone), median(flooded));
     println!("alone {alone:?}, while another server floods {flooded:?}, {calls} calls");
     // The machine has other work too.
-    assert!(flooded < 2 * alone + Duration::from_millis(20), "alone {alone:?}, flooded {flooded:?}");
+    assert!(
+        flooded < 2 * alone + Duration::from_millis(20),
+        "alone {alone:?}, flooded {flooded:?}"
+    );
 }

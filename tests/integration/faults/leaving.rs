@@ -10,18 +10,35 @@ use super::{AT_ONCE, outcomes};
 /// Waits until the hanging call of that number is at the server.
 #[track_caller]
 fn until_hangs(faulty: &Faulty<'_>, calls: usize) {
-    until(format!("call {calls} hangs"), || yes(faulty.calls("hang").len() == calls));
+    until(format!("call {calls} hangs"), || {
+        yes(faulty.calls("hang").len() == calls)
+    });
 }
 
 /// The server is told once, soon, and with the id that it knows.
 #[track_caller]
 fn is_cancelled(faulty: &Faulty<'_>, calls: usize, since: Instant) {
-    until(format!("call {calls} is cancelled"), || yes(faulty.heard_of("notifications/cancelled").len() >= calls));
-    assert!(since.elapsed() <= AT_ONCE, "the server heard of it after {:?}", since.elapsed());
+    until(format!("call {calls} is cancelled"), || {
+        yes(faulty.heard_of("notifications/cancelled").len() >= calls)
+    });
+    assert!(
+        since.elapsed() <= AT_ONCE,
+        "the server heard of it after {:?}",
+        since.elapsed()
+    );
     let ids = |messages: Vec<serde_json::Value>, id: &str| -> Vec<_> {
-        messages.iter().map(|message| message.pointer(id).cloned()).collect()
+        messages
+            .iter()
+            .map(|message| message.pointer(id).cloned())
+            .collect()
     };
-    assert_eq!(ids(faulty.heard_of("notifications/cancelled"), "/params/requestId"), ids(faulty.calls("hang"), "/id"));
+    assert_eq!(
+        ids(
+            faulty.heard_of("notifications/cancelled"),
+            "/params/requestId"
+        ),
+        ids(faulty.calls("hang"), "/id")
+    );
 }
 
 #[test]
@@ -69,6 +86,8 @@ fn a_call_is_cancelled_at_the_server_within_a_second_whichever_way_its_client_le
     drop(bridge);
     is_cancelled(&faulty, 5, start);
 
-    until("it is written down", || yes(outcomes(&home, "hang") == vec!["cancelled"; 5]));
+    until("it is written down", || {
+        yes(outcomes(&home, "hang") == vec!["cancelled"; 5])
+    });
     assert_eq!(faulty.starts(), 1);
 }

@@ -25,10 +25,19 @@ fn what_is_no_message_is_counted_and_logged_and_the_next_message_is_found() {
         let arguments = json!({"kind": kind, "lines": 3, "bom_before_answer": true});
         let answer = client.call("faulty__noise", &arguments.to_string());
         assert_eq!(answer.text(), "after the noise", "{kind}");
-        assert_eq!(faulty.seen()["noise_lines"], 3 * number, "each line of {kind} is counted");
-        let log = home.cli(&["logs", "--server", "faulty", "--text", shown, "--json"]).stdout();
+        assert_eq!(
+            faulty.seen()["noise_lines"],
+            3 * number,
+            "each line of {kind} is counted"
+        );
+        let log = home
+            .cli(&["logs", "--server", "faulty", "--text", shown, "--json"])
+            .stdout();
         assert!(log.contains(shown), "{kind} is in the server's log: {log}");
-        assert!(!log.contains('\u{1b}'), "nothing in it moves a cursor: {log}");
+        assert!(
+            !log.contains('\u{1b}'),
+            "nothing in it moves a cursor: {log}"
+        );
     }
     assert_eq!(faulty.starts(), 1, "it runs still");
 }
@@ -39,7 +48,12 @@ fn a_hundred_lines_of_noise_in_a_row_are_borne_and_one_more_restarts_the_server(
     let hub = Hub::serve(&home);
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
     let client = hub.client("desk");
-    let noise = |lines: u32| client.call("faulty__noise", &json!({"kind": "banner", "lines": lines}).to_string());
+    let noise = |lines: u32| {
+        client.call(
+            "faulty__noise",
+            &json!({"kind": "banner", "lines": lines}).to_string(),
+        )
+    };
     // What was found good in between counts anew.
     for _ in 0..2 {
         assert_eq!(noise(100).text(), "after the noise");
@@ -47,12 +61,30 @@ fn a_hundred_lines_of_noise_in_a_row_are_borne_and_one_more_restarts_the_server(
     let waiting = client.call_meanwhile("faulty__hang", "{}");
     until("a call hangs", || yes(faulty.calls("hang").len() == 1));
     let (answer, took) = timed(|| noise(101));
-    assert!(answer.is_error() && answer.text().contains("not JSON-RPC"), "it says why: {}", answer.raw);
+    assert!(
+        answer.is_error() && answer.text().contains("not JSON-RPC"),
+        "it says why: {}",
+        answer.raw
+    );
     let other = waiting.join().expect("an answer");
-    assert!(other.is_error() && other.text().contains("unknown"), "{}", other.raw);
+    assert!(
+        other.is_error() && other.text().contains("unknown"),
+        "{}",
+        other.raw
+    );
     assert!(took <= AT_ONCE, "they heard of it after {took:?}");
-    assert_eq!(client.call("faulty__echo", r#"{"n":1}"#).text(), r#"{"n":1}"#, "the next call has a new process");
-    assert_eq!((faulty.starts(), faulty.calls("noise").len()), (2, 3), "and nothing was sent again");
+    assert_eq!(
+        client.call("faulty__echo", r#"{"n":1}"#).text(),
+        r#"{"n":1}"#,
+        "the next call has a new process"
+    );
+    assert_eq!(
+        (faulty.starts(), faulty.calls("noise").len()),
+        (2, 3),
+        "and nothing was sent again"
+    );
     until("the old process is gone", || yes(faulty.processes() == 1));
-    until("it is written down", || yes(outcomes(&home, "noise") == ["ok", "ok", "unknown"]));
+    until("it is written down", || {
+        yes(outcomes(&home, "noise") == ["ok", "ok", "unknown"])
+    });
 }

@@ -1,6 +1,8 @@
 //! Questions of servers that nobody answers: the client leaves, or the server does not wait any longer.
 
-use drawbridge_tests::{Faulty, Home, Hub, McpClient, StatelessClient, mcp::Events, until, wait::yes};
+use drawbridge_tests::{
+    Faulty, Home, Hub, McpClient, StatelessClient, mcp::Events, until, wait::yes,
+};
 use serde_json::{Value, json};
 
 use super::outcomes;
@@ -24,8 +26,16 @@ fn begin(client: &McpClient, id: u64, arguments: &Value) -> impl Iterator<Item =
 /// Another client is asked, answers, and gets what it said; the server's log reaches it too.
 #[track_caller]
 fn is_asked(client: &McpClient, id: u64) {
-    let logged = client.stream("tools/call", r#"{"name":"faulty__flood","arguments":{"kind":"message","count":1}}"#);
-    assert!(logged.iter().any(|told| told["method"] == "notifications/message"), "the log reaches it: {logged:?}");
+    let logged = client.stream(
+        "tools/call",
+        r#"{"name":"faulty__flood","arguments":{"kind":"message","count":1}}"#,
+    );
+    assert!(
+        logged
+            .iter()
+            .any(|told| told["method"] == "notifications/message"),
+        "the log reaches it: {logged:?}"
+    );
     let mut told = begin(client, id, &json!({"ms": 20_000}));
     let question = told.next().expect("a question");
     assert_eq!(question["method"], "elicitation/create", "{question}");
@@ -46,14 +56,24 @@ fn a_client_without_sessions_that_does_not_answer_holds_up_nobody_and_finds_its_
         let arguments = json!({"ms": 300, "withdraw": withdraw});
         let before = outcomes(&home, "ask").len();
         let required = away.call("faulty__ask", &arguments).result();
-        assert_eq!(required["inputRequests"]["input-1"]["method"], "elicitation/create", "{required}");
+        assert_eq!(
+            required["inputRequests"]["input-1"]["method"], "elicitation/create",
+            "{required}"
+        );
         until("the server has answered without it", || {
-            yes(outcomes(&home, "ask").get(before).is_some_and(|outcome| outcome == "ok"))
+            yes(outcomes(&home, "ask")
+                .get(before)
+                .is_some_and(|outcome| outcome == "ok"))
         });
         is_asked(&here, 7);
         let late = json!({"input-1": {"action": "accept"}});
         let result = away.call_again("faulty__ask", &arguments, &required, &late);
-        assert_eq!(result.text(), "nobody answered", "its late answer changes nothing: {}", result.raw);
+        assert_eq!(
+            result.text(),
+            "nobody answered",
+            "its late answer changes nothing: {}",
+            result.raw
+        );
         let again = away.call_again("faulty__ask", &arguments, &required, &late);
         assert_eq!(again.error_code(), Some(-32602), "a result is fetched once");
     }
@@ -68,10 +88,19 @@ fn a_client_with_a_session_hears_that_the_server_took_its_question_back() {
     let mut told = begin(&client, 3, &json!({"ms": 100, "withdraw": true}));
     let question = told.next().expect("a question");
     let cancelled = told.next().expect("that it was taken back");
-    assert_eq!(cancelled["method"], "notifications/cancelled", "{cancelled}");
-    assert_eq!(cancelled["params"]["requestId"], question["id"], "the question that the client knows");
+    assert_eq!(
+        cancelled["method"], "notifications/cancelled",
+        "{cancelled}"
+    );
+    assert_eq!(
+        cancelled["params"]["requestId"], question["id"],
+        "the question that the client knows"
+    );
     let result = told.next().expect("an answer");
-    assert_eq!(result["result"]["content"][0]["text"], "nobody answered", "{result}");
+    assert_eq!(
+        result["result"]["content"][0]["text"], "nobody answered",
+        "{result}"
+    );
 }
 
 #[test]
@@ -84,8 +113,12 @@ fn a_client_that_is_shut_out_while_it_is_asked_leaves_nothing_behind() {
     let required = away.call("faulty__ask", &json!({"ms": 60_000})).result();
     assert_eq!(required["resultType"], "input_required", "{required}");
     home.cli(&["clients", "revoke", "away"]).ok();
-    until("its call is cancelled at the server", || yes(faulty.heard_of("notifications/cancelled").len() == 1));
-    until("and written down", || yes(outcomes(&home, "ask") == ["cancelled"]));
+    until("its call is cancelled at the server", || {
+        yes(faulty.heard_of("notifications/cancelled").len() == 1)
+    });
+    until("and written down", || {
+        yes(outcomes(&home, "ask") == ["cancelled"])
+    });
     is_asked(&here, 8);
 }
 
@@ -97,8 +130,13 @@ fn a_client_with_a_session_that_goes_away_while_it_is_asked_holds_up_nobody() {
     let away = McpClient::connect_with(&hub.url, &hub.token("away"), &person());
     let here = McpClient::connect_with(&hub.url, &hub.token("here"), &person());
     let mut told = begin(&away, 4, &json!({"ms": 60_000}));
-    assert_eq!(told.next().expect("a question")["method"], "elicitation/create");
+    assert_eq!(
+        told.next().expect("a question")["method"],
+        "elicitation/create"
+    );
     drop(told);
-    until("its call is cancelled at the server", || yes(faulty.heard_of("notifications/cancelled").len() == 1));
+    until("its call is cancelled at the server", || {
+        yes(faulty.heard_of("notifications/cancelled").len() == 1)
+    });
     is_asked(&here, 9);
 }

@@ -128,7 +128,14 @@ pub(crate) struct World {
 
 impl World {
     fn call(&mut self, client: usize, arguments: usize) {
-        let (call, asked) = (self.calls, Asked { client, arguments, bound: self.now });
+        let (call, asked) = (
+            self.calls,
+            Asked {
+                client,
+                arguments,
+                bound: self.now,
+            },
+        );
         self.calls += 1;
         let outcome = if self.is_raised {
             Outcome::Refused("raised the drawbridge")
@@ -149,17 +156,25 @@ impl World {
     fn is_allowed(&mut self, client: usize) -> bool {
         let now = self.now;
         let fits = |allow: &Allow| allow.client == client && allow.bound == now;
-        if self.allows.iter().any(|allow| fits(allow) && allow.verdict != Verdict::More) {
+        if self
+            .allows
+            .iter()
+            .any(|allow| fits(allow) && allow.verdict != Verdict::More)
+        {
             return true;
         }
-        let counted = self.allows.iter_mut().find(|allow| fits(allow) && allow.left > 0);
+        let counted = self
+            .allows
+            .iter_mut()
+            .find(|allow| fits(allow) && allow.left > 0);
         counted.map(|allow| allow.left -= 1).is_some()
     }
 
     /// A late one of the same digest is used up, approved or not.
     fn is_retry(&mut self, asked: &Asked) -> bool {
         let same = |late: &Late| {
-            (late.asked.client, late.asked.arguments, late.asked.bound) == (asked.client, asked.arguments, asked.bound)
+            (late.asked.client, late.asked.arguments, late.asked.bound)
+                == (asked.client, asked.arguments, asked.bound)
         };
         let found = self.late.iter().position(same);
         found.is_some_and(|at| self.late.remove(at).is_approved)
@@ -177,13 +192,21 @@ impl World {
         };
         let asked = self.end(call, outcome);
         self.unanswered = Default::default();
-        let Some(Asked { client, bound, .. }) = asked else { return };
+        let Some(Asked { client, bound, .. }) = asked else {
+            return;
+        };
         if let Verdict::More | Verdict::Session | Verdict::Always = verdict {
             // Only the plain one of a scope has another in its place.
             if verdict == Verdict::Always {
-                self.allows.retain(|allow| (allow.client, allow.verdict) != (client, verdict));
+                self.allows
+                    .retain(|allow| (allow.client, allow.verdict) != (client, verdict));
             }
-            self.allows.push(Allow { client, bound, verdict, left: if verdict == Verdict::More { MORE } else { 0 } });
+            self.allows.push(Allow {
+                client,
+                bound,
+                verdict,
+                left: if verdict == Verdict::More { MORE } else { 0 },
+            });
         }
     }
 
@@ -192,9 +215,15 @@ impl World {
         let asked = self.waiting.remove(&call)?;
         let has_changed = asked.bound != self.now;
         let outcome = match outcome {
-            Outcome::Ran | Outcome::RanEdited if has_changed => Outcome::Refused("changed after the call was approved"),
+            Outcome::Ran | Outcome::RanEdited if has_changed => {
+                Outcome::Refused("changed after the call was approved")
+            }
             Outcome::RanOrDenied if has_changed => Outcome::Refused(""),
-            Outcome::Ran | Outcome::RanEdited | Outcome::RanOrDenied | Outcome::Refused(_) | Outcome::Gone => outcome,
+            Outcome::Ran
+            | Outcome::RanEdited
+            | Outcome::RanOrDenied
+            | Outcome::Refused(_)
+            | Outcome::Gone => outcome,
         };
         self.ended.insert(call, (asked.clone(), outcome));
         Some(asked)
@@ -211,7 +240,11 @@ impl World {
         self.has_waited = true;
         for (call, asked) in &self.waiting {
             self.unanswered[asked.client] += 1;
-            self.late.push(Late { call: *call, asked: asked.clone(), is_approved: false });
+            self.late.push(Late {
+                call: *call,
+                asked: asked.clone(),
+                is_approved: false,
+            });
         }
         self.end_all(Outcome::Refused("Timed out"));
     }
@@ -221,11 +254,16 @@ impl World {
         self.end_all(Outcome::Gone);
         self.late.clear();
         self.unanswered = Default::default();
-        self.allows.retain(|allow| allow.verdict != Verdict::Session);
+        self.allows
+            .retain(|allow| allow.verdict != Verdict::Session);
     }
 
     fn late_calls(&self) -> Vec<usize> {
-        self.late.iter().filter(|late| !late.is_approved).map(|late| late.call).collect()
+        self.late
+            .iter()
+            .filter(|late| !late.is_approved)
+            .map(|late| late.call)
+            .collect()
     }
 }
 
@@ -238,9 +276,16 @@ impl ReferenceStateMachine for World {
     }
 
     fn transitions(world: &Self) -> BoxedStrategy<Step> {
-        let call = (0..CLIENTS, 0..2_usize).prop_map(|(client, arguments)| Step::Call { client, arguments });
-        const VERDICTS: [Verdict; 6] =
-            [Verdict::Once, Verdict::Edited, Verdict::More, Verdict::Session, Verdict::Always, Verdict::Deny];
+        let call = (0..CLIENTS, 0..2_usize)
+            .prop_map(|(client, arguments)| Step::Call { client, arguments });
+        const VERDICTS: [Verdict; 6] = [
+            Verdict::Once,
+            Verdict::Edited,
+            Verdict::More,
+            Verdict::Session,
+            Verdict::Always,
+            Verdict::Deny,
+        ];
         let mut steps: Vec<(u32, BoxedStrategy<Step>)> = vec![
             (18, call.boxed()),
             // What lets nothing through does not last long: there is more to see.
@@ -249,7 +294,11 @@ impl ReferenceStateMachine for World {
             } else {
                 (1, Just(Step::Forbid { forbidden: true }).boxed())
             },
-            if world.is_raised { (9, Just(Step::Lower).boxed()) } else { (1, Just(Step::Raise).boxed()) },
+            if world.is_raised {
+                (9, Just(Step::Lower).boxed())
+            } else {
+                (1, Just(Step::Raise).boxed())
+            },
             (2, Just(Step::ChangeDefinition).boxed()),
             (1, Just(Step::ChangeServer).boxed()),
             (1, Just(Step::Kill).boxed()),
@@ -257,24 +306,34 @@ impl ReferenceStateMachine for World {
         let waiting: Vec<usize> = world.waiting.keys().copied().collect();
         if !waiting.is_empty() {
             let one = || select(waiting.clone());
-            let decide = (one(), select(&VERDICTS[..])).prop_map(|(call, verdict)| Step::Decide { call, verdict });
+            let decide = (one(), select(&VERDICTS[..]))
+                .prop_map(|(call, verdict)| Step::Decide { call, verdict });
             steps.push((8, decide.boxed()));
-            steps.push((1, one().prop_map(|call| Step::DecideAnother { call }).boxed()));
+            steps.push((
+                1,
+                one().prop_map(|call| Step::DecideAnother { call }).boxed(),
+            ));
             steps.push((2, one().prop_map(|call| Step::Oppose { call }).boxed()));
             steps.push((2, one().prop_map(|call| Step::Leave { call }).boxed()));
             steps.push((3, Just(Step::WaitInVain).boxed()));
         }
         if !world.late_calls().is_empty() {
-            steps.push((12, select(world.late_calls()).prop_map(|call| Step::AllowRetry { call }).boxed()));
+            steps.push((
+                12,
+                select(world.late_calls())
+                    .prop_map(|call| Step::AllowRetry { call })
+                    .boxed(),
+            ));
         }
         Union::new_weighted(steps).boxed()
     }
 
     fn preconditions(world: &Self, step: &Step) -> bool {
         match step {
-            Step::Decide { call, .. } | Step::DecideAnother { call } | Step::Oppose { call } | Step::Leave { call } => {
-                world.waiting.contains_key(call)
-            }
+            Step::Decide { call, .. }
+            | Step::DecideAnother { call }
+            | Step::Oppose { call }
+            | Step::Leave { call } => world.waiting.contains_key(call),
             Step::AllowRetry { call } => world.late_calls().contains(call),
             Step::WaitInVain => !world.has_waited && !world.waiting.is_empty(),
             Step::Call { .. }
@@ -294,7 +353,14 @@ impl ReferenceStateMachine for World {
             Step::DecideAnother { .. } => {}
             Step::Oppose { call } => {
                 let denied = Outcome::Refused("Denied by the user");
-                world.end(call, if world.is_forbidden { denied } else { Outcome::RanOrDenied });
+                world.end(
+                    call,
+                    if world.is_forbidden {
+                        denied
+                    } else {
+                        Outcome::RanOrDenied
+                    },
+                );
                 world.unanswered = Default::default();
             }
             Step::Leave { call } => {

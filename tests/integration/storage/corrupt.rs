@@ -29,7 +29,10 @@ fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
     let token = hub.token("desk");
     let before = McpClient::connect(&hub.url, &token);
-    assert!(!before.call("faulty__echo", "{}").is_error(), "it is allowed");
+    assert!(
+        !before.call("faulty__echo", "{}").is_error(),
+        "it is allowed"
+    );
     let starts = faulty.starts();
     drop(faulty);
     hub.end(Signal::SIGTERM);
@@ -43,37 +46,86 @@ fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
         .expect("the folder")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| {
-            path.to_string_lossy().contains("drawbridge.corrupt-") && path.extension().is_some_and(|e| e == "db")
+            path.to_string_lossy().contains("drawbridge.corrupt-")
+                && path.extension().is_some_and(|e| e == "db")
         })
         .collect();
     assert_eq!(moved.len(), 1, "it was moved aside: {moved:?}");
-    assert!(fs::read(&moved[0]).expect("read it") == damaged, "as it was");
-    assert!(store::is_sound(&home.data_dir()).expect("read the store"), "the new one is sound");
+    assert!(
+        fs::read(&moved[0]).expect("read it") == damaged,
+        "as it was"
+    );
+    assert!(
+        store::is_sound(&home.data_dir()).expect("read the store"),
+        "the new one is sound"
+    );
     let notice = home.cli(&["logs", "--level", "error", "--json"]).stdout();
-    assert!(notice.contains("corrupt") && notice.contains("drawbridge.corrupt-"), "it says so: {notice}");
+    assert!(
+        notice.contains("corrupt") && notice.contains("drawbridge.corrupt-"),
+        "it says so: {notice}"
+    );
 
-    assert_eq!(hub.server("faulty")["state"], "needs_approval", "what would be started is to be accepted anew");
-    assert!(!hub.verb("policy.list", &json!({})).to_string().contains("faulty"), "no rule is remembered");
+    assert_eq!(
+        hub.server("faulty")["state"],
+        "needs_approval",
+        "what would be started is to be accepted anew"
+    );
+    assert!(
+        !hub.verb("policy.list", &json!({}))
+            .to_string()
+            .contains("faulty"),
+        "no rule is remembered"
+    );
     let bearer = format!("Bearer {token}");
-    let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-    let knock = Request { method: "POST", url: &Url::of(&hub.url), headers: &headers, body: b"{}" }.send();
-    assert_eq!(knock.expect("an answer").status, 401, "no client is remembered");
+    let headers = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+    ];
+    let knock = Request {
+        method: "POST",
+        url: &Url::of(&hub.url),
+        headers: &headers,
+        body: b"{}",
+    }
+    .send();
+    assert_eq!(
+        knock.expect("an answer").status,
+        401,
+        "no client is remembered"
+    );
     let client = hub.client("new");
-    assert!(client.call("faulty__echo", "{}").error_code().is_some(), "no tool is there to be called");
+    assert!(
+        client.call("faulty__echo", "{}").error_code().is_some(),
+        "no tool is there to be called"
+    );
     home.cli(&["servers", "accept", "faulty"]).ok();
     hub.until_synced("faulty");
-    assert!(client.tools().contains(&"faulty__echo".to_owned()), "the catalog is read anew");
+    assert!(
+        client.tools().contains(&"faulty__echo".to_owned()),
+        "the catalog is read anew"
+    );
     let waiting = client.call_meanwhile("faulty__echo", "{}");
     let asked = hub.approval();
-    home.cli(&["approvals", "deny", asked["id"].as_str().expect("an id")]).ok();
-    assert!(waiting.join().expect("an answer").is_error(), "a person is asked again");
+    home.cli(&["approvals", "deny", asked["id"].as_str().expect("an id")])
+        .ok();
+    assert!(
+        waiting.join().expect("an answer").is_error(),
+        "a person is asked again"
+    );
     let heard = fs::read_to_string(home.file("faulty.heard")).expect("what it heard");
-    assert_eq!(heard.matches("{\"pid\"").count(), starts + 1, "it was started once more, when it was accepted");
+    assert_eq!(
+        heard.matches("{\"pid\"").count(),
+        starts + 1,
+        "it was started once more, when it was accepted"
+    );
     assert_eq!(heard.matches("tools/call").count(), 1, "and not called");
 }
 
 fn overwrite(home: &Home, at: u64, bytes: &[u8]) {
-    let file = OpenOptions::new().write(true).open(database(home)).expect("open it");
+    let file = OpenOptions::new()
+        .write(true)
+        .open(database(home))
+        .expect("open it");
     file.write_all_at(bytes, at).expect("damage it");
 }
 
@@ -85,7 +137,10 @@ fn a_database_that_is_none_is_moved_aside_and_nothing_of_it_is_assumed() {
 #[test]
 fn a_database_that_was_cut_short_is_moved_aside_and_nothing_of_it_is_assumed() {
     nothing_is_assumed_after(|home| {
-        let file = OpenOptions::new().write(true).open(database(home)).expect("open it");
+        let file = OpenOptions::new()
+            .write(true)
+            .open(database(home))
+            .expect("open it");
         file.set_len(6000).expect("cut it");
     });
 }
@@ -119,7 +174,10 @@ fn a_hub_whose_copy_of_the_catalog_is_damaged_starts_and_reads_it_anew() {
 
 /// The broken files that a person is told of.
 fn broken(home: &Home) -> Vec<Value> {
-    home.cli(&["servers", "list", "--json"]).json()["broken"].as_array().cloned().unwrap_or_default()
+    home.cli(&["servers", "list", "--json"]).json()["broken"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default()
 }
 
 #[test]
@@ -132,15 +190,40 @@ fn a_server_whose_spec_is_broken_by_hand_goes_on_as_it_was_accepted_and_the_plac
     let whole = fs::read_to_string(spec_file(&home.data_dir(), "faulty")).expect("read the spec");
     let half = &whole[..whole.len() / 2];
     write_spec(&home, "faulty", half);
-    let told = within(SOON, "the broken file is told", || broken(&home).first().cloned());
-    assert!(told["file"].as_str().is_some_and(|file| file.ends_with("faulty.json")), "{told}");
-    let (lines, last) = (half.lines().count(), half.lines().last().unwrap_or_default().len());
-    assert_eq!((told["line"].as_u64(), told["column"].as_u64()), (Some(lines as u64), Some(last as u64)), "{told}");
-    assert_eq!(client.call("faulty__echo", r#"{"n":1}"#).text(), r#"{"n":1}"#, "it goes on");
+    let told = within(SOON, "the broken file is told", || {
+        broken(&home).first().cloned()
+    });
+    assert!(
+        told["file"]
+            .as_str()
+            .is_some_and(|file| file.ends_with("faulty.json")),
+        "{told}"
+    );
+    let (lines, last) = (
+        half.lines().count(),
+        half.lines().last().unwrap_or_default().len(),
+    );
+    assert_eq!(
+        (told["line"].as_u64(), told["column"].as_u64()),
+        (Some(lines as u64), Some(last as u64)),
+        "{told}"
+    );
+    assert_eq!(
+        client.call("faulty__echo", r#"{"n":1}"#).text(),
+        r#"{"n":1}"#,
+        "it goes on"
+    );
     assert_eq!(faulty.starts(), 1);
-    assert_eq!(fs::read_to_string(spec_file(&home.data_dir(), "faulty")).expect("read it"), half, "nobody mends it");
+    assert_eq!(
+        fs::read_to_string(spec_file(&home.data_dir(), "faulty")).expect("read it"),
+        half,
+        "nobody mends it"
+    );
     write_spec(&home, "faulty", &whole);
     within(SOON, "it is told no more", || yes(broken(&home).is_empty()));
-    assert_eq!(client.call("faulty__echo", r#"{"n":2}"#).text(), r#"{"n":2}"#);
+    assert_eq!(
+        client.call("faulty__echo", r#"{"n":2}"#).text(),
+        r#"{"n":2}"#
+    );
     assert_eq!(faulty.starts(), 1, "what is as it was is not started anew");
 }

@@ -30,7 +30,11 @@ pub(crate) struct Changes {
 
 impl Default for Changes {
     fn default() -> Self {
-        Self { tools: AtomicBool::default(), prompts: AtomicBool::default(), told: broadcast::Sender::new(16) }
+        Self {
+            tools: AtomicBool::default(),
+            prompts: AtomicBool::default(),
+            told: broadcast::Sender::new(16),
+        }
     }
 }
 
@@ -45,7 +49,8 @@ impl Changes {
 
     /// Whether the list is the longer one now.
     pub(crate) fn has_more(&self, change: Change) -> bool {
-        self.list(change).is_some_and(|list| list.load(Ordering::SeqCst))
+        self.list(change)
+            .is_some_and(|list| list.load(Ordering::SeqCst))
     }
 
     fn list(&self, change: Change) -> Option<&AtomicBool> {
@@ -73,7 +78,8 @@ pub(crate) async fn tell(
             Change::Tools => peer.notify_tool_list_changed().await,
             Change::Prompts => peer.notify_prompt_list_changed().await,
             Change::Watched if watches.load(Ordering::SeqCst) => {
-                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&watched)).await
+                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&watched))
+                    .await
             }
             Change::Watched => Ok(()),
         };

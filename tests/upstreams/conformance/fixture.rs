@@ -13,12 +13,14 @@ use std::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
-        CompletionInfo, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
-        InputResponses, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        RequestStateCodec, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+        CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams,
+        CompleteRequestParams, CompleteResult, CompletionInfo, GetPromptRequestParams,
+        GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, InputResponses,
+        JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, RequestStateCodec, ServerCapabilities, ServerConfig,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
     task_manager::TaskManager,
@@ -64,7 +66,9 @@ impl Fixture {
     pub(crate) fn new(eras: Eras, scheme: String) -> Self {
         Self {
             changes: Arc::default(),
-            codec: Arc::new(RequestStateCodec::new("a key of no worth, for the tests alone")),
+            codec: Arc::new(RequestStateCodec::new(
+                "a key of no worth, for the tests alone",
+            )),
             level: Level::default(),
             tasks: TaskManager::new(),
             cancelled: Arc::default(),
@@ -76,7 +80,11 @@ impl Fixture {
 
     /// The same server for another session or request; a session has a log level and a subscription of its own.
     pub(crate) fn for_one_peer(&self) -> Self {
-        Self { level: Level::default(), watches: Arc::default(), ..self.clone() }
+        Self {
+            level: Level::default(),
+            watches: Arc::default(),
+            ..self.clone()
+        }
     }
 
     /// A call, with the state that came back with it opened.
@@ -88,7 +96,12 @@ impl Fixture {
         state: Option<String>,
     ) -> Result<Call<'a>, ErrorData> {
         let arguments = Value::Object(arguments.unwrap_or_default());
-        Ok(Call { context, arguments, given, state: open(&self.codec, state.as_deref())? })
+        Ok(Call {
+            context,
+            arguments,
+            given,
+            state: open(&self.codec, state.as_deref())?,
+        })
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -109,7 +122,8 @@ impl ServerHandler for Fixture {
             .enable_tools()
             .enable_tool_list_changed()
             .build();
-        ServerConfig::new(capabilities).with_server_info(Implementation::new("upstream-conformance", "1.0.0"))
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("upstream-conformance", "1.0.0"))
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -127,7 +141,9 @@ impl ServerHandler for Fixture {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = ListToolsResult::with_all_items(self.tools());
-        Ok(tools.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+        Ok(tools
+            .with_ttl_ms(FRESH)
+            .with_cache_scope(CacheScope::Private))
     }
 
     /// The SDK compares the headers of a call with the schema of its tool.
@@ -140,7 +156,12 @@ impl ServerHandler for Fixture {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let call = self.call(&context, request.arguments, request.input_responses, request.request_state)?;
+        let call = self.call(
+            &context,
+            request.arguments,
+            request.input_responses,
+            request.request_state,
+        )?;
         tools::call(self, &request.name, &call).await
     }
 
@@ -149,8 +170,12 @@ impl ServerHandler for Fixture {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = ListPromptsResult::with_all_items(prompts::list(self.changes.has_more(Change::Prompts)));
-        Ok(prompts.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+        let prompts = ListPromptsResult::with_all_items(prompts::list(
+            self.changes.has_more(Change::Prompts),
+        ));
+        Ok(prompts
+            .with_ttl_ms(FRESH)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn get_prompt(
@@ -158,7 +183,12 @@ impl ServerHandler for Fixture {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let call = self.call(&context, request.arguments, request.input_responses, request.request_state)?;
+        let call = self.call(
+            &context,
+            request.arguments,
+            request.input_responses,
+            request.request_state,
+        )?;
         prompts::get(&request.name, &call).await
     }
 
@@ -168,7 +198,9 @@ impl ServerHandler for Fixture {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let resources = ListResourcesResult::with_all_items(resources::list(&self.scheme));
-        Ok(resources.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+        Ok(resources
+            .with_ttl_ms(FRESH)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn list_resource_templates(
@@ -176,8 +208,11 @@ impl ServerHandler for Fixture {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = ListResourceTemplatesResult::with_all_items(resources::templates(&self.scheme));
-        Ok(templates.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private))
+        let templates =
+            ListResourceTemplatesResult::with_all_items(resources::templates(&self.scheme));
+        Ok(templates
+            .with_ttl_ms(FRESH)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn read_resource(
@@ -186,17 +221,28 @@ impl ServerHandler for Fixture {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let read = resources::read(&self.scheme, &request.uri)?;
-        Ok(read.with_ttl_ms(FRESH).with_cache_scope(CacheScope::Private).into())
+        Ok(read
+            .with_ttl_ms(FRESH)
+            .with_cache_scope(CacheScope::Private)
+            .into())
     }
 
-    async fn subscribe(&self, to: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        to: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         if to.uri == resources::watched(&self.scheme) {
             self.watches.store(true, Ordering::SeqCst);
         }
         Ok(())
     }
 
-    async fn unsubscribe(&self, to: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn unsubscribe(
+        &self,
+        to: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         if to.uri == resources::watched(&self.scheme) {
             self.watches.store(false, Ordering::SeqCst);
         }
@@ -209,19 +255,32 @@ impl ServerHandler for Fixture {
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let values = ["paris", "park", "party", "test", "testing"];
-        let values = values.iter().filter(|value| value.starts_with(&request.argument.value));
+        let values = values
+            .iter()
+            .filter(|value| value.starts_with(&request.argument.value));
         let values = CompletionInfo::with_all_values(values.map(ToString::to_string).collect());
-        Ok(CompleteResult::new(values.map_err(|why| ErrorData::internal_error(why, None))?))
+        Ok(CompleteResult::new(
+            values.map_err(|why| ErrorData::internal_error(why, None))?,
+        ))
     }
 
-    async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         self.level.set(request.level);
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let uri = resources::watched(&self.scheme);
-        tokio::spawn(changes::tell(context.peer, self.changes.follow(), Arc::clone(&self.watches), uri));
+        tokio::spawn(changes::tell(
+            context.peer,
+            self.changes.follow(),
+            Arc::clone(&self.watches),
+            uri,
+        ));
     }
 
     async fn get_task(
@@ -232,19 +291,36 @@ impl ServerHandler for Fixture {
         Ok(GetTaskResult::new(self.tasks.get_task(&request.task_id)?))
     }
 
-    async fn update_task(&self, request: UpdateTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        self.tasks.update_task(&request.task_id, request.input_responses)
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks
+            .update_task(&request.task_id, request.input_responses)
     }
 
-    async fn cancel_task(&self, request: CancelTaskParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         self.tasks.cancel_task(&request.task_id)
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         Some(requested.clone())
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        changes::tell_subscription(&subscription, self.changes.follow(), &resources::watched(&self.scheme)).await
+        changes::tell_subscription(
+            &subscription,
+            self.changes.follow(),
+            &resources::watched(&self.scheme),
+        )
+        .await
     }
 }

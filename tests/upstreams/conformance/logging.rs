@@ -34,9 +34,14 @@ impl Level {
 
     /// Sends a message at `info`. Without a session, only a request that names a level gets messages.
     pub(crate) async fn info(&self, context: &RequestContext<RoleServer>, text: &str) {
-        let wanted = if is_modern(context) { context.meta.log_level() } else { Some(self.get()) };
+        let wanted = if is_modern(context) {
+            context.meta.log_level()
+        } else {
+            Some(self.get())
+        };
         if wanted.is_some_and(|wanted| wanted as u8 <= LoggingLevel::Info as u8) {
-            let message = LoggingMessageNotificationParam::new(LoggingLevel::Info, Value::from(text));
+            let message =
+                LoggingMessageNotificationParam::new(LoggingLevel::Info, Value::from(text));
             drop(context.peer.notify_logging_message(message).await);
         }
     }

@@ -77,8 +77,11 @@ async fn speak(fixture: Fixture) -> anyhow::Result<()> {
 async fn listen(fixture: Fixture, port: u16) -> anyhow::Result<()> {
     let mut config = StreamableHttpServerConfig::default();
     config.sse_retry = Some(RETRY);
-    let service =
-        StreamableHttpService::new(move || Ok(fixture.for_one_peer()), Arc::new(Sessions::new(RETRY)), config);
+    let service = StreamableHttpService::new(
+        move || Ok(fixture.for_one_peer()),
+        Arc::new(Sessions::new(RETRY)),
+        config,
+    );
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     println!("listening on http://{}/mcp", listener.local_addr()?);

@@ -13,7 +13,8 @@ use crate::{
 
 /// All prompts; `more` adds the one that comes and goes.
 pub(crate) fn list(more: bool) -> Vec<Prompt> {
-    let argument = |name: &str| json!({"name": name, "description": "What to put in", "required": true});
+    let argument =
+        |name: &str| json!({"name": name, "description": "What to put in", "required": true});
     let mut prompts = vec![
         json!({"name": "test_simple_prompt", "description": "A prompt without arguments"}),
         json!({
@@ -30,7 +31,9 @@ pub(crate) fn list(more: bool) -> Vec<Prompt> {
         json!({"name": "test_input_required_result_prompt", "description": "A prompt that asks first"}),
     ];
     if more {
-        prompts.push(json!({"name": "test_added_prompt", "description": "A prompt that comes and goes"}));
+        prompts.push(
+            json!({"name": "test_added_prompt", "description": "A prompt that comes and goes"}),
+        );
     }
     serde_json::from_value(Value::Array(prompts)).expect("the prompts are prompts")
 }
@@ -42,7 +45,9 @@ pub(crate) async fn get(name: &str, call: &Call<'_>) -> Result<GetPromptResponse
         "test_simple_prompt" => said(&[text("This is a simple prompt for testing.")]),
         "test_prompt_with_arguments" => {
             let (first, second) = (argument("arg1"), argument("arg2"));
-            said(&[text(&format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))])
+            said(&[text(&format!(
+                "Prompt with arguments: arg1='{first}', arg2='{second}'"
+            ))])
         }
         "test_prompt_with_embedded_resource" => {
             let resource = json!({"uri": argument("resourceUri"), "mimeType": "text/plain", "text": "Embedded resource content for testing."});
@@ -57,16 +62,28 @@ pub(crate) async fn get(name: &str, call: &Call<'_>) -> Result<GetPromptResponse
         ]),
         "test_input_required_result_prompt" => with_context(call).await,
         "test_added_prompt" => said(&[text("It was added.")]),
-        other => Err(ErrorData::invalid_params(format!("no prompt {other}"), None)),
+        other => Err(ErrorData::invalid_params(
+            format!("no prompt {other}"),
+            None,
+        )),
     }
 }
 
 async fn with_context(call: &Call<'_>) -> Result<GetPromptResponse, ErrorData> {
     let properties = json!({"context": {"type": "string"}});
-    let question = form("What context should the prompt use?", properties, &["context"])?;
-    match call.ask([("user_context".to_owned(), question)].into(), None).await? {
+    let question = form(
+        "What context should the prompt use?",
+        properties,
+        &["context"],
+    )?;
+    match call
+        .ask([("user_context".to_owned(), question)].into(), None)
+        .await?
+    {
         Asked::Required(required) => Ok(required.into()),
-        Asked::Answered(answers) => said(&[text(&format!("With context: {}", answers["user_context"]))]),
+        Asked::Answered(answers) => {
+            said(&[text(&format!("With context: {}", answers["user_context"]))])
+        }
     }
 }
 
@@ -76,6 +93,9 @@ fn text(text: &str) -> Value {
 
 /// Messages of the user, one for each content.
 fn said(contents: &[Value]) -> Result<GetPromptResponse, ErrorData> {
-    let messages: Vec<Value> = contents.iter().map(|content| json!({"role": "user", "content": content})).collect();
+    let messages: Vec<Value> = contents
+        .iter()
+        .map(|content| json!({"role": "user", "content": content}))
+        .collect();
     Ok(GetPromptResult::new(read(Value::Array(messages))?).into())
 }

@@ -40,19 +40,32 @@ pub(crate) fn templates(scheme: &str) -> Vec<ResourceTemplate> {
 
 /// Answers `resources/read`.
 pub(crate) fn read(scheme: &str, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let not_found = || ErrorData::resource_not_found("Resource not found", Some(json!({"uri": uri})));
-    let place = uri.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://")).ok_or_else(not_found)?;
+    let not_found =
+        || ErrorData::resource_not_found("Resource not found", Some(json!({"uri": uri})));
+    let place = uri
+        .strip_prefix(scheme)
+        .and_then(|rest| rest.strip_prefix("://"))
+        .ok_or_else(not_found)?;
     let content = match place {
         "static-text" => {
             json!({"uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource."})
         }
         "static-binary" => json!({"uri": uri, "mimeType": "image/png", "blob": PNG}),
-        "watched-resource" => json!({"uri": uri, "mimeType": "text/plain", "text": "It is being watched."}),
-        "unlisted-report" => json!({"uri": uri, "mimeType": "text/plain", "text": "Nobody lists this report."}),
+        "watched-resource" => {
+            json!({"uri": uri, "mimeType": "text/plain", "text": "It is being watched."})
+        }
+        "unlisted-report" => {
+            json!({"uri": uri, "mimeType": "text/plain", "text": "Nobody lists this report."})
+        }
         other => {
-            let id = other.strip_prefix("template/").and_then(|rest| rest.strip_suffix("/data"));
-            let id = id.filter(|id| !id.is_empty() && !id.contains('/')).ok_or_else(not_found)?;
-            let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+            let id = other
+                .strip_prefix("template/")
+                .and_then(|rest| rest.strip_suffix("/data"));
+            let id = id
+                .filter(|id| !id.is_empty() && !id.contains('/'))
+                .ok_or_else(not_found)?;
+            let data =
+                json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
             json!({"uri": uri, "mimeType": "application/json", "text": data.to_string()})
         }
     };

@@ -58,11 +58,19 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Events<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
-        let events = if is_reconnection(&message) { 1 } else { usize::MAX };
+        let events = if is_reconnection(&message) {
+            1
+        } else {
+            usize::MAX
+        };
         Ok(self.0.create_stream(id, message).await?.take(events))
     }
 
-    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Self::Error> {
         self.0.accept_message(id, message).await
     }
 
@@ -83,7 +91,10 @@ impl SessionManager for Sessions {
 }
 
 fn is_reconnection(message: &ClientJsonRpcMessage) -> bool {
-    let ClientJsonRpcMessage::Request(JsonRpcRequest { request: ClientRequest::CallToolRequest(call), .. }) = message
+    let ClientJsonRpcMessage::Request(JsonRpcRequest {
+        request: ClientRequest::CallToolRequest(call),
+        ..
+    }) = message
     else {
         return false;
     };

@@ -30,33 +30,63 @@ pub(crate) fn list(more: bool) -> Vec<Tool> {
         ("test_image_content", "Answers a picture"),
         ("test_audio_content", "Answers a sound"),
         ("test_embedded_resource", "Answers a resource"),
-        ("test_multiple_content_types", "Answers a text, a picture and a resource"),
-        ("test_tool_with_logging", "Sends three log messages while it works"),
+        (
+            "test_multiple_content_types",
+            "Answers a text, a picture and a resource",
+        ),
+        (
+            "test_tool_with_logging",
+            "Sends three log messages while it works",
+        ),
         ("test_logging_tool", "Sends a log message while it works"),
-        ("test_tool_with_progress", "Says how far it is while it works"),
+        (
+            "test_tool_with_progress",
+            "Says how far it is while it works",
+        ),
         ("test_error_handling", "Always fails"),
         ("test_reconnection", "Its stream ends before its result"),
-        ("test_missing_capability", "Needs a client that offers sampling"),
+        (
+            "test_missing_capability",
+            "Needs a client that offers sampling",
+        ),
         ("test_trigger_tool_change", "Changes the list of tools"),
         ("test_trigger_prompt_change", "Changes the list of prompts"),
     ];
-    let mut tools: Vec<Tool> = plain.into_iter().map(|(name, what)| tool(name, what, json!({}))).collect();
+    let mut tools: Vec<Tool> = plain
+        .into_iter()
+        .map(|(name, what)| tool(name, what, json!({})))
+        .collect();
     tools.extend(asking::list());
     tools.extend(jobs::list());
     tools.extend(more::list());
-    let header =
-        json!({"region": {"type": "string", "description": "Comes in a header too", "x-mcp-header": "Region"}});
-    tools.push(tool("test_custom_header", "Takes an argument that stands in a header too", header));
-    tools.push(with_schema("json_schema_2020_12_tool", "Its schema uses JSON Schema 2020-12", json_schema_2020_12()));
+    let header = json!({"region": {"type": "string", "description": "Comes in a header too", "x-mcp-header": "Region"}});
+    tools.push(tool(
+        "test_custom_header",
+        "Takes an argument that stands in a header too",
+        header,
+    ));
+    tools.push(with_schema(
+        "json_schema_2020_12_tool",
+        "Its schema uses JSON Schema 2020-12",
+        json_schema_2020_12(),
+    ));
     if more {
-        tools.push(tool("test_added_tool", "A tool that comes and goes", json!({})));
+        tools.push(tool(
+            "test_added_tool",
+            "A tool that comes and goes",
+            json!({}),
+        ));
     }
     tools
 }
 
 /// A tool with these properties, none of them required.
 fn tool(name: &'static str, description: &'static str, properties: Value) -> Tool {
-    with_schema(name, description, json!({"type": "object", "properties": properties}))
+    with_schema(
+        name,
+        description,
+        json!({"type": "object", "properties": properties}),
+    )
 }
 
 fn with_schema(name: &'static str, description: &'static str, schema: Value) -> Tool {
@@ -87,19 +117,31 @@ fn json_schema_2020_12() -> Value {
 }
 
 /// Answers `tools/call`.
-pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+pub(crate) async fn call(
+    fixture: &Fixture,
+    name: &str,
+    call: &Call<'_>,
+) -> Result<CallToolResponse, ErrorData> {
     match name {
         "test_simple_text" => said("This is a simple text response for testing."),
         "test_image_content" => content(json!([picture()])),
-        "test_audio_content" => content(json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}])),
+        "test_audio_content" => {
+            content(json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]))
+        }
         "test_embedded_resource" => {
             let text = "This is an embedded resource content.";
-            content(json!([resource("test://embedded-resource", "text/plain", text)]))
+            content(json!([resource(
+                "test://embedded-resource",
+                "text/plain",
+                text
+            )]))
         }
         "test_multiple_content_types" => {
             let data = json!({"test": "data", "value": 123}).to_string();
             let resource = resource("test://mixed-content-resource", "application/json", &data);
-            content(json!([{"type": "text", "text": "Multiple content types test:"}, picture(), resource]))
+            content(
+                json!([{"type": "text", "text": "Multiple content types test:"}, picture(), resource]),
+            )
         }
         "test_error_handling" => failed("This tool intentionally returns an error for testing"),
         "test_missing_capability" => {
@@ -107,7 +149,11 @@ pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Resu
             said("The client offers sampling.")
         }
         "test_tool_with_logging" => {
-            let steps = ["Tool execution started", "Tool processing data", "Tool execution completed"];
+            let steps = [
+                "Tool execution started",
+                "Tool processing data",
+                "Tool execution completed",
+            ];
             logged(fixture, call, &steps).await
         }
         "test_logging_tool" => logged(fixture, call, &["Tool was called"]).await,
@@ -124,7 +170,11 @@ pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Resu
     }
 }
 
-async fn logged(fixture: &Fixture, call: &Call<'_>, steps: &[&str]) -> Result<CallToolResponse, ErrorData> {
+async fn logged(
+    fixture: &Fixture,
+    call: &Call<'_>,
+    steps: &[&str],
+) -> Result<CallToolResponse, ErrorData> {
     for step in steps {
         fixture.level.info(call.context, step).await;
         sleep(MOMENT).await;

@@ -11,17 +11,23 @@ use serde_json::{Value, json};
 
 use crate::{Server, answer, floods, hearing::Object, voice::say};
 
-pub(crate) const TOOLS: [&str; 12] =
-    ["echo", "nonce", "hang", "ask", "die", "deafen", "flood", "noise", "large", "deep", "measure", "say"];
+pub(crate) const TOOLS: [&str; 12] = [
+    "echo", "nonce", "hang", "ask", "die", "deafen", "flood", "noise", "large", "deep", "measure",
+    "say",
+];
 
 impl Server {
     /// Answers a call, or does not.
     pub(crate) fn call(&self, id: &str, params: &Object) {
-        let raw = params.get("arguments").map_or("{}", |arguments| arguments.get());
+        let raw = params
+            .get("arguments")
+            .map_or("{}", |arguments| arguments.get());
         // Too deep for this type it is nothing.
         let arguments: Value = serde_json::from_str(raw).unwrap_or_default();
-        let name: String =
-            params.get("name").and_then(|name| serde_json::from_str(name.get()).ok()).unwrap_or_default();
+        let name: String = params
+            .get("name")
+            .and_then(|name| serde_json::from_str(name.get()).ok())
+            .unwrap_or_default();
         match name.as_str() {
             // After `ms` milliseconds.
             "echo" => {
@@ -31,7 +37,12 @@ impl Server {
             // After `steps` messages of progress.
             "nonce" => nonce(id, params, &arguments),
             // Not before it is cancelled.
-            "hang" => drop(self.hanging.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned())),
+            "hang" => drop(
+                self.hanging
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(id.to_owned()),
+            ),
             // What a person says, or that nobody did within `ms` milliseconds.
             "ask" => self.ask(id, &arguments),
             "die" => {
@@ -66,12 +77,23 @@ impl Server {
                 ));
             }
             // The `line`, with the id of the call in the place of `$ID`.
-            "say" => say(arguments["line"].as_str().unwrap_or_default().replace("$ID", id)),
+            "say" => say(arguments["line"]
+                .as_str()
+                .unwrap_or_default()
+                .replace("$ID", id)),
             // How long the arguments are.
             "measure" => answer(id, &text(&raw.len().to_string())),
-            other if self.options.tools.is_none() => panic!("the hub called {other}, which is not there"),
+            other if self.options.tools.is_none() => {
+                panic!("the hub called {other}, which is not there")
+            }
             // One of its file.
-            _ => answer(id, &text(&json!({"called": name, "with": arguments, "pid": std::process::id()}).to_string())),
+            _ => answer(
+                id,
+                &text(
+                    &json!({"called": name, "with": arguments, "pid": std::process::id()})
+                        .to_string(),
+                ),
+            ),
         }
     }
 }
@@ -80,9 +102,15 @@ impl Server {
     fn ask(&self, id: &str, arguments: &Value) {
         let (sender, answered) = mpsc::channel();
         let question = format!("\"question-{}\"", id.trim_matches('"'));
-        self.asking.lock().unwrap_or_else(PoisonError::into_inner).insert(question.clone(), sender);
-        let form = json!({"message": "Well?", "requestedSchema": {"type": "object", "properties": {}}});
-        say(format!(r#"{{"jsonrpc":"2.0","id":{question},"method":"elicitation/create","params":{form}}}"#));
+        self.asking
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(question.clone(), sender);
+        let form =
+            json!({"message": "Well?", "requestedSchema": {"type": "object", "properties": {}}});
+        say(format!(
+            r#"{{"jsonrpc":"2.0","id":{question},"method":"elicitation/create","params":{form}}}"#
+        ));
         let patience = Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0));
         if let Ok(said) = answered.recv_timeout(patience) {
             return answer(id, &text(&said));

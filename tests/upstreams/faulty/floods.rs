@@ -17,7 +17,11 @@ pub(crate) fn flood(arguments: &Value, progress_token: Option<&str>) {
     let message = match arguments["kind"].as_str().unwrap_or_default() {
         "stderr" => {
             let line = format!("{}\n", "e".repeat(LINE - 1));
-            return pour(io::stderr().lock(), line.as_bytes(), number(arguments, "bytes"));
+            return pour(
+                io::stderr().lock(),
+                line.as_bytes(),
+                number(arguments, "bytes"),
+            );
         }
         "progress" => {
             let token = progress_token.unwrap_or("0");
@@ -25,17 +29,25 @@ pub(crate) fn flood(arguments: &Value, progress_token: Option<&str>) {
                 r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
             )
         }
-        "list_changed" => r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.to_owned(),
+        "list_changed" => {
+            r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.to_owned()
+        }
         "message" => format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":"{}"}}}}"#,
             "m".repeat(100)
         ),
         "stray" => r#"{"jsonrpc":"2.0","id":4000000000,"result":{"content":[]}}"#.to_owned(),
-        "asking" => r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}"#.to_owned(),
+        "asking" => {
+            r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}"#.to_owned()
+        }
         other => panic!("no flood of {other}"),
     };
     let line = format!("{message}\n");
-    pour(io::stdout().lock(), line.as_bytes(), line.len() * number(arguments, "count"));
+    pour(
+        io::stdout().lock(),
+        line.as_bytes(),
+        line.len() * number(arguments, "count"),
+    );
 }
 
 /// `lines` of a `kind` to stdout.
@@ -59,6 +71,9 @@ pub(crate) fn noise(arguments: &Value) {
     }
     if arguments["bom_before_answer"] == true {
         let mut stdout = io::stdout().lock();
-        stdout.write_all("\u{feff}".as_bytes()).and_then(|()| stdout.flush()).expect("speak");
+        stdout
+            .write_all("\u{feff}".as_bytes())
+            .and_then(|()| stdout.flush())
+            .expect("speak");
     }
 }

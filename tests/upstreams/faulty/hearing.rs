@@ -25,8 +25,14 @@ impl Message {
     pub(crate) fn read(line: &str) -> Option<Self> {
         let message: Object = serde_json::from_str(line).ok()?;
         let method = serde_json::from_str(message.get("method")?.get()).ok()?;
-        let params = message.get("params").and_then(|params| serde_json::from_str(params.get()).ok());
-        Some(Self { id: message.get("id").map(|id| id.get().to_owned()), method, params: params.unwrap_or_default() })
+        let params = message
+            .get("params")
+            .and_then(|params| serde_json::from_str(params.get()).ok());
+        Some(Self {
+            id: message.get("id").map(|id| id.get().to_owned()),
+            method,
+            params: params.unwrap_or_default(),
+        })
     }
 }
 
@@ -40,8 +46,13 @@ pub(crate) fn answer_of(line: &str) -> Option<(String, String)> {
 /// Appends a line in one piece: whoever ends it in the middle of its work leaves no half of one.
 pub(crate) fn note(file: Option<&Path>, line: &str) {
     let Some(file) = file else { return };
-    let mut file = OpenOptions::new().create(true).append(true).open(file).expect("open what was heard");
-    file.write_all(format!("{line}\n").as_bytes()).expect("write what was heard");
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file)
+        .expect("open what was heard");
+    file.write_all(format!("{line}\n").as_bytes())
+        .expect("write what was heard");
 }
 
 pub(crate) fn beginning(line: &str) -> &str {
@@ -50,8 +61,12 @@ pub(crate) fn beginning(line: &str) -> &str {
 
 /// Looks whether the store holds the decision about this very call, now that it arrives.
 pub(crate) fn look_up(options: &Options, params: &Object) {
-    let Some(data_dir) = &options.store else { return };
-    let arguments = params.get("arguments").map_or("{}", |arguments| arguments.get());
+    let Some(data_dir) = &options.store else {
+        return;
+    };
+    let arguments = params
+        .get("arguments")
+        .map_or("{}", |arguments| arguments.get());
     if let Some(undecided) = store::undecided(data_dir, arguments) {
         note(options.heard.as_deref(), &undecided.to_string());
     }
@@ -59,5 +74,7 @@ pub(crate) fn look_up(options: &Options, params: &Object) {
 
 /// Whether that tool is called.
 pub(crate) fn names(params: &Object, tool: &str) -> bool {
-    params.get("name").is_some_and(|name| name.get().trim_matches('"') == tool)
+    params
+        .get("name")
+        .is_some_and(|name| name.get().trim_matches('"') == tool)
 }

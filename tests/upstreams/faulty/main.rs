@@ -75,7 +75,10 @@ struct Server {
 
 fn main() {
     let (options, children) = options();
-    hearing::note(options.heard.as_deref(), &json!({"pid": std::process::id()}).to_string());
+    hearing::note(
+        options.heard.as_deref(),
+        &json!({"pid": std::process::id()}).to_string(),
+    );
     if options.crash {
         exit(7);
     }
@@ -83,7 +86,10 @@ fn main() {
     if let Some(offer) = options.offer.as_deref().map(Offer::read) {
         offer.greet();
     }
-    let server = Arc::new(Server { options, ..Server::default() });
+    let server = Arc::new(Server {
+        options,
+        ..Server::default()
+    });
     for line in io::stdin().lock().split(b'\n') {
         let Ok(line) = line else { break };
         let line = String::from_utf8_lossy(&line).into_owned();
@@ -91,7 +97,11 @@ fn main() {
         if let (false, Some(message)) = (server.options.mute, Message::read(&line)) {
             server.clone().take(message);
         } else if let Some((id, answer)) = hearing::answer_of(&line)
-            && let Some(asking) = server.asking.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
+            && let Some(asking) = server
+                .asking
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&id)
         {
             // Whoever asked may have given up.
             let _ = asking.send(answer);
@@ -109,13 +119,21 @@ fn options() -> (Options, Vec<Child>) {
     let (mut options, mut children) = (Options::default(), Vec::new());
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
+        let mut value = || {
+            arguments
+                .next()
+                .unwrap_or_else(|| panic!("{argument} needs a value"))
+        };
         match argument.as_str() {
             "--heard" => options.heard = Some(value().into()),
             "--store" => options.store = Some(value().into()),
             "--mute" => options.mute = true,
             "--child" => children.push(child(&options, &mut Command::new("sh"), Stdio::null)),
-            "--escaped-child" => children.push(child(&options, Command::new("setsid").arg("sh"), Stdio::inherit)),
+            "--escaped-child" => children.push(child(
+                &options,
+                Command::new("setsid").arg("sh"),
+                Stdio::inherit,
+            )),
             "--crash" => options.crash = true,
             "--stay" => options.stay = true,
             "--grow" => options.grow = true,
@@ -124,7 +142,9 @@ fn options() -> (Options, Vec<Child>) {
             "--tools" => options.tools = Some(value().into()),
             "--offer" => options.offer = Some(value().into()),
             "--late-start" => options.late_start = value().parse().expect("milliseconds"),
-            "--change-while-listed" => options.change_while_listed = value().parse().expect("milliseconds"),
+            "--change-while-listed" => {
+                options.change_while_listed = value().parse().expect("milliseconds")
+            }
             other => panic!("unknown option {other}"),
         }
     }
@@ -133,8 +153,16 @@ fn options() -> (Options, Vec<Child>) {
 
 fn child(options: &Options, shell: &mut Command, output: fn() -> Stdio) -> Child {
     shell.args(["-c", "trap '' TERM HUP INT; sleep 600"]);
-    shell.env("FAULTY_CHILD_OF", options.heard.as_deref().unwrap_or(Path::new("")));
-    shell.stdin(Stdio::null()).stdout(output()).stderr(output()).spawn().expect("start a child")
+    shell.env(
+        "FAULTY_CHILD_OF",
+        options.heard.as_deref().unwrap_or(Path::new("")),
+    );
+    shell
+        .stdin(Stdio::null())
+        .stdout(output())
+        .stderr(output())
+        .spawn()
+        .expect("start a child")
 }
 
 impl Server {
@@ -146,7 +174,12 @@ impl Server {
             }
             return;
         };
-        if self.options.offer.as_deref().is_some_and(|file| Offer::read(file).answer(&id, &method, &params)) {
+        if self
+            .options
+            .offer
+            .as_deref()
+            .is_some_and(|file| Offer::read(file).answer(&id, &method, &params))
+        {
             return;
         }
         if let Some(error) = self.refusal(&method) {
@@ -154,7 +187,10 @@ impl Server {
         }
         match method.as_str() {
             "server/discover" if self.options.claims_modern || self.options.in_two_steps => {
-                answer(&id, &json!({"supportedVersions": [MODERN], "capabilities": {"tools": {}}}));
+                answer(
+                    &id,
+                    &json!({"supportedVersions": [MODERN], "capabilities": {"tools": {}}}),
+                );
             }
             "initialize" => answer(
                 &id,
@@ -186,17 +222,24 @@ impl Server {
     /// What its options have it refuse.
     fn refusal(&self, method: &str) -> Option<Value> {
         match method {
-            "initialize" if self.options.in_two_steps => {
-                Some(json!({"code": -32022, "message": "no sessions here", "data": {"supported": [MODERN]}}))
-            }
+            "initialize" if self.options.in_two_steps => Some(
+                json!({"code": -32022, "message": "no sessions here", "data": {"supported": [MODERN]}}),
+            ),
             "initialize" => {
                 self.initialized.store(true, Ordering::Relaxed);
                 None
             }
-            "server/discover" if self.options.in_two_steps && self.discovered.fetch_add(1, Ordering::Relaxed) == 0 => {
-                Some(json!({"code": -32022, "message": "unsupported", "data": {"supported": [MODERN]}}))
+            "server/discover"
+                if self.options.in_two_steps
+                    && self.discovered.fetch_add(1, Ordering::Relaxed) == 0 =>
+            {
+                Some(
+                    json!({"code": -32022, "message": "unsupported", "data": {"supported": [MODERN]}}),
+                )
             }
-            "tools/call" if self.options.claims_modern && !self.initialized.load(Ordering::Relaxed) => {
+            "tools/call"
+                if self.options.claims_modern && !self.initialized.load(Ordering::Relaxed) =>
+            {
                 Some(json!({"code": -32600, "message": "initialize is required"}))
             }
             _ => None,
@@ -205,8 +248,15 @@ impl Server {
 
     /// An answer to what was cancelled comes late, but comes.
     fn cancelled(&self, params: &hearing::Object) {
-        let Some(id) = params.get("requestId").map(|id| id.get().to_owned()) else { return };
-        if self.hanging.lock().unwrap_or_else(PoisonError::into_inner).remove(&id) {
+        let Some(id) = params.get("requestId").map(|id| id.get().to_owned()) else {
+            return;
+        };
+        if self
+            .hanging
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&id)
+        {
             answer(&id, &calls::text("too late"));
         }
     }
@@ -234,5 +284,7 @@ fn tool(name: &str) -> Value {
 }
 
 fn answer(id: &str, result: &Value) {
-    say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
+    say(format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#
+    ));
 }

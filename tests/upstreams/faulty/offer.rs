@@ -29,7 +29,9 @@ impl Offer {
 
     /// Writes its lines to stderr.
     pub(crate) fn greet(&self) {
-        let Some(lines) = self.0.get("stderr") else { return };
+        let Some(lines) = self.0.get("stderr") else {
+            return;
+        };
         let lines: Vec<String> = serde_json::from_str(lines.get()).expect("a list of lines");
         // Whoever reads them no more has ended it.
         let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
@@ -37,20 +39,31 @@ impl Offer {
 
     /// Answers a request, where the file has an answer to it.
     pub(crate) fn answer(&self, id: &str, method: &str, params: &Object) -> bool {
-        let tool: Option<String> = params.get("name").and_then(|name| serde_json::from_str(name.get()).ok());
+        let tool: Option<String> = params
+            .get("name")
+            .and_then(|name| serde_json::from_str(name.get()).ok());
         let named = tool.and_then(|tool| self.0.get(&format!("{method} {tool}")));
-        let Some(reply) = named.or_else(|| self.0.get(method)) else { return false };
+        let Some(reply) = named.or_else(|| self.0.get(method)) else {
+            return false;
+        };
         if method == "tools/call" {
             self.notify();
         }
-        let rest = reply.get().trim_start().strip_prefix('{').expect("an object with result or error");
+        let rest = reply
+            .get()
+            .trim_start()
+            .strip_prefix('{')
+            .expect("an object with result or error");
         say(format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}"#));
         true
     }
 
     fn notify(&self) {
-        let Some(list) = self.0.get("notifications") else { return };
-        let messages: Vec<Box<RawValue>> = serde_json::from_str(list.get()).expect("a list of notifications");
+        let Some(list) = self.0.get("notifications") else {
+            return;
+        };
+        let messages: Vec<Box<RawValue>> =
+            serde_json::from_str(list.get()).expect("a list of notifications");
         messages.iter().for_each(|message| say(message.get()));
     }
 }

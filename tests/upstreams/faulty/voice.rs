@@ -5,7 +5,10 @@ use std::io::{self, Write};
 /// Writes a line to stdout.
 pub(crate) fn say(line: impl AsRef<[u8]>) {
     let mut stdout = io::stdout().lock();
-    let said = stdout.write_all(line.as_ref()).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
+    let said = stdout
+        .write_all(line.as_ref())
+        .and_then(|()| stdout.write_all(b"\n"))
+        .and_then(|()| stdout.flush());
     if said.is_err() {
         // Nobody listens any more.
         std::process::exit(0);
@@ -14,7 +17,12 @@ pub(crate) fn say(line: impl AsRef<[u8]>) {
 
 /// Writes bytes over and over, so many in all, to stdout or stderr.
 pub(crate) fn pour(mut to: impl Write, bytes: &[u8], total: usize) {
-    let piece: Vec<u8> = bytes.iter().copied().cycle().take(bytes.len() * 65_536_usize.div_ceil(bytes.len())).collect();
+    let piece: Vec<u8> = bytes
+        .iter()
+        .copied()
+        .cycle()
+        .take(bytes.len() * 65_536_usize.div_ceil(bytes.len()))
+        .collect();
     let mut left = total;
     while left > 0 {
         let part = &piece[..piece.len().min(left)];

@@ -51,7 +51,9 @@ fn main() {
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         hear(&options, &line);
-        let Ok(message) = serde_json::from_str::<Object>(&line) else { continue };
+        let Ok(message) = serde_json::from_str::<Object>(&line) else {
+            continue;
+        };
         if let Some(answer) = answer(&options, &message) {
             if options.noisy {
                 println!("DEBUG about to answer\n");
@@ -63,10 +65,17 @@ fn main() {
 }
 
 fn options() -> Options {
-    let mut options = Options { description: "Says what it was told".to_owned(), ..Options::default() };
+    let mut options = Options {
+        description: "Says what it was told".to_owned(),
+        ..Options::default()
+    };
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
+        let mut value = || {
+            arguments
+                .next()
+                .unwrap_or_else(|| panic!("{argument} needs a value"))
+        };
         match argument.as_str() {
             "--heard" => options.heard = Some(value().into()),
             "--store" => options.store = Some(value().into()),
@@ -85,13 +94,20 @@ fn options() -> Options {
 fn grandchild() -> Child {
     let mut stubborn = Command::new("sh");
     stubborn.args(["-c", "trap '' TERM HUP INT; sleep 600"]);
-    stubborn.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    stubborn
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     stubborn.spawn().expect("start a grandchild")
 }
 
 fn hear(options: &Options, line: &str) {
     let Some(file) = &options.heard else { return };
-    let mut file = OpenOptions::new().create(true).append(true).open(file).expect("open what was heard");
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file)
+        .expect("open what was heard");
     writeln!(file, "{line}").expect("write what was heard");
 }
 
@@ -104,7 +120,10 @@ fn text_at(object: &Object, key: &str) -> Option<String> {
 
 fn answer(options: &Options, message: &Object) -> Option<String> {
     let id = message.get("id")?;
-    let params: Object = message.get("params").and_then(|p| serde_json::from_str(p.get()).ok()).unwrap_or_default();
+    let params: Object = message
+        .get("params")
+        .and_then(|p| serde_json::from_str(p.get()).ok())
+        .unwrap_or_default();
     let result = match text_at(message, "method")?.as_str() {
         "initialize" if options.mute => return None,
         "initialize" => Ok(json!({
@@ -116,8 +135,13 @@ fn answer(options: &Options, message: &Object) -> Option<String> {
         "ping" => Ok("{}".to_owned()),
         "tools/list" => Ok(tools(options).to_string()),
         "tools/call" => {
-            let arguments = params.get("arguments").map_or("{}", |arguments| arguments.get());
-            let undecided = options.store.as_deref().and_then(|store| store::undecided(store, arguments));
+            let arguments = params
+                .get("arguments")
+                .map_or("{}", |arguments| arguments.get());
+            let undecided = options
+                .store
+                .as_deref()
+                .and_then(|store| store::undecided(store, arguments));
             if let Some(undecided) = undecided {
                 hear(options, &undecided.to_string());
             }
@@ -127,13 +151,17 @@ fn answer(options: &Options, message: &Object) -> Option<String> {
     };
     Some(match result {
         Ok(result) => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
-        Err(why) => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": why}}).to_string(),
+        Err(why) => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": why}})
+            .to_string(),
     })
 }
 
 fn tools(options: &Options) -> Value {
     let tool = |name: &str, description: &str| json!({"name": name, "description": description, "inputSchema": {"type": "object"}, "x-unknown": {"kept": true}});
-    let described = options.describe_from.as_deref().map(|file| std::fs::read_to_string(file).expect("a description"));
+    let described = options
+        .describe_from
+        .as_deref()
+        .map(|file| std::fs::read_to_string(file).expect("a description"));
     json!({"tools": [
         tool("echo", described.as_deref().unwrap_or(&options.description)),
         tool("verbatim", "Answers what stands in a file"),
@@ -146,18 +174,28 @@ fn tools(options: &Options) -> Value {
 }
 
 fn call(options: &Options, params: &Object) -> String {
-    let arguments = || params.get("arguments").map_or(Value::Null, |a| serde_json::from_str(a.get()).expect("JSON"));
+    let arguments = || {
+        params.get("arguments").map_or(Value::Null, |a| {
+            serde_json::from_str(a.get()).expect("JSON")
+        })
+    };
     match text_at(params, "name").unwrap_or_default().as_str() {
         "echo" => text(&arguments().to_string()),
         "verbatim" => {
             let file = options.result.as_deref().expect("--result is given");
             std::fs::read_to_string(file).expect("read the result")
         }
-        "decision" => text(&decisions(options.store.as_deref().expect("--store is given"))),
-        "variable" => text(&env::var(arguments()["name"].as_str().unwrap_or_default()).unwrap_or_default()),
+        "decision" => text(&decisions(
+            options.store.as_deref().expect("--store is given"),
+        )),
+        "variable" => {
+            text(&env::var(arguments()["name"].as_str().unwrap_or_default()).unwrap_or_default())
+        }
         "now" => text(&micros().to_string()),
         "slow" => {
-            thread::sleep(Duration::from_millis(arguments()["ms"].as_u64().unwrap_or(0)));
+            thread::sleep(Duration::from_millis(
+                arguments()["ms"].as_u64().unwrap_or(0),
+            ));
             text("at last")
         }
         "crash" => exit(3),

@@ -83,12 +83,17 @@ struct Life {
 impl Life {
     fn verdict(&self, when: Vec<Condition>) -> Verdict {
         match self.time {
-            Some(time) => Verdict::ApproveFor { seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX), when },
+            Some(time) => Verdict::ApproveFor {
+                seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX),
+                when,
+            },
             None if self.always => Verdict::ApproveAlways { when },
             None if self.session => Verdict::ApproveSession { when },
             None => match self.calls {
                 Some(count) => Verdict::ApproveCalls { count, when },
-                None => Verdict::ApproveOnce { arguments: self.arguments.clone() },
+                None => Verdict::ApproveOnce {
+                    arguments: self.arguments.clone(),
+                },
             },
         }
     }
@@ -98,17 +103,32 @@ impl Approvals {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let hub = context.running()?;
         match self {
-            Self::List => output::answer(context.json, &hub.call(ListApprovals {}).await?, |all| list(all)),
-            Self::Show { id } => {
-                output::answer(context.json, &hub.call(ShowApproval { id: CallId::new(id) }).await?, one)
-            }
-            Self::Missed => output::answer(context.json, &hub.call(ListMissed {}).await?, |all| missed(all)),
+            Self::List => output::answer(context.json, &hub.call(ListApprovals {}).await?, |all| {
+                list(all)
+            }),
+            Self::Show { id } => output::answer(
+                context.json,
+                &hub.call(ShowApproval {
+                    id: CallId::new(id),
+                })
+                .await?,
+                one,
+            ),
+            Self::Missed => output::answer(context.json, &hub.call(ListMissed {}).await?, |all| {
+                missed(all)
+            }),
             Self::Approve(Approve { id, life, when }) => {
                 let verdict = life.verdict(when.clone());
                 if !when.is_empty() && verdict == Verdict::once() {
-                    return Err(Failure::new("--when needs --for, --calls, --session or --always"));
+                    return Err(Failure::new(
+                        "--when needs --for, --calls, --session or --always",
+                    ));
                 }
-                let late = hub.call(ListMissed {}).await?.into_iter().find(|request| request.id.as_str() == id);
+                let late = hub
+                    .call(ListMissed {})
+                    .await?
+                    .into_iter()
+                    .find(|request| request.id.as_str() == id);
                 match late {
                     Some(late) => allow_retry(context, &hub, late).await,
                     None => decide(context, &hub, id, verdict).await,
@@ -121,22 +141,54 @@ impl Approvals {
 }
 
 /// It runs nothing: the client has to try again.
-async fn allow_retry(context: &Context, hub: &ApiClient, late: ApprovalRequest) -> Result<(), Failure> {
-    let allowed = hub.call(AllowRetry { id: late.id, digest: late.digest }).await?;
+async fn allow_retry(
+    context: &Context,
+    hub: &ApiClient,
+    late: ApprovalRequest,
+) -> Result<(), Failure> {
+    let allowed = hub
+        .call(AllowRetry {
+            id: late.id,
+            digest: late.digest,
+        })
+        .await?;
     output::answer(context.json, &allowed, |allowed| {
-        format!("it timed out; an identical retry within {} s will be let through", allowed.seconds)
+        format!(
+            "it timed out; an identical retry within {} s will be let through",
+            allowed.seconds
+        )
     })
 }
 
 /// A decision is about the request of a digest, so that one must be read first.
-async fn decide(context: &Context, hub: &ApiClient, id: String, verdict: Verdict) -> Result<(), Failure> {
-    let request = hub.call(ShowApproval { id: CallId::new(id) }).await?;
-    let call = hub.call(DecideApproval { id: request.id, digest: request.digest, verdict }).await?;
+async fn decide(
+    context: &Context,
+    hub: &ApiClient,
+    id: String,
+    verdict: Verdict,
+) -> Result<(), Failure> {
+    let request = hub
+        .call(ShowApproval {
+            id: CallId::new(id),
+        })
+        .await?;
+    let call = hub
+        .call(DecideApproval {
+            id: request.id,
+            digest: request.digest,
+            verdict,
+        })
+        .await?;
     output::answer(context.json, &call, decided)
 }
 
 fn decided(call: &Call) -> String {
-    format!("{}: {} of {}", word(call.decision), shown(&call.tool), shown(call.client.as_str()))
+    format!(
+        "{}: {} of {}",
+        word(call.decision),
+        shown(&call.tool),
+        shown(call.client.as_str())
+    )
 }
 
 fn list(requests: &[ApprovalRequest]) -> String {
@@ -152,9 +204,19 @@ fn lines(requests: &[ApprovalRequest]) -> Table {
     for request in requests {
         let left = format!("{} s", request.left_ms / 1000);
         let (client, server) = (request.client.as_str(), request.server.as_str());
-        let shown = request.result.as_ref().map(|result| format!("its result: {result}"));
+        let shown = request
+            .result
+            .as_ref()
+            .map(|result| format!("its result: {result}"));
         let shown = shown.as_ref().unwrap_or(&request.arguments);
-        table.row([request.id.as_str(), client, server, &request.tool, &left, shown]);
+        table.row([
+            request.id.as_str(),
+            client,
+            server,
+            &request.tool,
+            &left,
+            shown,
+        ]);
     }
     table
 }
@@ -164,11 +226,18 @@ fn one(request: &ApprovalRequest) -> String {
     format!(
         "{id}\n{client} {wants} {tool} of {server}; {left} s are left\n\narguments\n{arguments}\n\n{result}\
          the server's words about the tool\n{description}\n\ndigest {digest}",
-        wants = if request.result.is_some() { "waits for the result of" } else { "wants to call" },
+        wants = if request.result.is_some() {
+            "waits for the result of"
+        } else {
+            "wants to call"
+        },
         result = request
             .result
             .as_ref()
-            .map(|result| format!("the result that is held\n{}\n\n", shown_lines(&indented(result))))
+            .map(|result| format!(
+                "the result that is held\n{}\n\n",
+                shown_lines(&indented(result))
+            ))
             .unwrap_or_default(),
         id = shown(request.id.as_str()),
         client = shown(request.client.as_str()),
@@ -192,5 +261,9 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
         _ => return Err(WRONG),
     };
     let count: u32 = text[..text.len() - 1].parse().map_err(|_| WRONG)?;
-    if count == 0 { Err(WRONG) } else { Ok(Duration::from_secs(u64::from(count) * seconds)) }
+    if count == 0 {
+        Err(WRONG)
+    } else {
+        Ok(Duration::from_secs(u64::from(count) * seconds))
+    }
 }

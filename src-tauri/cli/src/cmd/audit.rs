@@ -54,21 +54,37 @@ impl Audit {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
             Self::Verify => verify(context).await,
-            Self::Export { format, since, until, output } => {
-                let first = ExportAudit { since, until, ..ExportAudit::default() };
+            Self::Export {
+                format,
+                since,
+                until,
+                output,
+            } => {
+                let first = ExportAudit {
+                    since,
+                    until,
+                    ..ExportAudit::default()
+                };
                 let Some(file) = output else {
                     if context.json {
                         let mut lines = Vec::new();
                         export(context, first, Format::Jsonl, &mut lines).await?;
                         let lines = String::from_utf8_lossy(&lines);
-                        return output::line(&format!("[{}]", lines.lines().collect::<Vec<_>>().join(",")));
+                        return output::line(&format!(
+                            "[{}]",
+                            lines.lines().collect::<Vec<_>>().join(",")
+                        ));
                     }
-                    return export(context, first, format, io::stdout().lock()).await.map(drop);
+                    return export(context, first, format, io::stdout().lock())
+                        .await
+                        .map(drop);
                 };
                 let named = |error: io::Error| Failure::new(format!("{}: {error}", file.display()));
                 let count = export(context, first, format, private(&file).map_err(named)?).await?;
                 let answer = serde_json::json!({ "calls": count, "file": file });
-                output::answer(context.json, &answer, |_| format!("{count} calls in {}", file.display()))
+                output::answer(context.json, &answer, |_| {
+                    format!("{count} calls in {}", file.display())
+                })
             }
         }
     }
@@ -82,16 +98,27 @@ async fn verify(context: &Context) -> Result<(), Failure> {
     if context.json {
         output::answer(true, &report, holds)?;
     }
-    Err(Failure::new(format!("the audit does not hold from entry {} on: {}", broken.seq, broken.why)))
+    Err(Failure::new(format!(
+        "the audit does not hold from entry {} on: {}",
+        broken.seq, broken.why
+    )))
 }
 
 fn holds(report: &AuditReport) -> String {
     let (from, to) = (moment_or_dash(report.from), moment_or_dash(report.to));
-    format!("{} entries from {from} to {to} hold together", report.entries)
+    format!(
+        "{} entries from {from} to {to} hold together",
+        report.entries
+    )
 }
 
 /// Writes page after page; how many calls that were.
-async fn export(context: &Context, first: ExportAudit, format: Format, out: impl Write) -> Result<usize, Failure> {
+async fn export(
+    context: &Context,
+    first: ExportAudit,
+    format: Format,
+    out: impl Write,
+) -> Result<usize, Failure> {
     let connection = Connection::open(context).await?;
     let (mut page, mut out, mut count) = (first, Out::new(format, out)?, 0);
     let written = loop {
@@ -154,7 +181,9 @@ impl<W: Write> Out<W> {
             Format::Jsonl => Self::Jsonl(BufWriter::new(out)),
             Format::Csv => {
                 // RFC 4180 ends lines with both.
-                let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
+                let mut writer = csv::WriterBuilder::new()
+                    .terminator(csv::Terminator::CRLF)
+                    .from_writer(out);
                 writer.write_record(COLUMNS)?;
                 Self::Csv(Box::new(writer))
             }
@@ -163,7 +192,11 @@ impl<W: Write> Out<W> {
 
     fn write(&mut self, call: &AuditedCall) -> Result<(), Failure> {
         match self {
-            Self::Jsonl(out) => Ok(writeln!(out, "{}", shown_json(&serde_json::to_string(call)?))?),
+            Self::Jsonl(out) => Ok(writeln!(
+                out,
+                "{}",
+                shown_json(&serde_json::to_string(call)?)
+            )?),
             Self::Csv(out) => Ok(out.write_record(cells(call).map(|cell| harmless(&cell)))?),
         }
     }
@@ -204,7 +237,11 @@ fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
 
 /// A cell that no spreadsheet takes for a formula.
 fn harmless(cell: &str) -> String {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell.to_owned() }
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{cell}")
+    } else {
+        cell.to_owned()
+    }
 }
 
 #[cfg(test)]

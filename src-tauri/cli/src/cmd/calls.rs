@@ -53,23 +53,55 @@ pub(crate) enum Calls {
 impl Calls {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::List { client, server, asked, text, decision, before, since, until, limit } => {
+            Self::List {
+                client,
+                server,
+                asked,
+                text,
+                decision,
+                before,
+                since,
+                until,
+                limit,
+            } => {
                 let (client, server) = (client.map(ClientName::new), server.map(ServerId::new));
                 let before = before.map(CallId::new);
-                let wanted = ListCalls { client, server, asked, text, decision, before, since, until, limit };
+                let wanted = ListCalls {
+                    client,
+                    server,
+                    asked,
+                    text,
+                    decision,
+                    before,
+                    since,
+                    until,
+                    limit,
+                };
                 context.show(wanted, |calls| list(calls)).await
             }
-            Self::Show { id } => context.show(ShowCall { id: CallId::new(id) }, one).await,
+            Self::Show { id } => {
+                context
+                    .show(
+                        ShowCall {
+                            id: CallId::new(id),
+                        },
+                        one,
+                    )
+                    .await
+            }
         }
     }
 }
 
 fn decision(word: &str) -> Result<Decision, String> {
-    serde_json::from_value(word.into()).map_err(|_| "it is allowed, denied, timed_out or abandoned".to_owned())
+    serde_json::from_value(word.into())
+        .map_err(|_| "it is allowed, denied, timed_out or abandoned".to_owned())
 }
 
 fn list(calls: &[Call]) -> String {
-    let mut table = Table::new(["ID", "AT", "CLIENT", "SERVER", "TOOL", "DECISION", "BY", "OUTCOME", "MS"]);
+    let mut table = Table::new([
+        "ID", "AT", "CLIENT", "SERVER", "TOOL", "DECISION", "BY", "OUTCOME", "MS",
+    ]);
     for call in calls {
         let took = took(call);
         table.row([
@@ -95,7 +127,15 @@ fn one(call: &Call) -> String {
         ("server", call.server.to_string()),
         ("tool", call.tool.clone()),
         ("at the door", call.exposed_name.clone()),
-        ("decision", format!("{} by {}, after {} ms", word(call.decision), word(call.decided_by), call.waited_ms)),
+        (
+            "decision",
+            format!(
+                "{} by {}, after {} ms",
+                word(call.decision),
+                word(call.decided_by),
+                call.waited_ms
+            ),
+        ),
         ("reason", call.reason.clone()),
         ("arguments", call.arguments.clone().unwrap_or_default()),
         ("outcome", word(call.outcome)),
@@ -103,9 +143,12 @@ fn one(call: &Call) -> String {
         ("took", format!("{} ms", took(call))),
     ];
     let said = lines.iter().filter(|(_, value)| !value.is_empty());
-    said.map(|(key, value)| format!("{key:12} {}", shown(value))).collect::<Vec<_>>().join("\n")
+    said.map(|(key, value)| format!("{key:12} {}", shown(value)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn took(call: &Call) -> String {
-    call.duration_ms.map_or_else(|| "-".to_owned(), |ms| ms.to_string())
+    call.duration_ms
+        .map_or_else(|| "-".to_owned(), |ms| ms.to_string())
 }

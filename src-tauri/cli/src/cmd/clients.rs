@@ -29,7 +29,10 @@ pub(crate) enum Clients {
     /// All clients.
     List,
     /// Give a client a profile, so that it sees no more than that has; without one it sees everything.
-    Profile { name: String, profile: Option<String> },
+    Profile {
+        name: String,
+        profile: Option<String>,
+    },
     /// End a client's token and its sessions at once.
     Revoke { name: String },
 }
@@ -39,18 +42,44 @@ impl Clients {
         match self {
             Self::Add { name, token_stdin } => {
                 let token = token_stdin.then(read_token).transpose()?;
-                context.show(AddClient { name: ClientName::new(name), token }, added).await
+                context
+                    .show(
+                        AddClient {
+                            name: ClientName::new(name),
+                            token,
+                        },
+                        added,
+                    )
+                    .await
             }
             Self::List => context.show(ListClients {}, |clients| list(clients)).await,
             Self::Profile { name, profile } => {
-                let sees =
-                    profile.as_deref().map_or("everything".to_owned(), |profile| format!("'{}'", shown(profile)));
+                let sees = profile
+                    .as_deref()
+                    .map_or("everything".to_owned(), |profile| {
+                        format!("'{}'", shown(profile))
+                    });
                 let lines = format!("{} sees {sees} from now on", shown(&name));
-                context.show(AssignProfile { client: ClientName::new(name), profile }, |_| lines).await
+                context
+                    .show(
+                        AssignProfile {
+                            client: ClientName::new(name),
+                            profile,
+                        },
+                        |_| lines,
+                    )
+                    .await
             }
             Self::Revoke { name } => {
                 let lines = format!("revoked {}", shown(&name));
-                context.show(RevokeClient { name: ClientName::new(name) }, |_| lines).await
+                context
+                    .show(
+                        RevokeClient {
+                            name: ClientName::new(name),
+                        },
+                        |_| lines,
+                    )
+                    .await
             }
         }
     }
@@ -73,16 +102,36 @@ fn added(client: &ClientAdded) -> String {
 }
 
 fn list(clients: &[ClientView]) -> String {
-    let mut table = Table::new(["NAME", "TOKEN", "SESSIONS", "LAST SEEN", "PROFILE", "SOFTWARE"]);
+    let mut table = Table::new([
+        "NAME",
+        "TOKEN",
+        "SESSIONS",
+        "LAST SEEN",
+        "PROFILE",
+        "SOFTWARE",
+    ]);
     for client in clients {
         let token = match (client.revoked_at, client.has_token) {
             (Some(_), _) => "revoked",
             (None, true) => "yes",
             (None, false) => "local",
         };
-        let (sessions, seen) = (client.sessions.to_string(), moment_or_dash(client.last_seen_at));
-        let (profile, software) = (client.profile.as_deref().unwrap_or("-"), client.software.as_deref().unwrap_or("-"));
-        table.row([client.name.as_str(), token, &sessions, &seen, profile, software]);
+        let (sessions, seen) = (
+            client.sessions.to_string(),
+            moment_or_dash(client.last_seen_at),
+        );
+        let (profile, software) = (
+            client.profile.as_deref().unwrap_or("-"),
+            client.software.as_deref().unwrap_or("-"),
+        );
+        table.row([
+            client.name.as_str(),
+            token,
+            &sessions,
+            &seen,
+            profile,
+            software,
+        ]);
     }
     table.lines_or("no clients: add one with `drawbridge clients add NAME`")
 }

@@ -10,17 +10,24 @@ use crate::{
 
 pub(super) async fn run(context: &Context) -> Result<(), Failure> {
     if !has_display() {
-        say("there is no display here, so the hub runs without a window, as with `drawbridge serve`");
+        say(
+            "there is no display here, so the hub runs without a window, as with `drawbridge serve`",
+        );
         return Serve::default().run(context).await;
     }
     let Some(desktop) = find() else {
-        say("drawbridge-desktop is not installed beside this program, so the hub runs without a window");
+        say(
+            "drawbridge-desktop is not installed beside this program, so the hub runs without a window",
+        );
         return Serve::default().run(context).await;
     };
     let mut command = Command::new(&desktop);
     command.env("DRAWBRIDGE_DATA_DIR", &context.data_dir);
     let error = become_it(command);
-    Err(Failure::new(format!("cannot start {}: {error}", desktop.display())))
+    Err(Failure::new(format!(
+        "cannot start {}: {error}",
+        desktop.display()
+    )))
 }
 
 /// Whether a window can be shown.
@@ -30,7 +37,9 @@ pub(super) fn has_display() -> bool {
 }
 
 fn find() -> Option<PathBuf> {
-    let beside = env::current_exe().ok()?.with_file_name(format!("drawbridge-desktop{}", env::consts::EXE_SUFFIX));
+    let beside = env::current_exe()
+        .ok()?
+        .with_file_name(format!("drawbridge-desktop{}", env::consts::EXE_SUFFIX));
     beside.is_file().then_some(beside)
 }
 

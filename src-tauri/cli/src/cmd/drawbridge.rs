@@ -10,5 +10,9 @@ pub(crate) async fn pause(context: &Context) -> Result<(), Failure> {
 }
 
 pub(crate) async fn resume(context: &Context) -> Result<(), Failure> {
-    context.show(LowerDrawbridge {}, |_| "the drawbridge is lowered: calls may cross".to_owned()).await
+    context
+        .show(LowerDrawbridge {}, |_| {
+            "the drawbridge is lowered: calls may cross".to_owned()
+        })
+        .await
 }

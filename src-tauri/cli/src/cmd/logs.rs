@@ -69,7 +69,11 @@ impl Logs {
         if self.follow {
             return follow(context, wanted).await;
         }
-        context.show(wanted, |lines| lines.iter().map(one).collect::<Vec<_>>().join("\n")).await
+        context
+            .show(wanted, |lines| {
+                lines.iter().map(one).collect::<Vec<_>>().join("\n")
+            })
+            .await
     }
 }
 
@@ -85,14 +89,20 @@ async fn follow(context: &Context, wanted: ListLogs) -> Result<(), Failure> {
         last = Some(line.seq);
         output::answer(context.json, line, one)
     };
-    hub.call(wanted.clone()).await?.iter().try_for_each(&mut print)?;
+    hub.call(wanted.clone())
+        .await?
+        .iter()
+        .try_for_each(&mut print)?;
     while let Some(event) = events.next().await {
         if let Event::LogAdded { line } = &event {
             if matches(&wanted, line) {
                 print(line)?;
             }
         } else if event == Event::Lagged {
-            hub.call(wanted.clone()).await?.iter().try_for_each(&mut print)?;
+            hub.call(wanted.clone())
+                .await?
+                .iter()
+                .try_for_each(&mut print)?;
         }
     }
     Err(Failure::new("the hub ended"))
@@ -100,7 +110,10 @@ async fn follow(context: &Context, wanted: ListLogs) -> Result<(), Failure> {
 
 fn matches(wanted: &ListLogs, line: &LogLine) -> bool {
     let has = |text: &String| line.text.to_lowercase().contains(&text.to_lowercase());
-    wanted.server.as_ref().is_none_or(|server| line.server.as_ref() == Some(server))
+    wanted
+        .server
+        .as_ref()
+        .is_none_or(|server| line.server.as_ref() == Some(server))
         && wanted.level.is_none_or(|level| line.level >= level)
         && wanted.text.as_ref().is_none_or(has)
 }

@@ -25,5 +25,9 @@ impl Open {
 
 /// Opens a URL through the system, without a shell, and waits for the launcher.
 pub(super) fn open(url: &str) -> Result<(), Failure> {
-    open::that(url).map_err(|e| Failure::new(format!("no browser was opened ({e}): open the link above yourself")))
+    open::that(url).map_err(|e| {
+        Failure::new(format!(
+            "no browser was opened ({e}): open the link above yourself"
+        ))
+    })
 }

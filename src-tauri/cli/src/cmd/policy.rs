@@ -8,8 +8,9 @@ use std::{fs, io::Read, path::PathBuf, str::FromStr};
 use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::{
     api::policy::{
-        ApplyPreset, ExportPolicy, Figures, ForgetRule, ImportPolicy, ListPolicy, PastCalls, PolicyView, Preset,
-        PreviewRule, RemovePolicy, RuleView, SaveRule, SetDefaultPolicy, SetPolicy, ShowFigures,
+        ApplyPreset, ExportPolicy, Figures, ForgetRule, ImportPolicy, ListPolicy, PastCalls,
+        PolicyView, Preset, PreviewRule, RemovePolicy, RuleView, SaveRule, SetDefaultPolicy,
+        SetPolicy, ShowFigures,
     },
     model::{
         ids::{ClientName, RuleId, ServerId},
@@ -95,37 +96,95 @@ impl Policy {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
             Self::List => context.show(ListPolicy {}, list).await,
-            Self::Set { target, effect, client } => {
-                let verb = SetPolicy { scope: target.scope(client), effect: effect.into() };
+            Self::Set {
+                target,
+                effect,
+                client,
+            } => {
+                let verb = SetPolicy {
+                    scope: target.scope(client),
+                    effect: effect.into(),
+                };
                 context.show(verb, |_| "set".to_owned()).await
             }
             Self::Remove { target, client } => {
-                context.show(RemovePolicy { scope: target.scope(client) }, |_| "removed".to_owned()).await
-            }
-            Self::Add { rule, dry_run: true } => context.show(PreviewRule { rule: rule.text() }, past).await,
-            Self::Add { rule, dry_run: false } => {
                 context
-                    .show(SaveRule { id: None, rule: rule.text() }, |rule| format!("{}: {}", rule.id, words(rule)))
+                    .show(
+                        RemovePolicy {
+                            scope: target.scope(client),
+                        },
+                        |_| "removed".to_owned(),
+                    )
                     .await
             }
-            Self::Forget { id } => context.show(ForgetRule { id: RuleId::new(id) }, |_| "removed".to_owned()).await,
+            Self::Add {
+                rule,
+                dry_run: true,
+            } => context.show(PreviewRule { rule: rule.text() }, past).await,
+            Self::Add {
+                rule,
+                dry_run: false,
+            } => {
+                context
+                    .show(
+                        SaveRule {
+                            id: None,
+                            rule: rule.text(),
+                        },
+                        |rule| format!("{}: {}", rule.id, words(rule)),
+                    )
+                    .await
+            }
+            Self::Forget { id } => {
+                context
+                    .show(
+                        ForgetRule {
+                            id: RuleId::new(id),
+                        },
+                        |_| "removed".to_owned(),
+                    )
+                    .await
+            }
             Self::Default { effect } => {
-                context.show(SetDefaultPolicy { effect: effect.into() }, |_| "set".to_owned()).await
+                context
+                    .show(
+                        SetDefaultPolicy {
+                            effect: effect.into(),
+                        },
+                        |_| "set".to_owned(),
+                    )
+                    .await
             }
             Self::Preset { preset, servers } => {
                 let preset = preset.of(servers.into_iter().map(ServerId::new).collect())?;
-                context.show(ApplyPreset { preset }, |_| "set".to_owned()).await
+                context
+                    .show(ApplyPreset { preset }, |_| "set".to_owned())
+                    .await
             }
             Self::Export => {
                 let file = context.ask(ExportPolicy {}).await?;
                 // The file is JSON itself.
-                output::answer(false, &file, |file| file.text.lines().map(shown_json).collect::<Vec<_>>().join("\n"))
+                output::answer(false, &file, |file| {
+                    file.text
+                        .lines()
+                        .map(shown_json)
+                        .collect::<Vec<_>>()
+                        .join("\n")
+                })
             }
             Self::Import { file, replace } => {
                 let text = read(&file)?;
-                context.show(ImportPolicy { text, replace }, |done| format!("{} rules taken", done.rules)).await
+                context
+                    .show(ImportPolicy { text, replace }, |done| {
+                        format!("{} rules taken", done.rules)
+                    })
+                    .await
             }
-            Self::Figures { days } => context.show(ShowFigures { days: Some(days) }, figures).await,
+            Self::Figures { days } => {
+                context
+                    .show(ShowFigures { days: Some(days) }, figures)
+                    .await
+            }
         }
     }
 }
@@ -149,7 +208,11 @@ pub(crate) struct Target {
 
 impl Target {
     fn scope(self, client: Option<String>) -> Scope {
-        Scope { server: self.server, tool: self.tool, client: client.map(ClientName::new) }
+        Scope {
+            server: self.server,
+            tool: self.tool,
+            client: client.map(ClientName::new),
+        }
     }
 }
 
@@ -159,12 +222,19 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // A server's id has no slash; a tool's name may.
         match text.split_once('/') {
-            None if text == "*" => Ok(Self { server: None, tool: None }),
-            None if !text.is_empty() => Ok(Self { server: Some(ServerId::new(text)), tool: None }),
+            None if text == "*" => Ok(Self {
+                server: None,
+                tool: None,
+            }),
+            None if !text.is_empty() => Ok(Self {
+                server: Some(ServerId::new(text)),
+                tool: None,
+            }),
             Some(("*", _)) => Err("a tool belongs to one server, so * has none"),
-            Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
-                Ok(Self { server: Some(ServerId::new(server)), tool: Some(tool.to_owned()) })
-            }
+            Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(Self {
+                server: Some(ServerId::new(server)),
+                tool: Some(tool.to_owned()),
+            }),
             _ => Err("this must be SERVER, SERVER/TOOL or *"),
         }
     }
@@ -203,7 +273,9 @@ pub(crate) enum PresetArg {
 impl PresetArg {
     fn of(self, servers: Vec<ServerId>) -> Result<Preset, Failure> {
         match self {
-            Self::All if !servers.is_empty() => Err(Failure::new("ask-all takes no --server: it asks for all")),
+            Self::All if !servers.is_empty() => {
+                Err(Failure::new("ask-all takes no --server: it asks for all"))
+            }
             Self::All => Ok(Preset::AskAll),
             Self::Writes => Ok(Preset::AskWrites { trusted: servers }),
             Self::Listed => Ok(Preset::AskListed { listed: servers }),
@@ -229,22 +301,41 @@ fn list(policy: &PolicyView) -> String {
         table.row([
             rule.id.as_str(),
             scope.server.as_ref().map_or("*", ServerId::as_str),
-            scope.tool.as_deref().unwrap_or(if rule.read_only { "read-only" } else { "*" }),
+            scope
+                .tool
+                .as_deref()
+                .unwrap_or(if rule.read_only { "read-only" } else { "*" }),
             scope.client.as_ref().map_or("*", ClientName::as_str),
             &effect,
             &until,
             &more,
         ]);
     }
-    format!("{}\n\ndefault: {}", table.lines_or("no rules"), word(policy.default))
+    format!(
+        "{}\n\ndefault: {}",
+        table.lines_or("no rules"),
+        word(policy.default)
+    )
 }
 
 /// What else a rule says: its conditions, and how it stands.
 fn more(rule: &RuleView) -> String {
     let conditions: Vec<_> = rule.when.iter().map(ToString::to_string).collect();
-    let when = if conditions.is_empty() { String::new() } else { format!("where {}", conditions.join(" and ")) };
-    let note = if rule.note.is_empty() { String::new() } else { format!("({})", rule.note) };
-    let stands = if rule.suspended { "suspended: it asks until the change was accepted" } else { "" };
+    let when = if conditions.is_empty() {
+        String::new()
+    } else {
+        format!("where {}", conditions.join(" and "))
+    };
+    let note = if rule.note.is_empty() {
+        String::new()
+    } else {
+        format!("({})", rule.note)
+    };
+    let stands = if rule.suspended {
+        "suspended: it asks until the change was accepted"
+    } else {
+        ""
+    };
     [when.as_str(), note.as_str(), stands]
         .iter()
         .filter(|part| !part.is_empty())
@@ -261,27 +352,53 @@ fn past(past: &PastCalls) -> String {
     let mut table = Table::new(["AT", "ID", "CLIENT", "SERVER", "TOOL", "DECISION"]);
     for call in &past.newest {
         let (client, server) = (call.client.as_str(), call.server.as_str());
-        table.row([&moment(call.at), call.id.as_str(), client, server, &call.tool, &word(call.decision)]);
+        table.row([
+            &moment(call.at),
+            call.id.as_str(),
+            client,
+            server,
+            &call.tool,
+            &word(call.decision),
+        ]);
     }
     let unknown = match past.unknown {
         0 => String::new(),
         unknown => format!("; of {unknown} the arguments were not kept"),
     };
-    let matched = format!("it would have matched {} of {} past calls{unknown}", past.matched, past.looked_at);
-    if past.newest.is_empty() { matched } else { format!("{matched}\n\n{}", table.lines_or("")) }
+    let matched = format!(
+        "it would have matched {} of {} past calls{unknown}",
+        past.matched, past.looked_at
+    );
+    if past.newest.is_empty() {
+        matched
+    } else {
+        format!("{matched}\n\n{}", table.lines_or(""))
+    }
 }
 
 fn figures(figures: &Figures) -> String {
     let mut table = Table::new(["DAY", "APPROVED", "DENIED", "UNANSWERED"]);
-    for day in figures.days.iter().filter(|day| day.approved + day.denied + day.unanswered > 0) {
+    for day in figures
+        .days
+        .iter()
+        .filter(|day| day.approved + day.denied + day.unanswered > 0)
+    {
         let date = moment(day.at);
         let date = date.split(' ').next().unwrap_or(&date);
-        table.row([date, &day.approved.to_string(), &day.denied.to_string(), &day.unanswered.to_string()]);
+        table.row([
+            date,
+            &day.approved.to_string(),
+            &day.denied.to_string(),
+            &day.unanswered.to_string(),
+        ]);
     }
     let mut lines = vec![table.lines_or("nothing was asked")];
     for suggestion in &figures.suggestions {
         let words = shown(&suggestion.words);
-        lines.push(format!("suggested: {words} (you approved {} like it)", suggestion.approved));
+        lines.push(format!(
+            "suggested: {words} (you approved {} like it)",
+            suggestion.approved
+        ));
     }
     lines.join("\n\n")
 }

@@ -32,10 +32,17 @@ pub(crate) enum Profiles {
 impl Profiles {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::List => context.show(ListProfiles {}, |profiles| list(profiles)).await,
+            Self::List => {
+                context
+                    .show(ListProfiles {}, |profiles| list(profiles))
+                    .await
+            }
             Self::Set { name, scope } => {
                 let lines = format!("set {}", shown(&name));
-                let profile = Profile { name, servers: servers(&scope) };
+                let profile = Profile {
+                    name,
+                    servers: servers(&scope),
+                };
                 context.show(PutProfile { profile }, |_| lines).await
             }
             Self::Remove { name } => {
@@ -50,8 +57,12 @@ impl Profiles {
 fn servers(scope: &[String]) -> BTreeMap<ServerId, Option<Vec<String>>> {
     let mut servers: BTreeMap<ServerId, Option<Vec<String>>> = BTreeMap::new();
     for one in scope {
-        let (server, tool) = one.split_once('/').map_or((one.as_str(), None), |(server, tool)| (server, Some(tool)));
-        let tools = servers.entry(ServerId::new(server)).or_insert_with(|| Some(Vec::new()));
+        let (server, tool) = one
+            .split_once('/')
+            .map_or((one.as_str(), None), |(server, tool)| (server, Some(tool)));
+        let tools = servers
+            .entry(ServerId::new(server))
+            .or_insert_with(|| Some(Vec::new()));
         match (tool, tools.as_mut()) {
             (Some(tool), Some(tools)) => tools.push(tool.to_owned()),
             (None, _) => *tools = None,
@@ -71,7 +82,13 @@ fn list(profiles: &[ProfileView]) -> String {
         };
         let servers: Vec<_> = view.profile.servers.iter().map(one).collect();
         let (tools, tokens) = (view.tools.to_string(), format!("about {}", view.tokens));
-        table.row([&view.profile.name, &tools, &tokens, &clients.join(", "), &servers.join("; ")]);
+        table.row([
+            &view.profile.name,
+            &tools,
+            &tokens,
+            &clients.join(", "),
+            &servers.join("; "),
+        ]);
     }
     table.lines_or("no profiles: every client sees every server")
 }
@@ -85,7 +102,10 @@ mod tests {
         let scope = ["a", "b/x", "b/y", "c/z", "c"].map(str::to_owned);
         let servers = servers(&scope);
         assert_eq!(servers[&ServerId::new("a")], None);
-        assert_eq!(servers[&ServerId::new("b")], Some(vec!["x".into(), "y".into()]));
+        assert_eq!(
+            servers[&ServerId::new("b")],
+            Some(vec!["x".into(), "y".into()])
+        );
         assert_eq!(servers[&ServerId::new("c")], None);
     }
 }

@@ -50,7 +50,11 @@ fn read_value(name: &str) -> Result<String, Failure> {
         let line = value.strip_suffix('\n').unwrap_or(&value);
         line.strip_suffix('\r').unwrap_or(line).to_owned()
     };
-    if value.is_empty() { Err(Failure::new("the value is empty")) } else { Ok(value) }
+    if value.is_empty() {
+        Err(Failure::new("the value is empty"))
+    } else {
+        Ok(value)
+    }
 }
 
 fn list(secrets: &[SecretView]) -> String {
@@ -61,7 +65,12 @@ fn list(secrets: &[SecretView]) -> String {
             Some(false) => "no",
             None => "unknown",
         };
-        let servers = secret.servers.iter().map(ServerId::as_str).collect::<Vec<_>>().join(", ");
+        let servers = secret
+            .servers
+            .iter()
+            .map(ServerId::as_str)
+            .collect::<Vec<_>>()
+            .join(", ");
         table.row([&secret.name, present, &servers]);
     }
     table.lines_or("no server refers to a secret")

@@ -40,16 +40,30 @@ pub(crate) struct Serve {
 
 impl Default for Serve {
     fn default() -> Self {
-        Self { host: Ipv4Addr::LOCALHOST.into(), port: DEFAULT_PORT, exit_when_idle: None, skip_config_gen: false }
+        Self {
+            host: Ipv4Addr::LOCALHOST.into(),
+            port: DEFAULT_PORT,
+            exit_when_idle: None,
+            skip_config_gen: false,
+        }
     }
 }
 
 impl Serve {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let stop = stop_signal()?;
-        let admin_token = env::var("DRAWBRIDGE_ADMIN_TOKEN").ok().filter(|token| !token.is_empty());
-        let hub = open_hub(HubOptions { data_dir: context.data_dir.clone(), admin_token }).await?;
-        let options = ServeOptions { host: self.host, port: self.port };
+        let admin_token = env::var("DRAWBRIDGE_ADMIN_TOKEN")
+            .ok()
+            .filter(|token| !token.is_empty());
+        let hub = open_hub(HubOptions {
+            data_dir: context.data_dir.clone(),
+            admin_token,
+        })
+        .await?;
+        let options = ServeOptions {
+            host: self.host,
+            port: self.port,
+        };
         let served = match drawbridge_endpoint::serve(hub.clone(), options).await {
             Ok(running) => {
                 let announced = announce(context, &hub, &running).await;
@@ -71,20 +85,32 @@ impl Serve {
 
 /// Ends when nobody has used the hub for that many seconds; never if none are given.
 async fn unused(running: &Running, idle: Option<u32>) {
-    let Some(idle) = idle else { return pending().await };
-    running.close_when_unused(Duration::from_secs(idle.into())).await;
+    let Some(idle) = idle else {
+        return pending().await;
+    };
+    running
+        .close_when_unused(Duration::from_secs(idle.into()))
+        .await;
     say(&format!("nobody has used the hub for {idle} s: it ends"));
 }
 
 async fn announce(context: &Context, hub: &Hub, running: &Running) -> Result<(), Failure> {
     for failure in running.failures() {
-        say(&format!("{} does not listen at {}: {}", failure.name, failure.address, failure.error));
+        say(&format!(
+            "{} does not listen at {}: {}",
+            failure.name, failure.address, failure.error
+        ));
     }
-    let Some(url) = running.url() else { return Ok(()) };
+    let Some(url) = running.url() else {
+        return Ok(());
+    };
     let ready = json!({ "url": url });
     output::answer(context.json, &ready, |_| format!("listening on {url}"))?;
     if let Ok(link) = (OpenScreen {}).run(hub).await {
-        say(&format!("the screens, for one use within a minute: {}", link.url));
+        say(&format!(
+            "the screens, for one use within a minute: {}",
+            link.url
+        ));
     }
     Ok(())
 }

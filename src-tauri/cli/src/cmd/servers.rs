@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use drawbridge_hub::{
     api::servers::{
-        AcceptServer, AcceptTools, CheckRuntimes, EnableServer, ListPresets, ListServers, MeasureServers, ReadManifest,
-        RemoveServer, RestartServer, ServerView, ShowServer, ShowToolHistory, SignOutServer, SyncServer, VerifyServer,
+        AcceptServer, AcceptTools, CheckRuntimes, EnableServer, ListPresets, ListServers,
+        MeasureServers, ReadManifest, RemoveServer, RestartServer, ServerView, ShowServer,
+        ShowToolHistory, SignOutServer, SyncServer, VerifyServer,
     },
     model::ids::ServerId,
 };
@@ -69,60 +70,151 @@ impl Servers {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
             Self::List => context.show(ListServers {}, view::list).await,
-            Self::Show { id } => context.show(ShowServer { id: ServerId::new(id) }, view::one).await,
+            Self::Show { id } => {
+                context
+                    .show(
+                        ShowServer {
+                            id: ServerId::new(id),
+                        },
+                        view::one,
+                    )
+                    .await
+            }
             Self::Add(add) => add.run(context).await,
-            Self::Presets => context.show(ListPresets {}, |presets| manifests::presets(presets)).await,
+            Self::Presets => {
+                context
+                    .show(ListPresets {}, |presets| manifests::presets(presets))
+                    .await
+            }
             Self::Manifest { path } => {
                 let source = add::manifest::source(path)?;
-                context.show(ReadManifest { source }, manifests::manifest).await
+                context
+                    .show(ReadManifest { source }, manifests::manifest)
+                    .await
             }
-            Self::Runtimes => context.show(CheckRuntimes {}, |found| manifests::runtimes(found)).await,
+            Self::Runtimes => {
+                context
+                    .show(CheckRuntimes {}, |found| manifests::runtimes(found))
+                    .await
+            }
             Self::Remove { id } => {
                 let lines = format!("removed {}", shown(&id));
-                context.show(RemoveServer { id: ServerId::new(id) }, |_| lines).await
+                context
+                    .show(
+                        RemoveServer {
+                            id: ServerId::new(id),
+                        },
+                        |_| lines,
+                    )
+                    .await
             }
             Self::Set { id, fields } => {
                 let verb = set::verb(context, id, &fields).await?;
                 context.show(verb, |server| done("changed", server)).await
             }
-            Self::Enable { id } => context.show(enable(id, true), |server| done("enabled", server)).await,
-            Self::Disable { id } => context.show(enable(id, false), |server| done("disabled", server)).await,
+            Self::Enable { id } => {
+                context
+                    .show(enable(id, true), |server| done("enabled", server))
+                    .await
+            }
+            Self::Disable { id } => {
+                context
+                    .show(enable(id, false), |server| done("disabled", server))
+                    .await
+            }
             Self::Accept { id } => {
                 let id = ServerId::new(id);
                 let identity = context.ask(ShowServer { id: id.clone() }).await?.identity;
-                context.show(AcceptServer { id, identity }, |server| done("accepted", server)).await
+                context
+                    .show(AcceptServer { id, identity }, |server| {
+                        done("accepted", server)
+                    })
+                    .await
             }
             Self::History { id, tool } => {
-                context.show(ShowToolHistory { id: ServerId::new(id), tool }, |versions| view::history(versions)).await
+                context
+                    .show(
+                        ShowToolHistory {
+                            id: ServerId::new(id),
+                            tool,
+                        },
+                        |versions| view::history(versions),
+                    )
+                    .await
             }
             Self::AcceptTools { id, tools } => {
                 let id = ServerId::new(id);
                 let server = context.ask(ShowServer { id: id.clone() }).await?;
                 let tools = view::waiting(&server, &tools)?;
-                context.show(AcceptTools { id, tools }, |server| done("accepted the tools of", server)).await
+                context
+                    .show(AcceptTools { id, tools }, |server| {
+                        done("accepted the tools of", server)
+                    })
+                    .await
             }
-            Self::Usage => context.show(MeasureServers {}, |used| view::usage(used)).await,
-            Self::Verify { id } => context.show(VerifyServer { id: ServerId::new(id) }, view::verified).await,
+            Self::Usage => {
+                context
+                    .show(MeasureServers {}, |used| view::usage(used))
+                    .await
+            }
+            Self::Verify { id } => {
+                context
+                    .show(
+                        VerifyServer {
+                            id: ServerId::new(id),
+                        },
+                        view::verified,
+                    )
+                    .await
+            }
             Self::Sync { id } => {
-                context.show(SyncServer { id: ServerId::new(id) }, |server| read("synced", server)).await
+                context
+                    .show(
+                        SyncServer {
+                            id: ServerId::new(id),
+                        },
+                        |server| read("synced", server),
+                    )
+                    .await
             }
             Self::Restart { id } => {
-                context.show(RestartServer { id: ServerId::new(id) }, |server| read("restarted", server)).await
+                context
+                    .show(
+                        RestartServer {
+                            id: ServerId::new(id),
+                        },
+                        |server| read("restarted", server),
+                    )
+                    .await
             }
             Self::Authorize(authorize) => authorize.run(context).await,
             Self::SignOut { id } => {
-                context.show(SignOutServer { id: ServerId::new(id) }, |server| done("signed out of", server)).await
+                context
+                    .show(
+                        SignOutServer {
+                            id: ServerId::new(id),
+                        },
+                        |server| done("signed out of", server),
+                    )
+                    .await
             }
         }
     }
 }
 
 fn enable(id: String, enabled: bool) -> EnableServer {
-    EnableServer { id: ServerId::new(id), enabled }
+    EnableServer {
+        id: ServerId::new(id),
+        enabled,
+    }
 }
 
 fn done(what: &str, server: &ServerView) -> String {
-    format!("{what} {}: {}", shown(server.id.as_str()), view::state(server))
+    format!(
+        "{what} {}: {}",
+        shown(server.id.as_str()),
+        view::state(server)
+    )
 }
 
 /// The same if its lists were read, with what of them is left out.

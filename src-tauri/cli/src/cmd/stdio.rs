@@ -56,17 +56,27 @@ impl Stdio {
             }
             sleep(Duration::from_millis(50)).await;
         }
-        Err(Failure::new("the hub did not start: run `drawbridge serve` to see why"))
+        Err(Failure::new(
+            "the hub did not start: run `drawbridge serve` to see why",
+        ))
     }
 }
 
 fn spawn_hub(context: &Context, exit_when_idle: u32) -> io::Result<Child> {
     let mut command = Command::new(env::current_exe()?);
-    command.arg("serve").arg("--data-dir").arg(&context.data_dir);
+    command
+        .arg("serve")
+        .arg("--data-dir")
+        .arg(&context.data_dir);
     if exit_when_idle > 0 {
-        command.arg("--exit-when-idle").arg(exit_when_idle.to_string());
+        command
+            .arg("--exit-when-idle")
+            .arg(exit_when_idle.to_string());
     }
-    command.stdin(Pipe::null()).stdout(Pipe::null()).stderr(Pipe::null());
+    command
+        .stdin(Pipe::null())
+        .stdout(Pipe::null())
+        .stderr(Pipe::null());
     detach(&mut command);
     command.spawn()
 }
@@ -81,5 +91,8 @@ fn detach(command: &mut Command) {
 fn detach(command: &mut Command) {
     const DETACHED_PROCESS: u32 = 0x8;
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
-    std::os::windows::process::CommandExt::creation_flags(command, DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
+    std::os::windows::process::CommandExt::creation_flags(
+        command,
+        DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP,
+    );
 }

@@ -43,16 +43,30 @@ pub(crate) enum Format {
 impl Tools {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::List { format: None, .. } => context.show(ListTools {}, |tools| list(tools)).await,
-            Self::List { format: Some(Format::Openai), client } => {
-                let exported = context.ask(ExportTools { client: client.map(ClientName::new) }).await?;
+            Self::List { format: None, .. } => {
+                context.show(ListTools {}, |tools| list(tools)).await
+            }
+            Self::List {
+                format: Some(Format::Openai),
+                client,
+            } => {
+                let exported = context
+                    .ask(ExportTools {
+                        client: client.map(ClientName::new),
+                    })
+                    .await?;
                 output::answer(true, &exported, |_: &Vec<FunctionTool>| String::new())
             }
             Self::Call { name, args } => {
-                let arguments = serde_json::from_str(&args).map_err(|e| Failure::new(format!("--args: {e}")))?;
+                let arguments = serde_json::from_str(&args)
+                    .map_err(|e| Failure::new(format!("--args: {e}")))?;
                 let result = context.ask(CallTool { name, arguments }).await?;
                 output::answer(context.json, &result, said)?;
-                if result["isError"] == true { Err(Failure::new("the tool says that it failed")) } else { Ok(()) }
+                if result["isError"] == true {
+                    Err(Failure::new("the tool says that it failed"))
+                } else {
+                    Ok(())
+                }
             }
         }
     }
@@ -62,7 +76,12 @@ fn list(tools: &[ToolView]) -> String {
     let mut table = Table::new(["NAME", "POLICY", "TOKENS", "DESCRIPTION"]);
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
-        table.row([&tool.exposed_name, &word(tool.policy), &tool.tokens.to_string(), first_line]);
+        table.row([
+            &tool.exposed_name,
+            &word(tool.policy),
+            &tool.tokens.to_string(),
+            first_line,
+        ]);
     }
     table.lines_or("no tools")
 }

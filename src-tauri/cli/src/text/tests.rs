@@ -18,12 +18,16 @@ fn json_stays_the_same_json() {
     let text = "a\u{202e}\u{e0041}\u{7f}ü";
     let json = serde_json::to_string(text).expect("JSON");
     assert_eq!(shown_json(&json), r#""a\u202e\udb40\udc41\u007fü""#);
-    assert_eq!(serde_json::from_str::<String>(&shown_json(&json)).expect("JSON"), text);
+    assert_eq!(
+        serde_json::from_str::<String>(&shown_json(&json)).expect("JSON"),
+        text
+    );
 }
 
 #[test]
 fn json_is_spread_over_lines_and_no_token_of_it_changes() {
-    let json = r#"{"a" : [1.0e2, 12345678901234567890123], "a":{}, "s":"x{[,:\\\"}", "e":[ ], "n":[[1]]}"#;
+    let json =
+        r#"{"a" : [1.0e2, 12345678901234567890123], "a":{}, "s":"x{[,:\\\"}", "e":[ ], "n":[[1]]}"#;
     let expected = r#"{
   "a": [
     1.0e2,
@@ -48,7 +52,10 @@ fn columns_are_aligned_and_an_empty_table_says_so() {
     assert_eq!(table.lines_or("none"), "none");
     table.row(["longer", "idle"]);
     table.row(["x", "a\nb"]);
-    assert_eq!(table.lines_or(""), "ID      STATE\nlonger  idle\nx       a\\nb");
+    assert_eq!(
+        table.lines_or(""),
+        "ID      STATE\nlonger  idle\nx       a\\nb"
+    );
 }
 
 #[test]

@@ -2,19 +2,33 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{NO_ADMIN_TOKEN, NO_CLIENT_TOKEN, WRONG_ADMIN_TOKEN, WRONG_CLIENT_TOKEN, bearer, cookie};
+use super::{
+    NO_ADMIN_TOKEN, NO_CLIENT_TOKEN, WRONG_ADMIN_TOKEN, WRONG_CLIENT_TOKEN, bearer, cookie,
+};
 
 fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
     let name = HeaderName::from_static(name);
-    values.iter().map(|value| (name.clone(), HeaderValue::from_static(value))).collect()
+    values
+        .iter()
+        .map(|value| (name.clone(), HeaderValue::from_static(value)))
+        .collect()
 }
 
 #[test]
 fn a_token_is_that_of_the_one_bearer_header() {
-    let token = |values: &[&'static str]| bearer(&headers("authorization", values)).map(str::to_owned);
+    let token =
+        |values: &[&'static str]| bearer(&headers("authorization", values)).map(str::to_owned);
     assert_eq!(token(&["Bearer abc"]).as_deref(), Some("abc"));
     assert_eq!(token(&["bearer  abc "]).as_deref(), Some("abc"));
-    for none in [&["Basic abc"][..], &["Bearer"], &["Bearer "], &["abc"], &[""], &[], &["Bearer a", "Bearer b"]] {
+    for none in [
+        &["Basic abc"][..],
+        &["Bearer"],
+        &["Bearer "],
+        &["abc"],
+        &[""],
+        &[],
+        &["Bearer a", "Bearer b"],
+    ] {
         assert_eq!(token(none), None, "{none:?}");
     }
 }
@@ -25,14 +39,29 @@ fn a_browsers_token_is_the_cookie_of_our_name() {
     assert_eq!(token(&["drawbridge=abc"]).as_deref(), Some("abc"));
     assert_eq!(token(&["a=b; drawbridge=abc;c=d"]).as_deref(), Some("abc"));
     assert_eq!(token(&["a=b", "drawbridge=abc"]).as_deref(), Some("abc"));
-    for none in ["drawbridge", "xdrawbridge=abc", "Drawbridge=abc", "a=drawbridge=abc", ""] {
+    for none in [
+        "drawbridge",
+        "xdrawbridge=abc",
+        "Drawbridge=abc",
+        "a=drawbridge=abc",
+        "",
+    ] {
         assert_eq!(token(&[none]), None, "{none}");
     }
 }
 
 #[test]
 fn what_is_said_of_a_token_fits_into_a_header() {
-    for text in [NO_CLIENT_TOKEN, WRONG_CLIENT_TOKEN, NO_ADMIN_TOKEN, WRONG_ADMIN_TOKEN] {
-        assert!(text.chars().all(|c| matches!(c, ' '..='~') && !"\"\\".contains(c)), "{text}");
+    for text in [
+        NO_CLIENT_TOKEN,
+        WRONG_CLIENT_TOKEN,
+        NO_ADMIN_TOKEN,
+        WRONG_ADMIN_TOKEN,
+    ] {
+        assert!(
+            text.chars()
+                .all(|c| matches!(c, ' '..='~') && !"\"\\".contains(c)),
+            "{text}"
+        );
     }
 }

@@ -7,14 +7,24 @@ use futures_util::{StreamExt, stream};
 use super::*;
 
 fn pieces(pieces: &[&'static str]) -> Body {
-    let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, Infallible>(Bytes::from_static(piece.as_bytes()))).collect();
+    let pieces: Vec<_> = pieces
+        .iter()
+        .map(|piece| Ok::<_, Infallible>(Bytes::from_static(piece.as_bytes())))
+        .collect();
     Body::from_stream(stream::iter(pieces))
 }
 
 #[tokio::test]
 async fn a_body_is_the_same_in_however_many_pieces_it_comes() {
-    for body in [Body::from("abcd"), pieces(&["abcd"]), pieces(&["a", "", "bc", "d"])] {
-        assert_eq!(read(Body::new(Paced::new(body))).await.expect("read"), "abcd");
+    for body in [
+        Body::from("abcd"),
+        pieces(&["abcd"]),
+        pieces(&["a", "", "bc", "d"]),
+    ] {
+        assert_eq!(
+            read(Body::new(Paced::new(body))).await.expect("read"),
+            "abcd"
+        );
     }
     assert_eq!(read(Body::empty()).await.expect("read"), "");
 }
@@ -25,13 +35,22 @@ async fn a_body_that_stops_coming_is_given_up_and_one_that_is_slow_is_not() {
         sleep(PATIENCE - Duration::from_secs(1)).await;
         Ok::<_, Infallible>(Bytes::from_static(b"x"))
     });
-    let whole = read(Body::new(Paced::new(Body::from_stream(slow)))).await.expect("each piece came in time");
+    let whole = read(Body::new(Paced::new(Body::from_stream(slow))))
+        .await
+        .expect("each piece came in time");
     assert_eq!(whole, "xxxx");
 
-    let stuck = stream::once(async { Ok::<_, Infallible>(Bytes::from_static(b"x")) }).chain(stream::pending());
-    let refusal = read(Body::new(Paced::new(Body::from_stream(stuck)))).await.expect_err("given up");
+    let stuck = stream::once(async { Ok::<_, Infallible>(Bytes::from_static(b"x")) })
+        .chain(stream::pending());
+    let refusal = read(Body::new(Paced::new(Body::from_stream(stuck))))
+        .await
+        .expect_err("given up");
     assert_eq!(refusal.status, StatusCode::BAD_REQUEST);
-    assert!(refusal.error.message.contains("within 30 s"), "{}", refusal.error.message);
+    assert!(
+        refusal.error.message.contains("within 30 s"),
+        "{}",
+        refusal.error.message
+    );
 }
 
 #[tokio::test]

@@ -67,13 +67,24 @@ enum Posted {
 
 impl HubSession {
     pub(super) fn new(api: ApiClient, client: &str, messages: mpsc::Sender<Bytes>) -> Self {
-        Self { api, client: client.to_owned(), messages, state: Arc::default(), turn: Arc::default() }
+        Self {
+            api,
+            client: client.to_owned(),
+            messages,
+            state: Arc::default(),
+            turn: Arc::default(),
+        }
     }
 
     /// Opens the session; the answer to the client.
     pub(super) async fn initialize(&self, id: &str, message: Bytes) -> Bytes {
         let _turn = self.turn.lock().await;
-        self.with_state(|state| *state = State { session: None, opening: Some(message.clone()) });
+        self.with_state(|state| {
+            *state = State {
+                session: None,
+                opening: Some(message.clone()),
+            }
+        });
         answer(id, self.post(id, message, None).await)
     }
 
@@ -84,7 +95,10 @@ impl HubSession {
 
     /// The answer to a request of a client without sessions.
     pub(super) async fn request_stateless(&self, id: &str, message: Bytes, version: &str) -> Bytes {
-        let request = self.to_hub(Method::POST, None).header(VERSION, version).header(header::CONTENT_TYPE, JSON);
+        let request = self
+            .to_hub(Method::POST, None)
+            .header(VERSION, version)
+            .header(header::CONTENT_TYPE, JSON);
         let posted = match request.body(message).send().await {
             Ok(response) if is_stream(&response) => self.follow(response, id).await,
             // Whatever the status: what it means is in the body.
@@ -138,7 +152,10 @@ impl HubSession {
     /// The session, which must not be the `forgotten` one: opened with the client's own `initialize` by the first
     /// that misses it, while the others wait.
     async fn open(&self, forgotten: Option<&HeaderValue>) -> Result<HeaderValue, Posted> {
-        let known = || self.with_state(|state| state.session.clone()).filter(|known| Some(known) != forgotten);
+        let known = || {
+            self.with_state(|state| state.session.clone())
+                .filter(|known| Some(known) != forgotten)
+        };
         if let Some(session) = known() {
             return Ok(session);
         }
@@ -146,7 +163,9 @@ impl HubSession {
         if let Some(session) = known() {
             return Ok(session);
         }
-        let opening = self.with_state(|state| state.opening.clone()).ok_or(Posted::Unopened)?;
+        let opening = self
+            .with_state(|state| state.opening.clone())
+            .ok_or(Posted::Unopened)?;
         let posted = self.post("", opening, None).await;
         known().ok_or(posted)
     }
@@ -157,7 +176,9 @@ impl HubSession {
         if !last.is_empty() {
             request = request.header("Last-Event-ID", last.as_str());
         }
-        let Ok(response) = request.send().await else { return };
+        let Ok(response) = request.send().await else {
+            return;
+        };
         if response.status() == StatusCode::NOT_FOUND {
             let _ = self.open(Some(session)).await;
         }
@@ -174,7 +195,10 @@ impl HubSession {
     }
 
     async fn post(&self, id: &str, message: Bytes, session: Option<HeaderValue>) -> Posted {
-        let request = self.to_hub(Method::POST, session).header(header::CONTENT_TYPE, JSON).body(message);
+        let request = self
+            .to_hub(Method::POST, session)
+            .header(header::CONTENT_TYPE, JSON)
+            .body(message);
         let response = match request.send().await {
             Ok(response) => response,
             Err(error) => return unsent(&error),
@@ -228,7 +252,11 @@ async fn body_of(response: Response) -> Posted {
 }
 
 fn unsent(error: &reqwest::Error) -> Posted {
-    if error.is_connect() { Posted::Unsent(root_cause(error)) } else { Posted::Failed(root_cause(error)) }
+    if error.is_connect() {
+        Posted::Unsent(root_cause(error))
+    } else {
+        Posted::Failed(root_cause(error))
+    }
 }
 
 fn is_stream(response: &Response) -> bool {
@@ -240,7 +268,9 @@ fn answer(id: &str, posted: Posted) -> Bytes {
     let message = match posted {
         Posted::Answered(body) if wire::answers(&body, id) => return body,
         Posted::Answered(body) => refusal_of(&body),
-        Posted::Forgotten => "the hub was started anew and this session ended: connect again".to_owned(),
+        Posted::Forgotten => {
+            "the hub was started anew and this session ended: connect again".to_owned()
+        }
         Posted::Unopened => "there is no session yet: send `initialize` first".to_owned(),
         Posted::Unsent(cause) => format!(
             "Drawbridge's hub does not run ({cause}), so this request was not carried out. Start Drawbridge, or run \
@@ -257,7 +287,10 @@ fn answer(id: &str, posted: Posted) -> Bytes {
 /// The words of a refusal that is about the client rather than about one request.
 fn refusal_of(body: &[u8]) -> String {
     let parsed = serde_json::from_slice::<serde_json::Value>(body).unwrap_or_default();
-    match parsed.pointer("/error/message").and_then(serde_json::Value::as_str) {
+    match parsed
+        .pointer("/error/message")
+        .and_then(serde_json::Value::as_str)
+    {
         Some(message) => format!("Drawbridge refused this: {message}"),
         None => "Drawbridge gave no answer that can be read".to_owned(),
     }

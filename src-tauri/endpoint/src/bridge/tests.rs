@@ -21,10 +21,16 @@ async fn lines(input: &'static [u8]) -> Vec<Vec<u8>> {
 
 #[tokio::test]
 async fn a_message_is_a_line_and_blank_lines_are_none() {
-    assert_eq!(lines(b"{}\n\r\n  \n[1]\r\nlast").await, [&b"{}"[..], b"[1]", b"last"]);
+    assert_eq!(
+        lines(b"{}\n\r\n  \n[1]\r\nlast").await,
+        [&b"{}"[..], b"[1]", b"last"]
+    );
 }
 
 #[test]
 fn an_answer_is_one_line() {
-    assert_eq!(one_line(b"{\r\n  \"a\": \"\\n\"\n}"), b"{    \"a\": \"\\n\" }\n");
+    assert_eq!(
+        one_line(b"{\r\n  \"a\": \"\\n\"\n}"),
+        b"{    \"a\": \"\\n\" }\n"
+    );
 }

@@ -31,7 +31,11 @@ pub(super) fn read<E>(
 pub(crate) fn sent<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> impl Stream<Item = Sent> + Send + Unpin {
-    let reader = Reader { body: Box::pin(body), lines: Lines::default(), events: VecDeque::new() };
+    let reader = Reader {
+        body: Box::pin(body),
+        lines: Lines::default(),
+        events: VecDeque::new(),
+    };
     Box::pin(stream::unfold(reader, |mut reader| async move {
         loop {
             if let Some(event) = reader.events.pop_front() {

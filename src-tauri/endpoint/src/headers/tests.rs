@@ -6,15 +6,29 @@ use super::{accepts_events, accepts_json, is_json};
 
 fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
     let name = HeaderName::from_static(name);
-    values.iter().map(|value| (name.clone(), HeaderValue::from_static(value))).collect()
+    values
+        .iter()
+        .map(|value| (name.clone(), HeaderValue::from_static(value)))
+        .collect()
 }
 
 #[test]
 fn a_body_is_json_whatever_its_parameters() {
-    for json in ["application/json", "Application/JSON", "application/json; charset=utf-8", "application/json ;a=b"] {
+    for json in [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        "application/json ;a=b",
+    ] {
         assert!(is_json(&headers("content-type", &[json])), "{json}");
     }
-    for other in ["text/plain", "application/jsonp", "application/json-rpc", "", "text/plain; application/json"] {
+    for other in [
+        "text/plain",
+        "application/jsonp",
+        "application/json-rpc",
+        "",
+        "text/plain; application/json",
+    ] {
         assert!(!is_json(&headers("content-type", &[other])), "{other}");
     }
     assert!(!is_json(&HeaderMap::new()));
@@ -23,10 +37,18 @@ fn a_body_is_json_whatever_its_parameters() {
 #[test]
 fn an_asker_takes_json_by_name_by_range_or_by_saying_nothing() {
     assert!(accepts_json(&HeaderMap::new()));
-    for takes in ["application/json", "text/event-stream, application/json", "*/*", "application/*;q=0.1"] {
+    for takes in [
+        "application/json",
+        "text/event-stream, application/json",
+        "*/*",
+        "application/*;q=0.1",
+    ] {
         assert!(accepts_json(&headers("accept", &[takes])), "{takes}");
     }
-    assert!(accepts_json(&headers("accept", &["text/event-stream", "application/json"])));
+    assert!(accepts_json(&headers(
+        "accept",
+        &["text/event-stream", "application/json"]
+    )));
     for other in ["text/event-stream", "text/*", "application/xml", ""] {
         assert!(!accepts_json(&headers("accept", &[other])), "{other}");
     }
@@ -34,7 +56,12 @@ fn an_asker_takes_json_by_name_by_range_or_by_saying_nothing() {
 
 #[test]
 fn an_asker_takes_events_only_where_it_says_so() {
-    for takes in ["text/event-stream", "application/json, text/event-stream", "*/*", "Text/*;q=0.1"] {
+    for takes in [
+        "text/event-stream",
+        "application/json, text/event-stream",
+        "*/*",
+        "Text/*;q=0.1",
+    ] {
         assert!(accepts_events(&headers("accept", &[takes])), "{takes}");
     }
     assert!(!accepts_events(&HeaderMap::new()));

@@ -34,8 +34,14 @@ pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<OwnUserListener>, Bind
     let path = path(data_dir);
     let address = path.display().to_string();
     match listen(&path) {
-        Ok(listener) => Ok(Bound { listener: OwnUserListener { listener, path }, address }),
-        Err(e) => Err(BindError { address, error: e.to_string() }),
+        Ok(listener) => Ok(Bound {
+            listener: OwnUserListener { listener, path },
+            address,
+        }),
+        Err(e) => Err(BindError {
+            address,
+            error: e.to_string(),
+        }),
     }
 }
 
@@ -46,9 +52,15 @@ pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<OwnUserListener>, Bind
 pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
     let path = path(data_dir);
     let folder = path.parent().unwrap_or(&path);
-    check_folder(folder).and_then(|()| BlockingStream::connect(&path)).map_err(|e| {
-        ApiError::unavailable(format!("no hub runs for {}: {e} ({})", data_dir.display(), path.display()))
-    })?;
+    check_folder(folder)
+        .and_then(|()| BlockingStream::connect(&path))
+        .map_err(|e| {
+            ApiError::unavailable(format!(
+                "no hub runs for {}: {e} ({})",
+                data_dir.display(),
+                path.display()
+            ))
+        })?;
     Ok(reqwest::Client::builder().unix_socket(path.as_path()))
 }
 
@@ -63,7 +75,9 @@ pub(crate) fn path(data_dir: &Path) -> PathBuf {
         return inside;
     }
     let runtime = env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty());
-    let folder = runtime.map_or_else(env::temp_dir, PathBuf::from).join(own_folder());
+    let folder = runtime
+        .map_or_else(env::temp_dir, PathBuf::from)
+        .join(own_folder());
     let hash = hex::encode(Sha256::digest(data_dir.as_os_str().as_bytes()));
     folder.join(format!("{}.sock", &hash[..16]))
 }
@@ -75,7 +89,10 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
         _ => check_folder(folder)?,
     }
     if BlockingStream::connect(path).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another program listens on this socket"));
+        return Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            "another program listens on this socket",
+        ));
     }
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -90,11 +107,15 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
 /// another user where root runs in a container; our own folder among other users' may not.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(folder)?;
-    let is_ours = metadata.uid() == Uid::effective().as_raw() || folder.file_name() != Some(OsStr::new(&own_folder()));
+    let is_ours = metadata.uid() == Uid::effective().as_raw()
+        || folder.file_name() != Some(OsStr::new(&own_folder()));
     if is_ours && metadata.is_dir() && metadata.mode() & 0o022 == 0 {
         return Ok(());
     }
-    let message = format!("{} must be a folder that only its owner can write (chmod 700)", folder.display());
+    let message = format!(
+        "{} must be a folder that only its owner can write (chmod 700)",
+        folder.display()
+    );
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 

@@ -44,7 +44,12 @@ pub(super) fn is_one(body: &[u8]) -> bool {
 ///
 /// # Errors
 /// Where the session's revision has no batches, or it is none.
-pub(super) async fn take(door: &Arc<Door>, caller: &Caller, headers: &HeaderMap, body: &[u8]) -> Reply {
+pub(super) async fn take(
+    door: &Arc<Door>,
+    caller: &Caller,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Reply {
     check_version(headers)?;
     if stateless::is_named(headers) {
         return Err(wire::no_batch().into());
@@ -57,22 +62,40 @@ pub(super) async fn take(door: &Arc<Door>, caller: &Caller, headers: &HeaderMap,
     for message in read(body)? {
         batch.add(door, &session, message);
     }
-    let Batch { exchanges, mut answers } = batch;
+    let Batch {
+        exchanges,
+        mut answers,
+    } = batch;
     if exchanges.is_empty() && answers.is_empty() {
         return Ok(StatusCode::ACCEPTED.into_response());
     }
     let (sender, messages) = mpsc::channel(MAX_WAITING);
     let sender = accepts_events(headers).then_some(sender);
     let answer = async move {
-        answers.extend(join_all(exchanges.into_iter().map(|exchange| exchange.answer(sender.clone()))).await);
+        answers.extend(
+            join_all(
+                exchanges
+                    .into_iter()
+                    .map(|exchange| exchange.answer(sender.clone())),
+            )
+            .await,
+        );
         Bytes::from([b"[", answers.join(&b","[..]).as_slice(), b"]"].concat())
     };
-    Ok(if accepts_events(headers) { stream(Conversation::new(messages, answer)).await } else { json(answer.await) })
+    Ok(if accepts_events(headers) {
+        stream(Conversation::new(messages, answer)).await
+    } else {
+        json(answer.await)
+    })
 }
 
 fn read(body: &[u8]) -> Result<Vec<&RawValue>, Fault<'_>> {
-    let Messages(messages) = serde_json::from_slice(body)
-        .map_err(|e| Fault::new(code::INVALID_REQUEST, format!("not a batch of 1 to {MAX} messages: {e}")))?;
+    let Messages(messages) = serde_json::from_slice(body).map_err(|e| {
+        Fault::new(
+            code::INVALID_REQUEST,
+            format!("not a batch of 1 to {MAX} messages: {e}"),
+        )
+    })?;
     Ok(messages)
 }
 
@@ -98,7 +121,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
                     }
                     messages.push(message);
                 }
-                if messages.is_empty() { Err(serde::de::Error::custom("there is none")) } else { Ok(messages) }
+                if messages.is_empty() {
+                    Err(serde::de::Error::custom("there is none"))
+                } else {
+                    Ok(messages)
+                }
             }
         }
 
@@ -117,14 +144,19 @@ impl Batch {
     fn add(&mut self, door: &Arc<Door>, session: &Arc<ClientSession>, message: &RawValue) {
         match wire::parse(message.get().as_bytes()) {
             Ok(Message::Request { id, method, .. }) if method == "initialize" => {
-                let error = RpcError::new(code::INVALID_REQUEST, "`initialize` is no part of a batch");
+                let error =
+                    RpcError::new(code::INVALID_REQUEST, "`initialize` is no part of a batch");
                 self.answers.push(wire::error(Some(id), &error));
             }
-            Ok(Message::Request { id, method, params }) => match Exchange::begin(door, session, id, &method, params) {
-                Ok(exchange) => self.exchanges.push(exchange),
-                Err(refusal) => self.answers.push(refusal.into_body()),
-            },
-            Ok(Message::Notification { method, params }) => notification(door, session, &method, params),
+            Ok(Message::Request { id, method, params }) => {
+                match Exchange::begin(door, session, id, &method, params) {
+                    Ok(exchange) => self.exchanges.push(exchange),
+                    Err(refusal) => self.answers.push(refusal.into_body()),
+                }
+            }
+            Ok(Message::Notification { method, params }) => {
+                notification(door, session, &method, params)
+            }
             Ok(Message::Response { id, reply }) => match wire::read_reply(reply) {
                 Ok(reply) => session.answered(id, reply),
                 Err(error) => self.answers.push(bad_error(error).into_body()),

@@ -14,7 +14,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The answer whose body is this stream.
 pub(crate) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response {
-    Sse::new(events.map(Ok::<_, Infallible>)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+    Sse::new(events.map(Ok::<_, Infallible>))
+        .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+        .into_response()
 }
 
 /// The event of a message. Line breaks, which JSON has only between its tokens, begin a new line of data; for the

@@ -37,10 +37,18 @@ impl Exchange {
         params: Option<&RawValue>,
     ) -> Result<Self, RpcRefusal> {
         let Some(flight) = session.begin(id.as_str()) else {
-            let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is in flight already");
+            let error = RpcError::new(
+                code::INVALID_REQUEST,
+                "a request with this id is in flight already",
+            );
             return Err(RpcRefusal::new(StatusCode::BAD_REQUEST, Some(id), &error));
         };
-        Ok(Self { door: Arc::clone(door), flight, method: method.into(), params: params.map(ToOwned::to_owned) })
+        Ok(Self {
+            door: Arc::clone(door),
+            flight,
+            method: method.into(),
+            params: params.map(ToOwned::to_owned),
+        })
     }
 
     /// The answer; what belongs to the request goes into `stream` before it, or, where there is none, into the
@@ -51,22 +59,32 @@ impl Exchange {
             Some(stream) => Back::during(session, stream),
             None => Back::at_any_time(session),
         };
-        let answer = self.door.hub.request(&back, &self.method, self.params.as_deref());
+        let answer = self
+            .door
+            .hub
+            .request(&back, &self.method, self.params.as_deref());
         let reply = self.flight.run(answer).await;
-        let reply = reply.unwrap_or_else(|cut| Err(RpcError::new(code::INTERNAL_ERROR, cut.to_string())));
+        let reply =
+            reply.unwrap_or_else(|cut| Err(RpcError::new(code::INTERNAL_ERROR, cut.to_string())));
         wire::reply(self.flight.id(), &reply)
     }
 }
 
 /// Takes a notification of a client.
-pub(crate) fn notification(door: &Door, session: &ClientSession, method: &str, params: Option<&RawValue>) {
+pub(crate) fn notification(
+    door: &Door,
+    session: &ClientSession,
+    method: &str,
+    params: Option<&RawValue>,
+) {
     #[derive(Deserialize)]
     struct Cancelled<'a> {
         #[serde(borrow, rename = "requestId")]
         request: &'a RawValue,
     }
     if method == "notifications/cancelled"
-        && let Some(Ok(cancelled)) = params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
+        && let Some(Ok(cancelled)) =
+            params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
     {
         session.cancel(cancelled.request.get());
     }
@@ -85,8 +103,15 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    pub(crate) fn new(messages: mpsc::Receiver<Bytes>, answer: impl Future<Output = Bytes> + Send + 'static) -> Self {
-        Self { ready: VecDeque::new(), messages, answer: Some(Box::pin(answer)) }
+    pub(crate) fn new(
+        messages: mpsc::Receiver<Bytes>,
+        answer: impl Future<Output = Bytes> + Send + 'static,
+    ) -> Self {
+        Self {
+            ready: VecDeque::new(),
+            messages,
+            answer: Some(Box::pin(answer)),
+        }
     }
 
     /// The next message; the answer is the last.

@@ -58,12 +58,22 @@ struct Outlet {
 }
 
 /// `GET /sse`: opens a stream, whose first event says where to speak.
-pub(crate) async fn open(State(door): State<Arc<Door>>, headers: HeaderMap) -> Result<Response, Refusal> {
+pub(crate) async fn open(
+    State(door): State<Arc<Door>>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
     let client = auth::client(&door, &headers).await?;
     let id = random::token();
     let (queue, messages) = mpsc::channel(MAX_WAITING);
-    let outlet = Outlet { client, queue, session: OnceLock::new(), closed: CancellationToken::new() };
-    let hello = Event::default().event("endpoint").data(format!("/messages/?session_id={id}"));
+    let outlet = Outlet {
+        client,
+        queue,
+        session: OnceLock::new(),
+        closed: CancellationToken::new(),
+    };
+    let hello = Event::default()
+        .event("endpoint")
+        .data(format!("/messages/?session_id={id}"));
     let stopping = door.stopping.clone();
     let open = Open::new(door, id, Arc::new(outlet));
     let closed = open.outlet.closed.clone();
@@ -71,18 +81,30 @@ pub(crate) async fn open(State(door): State<Arc<Door>>, headers: HeaderMap) -> R
         Some((events::message(&messages.recv().await?), (messages, open)))
     });
     let all = stream::iter([hello]).chain(messages);
-    Ok(events::response(all.take_until(closed.cancelled_owned()).take_until(stopping.cancelled_owned())))
+    Ok(events::response(
+        all.take_until(closed.cancelled_owned())
+            .take_until(stopping.cancelled_owned()),
+    ))
 }
 
 /// `POST /messages/?session_id=…`: one message. What answers it comes over the stream.
 pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Reply {
     let (Parts { uri, headers, .. }, body) = request.into_parts();
     let client = auth::client(&door, &headers).await?;
-    let id = uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("session_id=")));
-    let id = id.ok_or_else(|| Refusal::bad_request("the query has no `session_id`: open `GET /sse` first"))?;
+    let id = uri.query().and_then(|query| {
+        query
+            .split('&')
+            .find_map(|pair| pair.strip_prefix("session_id="))
+    });
+    let id = id.ok_or_else(|| {
+        Refusal::bad_request("the query has no `session_id`: open `GET /sse` first")
+    })?;
     let outlet = door.legacy.find(id, &client);
     let outlet = outlet.ok_or_else(|| {
-        Refusal::new(StatusCode::NOT_FOUND, "there is no such session: open `GET /sse` again and keep it open")
+        Refusal::new(
+            StatusCode::NOT_FOUND,
+            "there is no such session: open `GET /sse` again and keep it open",
+        )
     })?;
     check_json(&headers)?;
     let body = body::read(body).await?;
@@ -117,8 +139,12 @@ async fn initialize(door: &Door, outlet: &Arc<Outlet>, id: Id<'_>, params: Optio
         Ok(hello) => hello,
         Err(error) => return outlet.say(wire::error(Some(id), &error)),
     };
-    let result = handshake::initialize_result(&hello, door.hub.instructions(&Reach::All).as_deref());
-    let session = door.hub.open_session(outlet.client.clone(), hello, Reach::All).await;
+    let result =
+        handshake::initialize_result(&hello, door.hub.instructions(&Reach::All).as_deref());
+    let session = door
+        .hub
+        .open_session(outlet.client.clone(), hello, Reach::All)
+        .await;
     if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
         door.hub.sessions().close(&session.id);
         return outlet.refuse(id, "this stream has its session already: open another");
@@ -151,13 +177,19 @@ impl Outlet {
     /// Puts a message on the stream; closes the stream where it is full.
     fn say(&self, message: Bytes) {
         if self.queue.try_send(message).is_err() && !self.closed.is_cancelled() {
-            tracing::warn!("client {}: its stream ends, since it does not read", self.client);
+            tracing::warn!(
+                "client {}: its stream ends, since it does not read",
+                self.client
+            );
             self.closed.cancel();
         }
     }
 
     fn refuse(&self, id: Id<'_>, why: &str) {
-        self.say(wire::error(Some(id), &RpcError::new(code::INVALID_REQUEST, why)));
+        self.say(wire::error(
+            Some(id),
+            &RpcError::new(code::INVALID_REQUEST, why),
+        ));
     }
 }
 
@@ -185,7 +217,10 @@ impl Drop for Open {
 impl Streams {
     /// The stream with that id. Another client's is as unknown as none.
     fn find(&self, id: &str, client: &ClientName) -> Option<Arc<Outlet>> {
-        self.lock().get(id).filter(|outlet| outlet.client == *client && !outlet.closed.is_cancelled()).cloned()
+        self.lock()
+            .get(id)
+            .filter(|outlet| outlet.client == *client && !outlet.closed.is_cancelled())
+            .cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Outlet>>> {

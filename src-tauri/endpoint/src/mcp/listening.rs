@@ -45,8 +45,12 @@ pub(crate) async fn get(State(door): State<Arc<Door>>, uri: Uri, headers: Header
     let last = text(&headers, &LAST_EVENT).and_then(|id| id.parse().ok());
     let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
     let messages = door.listeners.listen(session, last);
-    let messages = messages.take_until(stopping.cancelled_owned()).take_until(ended.cancelled_owned());
-    Ok(events::response(messages.map(|(id, message)| events::message(&message).id(id.to_string()))))
+    let messages = messages
+        .take_until(stopping.cancelled_owned())
+        .take_until(ended.cancelled_owned());
+    Ok(events::response(messages.map(|(id, message)| {
+        events::message(&message).id(id.to_string())
+    })))
 }
 
 /// Who listens to which session, and what was said to them last.
@@ -68,26 +72,40 @@ struct Said {
 
 impl Listeners {
     /// The messages of a session with their ids, those kept behind `last` first. Whoever listened before is done.
-    fn listen(&self, session: Arc<ClientSession>, last: Option<u64>) -> impl Stream<Item = (u64, Bytes)> + use<> {
+    fn listen(
+        &self,
+        session: Arc<ClientSession>,
+        last: Option<u64>,
+    ) -> impl Stream<Item = (u64, Bytes)> + use<> {
         let taken_over = CancellationToken::new();
         let said = self.take_over(&session, &taken_over);
-        let missed = last.map(|last| lock(&said).behind(last)).unwrap_or_default();
+        let missed = last
+            .map(|last| lock(&said).behind(last))
+            .unwrap_or_default();
         let live = stream::unfold((session, said), |(session, said)| async {
             let message = session.next_message().await;
             let id = lock(&said).keep(message.clone());
             Some(((id, message), (session, said)))
         });
-        stream::iter(missed).chain(live).take_until(taken_over.cancelled_owned())
+        stream::iter(missed)
+            .chain(live)
+            .take_until(taken_over.cancelled_owned())
     }
 
-    fn take_over(&self, session: &Arc<ClientSession>, taken_over: &CancellationToken) -> Arc<Mutex<Said>> {
+    fn take_over(
+        &self,
+        session: &Arc<ClientSession>,
+        taken_over: &CancellationToken,
+    ) -> Arc<Mutex<Said>> {
         let mut listeners = lock(&self.0);
         listeners.retain(|_, listener| !listener.session.ended.is_cancelled());
-        let listener = listeners.entry(session.id.clone()).or_insert_with(|| Listener {
-            session: Arc::clone(session),
-            said: Arc::default(),
-            taken_over: CancellationToken::new(),
-        });
+        let listener = listeners
+            .entry(session.id.clone())
+            .or_insert_with(|| Listener {
+                session: Arc::clone(session),
+                said: Arc::default(),
+                taken_over: CancellationToken::new(),
+            });
         std::mem::replace(&mut listener.taken_over, taken_over.clone()).cancel();
         Arc::clone(&listener.said)
     }
@@ -104,7 +122,11 @@ impl Said {
     }
 
     fn behind(&self, last: u64) -> Vec<(u64, Bytes)> {
-        self.kept.iter().filter(|(id, _)| *id > last).cloned().collect()
+        self.kept
+            .iter()
+            .filter(|(id, _)| *id > last)
+            .cloned()
+            .collect()
     }
 }
 

@@ -46,8 +46,10 @@ const REMOVED: [&str; 7] = [
     "tasks/result",
 ];
 /// Tells proxies to pass each event on at once.
-const NO_BUFFERING: (HeaderName, HeaderValue) =
-    (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+const NO_BUFFERING: (HeaderName, HeaderValue) = (
+    HeaderName::from_static("x-accel-buffering"),
+    HeaderValue::from_static("no"),
+);
 
 /// A request as it came.
 pub(super) struct Asked<'a> {
@@ -71,7 +73,10 @@ pub(super) fn is_meant(headers: &HeaderMap, method: &str, params: Option<&RawVal
 /// Where there is nothing to get or delete in the revision that the headers name.
 pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
     if is_named(headers) {
-        return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this revision has POST only"));
+        return Err(Refusal::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this revision has POST only",
+        ));
     }
     Ok(())
 }
@@ -91,15 +96,29 @@ pub(super) async fn answer(door: &Arc<Door>, headers: &HeaderMap, asked: Asked<'
     let id = asked.id;
     match check(door, headers, &asked) {
         Ok((RequestMeta { hello, .. }, params)) if asked.method == "subscriptions/listen" => {
-            let subscription = Subscription::read(id.to_raw(), &params).map_err(|error| refused(id, &error))?;
+            let subscription =
+                Subscription::read(id.to_raw(), &params).map_err(|error| refused(id, &error))?;
             let Caller { client, reach } = asked.caller;
             let session = door.hub.listen(client, hello, reach, subscription).await;
-            Ok(listen(door, id, session.map_err(|error| refused(id, &error))?))
+            Ok(listen(
+                door,
+                id,
+                session.map_err(|error| refused(id, &error))?,
+            ))
         }
         Ok((RequestMeta { hello, log_level }, params)) => {
-            let session = door.hub.stateless_session(&asked.caller.client, &hello, &asked.caller.reach).await;
+            let session = door
+                .hub
+                .stateless_session(&asked.caller.client, &hello, &asked.caller.reach)
+                .await;
             let (stream, messages) = mpsc::channel(MAX_WAITING);
-            let attempt = Try { session, stream, log_level, method: asked.method.to_owned(), params };
+            let attempt = Try {
+                session,
+                stream,
+                log_level,
+                method: asked.method.to_owned(),
+                params,
+            };
             Ok(converse(Arc::clone(&door.hub), id, attempt, messages).await)
         }
         Err(error) => Err(refused(id, &error)),
@@ -107,7 +126,11 @@ pub(super) async fn answer(door: &Arc<Door>, headers: &HeaderMap, asked: Asked<'
 }
 
 /// Reads what the request says of itself, and compares it with the headers.
-fn check(door: &Door, headers: &HeaderMap, asked: &Asked<'_>) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
+fn check(
+    door: &Door,
+    headers: &HeaderMap,
+    asked: &Asked<'_>,
+) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
     // Over the local socket nobody stands between the client and Drawbridge who would go by the headers.
     let is_repeated = door.via == Via::Tcp;
     if let Some(version) = meta::version_of(asked.params).filter(|_| is_repeated) {
@@ -118,22 +141,50 @@ fn check(door: &Door, headers: &HeaderMap, asked: &Asked<'_>) -> Result<(Request
         check_headers(door, headers, asked, &params)?;
     }
     if REMOVED.contains(&asked.method) {
-        return Err(RpcError::new(code::METHOD_NOT_FOUND, format!("there is no method '{}' here", asked.method)));
+        return Err(RpcError::new(
+            code::METHOD_NOT_FOUND,
+            format!("there is no method '{}' here", asked.method),
+        ));
     }
     Ok((meta, params))
 }
 
-fn check_headers(door: &Door, headers: &HeaderMap, asked: &Asked<'_>, params: &RawValue) -> Result<(), RpcError> {
-    must_say(headers, repeated::METHOD, Some(asked.method), "the body's method")?;
+fn check_headers(
+    door: &Door,
+    headers: &HeaderMap,
+    asked: &Asked<'_>,
+    params: &RawValue,
+) -> Result<(), RpcError> {
+    must_say(
+        headers,
+        repeated::METHOD,
+        Some(asked.method),
+        "the body's method",
+    )?;
     let params = RawObject::parse(params).unwrap_or_default();
     if let Some(member) = repeated::name_member(asked.method) {
-        must_say(headers, repeated::NAME, params.string(member).as_deref(), &format!("params.{member}"))?;
+        must_say(
+            headers,
+            repeated::NAME,
+            params.string(member).as_deref(),
+            &format!("params.{member}"),
+        )?;
     }
     if asked.method == "tools/call" {
         let name = params.string("name").unwrap_or_default();
-        for one in door.hub.mirrored(&asked.caller.client, &asked.caller.reach, &name) {
-            let given = params.get("arguments").and_then(|arguments| repeated::value(arguments, &one));
-            must_say(headers, &one.header, given.as_deref(), &format!("the argument '{}'", one.path.join(".")))?;
+        for one in door
+            .hub
+            .mirrored(&asked.caller.client, &asked.caller.reach, &name)
+        {
+            let given = params
+                .get("arguments")
+                .and_then(|arguments| repeated::value(arguments, &one));
+            must_say(
+                headers,
+                &one.header,
+                given.as_deref(),
+                &format!("the argument '{}'", one.path.join(".")),
+            )?;
         }
     }
     Ok(())
@@ -141,8 +192,18 @@ fn check_headers(door: &Door, headers: &HeaderMap, asked: &Asked<'_>, params: &R
 
 /// # Errors
 /// `-32020` where a header does not say what the body says.
-fn must_say(headers: &HeaderMap, name: &str, body: Option<&str>, what: &str) -> Result<(), RpcError> {
-    let mismatch = |why: &str| RpcError::new(HEADER_MISMATCH, format!("Header mismatch: `{name}` {why} ({what})"));
+fn must_say(
+    headers: &HeaderMap,
+    name: &str,
+    body: Option<&str>,
+    what: &str,
+) -> Result<(), RpcError> {
+    let mismatch = |why: &str| {
+        RpcError::new(
+            HEADER_MISMATCH,
+            format!("Header mismatch: `{name}` {why} ({what})"),
+        )
+    };
     let mut given = headers.get_all(name).iter();
     match (given.next(), given.next(), body) {
         (None, _, None) => Ok(()),
@@ -150,8 +211,16 @@ fn must_say(headers: &HeaderMap, name: &str, body: Option<&str>, what: &str) -> 
         (Some(_), Some(_), _) => Err(mismatch("is there twice")),
         (Some(_), None, None) => Err(mismatch("repeats what the body does not have")),
         (Some(value), None, Some(body)) => {
-            let value = value.to_str().ok().and_then(repeated::decode).ok_or_else(|| mismatch("is not well formed"))?;
-            if repeated::says(&value, body) { Ok(()) } else { Err(mismatch("does not say what the body says")) }
+            let value = value
+                .to_str()
+                .ok()
+                .and_then(repeated::decode)
+                .ok_or_else(|| mismatch("is not well formed"))?;
+            if repeated::says(&value, body) {
+                Ok(())
+            } else {
+                Err(mismatch("does not say what the body says"))
+            }
         }
     }
 }
@@ -170,7 +239,12 @@ fn status_of(code: i64, is_ours: bool) -> StatusCode {
     }
 }
 
-async fn converse(hub: Arc<Hub>, id: Id<'_>, attempt: Try, messages: mpsc::Receiver<bytes::Bytes>) -> Response {
+async fn converse(
+    hub: Arc<Hub>,
+    id: Id<'_>,
+    attempt: Try,
+    messages: mpsc::Receiver<bytes::Bytes>,
+) -> Response {
     let failed = Arc::new(OnceLock::new());
     let (id, failed_with) = (id.as_str().to_owned(), Arc::clone(&failed));
     let session = Arc::clone(&attempt.session);
@@ -197,11 +271,24 @@ async fn converse(hub: Arc<Hub>, id: Id<'_>, attempt: Try, messages: mpsc::Recei
 fn listen(door: &Arc<Door>, id: Id<'_>, session: Arc<ClientSession>) -> Response {
     let over = wire::result(id, &meta::subscription_over(&id.to_raw()));
     let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
-    let open = Open { hub: Arc::clone(&door.hub), session };
-    let messages = stream::unfold(open, |open| async { Some((open.session.next_message().await, open)) });
-    let messages = messages.take_until(ended.cancelled_owned()).take_until(stopping.cancelled_owned());
-    let mut response = events::response(messages.chain(stream::iter([over])).map(|message| events::message(&message)));
-    response.headers_mut().insert(NO_BUFFERING.0, NO_BUFFERING.1);
+    let open = Open {
+        hub: Arc::clone(&door.hub),
+        session,
+    };
+    let messages = stream::unfold(open, |open| async {
+        Some((open.session.next_message().await, open))
+    });
+    let messages = messages
+        .take_until(ended.cancelled_owned())
+        .take_until(stopping.cancelled_owned());
+    let mut response = events::response(
+        messages
+            .chain(stream::iter([over]))
+            .map(|message| events::message(&message)),
+    );
+    response
+        .headers_mut()
+        .insert(NO_BUFFERING.0, NO_BUFFERING.1);
     response
 }
 

@@ -54,17 +54,35 @@ pub(super) struct Caller {
 impl Caller {
     /// # Errors
     /// Where the client is not known, or there is no such server.
-    pub(super) async fn of(door: &Door, uri: &Uri, headers: &HeaderMap) -> Result<Self, RpcRefusal> {
+    pub(super) async fn of(
+        door: &Door,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Self, RpcRefusal> {
         let client = auth::client(door, headers).await?;
-        let server = uri.path().strip_prefix("/mcp").map(|rest| rest.trim_matches('/')).unwrap_or_default();
+        let server = uri
+            .path()
+            .strip_prefix("/mcp")
+            .map(|rest| rest.trim_matches('/'))
+            .unwrap_or_default();
         if server.is_empty() {
-            return Ok(Self { client, reach: Reach::All });
+            return Ok(Self {
+                client,
+                reach: Reach::All,
+            });
         }
         let id = ServerId::new(server);
         if door.hub.has_server(&id) {
-            return Ok(Self { client, reach: Reach::One(id) });
+            return Ok(Self {
+                client,
+                reach: Reach::One(id),
+            });
         }
-        Err(Refusal::new(StatusCode::NOT_FOUND, format!("there is no server '{id}' that may run")).into())
+        Err(Refusal::new(
+            StatusCode::NOT_FOUND,
+            format!("there is no server '{id}' that may run"),
+        )
+        .into())
     }
 
     /// The client's session that the request names. Another client's is as unknown as none.
@@ -77,8 +95,9 @@ impl Caller {
         headers: &HeaderMap,
         id: Option<Id<'_>>,
     ) -> Result<Arc<ClientSession>, RpcRefusal> {
-        let refusal =
-            |status, message: &str| RpcRefusal::new(status, id, &RpcError::new(code::INVALID_REQUEST, message));
+        let refusal = |status, message: &str| {
+            RpcRefusal::new(status, id, &RpcError::new(code::INVALID_REQUEST, message))
+        };
         let Some(name) = text(headers, &SESSION) else {
             return Err(refusal(
                 StatusCode::BAD_REQUEST,
@@ -86,8 +105,14 @@ impl Caller {
             ));
         };
         let session = door.hub.sessions().get(&name);
-        let session = session.filter(|session| session.client == self.client && session.reach == self.reach);
-        session.ok_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such session: send `initialize` again"))
+        let session =
+            session.filter(|session| session.client == self.client && session.reach == self.reach);
+        session.ok_or_else(|| {
+            refusal(
+                StatusCode::NOT_FOUND,
+                "there is no such session: send `initialize` again",
+            )
+        })
     }
 }
 
@@ -108,7 +133,12 @@ pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Rep
     if let Message::Request { id, method, params } = &message
         && stateless::is_meant(&headers, method, *params)
     {
-        let asked = Asked { caller, id: *id, method, params: *params };
+        let asked = Asked {
+            caller,
+            id: *id,
+            method,
+            params: *params,
+        };
         return Box::pin(stateless::answer(&door, &headers, asked)).await;
     }
     if stateless::is_named(&headers) {
@@ -183,7 +213,8 @@ async fn initialize(door: &Door, caller: Caller, id: Id<'_>, params: Option<&Raw
     };
     let result = handshake::initialize_result(&hello, door.hub.instructions(&reach).as_deref());
     let session = door.hub.open_session(client, hello, reach).await;
-    let name = header::HeaderValue::from_str(session.id.as_str()).map_err(|_| crate::rescue::internal())?;
+    let name = header::HeaderValue::from_str(session.id.as_str())
+        .map_err(|_| crate::rescue::internal())?;
     let mut response = json(wire::result(id, &result));
     response.headers_mut().insert(SESSION, name);
     Ok(response)
@@ -204,7 +235,11 @@ pub(super) async fn stream(mut conversation: Conversation) -> Response {
     let rest = futures_util::stream::unfold(conversation, |mut conversation| async {
         Some((conversation.next().await?, conversation))
     });
-    events::response(futures_util::stream::iter([first]).chain(rest).map(|message| events::message(&message)))
+    events::response(
+        futures_util::stream::iter([first])
+            .chain(rest)
+            .map(|message| events::message(&message)),
+    )
 }
 
 pub(super) fn json(body: Bytes) -> Response {

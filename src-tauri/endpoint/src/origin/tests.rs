@@ -15,7 +15,12 @@ use axum::{
 use super::Hosts;
 use crate::server::{Front, routes};
 
-const GOOD_HOSTS: [&str; 4] = ["127.0.0.1:8765", "localhost:8765", "[::1]:8765", "192.168.1.7:8765"];
+const GOOD_HOSTS: [&str; 4] = [
+    "127.0.0.1:8765",
+    "localhost:8765",
+    "[::1]:8765",
+    "192.168.1.7:8765",
+];
 
 const BAD_HOSTS: [&str; 13] = [
     "evil.example",
@@ -58,13 +63,20 @@ struct Door {
 impl Door {
     fn new() -> Self {
         let reached = Arc::new(AtomicUsize::new(0));
-        let paths: Vec<String> = routes().iter().map(|route| route.path.replace(['{', '}', '*'], "")).collect();
+        let paths: Vec<String> = routes()
+            .iter()
+            .map(|route| route.path.replace(['{', '}', '*'], ""))
+            .collect();
         let counter = Arc::clone(&reached);
         let routes = Router::new().fallback(any(move || async move {
             counter.fetch_add(1, Ordering::SeqCst);
         }));
         let front = Front::new(routes, Some(Hosts::of(([192, 168, 1, 7], 8765).into())));
-        Self { front, reached, paths }
+        Self {
+            front,
+            reached,
+            paths,
+        }
     }
 
     /// Sends it to every route; the status that all of them answer.
@@ -81,7 +93,10 @@ impl Door {
             }
         }
         let first = statuses[0];
-        assert!(statuses.iter().all(|status| *status == first), "{headers:?}: {statuses:?}");
+        assert!(
+            statuses.iter().all(|status| *status == first),
+            "{headers:?}: {statuses:?}"
+        );
         first
     }
 }
@@ -91,13 +106,26 @@ async fn every_route_takes_the_hosts_and_origins_of_this_door() {
     let door = Door::new();
     assert!(door.paths.len() >= 8, "the route table is there");
     for host in GOOD_HOSTS {
-        assert_eq!(door.status(&[("host", host)]).await, StatusCode::OK, "{host}");
+        assert_eq!(
+            door.status(&[("host", host)]).await,
+            StatusCode::OK,
+            "{host}"
+        );
         for other in GOOD_HOSTS {
             let origin = format!("http://{other}");
-            assert_eq!(door.status(&[("host", host), ("origin", &origin)]).await, StatusCode::OK, "{host} {origin}");
+            assert_eq!(
+                door.status(&[("host", host), ("origin", &origin)]).await,
+                StatusCode::OK,
+                "{host} {origin}"
+            );
         }
         for site in ["same-origin", "none"] {
-            assert_eq!(door.status(&[("host", host), ("sec-fetch-site", site)]).await, StatusCode::OK, "{site}");
+            assert_eq!(
+                door.status(&[("host", host), ("sec-fetch-site", site)])
+                    .await,
+                StatusCode::OK,
+                "{site}"
+            );
         }
     }
 }
@@ -106,9 +134,17 @@ async fn every_route_takes_the_hosts_and_origins_of_this_door() {
 async fn no_route_is_reached_under_another_host() {
     let door = Door::new();
     for host in BAD_HOSTS {
-        assert_eq!(door.status(&[("host", host)]).await, StatusCode::FORBIDDEN, "{host}");
+        assert_eq!(
+            door.status(&[("host", host)]).await,
+            StatusCode::FORBIDDEN,
+            "{host}"
+        );
         let origin = format!("http://{host}");
-        assert_eq!(door.status(&[("host", host), ("origin", &origin)]).await, StatusCode::FORBIDDEN, "{host}");
+        assert_eq!(
+            door.status(&[("host", host), ("origin", &origin)]).await,
+            StatusCode::FORBIDDEN,
+            "{host}"
+        );
     }
     assert_eq!(door.status(&[]).await, StatusCode::BAD_REQUEST);
     assert_eq!(door.status(&[("host", "")]).await, StatusCode::BAD_REQUEST);
@@ -123,9 +159,17 @@ async fn no_route_is_reached_from_another_origin() {
     for host in GOOD_HOSTS {
         for origin in BAD_ORIGINS {
             let headers = [("host", host), ("origin", origin)];
-            assert_eq!(door.status(&headers).await, StatusCode::FORBIDDEN, "{host} {origin}");
+            assert_eq!(
+                door.status(&headers).await,
+                StatusCode::FORBIDDEN,
+                "{host} {origin}"
+            );
         }
-        let twice = [("host", host), ("origin", "http://127.0.0.1:8765"), ("origin", "http://127.0.0.1:8765")];
+        let twice = [
+            ("host", host),
+            ("origin", "http://127.0.0.1:8765"),
+            ("origin", "http://127.0.0.1:8765"),
+        ];
         assert_eq!(door.status(&twice).await, StatusCode::FORBIDDEN);
         for site in ["cross-site", "same-site", "Same-Origin", ""] {
             let headers = [("host", host), ("sec-fetch-site", site)];
@@ -138,11 +182,15 @@ async fn no_route_is_reached_from_another_origin() {
 #[tokio::test]
 async fn an_absolute_target_must_name_this_door_too() {
     let door = Door::new();
-    for (uri, expected) in
-        [("http://127.0.0.1:8765/health", StatusCode::OK), ("http://evil.example/health", StatusCode::FORBIDDEN)]
-    {
-        let request =
-            Request::builder().uri(uri).header("host", "127.0.0.1:8765").body(Body::empty()).expect("request");
+    for (uri, expected) in [
+        ("http://127.0.0.1:8765/health", StatusCode::OK),
+        ("http://evil.example/health", StatusCode::FORBIDDEN),
+    ] {
+        let request = Request::builder()
+            .uri(uri)
+            .header("host", "127.0.0.1:8765")
+            .body(Body::empty())
+            .expect("request");
         assert_eq!(door.front.answer(request).await.status(), expected, "{uri}");
     }
 }

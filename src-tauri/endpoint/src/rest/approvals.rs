@@ -28,11 +28,25 @@ pub(crate) async fn list(State(door): At) -> Answer<Vec<ApprovalRequest>> {
 
 pub(crate) async fn show(State(door): At, id: Id) -> Answer<ApprovalRequest> {
     let Path(id) = id?;
-    run(door, ShowApproval { id: CallId::new(id) }).await
+    run(
+        door,
+        ShowApproval {
+            id: CallId::new(id),
+        },
+    )
+    .await
 }
 
 pub(crate) async fn decide(State(door): At, id: Id, body: Body) -> Answer<Call> {
     let Path(id) = id?;
     let Decision { digest, verdict } = read(&body?)?;
-    run(door, DecideApproval { id: CallId::new(id), digest, verdict }).await
+    run(
+        door,
+        DecideApproval {
+            id: CallId::new(id),
+            digest,
+            verdict,
+        },
+    )
+    .await
 }

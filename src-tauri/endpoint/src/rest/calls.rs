@@ -14,5 +14,11 @@ pub(crate) async fn list(State(door): At, query: Asked<ListCalls>) -> Answer<Vec
 
 pub(crate) async fn show(State(door): At, id: Id) -> Answer<Call> {
     let Path(id) = id?;
-    run(door, ShowCall { id: CallId::new(id) }).await
+    run(
+        door,
+        ShowCall {
+            id: CallId::new(id),
+        },
+    )
+    .await
 }

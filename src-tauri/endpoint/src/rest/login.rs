@@ -39,7 +39,8 @@ pub(crate) async fn redeem(
         let message = "too many attempts to log in: try again in a minute";
         return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, message));
     }
-    let login: Login = serde_json::from_slice(&body?).map_err(|e| Refusal::bad_request(format!("login: {e}")))?;
+    let login: Login =
+        serde_json::from_slice(&body?).map_err(|e| Refusal::bad_request(format!("login: {e}")))?;
     let Some(token) = door.hub.access().redeem(&login.code) else {
         let message = "this link was used or is too old: run `drawbridge open` for a new one";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));

@@ -12,8 +12,9 @@ use drawbridge_hub::{
     api::{
         ApiError, Done,
         servers::{
-            AddServer, CapabilitiesView, ListServers, RemoveServer, SecretValues, ServerView, ServersView,
-            ShowCapabilities, ShowServer, SyncServer, UpdateServer, VerifiedView, VerifyServer,
+            AddServer, CapabilitiesView, ListServers, RemoveServer, SecretValues, ServerView,
+            ServersView, ShowCapabilities, ShowServer, SyncServer, UpdateServer, VerifiedView,
+            VerifyServer,
         },
     },
     model::{ids::ServerId, spec::ServerSpec},
@@ -31,9 +32,20 @@ pub(crate) async fn list(State(door): At) -> Answer<ServersView> {
     run(door, ListServers {}).await
 }
 
-pub(crate) async fn add(State(door): At, body: Body) -> Result<(StatusCode, Json<ServerView>), Refusal> {
+pub(crate) async fn add(
+    State(door): At,
+    body: Body,
+) -> Result<(StatusCode, Json<ServerView>), Refusal> {
     let spec: ServerSpec = read(&body?)?;
-    let added = run(door, AddServer { spec, secrets: SecretValues::default(), pending: true }).await?;
+    let added = run(
+        door,
+        AddServer {
+            spec,
+            secrets: SecretValues::default(),
+            pending: true,
+        },
+    )
+    .await?;
     Ok((StatusCode::CREATED, added))
 }
 
@@ -50,7 +62,9 @@ pub(crate) async fn put(State(door): At, id: Id, body: Body) -> Answer<ServerVie
 pub(crate) async fn patch(State(door): At, id: Id, body: Body) -> Answer<ServerView> {
     let (id, patch) = (server(id)?, read::<Value>(&body?)?);
     if !patch.is_object() {
-        return Err(ApiError::invalid("body: a patch is a JSON object with the members to change").into());
+        return Err(
+            ApiError::invalid("body: a patch is a JSON object with the members to change").into(),
+        );
     }
     let Json(known) = run(Arc::clone(&door), ShowServer { id: id.clone() }).await?;
     let mut spec = serde_json::to_value(known.spec).map_err(|_| internal())?;
@@ -75,7 +89,16 @@ pub(crate) async fn capabilities(State(door): At, id: Id) -> Answer<Capabilities
 }
 
 async fn update(door: Arc<Door>, id: ServerId, spec: ServerSpec) -> Answer<ServerView> {
-    run(door, UpdateServer { id, spec, secrets: SecretValues::default(), pending: true }).await
+    run(
+        door,
+        UpdateServer {
+            id,
+            spec,
+            secrets: SecretValues::default(),
+            pending: true,
+        },
+    )
+    .await
 }
 
 fn server(id: Id) -> Result<ServerId, Refusal> {
@@ -96,7 +119,9 @@ fn merge(target: &mut Value, patch: Value) {
     if !target.is_object() {
         *target = Value::Object(serde_json::Map::new());
     }
-    let Value::Object(members) = target else { return };
+    let Value::Object(members) = target else {
+        return;
+    };
     for (key, value) in patch {
         if value.is_null() {
             members.remove(&key);
@@ -115,7 +140,13 @@ mod tests {
     #[test]
     fn a_patch_changes_what_it_names_removes_what_is_null_and_leaves_the_rest() {
         let mut spec = json!({"command":"x","env":{"A":"1","B":"2"},"args":["1"]});
-        merge(&mut spec, json!({"env":{"A":null,"C":"3"},"args":["2"],"cwd":"/"}));
-        assert_eq!(spec, json!({"command":"x","env":{"B":"2","C":"3"},"args":["2"],"cwd":"/"}));
+        merge(
+            &mut spec,
+            json!({"env":{"A":null,"C":"3"},"args":["2"],"cwd":"/"}),
+        );
+        assert_eq!(
+            spec,
+            json!({"command":"x","env":{"B":"2","C":"3"},"args":["2"],"cwd":"/"})
+        );
     }
 }

@@ -27,7 +27,10 @@ pub(crate) struct Wanted {
     client: Option<String>,
 }
 
-pub(crate) async fn list(State(door): State<Arc<Door>>, wanted: Asked<Wanted>) -> Result<Response, Refusal> {
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    wanted: Asked<Wanted>,
+) -> Result<Response, Refusal> {
     let wanted = asked(wanted)?;
     match wanted.format.as_deref() {
         None | Some("mcp") => Ok(run(door, ListTools {}).await?.into_response()),
@@ -35,6 +38,8 @@ pub(crate) async fn list(State(door): State<Arc<Door>>, wanted: Asked<Wanted>) -
             let client = wanted.client.map(ClientName::new);
             Ok(run(door, ExportTools { client }).await?.into_response())
         }
-        Some(other) => Err(Refusal::bad_request(format!("'format' is mcp or openai, not '{other}'"))),
+        Some(other) => Err(Refusal::bad_request(format!(
+            "'format' is mcp or openai, not '{other}'"
+        ))),
     }
 }

@@ -25,12 +25,18 @@ pub(crate) async fn icon(headers: HeaderMap) -> Result<Response, Refusal> {
 fn fixed(headers: &HeaderMap, name: &str) -> Result<Response, Refusal> {
     match Dist::get(name) {
         Some(file) => Ok(reply(headers, file, "no-cache")),
-        None => Err(Refusal::new(StatusCode::NOT_FOUND, "the screens were not built: run `npm run build` in ui/")),
+        None => Err(Refusal::new(
+            StatusCode::NOT_FOUND,
+            "the screens were not built: run `npm run build` in ui/",
+        )),
     }
 }
 
 /// Names of assets hold a hash of their content, so they never change.
-pub(crate) async fn asset(file: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Result<Response, Refusal> {
+pub(crate) async fn asset(
+    file: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
     let Path(file) = file?;
     let is_inside = file.split('/').all(|part| part != "..");
     match Dist::get(&format!("assets/{file}")) {
@@ -41,8 +47,13 @@ pub(crate) async fn asset(file: Result<Path<String>, PathRejection>, headers: He
 
 fn reply(headers: &HeaderMap, file: EmbeddedFile, caching: &'static str) -> Response {
     let tag = format!("\"{}\"", hex::encode(file.metadata.sha256_hash()));
-    let known = headers.get(header::IF_NONE_MATCH).is_some_and(|given| given.as_bytes() == tag.as_bytes());
-    let caching = [(header::CACHE_CONTROL, caching.to_owned()), (header::ETAG, tag)];
+    let known = headers
+        .get(header::IF_NONE_MATCH)
+        .is_some_and(|given| given.as_bytes() == tag.as_bytes());
+    let caching = [
+        (header::CACHE_CONTROL, caching.to_owned()),
+        (header::ETAG, tag),
+    ];
     if known {
         return (StatusCode::NOT_MODIFIED, caching).into_response();
     }

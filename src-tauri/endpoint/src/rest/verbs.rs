@@ -28,5 +28,9 @@ pub(crate) async fn run(
     let hub = Arc::clone(&door.hub);
     let run = tokio::spawn(async move { api::dispatch(&hub, &verb, &body).await });
     let answer = run.await.map_err(|_| internal())??;
-    Ok(([(header::CONTENT_TYPE, "application/json")], Box::<str>::from(answer).into_string()).into_response())
+    Ok((
+        [(header::CONTENT_TYPE, "application/json")],
+        Box::<str>::from(answer).into_string(),
+    )
+        .into_response())
 }

@@ -15,7 +15,11 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let message = match parse(text) {
         Ok(message) => message,
         Err(fault) => {
-            assert!(matches!(fault.error.code, code::PARSE_ERROR | code::INVALID_REQUEST), "{}", fault.error.code);
+            assert!(
+                matches!(fault.error.code, code::PARSE_ERROR | code::INVALID_REQUEST),
+                "{}",
+                fault.error.code
+            );
             let answer = error(fault.id, &fault.error);
             let is_json = serde_json::from_slice::<&RawValue>(&answer).is_ok();
             assert!(is_json, "{}", String::from_utf8_lossy(&answer));
@@ -25,13 +29,18 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let raw: &RawValue = serde_json::from_slice(text).expect("what is taken is JSON");
     let object = RawObject::parse(raw).expect("what is taken is an object with each key once");
     let mut seen = HashSet::new();
-    assert!(object.keys().all(|key| seen.insert(fold(key))), "{raw} has a key twice");
+    assert!(
+        object.keys().all(|key| seen.insert(fold(key))),
+        "{raw} has a key twice"
+    );
     let is_at = |key: &str, part: &str| object.get(key).map(RawValue::get) == Some(part);
     match message {
         Message::Request { id, method, params } => {
             assert_eq!(object.string("method").as_deref(), Some(method.as_ref()));
             assert!(
-                params.is_none_or(|params| is_at("params", params.get()) && params.get().starts_with('{')),
+                params.is_none_or(
+                    |params| is_at("params", params.get()) && params.get().starts_with('{')
+                ),
                 "{raw}"
             );
             assert!(is_at("id", id.as_str()), "{raw}");
@@ -39,13 +48,19 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
         }
         Message::Notification { method, params } => {
             assert_eq!(object.string("method").as_deref(), Some(method.as_ref()));
-            assert!(params.is_none_or(|params| is_at("params", params.get())), "{raw}");
+            assert!(
+                params.is_none_or(|params| is_at("params", params.get())),
+                "{raw}"
+            );
             assert!(object.get("id").is_none(), "{raw}");
         }
         Message::Response { id, reply } => {
             assert!(is_at("id", id.get()), "{raw}");
             assert!(object.get("method").is_none(), "{raw}");
-            assert!(reply.map_or_else(|error| is_at("error", error.get()), |result| is_at("result", result.get())));
+            assert!(reply.map_or_else(
+                |error| is_at("error", error.get()),
+                |result| is_at("result", result.get())
+            ));
             if let (Ok(kept), Ok(sent)) = (read_reply(reply), reply) {
                 assert_eq!(kept.expect("a result").get(), sent.get());
             }
@@ -56,24 +71,43 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
 /// An answer is one to that id, and holds the value as it was.
 fn is_answered(id: Id<'_>, value: &RawValue) {
     let answer = result(id, value);
-    assert!(answers(&answer, id.as_str()), "{}", String::from_utf8_lossy(&answer));
+    assert!(
+        answers(&answer, id.as_str()),
+        "{}",
+        String::from_utf8_lossy(&answer)
+    );
     match parse(&answer) {
-        Ok(Message::Response { id: read, reply: Ok(result) }) => {
+        Ok(Message::Response {
+            id: read,
+            reply: Ok(result),
+        }) => {
             assert_eq!((read.get(), result.get()), (id.as_str(), value.get()));
         }
         // With the answer around it, it may be one level too deep.
-        Err(fault) => assert!(fault.error.message.contains("nested deeper"), "{}", fault.error.message),
+        Err(fault) => assert!(
+            fault.error.message.contains("nested deeper"),
+            "{}",
+            fault.error.message
+        ),
         other => panic!("an answer is read as {other:?}"),
     }
 }
 
 /// Brackets over the limit are refused, whatever stands between and behind them.
 pub(crate) fn deep_nesting_is_refused(text: &[u8]) {
-    let Ok(raw) = serde_json::from_slice::<&RawValue>(text) else { return };
+    let Ok(raw) = serde_json::from_slice::<&RawValue>(text) else {
+        return;
+    };
     for (open, close) in [("[", "]"), (r#"{"\"]}":"#, "}")] {
         let (open, close) = (open.repeat(MAX_DEPTH), close.repeat(MAX_DEPTH));
-        let message = format!(r#"{{"a":{raw},"jsonrpc":"2.0","id":1,"method":"x","params":{open}{raw}{close}}}"#);
+        let message = format!(
+            r#"{{"a":{raw},"jsonrpc":"2.0","id":1,"method":"x","params":{open}{raw}{close}}}"#
+        );
         let refused = parse(message.as_bytes()).err();
-        assert_eq!(refused.map(|fault| fault.error.code), Some(code::INVALID_REQUEST), "{message}");
+        assert_eq!(
+            refused.map(|fault| fault.error.code),
+            Some(code::INVALID_REQUEST),
+            "{message}"
+        );
     }
 }

@@ -9,9 +9,11 @@ use super::{MAX_DEPTH, Message, answers, error, parse, properties, read_reply, r
 
 fn request(text: &str) -> (String, String, Option<String>) {
     match parse(text.as_bytes()) {
-        Ok(Message::Request { id, method, params }) => {
-            (id.as_str().to_owned(), method.into_owned(), params.map(|p| p.get().to_owned()))
-        }
+        Ok(Message::Request { id, method, params }) => (
+            id.as_str().to_owned(),
+            method.into_owned(),
+            params.map(|p| p.get().to_owned()),
+        ),
         other => panic!("{text} is read as {other:?}"),
     }
 }
@@ -25,21 +27,43 @@ fn refused(text: &str) -> (i64, Option<String>) {
 
 #[test]
 fn ids_and_params_are_kept_byte_for_byte() {
-    for id in ["0", "-7", "12345678901234567890123", r#""a\u0062""#, r#""""#] {
+    for id in [
+        "0",
+        "-7",
+        "12345678901234567890123",
+        r#""a\u0062""#,
+        r#""""#,
+    ] {
         let params = r#"{ "n" : 1.0, "big": 12345678901234567890123, "e":1E+2 , "b":2,"a":1}"#;
-        let text = format!(r#"{{"jsonrpc":"2.0","params":{params}, "method":"tools/call" ,"id":{id}}}"#);
-        assert_eq!(request(&text), (id.to_owned(), "tools/call".to_owned(), Some(params.to_owned())));
+        let text =
+            format!(r#"{{"jsonrpc":"2.0","params":{params}, "method":"tools/call" ,"id":{id}}}"#);
+        assert_eq!(
+            request(&text),
+            (
+                id.to_owned(),
+                "tools/call".to_owned(),
+                Some(params.to_owned())
+            )
+        );
     }
 }
 
 #[test]
 fn answers_hold_id_and_result_as_they_were() {
     let text = r#"{"jsonrpc":"2.0","id":"a\u0062","method":"x"}"#;
-    let Ok(Message::Request { id, .. }) = parse(text.as_bytes()) else { panic!("a request") };
+    let Ok(Message::Request { id, .. }) = parse(text.as_bytes()) else {
+        panic!("a request")
+    };
     let raw: &RawValue = serde_json::from_str(r#"{"n":1.0, "z":0.90,"a":[]}"#).expect("JSON");
-    assert_eq!(result(id, raw).as_ref(), br#"{"jsonrpc":"2.0","id":"a\u0062","result":{"n":1.0, "z":0.90,"a":[]}}"#);
+    assert_eq!(
+        result(id, raw).as_ref(),
+        br#"{"jsonrpc":"2.0","id":"a\u0062","result":{"n":1.0, "z":0.90,"a":[]}}"#
+    );
     let answer = error(None, &RpcError::new(-32601, "no \"x\""));
-    assert_eq!(answer.as_ref(), br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no \"x\""}}"#);
+    assert_eq!(
+        answer.as_ref(),
+        br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no \"x\""}}"#
+    );
 }
 
 #[test]
@@ -57,27 +81,49 @@ fn a_message_without_method_is_a_response_whose_id_and_reply_are_kept() {
         other => panic!("{text} is read as {other:?}"),
     };
     let (id, reply) = read(r#"{"jsonrpc":"2.0","id":"7","result":{"n":1.0, "z":0.90}}"#);
-    assert_eq!((id, reply.expect("readable").expect("a result").get()), ("\"7\"", r#"{"n":1.0, "z":0.90}"#));
-    let (id, reply) = read(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":[1.0]}}"#);
+    assert_eq!(
+        (id, reply.expect("readable").expect("a result").get()),
+        ("\"7\"", r#"{"n":1.0, "z":0.90}"#)
+    );
+    let (id, reply) =
+        read(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":[1.0]}}"#);
     let error = reply.expect("readable").expect_err("an error");
     assert_eq!((id, error.code, error.message.as_str()), ("1", -1, "no"));
     assert_eq!(error.data.expect("data").get(), "[1.0]");
     assert!(read(r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#).1.is_err());
-    assert_eq!(refused(r#"{"jsonrpc":"2.0","result":{}}"#).0, code::INVALID_REQUEST);
+    assert_eq!(
+        refused(r#"{"jsonrpc":"2.0","result":{}}"#).0,
+        code::INVALID_REQUEST
+    );
 }
 
 #[test]
 fn an_answer_is_told_from_a_request_with_the_same_id() {
-    assert!(answers(br#"{"jsonrpc":"2.0","id":1,"result":{"method":"x"}}"#, "1"));
-    assert!(answers(br#"{"error":{"code":1,"message":""},"id":"1"}"#, "\"1\""));
-    for other in [r#"{"id":1,"method":"roots/list"}"#, r#"{"id":2,"result":{}}"#, r#"{"method":"x"}"#, "1", ""] {
+    assert!(answers(
+        br#"{"jsonrpc":"2.0","id":1,"result":{"method":"x"}}"#,
+        "1"
+    ));
+    assert!(answers(
+        br#"{"error":{"code":1,"message":""},"id":"1"}"#,
+        "\"1\""
+    ));
+    for other in [
+        r#"{"id":1,"method":"roots/list"}"#,
+        r#"{"id":2,"result":{}}"#,
+        r#"{"method":"x"}"#,
+        "1",
+        "",
+    ] {
         assert!(!answers(other.as_bytes(), "1"), "{other}");
     }
 }
 
 #[test]
 fn an_escaped_method_is_its_text() {
-    assert_eq!(request(r#"{"jsonrpc":"2.0","id":1,"method":"p\u0069ng"}"#).1, "ping");
+    assert_eq!(
+        request(r#"{"jsonrpc":"2.0","id":1,"method":"p\u0069ng"}"#).1,
+        "ping"
+    );
 }
 
 #[test]
@@ -100,17 +146,38 @@ fn what_is_not_one_message_is_refused() {
     for (text, expected) in [
         ("", code::PARSE_ERROR),
         ("{", code::PARSE_ERROR),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"ping"} {}"#, code::PARSE_ERROR),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"} {}"#,
+            code::PARSE_ERROR,
+        ),
         ("[]", code::INVALID_REQUEST),
-        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, code::INVALID_REQUEST),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+            code::INVALID_REQUEST,
+        ),
         ("1", code::INVALID_REQUEST),
         ("null", code::INVALID_REQUEST),
         ("{}", code::INVALID_REQUEST),
-        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, code::INVALID_REQUEST),
-        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, code::INVALID_REQUEST),
-        (r#"{"jsonrpc":"2.0","id":1e3,"method":"ping"}"#, code::INVALID_REQUEST),
-        (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, code::INVALID_REQUEST),
-        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, code::INVALID_REQUEST),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            code::INVALID_REQUEST,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            code::INVALID_REQUEST,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1e3,"method":"ping"}"#,
+            code::INVALID_REQUEST,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+            code::INVALID_REQUEST,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
+            code::INVALID_REQUEST,
+        ),
         (r#"{"jsonrpc":"2.0","id":1}"#, code::INVALID_REQUEST),
     ] {
         assert_eq!(refused(text).0, expected, "{text}");
@@ -126,7 +193,11 @@ fn a_fault_carries_the_id_where_it_was_read() {
         r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}"#,
         r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#,
     ] {
-        assert_eq!(refused(text), (code::INVALID_REQUEST, Some("7".to_owned())), "{text}");
+        assert_eq!(
+            refused(text),
+            (code::INVALID_REQUEST, Some("7".to_owned())),
+            "{text}"
+        );
     }
 }
 
@@ -143,15 +214,20 @@ fn nesting_is_bounded_without_recursion() {
     assert_eq!(request(&nested(128)).1, "x");
     assert_eq!(refused(&nested(129)).0, code::INVALID_REQUEST);
     assert_eq!(refused(&"[".repeat(10_000_000)).0, code::INVALID_REQUEST);
-    let brackets_in_text =
-        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"\"{}"}}}}"#, "[".repeat(1000));
+    let brackets_in_text = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"\"{}"}}}}"#,
+        "[".repeat(1000)
+    );
     assert_eq!(request(&brackets_in_text).1, "x");
 }
 
 #[test]
 fn data_that_is_null_is_data() {
-    let error: &RawValue = serde_json::from_str(r#"{"code":1,"message":"m","data":null}"#).expect("JSON");
-    let Ok(Err(error)) = read_reply(Err(error)) else { panic!("an error") };
+    let error: &RawValue =
+        serde_json::from_str(r#"{"code":1,"message":"m","data":null}"#).expect("JSON");
+    let Ok(Err(error)) = read_reply(Err(error)) else {
+        panic!("an error")
+    };
     assert_eq!(error.data.expect("data").get(), "null");
 }
 
@@ -159,13 +235,21 @@ fn data_that_is_null_is_data() {
 fn a_clients_error_keeps_all_its_members_and_one_that_cannot_be_read_is_passed_on_whole() {
     let error = |text: &str| {
         let error: &RawValue = serde_json::from_str(text).expect("JSON");
-        read_reply(Err(error)).expect("an answer").expect_err("an error")
+        read_reply(Err(error))
+            .expect("an answer")
+            .expect_err("an error")
     };
     let kept = error(r#"{"code":-1.0,"message":"no","data":1.0,"retryAfter":5}"#);
-    assert_eq!(serde_json::to_string(&kept).expect("JSON"), r#"{"code":-1,"message":"no","data":1.0,"retryAfter":5}"#);
+    assert_eq!(
+        serde_json::to_string(&kept).expect("JSON"),
+        r#"{"code":-1,"message":"no","data":1.0,"retryAfter":5}"#
+    );
     let unreadable = r#"{"code":"E_NO","message":"no"}"#;
     let passed_on = error(unreadable);
-    assert_eq!((passed_on.code, passed_on.data.expect("data").get()), (code::INTERNAL_ERROR, unreadable));
+    assert_eq!(
+        (passed_on.code, passed_on.data.expect("data").get()),
+        (code::INTERNAL_ERROR, unreadable)
+    );
 }
 
 /// The members of a request, in an order that the choices give, with others among them.
@@ -173,8 +257,16 @@ fn members(choices: &mut Choices<'_>) -> Vec<(String, String)> {
     let params = choices.members();
     let params = choices.object(&params);
     let mut members = choices.members();
-    for (key, value) in [("jsonrpc", "\"2.0\""), ("id", "1"), ("method", "\"tools/call\""), ("params", &params)] {
-        members.insert(choices.of(members.len() + 1), (format!("\"{key}\""), value.to_owned()));
+    for (key, value) in [
+        ("jsonrpc", "\"2.0\""),
+        ("id", "1"),
+        ("method", "\"tools/call\""),
+        ("params", &params),
+    ] {
+        members.insert(
+            choices.of(members.len() + 1),
+            (format!("\"{key}\""), value.to_owned()),
+        );
     }
     members
 }

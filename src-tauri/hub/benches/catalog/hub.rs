@@ -40,9 +40,18 @@ pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
         }
         let (hub, _) = open(folder.path()).await;
         let rows = vec![
-            ("hub opened on the copies in its store", Time(middle(opened))),
-            ("`servers.list`, as JSON", Time(asked(&hub, ListServers {}).await)),
-            ("`tools.list`, as JSON", Time(asked(&hub, ListTools {}).await)),
+            (
+                "hub opened on the copies in its store",
+                Time(middle(opened)),
+            ),
+            (
+                "`servers.list`, as JSON",
+                Time(asked(&hub, ListServers {}).await),
+            ),
+            (
+                "`tools.list`, as JSON",
+                Time(asked(&hub, ListTools {}).await),
+            ),
         ];
         hub.close().await;
         rows
@@ -52,11 +61,16 @@ pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
 /// What was a hub on that folder a moment ago may hold it still, until its tasks have ended.
 async fn open(folder: &Path) -> (Arc<Hub>, Duration) {
     loop {
-        let options = HubOptions { data_dir: folder.to_owned(), admin_token: None };
+        let options = HubOptions {
+            data_dir: folder.to_owned(),
+            admin_token: None,
+        };
         let start = Instant::now();
         match Hub::open_with(options, Secrets::new(InMemory::default())).await {
             Ok(hub) => return (hub, start.elapsed()),
-            Err(error) if error.code == ErrorCode::Conflict => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(error) if error.code == ErrorCode::Conflict => {
+                tokio::time::sleep(Duration::from_millis(10)).await
+            }
             Err(error) => panic!("the hub does not open: {error}"),
         }
     }
@@ -77,13 +91,19 @@ async fn asked<V: Verb + Clone>(hub: &Hub, verb: V) -> Duration {
 /// Writes the spec files, and the store as a hub leaves it that has read all servers a moment ago.
 async fn keep(folder: &Path, made_up: &[MadeUp]) {
     fs::create_dir_all(folder.join("servers")).expect("a folder");
-    let (store, _) = Store::open(&folder.join("drawbridge.db")).await.expect("a store");
+    let (store, _) = Store::open(&folder.join("drawbridge.db"))
+        .await
+        .expect("a store");
     for server in made_up {
         let spec = server.spec(&json!({}));
         let file = folder.join("servers").join(format!("{}.json", server.id));
-        fs::write(&file, serde_json::to_string(&spec).expect("a spec is JSON")).expect("a spec file");
+        fs::write(&file, serde_json::to_string(&spec).expect("a spec is JSON"))
+            .expect("a spec file");
         let identity = Registered::new(server.id.clone(), spec, file).identity;
-        store.accept_server(&server.id, &identity).await.expect("it is accepted");
+        store
+            .accept_server(&server.id, &identity)
+            .await
+            .expect("it is accepted");
         let row = ServerRow {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
@@ -101,7 +121,10 @@ async fn keep(folder: &Path, made_up: &[MadeUp]) {
             })
             .collect();
         let definitions = Definitions::from([(Kind::Tools, server.tools.clone())]);
-        store.put_synced(&row, &definitions, &seen).await.expect("its copy is kept");
+        store
+            .put_synced(&row, &definitions, &seen)
+            .await
+            .expect("its copy is kept");
     }
     store.close().await;
 }

@@ -36,7 +36,10 @@ type Servers = Vec<(Arc<Registered>, Offered)>;
 
 pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
     let (servers, definitions) = memory::held(|| read(made_up, &json!({})));
-    let mut rows = vec![("definitions read", Time(median(|| (), |()| read(made_up, &json!({})))))];
+    let mut rows = vec![(
+        "definitions read",
+        Time(median(|| (), |()| read(made_up, &json!({})))),
+    )];
     rows.extend(making(&servers, &made_up[0]));
     rows.extend(listing(&servers));
     let deferred = read(made_up, &json!({ "visibility": "deferred" }));
@@ -47,11 +50,17 @@ pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
 }
 
 fn read(made_up: &[MadeUp], spec: &Value) -> Servers {
-    made_up.iter().map(|server| (server.registered(spec), server.offered())).collect()
+    made_up
+        .iter()
+        .map(|server| (server.registered(spec), server.offered()))
+        .collect()
 }
 
 fn snapshot(servers: &[(Arc<Registered>, Offered)]) -> Snapshot {
-    let servers: Vec<_> = servers.iter().map(|(server, offered)| (server.clone(), offered)).collect();
+    let servers: Vec<_> = servers
+        .iter()
+        .map(|(server, offered)| (server.clone(), offered))
+        .collect();
     Snapshot::merge(&servers)
 }
 
@@ -67,7 +76,10 @@ fn making(servers: &Servers, one: &MadeUp) -> Vec<Row> {
     };
     vec![
         ("snapshot made", Time(median(|| (), |()| snapshot(servers)))),
-        ("snapshot made after a sync, and compared", Time(median(|| (), |()| again(())))),
+        (
+            "snapshot made after a sync, and compared",
+            Time(median(|| (), |()| again(()))),
+        ),
     ]
 }
 
@@ -76,30 +88,62 @@ fn listing(servers: &Servers) -> Vec<Row> {
     let made = new();
     let list = |snapshot: &Snapshot| snapshot.all().listed(Kind::Tools).clone();
     let all = made.all();
-    let names: Vec<_> = all.entries(Kind::Tools).iter().map(|tool| tool.exposed_name.clone()).collect();
-    let look_up =
-        || (0..LOOK_UPS as usize).filter_map(|at| all.find(Kind::Tools, &names[at * 7 % names.len()])).count();
+    let names: Vec<_> = all
+        .entries(Kind::Tools)
+        .iter()
+        .map(|tool| tool.exposed_name.clone())
+        .collect();
+    let look_up = || {
+        (0..LOOK_UPS as usize)
+            .filter_map(|at| all.find(Kind::Tools, &names[at * 7 % names.len()]))
+            .count()
+    };
     let profiles = [profile(servers, 2), profile(servers, 3)];
     let switch = |(snapshot, profile): &(Snapshot, &Arc<Profile>)| {
-        snapshot.of(&Reach::All, Some(profile)).listed(Kind::Tools).clone()
+        snapshot
+            .of(&Reach::All, Some(profile))
+            .listed(Kind::Tools)
+            .clone()
     };
     let known = (new(), &profiles[1]);
     vec![
         ("first list", Time(median(new, list))),
         ("a later list", Time(median(|| (), |()| list(&made)))),
-        ("a name looked up", Time(median(|| (), |()| look_up()) / LOOK_UPS)),
-        ("first list after a switch to a profile of half the servers", Time(median(|| (new(), &profiles[0]), switch))),
-        ("a later list of that profile", Time(median(|| (), |()| switch(&known)))),
+        (
+            "a name looked up",
+            Time(median(|| (), |()| look_up()) / LOOK_UPS),
+        ),
+        (
+            "first list after a switch to a profile of half the servers",
+            Time(median(|| (new(), &profiles[0]), switch)),
+        ),
+        (
+            "a later list of that profile",
+            Time(median(|| (), |()| switch(&known))),
+        ),
     ]
 }
 
 /// Every so manyth server, of each second one a few tools only.
 fn profile(servers: &Servers, every: usize) -> Arc<Profile> {
-    let some = servers.iter().step_by(every).enumerate().map(|(at, (server, offered))| {
-        let few = || offered[&Kind::Tools].iter().take(50).map(|tool| tool.name.clone()).collect();
-        (server.id.clone(), (at % 2 == 1).then(few))
-    });
-    Arc::new(Profile { name: format!("every {every}"), servers: some.collect() })
+    let some = servers
+        .iter()
+        .step_by(every)
+        .enumerate()
+        .map(|(at, (server, offered))| {
+            let few = || {
+                offered[&Kind::Tools]
+                    .iter()
+                    .take(50)
+                    .map(|tool| tool.name.clone())
+                    .collect()
+            };
+            (server.id.clone(), (at % 2 == 1).then(few))
+        });
+    Arc::new(Profile {
+        name: format!("every {every}"),
+        servers: some.collect(),
+    })
 }
 
 fn searching(deferred: &Servers) -> Vec<Row> {
@@ -113,9 +157,15 @@ fn searching(deferred: &Servers) -> Vec<Row> {
     vec![
         (
             "index of deferred tools built",
-            Time(median(|| snapshot(deferred), |new| new.all().index().search("", |_| false).len())),
+            Time(median(
+                || snapshot(deferred),
+                |new| new.all().index().search("", |_| false).len(),
+            )),
         ),
-        ("tool_search, the middle one of 7 queries", Time(middle(took.to_vec()))),
+        (
+            "tool_search, the middle one of 7 queries",
+            Time(middle(took.to_vec())),
+        ),
         ("tool_search, the slowest one", Time(worst)),
     ]
 }

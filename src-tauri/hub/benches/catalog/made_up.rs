@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 const TOOLS_A_SERVER: usize = 100;
 
 const VERBS: [&str; 20] = [
-    "read", "write", "list", "create", "delete", "update", "search", "send", "fetch", "merge", "close", "assign",
-    "export", "import", "rename", "archive", "restore", "compare", "schedule", "cancel",
+    "read", "write", "list", "create", "delete", "update", "search", "send", "fetch", "merge",
+    "close", "assign", "export", "import", "rename", "archive", "restore", "compare", "schedule",
+    "cancel",
 ];
 const NOUNS: [&str; 25] = [
     "file",
@@ -98,8 +99,13 @@ pub(crate) struct MadeUp {
 pub(crate) fn servers(tools: usize) -> Vec<MadeUp> {
     let mut dice = Dice(1);
     let server = |number| {
-        let tools = (0..TOOLS_A_SERVER).map(|at| tool(&mut dice, number * TOOLS_A_SERVER + at)).collect();
-        MadeUp { id: ServerId::new(format!("server-{number:03}")), tools }
+        let tools = (0..TOOLS_A_SERVER)
+            .map(|at| tool(&mut dice, number * TOOLS_A_SERVER + at))
+            .collect();
+        MadeUp {
+            id: ServerId::new(format!("server-{number:03}")),
+            tools,
+        }
     };
     (0..tools / TOOLS_A_SERVER).map(server).collect()
 }
@@ -114,12 +120,18 @@ impl MadeUp {
     }
 
     pub(crate) fn registered(&self, more: &Value) -> Arc<Registered> {
-        Arc::new(Registered::new(self.id.clone(), self.spec(more), PathBuf::new()))
+        Arc::new(Registered::new(
+            self.id.clone(),
+            self.spec(more),
+            PathBuf::new(),
+        ))
     }
 
     /// Its tools, read.
     pub(crate) fn offered(&self) -> Offered {
-        let read = |text: &String| Arc::new(Definition::read(Kind::Tools, text.clone()).expect("a definition"));
+        let read = |text: &String| {
+            Arc::new(Definition::read(Kind::Tools, text.clone()).expect("a definition"))
+        };
         Offered::from([(Kind::Tools, self.tools.iter().map(read).collect())])
     }
 }
@@ -129,7 +141,10 @@ fn tool(dice: &mut Dice, number: usize) -> String {
     let properties: serde_json::Map<String, Value> = (0..4)
         .map(|at| {
             let name = format!("{}_{at}", dice.one_of(&NOUNS));
-            (name, json!({ "type": "string", "description": dice.sentence(8) }))
+            (
+                name,
+                json!({ "type": "string", "description": dice.sentence(8) }),
+            )
         })
         .collect();
     let required: Vec<&String> = properties.keys().take(2).collect();
@@ -144,12 +159,18 @@ struct Dice(u64);
 
 impl Dice {
     fn one_of<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let thrown = usize::try_from(self.0 >> 33).expect("31 bits");
         words[thrown % words.len()]
     }
 
     fn sentence(&mut self, length: usize) -> String {
-        (0..length).map(|_| self.one_of(&WORDS)).collect::<Vec<_>>().join(" ")
+        (0..length)
+            .map(|_| self.one_of(&WORDS))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }

@@ -19,17 +19,28 @@ fn main() {
         let made_up = made_up::servers(count);
         [lists::figures(&made_up), hub::figures(&made_up)].concat()
     });
-    let heads: Vec<String> = COUNTS.iter().map(|count| format!("{count} tools")).collect();
+    let heads: Vec<String> = COUNTS
+        .iter()
+        .map(|count| format!("{count} tools"))
+        .collect();
     println!("| what | {} | the last ÷ the second |", heads.join(" | "));
     println!("|---|{}", "---|".repeat(COUNTS.len() + 1));
     for (row, (name, _)) in columns[0].iter().enumerate() {
         let figures = columns.each_ref().map(|column| column[row].1);
-        println!("| {name} | {} | {} |", figures.map(|one| one.to_string()).join(" | "), grown(figures));
+        println!(
+            "| {name} | {} | {} |",
+            figures.map(|one| one.to_string()).join(" | "),
+            grown(figures)
+        );
     }
 }
 
 /// Ten times as many tools: 10 is a cost in proportion, 1 a cost that does not depend on them.
 fn grown([_, few, _, many]: [Figure; COUNTS.len()]) -> String {
     let times = many.amount() / few.amount();
-    if times.is_finite() { format!("{times:.1}") } else { String::new() }
+    if times.is_finite() {
+        format!("{times:.1}")
+    } else {
+        String::new()
+    }
 }

@@ -44,7 +44,10 @@ impl fmt::Display for Figure {
 }
 
 /// The median of what an act takes, each time on something that was set up for it.
-pub(crate) fn median<S, T>(mut set_up: impl FnMut() -> S, mut act: impl FnMut(&S) -> T) -> Duration {
+pub(crate) fn median<S, T>(
+    mut set_up: impl FnMut() -> S,
+    mut act: impl FnMut(&S) -> T,
+) -> Duration {
     let began = Instant::now();
     let mut took = Vec::new();
     while took.len() < LEAST || (began.elapsed() < TIME && took.len() < MOST) {

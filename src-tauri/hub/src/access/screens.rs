@@ -26,8 +26,12 @@ impl Screens {
     pub(super) fn offer(&self) -> String {
         let code = random::token();
         let mut inner = self.lock();
-        inner.codes.retain(|_, offered| offered.elapsed() < CODE_LIFE);
-        inner.codes.insert(digest::sha256(code.as_bytes()), Instant::now());
+        inner
+            .codes
+            .retain(|_, offered| offered.elapsed() < CODE_LIFE);
+        inner
+            .codes
+            .insert(digest::sha256(code.as_bytes()), Instant::now());
         code
     }
 
@@ -43,7 +47,9 @@ impl Screens {
     }
 
     pub(super) fn admits(&self, token: &str) -> bool {
-        self.lock().tokens.contains(&digest::sha256(token.as_bytes()))
+        self.lock()
+            .tokens
+            .contains(&digest::sha256(token.as_bytes()))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

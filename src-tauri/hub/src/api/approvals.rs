@@ -121,16 +121,25 @@ impl Verb for DecideApproval {
             check(hub, &request, &self.verdict)?;
         }
         let taken = hub.queue.take(&self.id, &self.digest)?;
-        let Some(text) = rule_of(&taken.request, &self.verdict) else { return Ok(taken.decide(self.verdict).await?) };
+        let Some(text) = rule_of(&taken.request, &self.verdict) else {
+            return Ok(taken.decide(self.verdict).await?);
+        };
         let rule = bound(&taken.request, text);
         let (id, note) = (rule.id.clone(), policy::note(&rule));
         // Ahead of the decision: the client's next call may come with the answer of this one.
         if let Err(why) = hub.rules.grant(rule).await {
-            taken.decide(Verdict::Deny { reason: format!("the approval could not be kept: {why}") }).await?;
+            taken
+                .decide(Verdict::Deny {
+                    reason: format!("the approval could not be kept: {why}"),
+                })
+                .await?;
             return Err(why.into());
         }
         let decided = taken.decide(self.verdict).await;
-        if decided.as_ref().is_ok_and(|call| call.decision == Decision::Allowed) {
+        if decided
+            .as_ref()
+            .is_ok_and(|call| call.decision == Decision::Allowed)
+        {
             hub.store.note(AuditKind::PolicyChanged, &note);
         } else {
             hub.rules.forget(&id).await?;
@@ -145,7 +154,9 @@ impl Verb for AllowRetry {
 
     async fn run(self, hub: &Hub) -> Result<RetryAllowed, ApiError> {
         let seconds = hub.queue.allow_retry(&self.id, &self.digest)?;
-        Ok(RetryAllowed { seconds: u32::try_from(seconds).unwrap_or(u32::MAX) })
+        Ok(RetryAllowed {
+            seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
+        })
     }
 }
 
@@ -157,8 +168,14 @@ impl Verb for PreviewVerdict {
         let request = shown(hub, &self.id)?;
         check(hub, &request, &self.verdict)?;
         match rule_of(&request, &self.verdict) {
-            Some(text) => Ok(VerdictPreview { rule: text.to_string(), past: matched(hub, &text).await? }),
-            None => Ok(VerdictPreview { rule: String::new(), past: PastCalls::default() }),
+            Some(text) => Ok(VerdictPreview {
+                rule: text.to_string(),
+                past: matched(hub, &text).await?,
+            }),
+            None => Ok(VerdictPreview {
+                rule: String::new(),
+                past: PastCalls::default(),
+            }),
         }
     }
 }
@@ -179,10 +196,14 @@ const MAX_GRANT_CALLS: u32 = 10_000;
 fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), ApiError> {
     match verdict {
         Verdict::ApproveFor { seconds, .. } if !(1..=MAX_GRANT_S).contains(seconds) => {
-            return Err(ApiError::invalid(format!("'seconds' is 1 to {MAX_GRANT_S} (30 days), not {seconds}")));
+            return Err(ApiError::invalid(format!(
+                "'seconds' is 1 to {MAX_GRANT_S} (30 days), not {seconds}"
+            )));
         }
         Verdict::ApproveCalls { count, .. } if !(1..=MAX_GRANT_CALLS).contains(count) => {
-            return Err(ApiError::invalid(format!("'count' is 1 to {MAX_GRANT_CALLS}, not {count}")));
+            return Err(ApiError::invalid(format!(
+                "'count' is 1 to {MAX_GRANT_CALLS}, not {count}"
+            )));
         }
         Verdict::Deny { .. } => return Ok(()),
         Verdict::ApproveOnce { arguments: None } if request.result.is_some() => return Ok(()),
@@ -195,7 +216,10 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
     if request.result.is_some() {
         return Err(ApiError::invalid("a result is let through once, or denied"));
     }
-    let tool = hub.queue.tool(&request.id).ok_or_else(|| gone(&request.id))?;
+    let tool = hub
+        .queue
+        .tool(&request.id)
+        .ok_or_else(|| gone(&request.id))?;
     let read = |text: &str| {
         let raw = RawValue::from_string(text.to_owned());
         raw.map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))
@@ -210,7 +234,10 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
         annotations: &request.annotations,
         arguments: Some(&arguments),
     };
-    if let Verdict::ApproveOnce { arguments: Some(edited) } = verdict {
+    if let Verdict::ApproveOnce {
+        arguments: Some(edited),
+    } = verdict
+    {
         return may_replace(&hub.rules, &facts, &tool, &read(edited)?).map_err(ApiError::invalid);
     }
     if let Some(ruling) = hub.rules.denies(&facts) {
@@ -219,7 +246,9 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
             "the call is denied by the {reason}. Remove that rule first, or deny the call"
         )));
     }
-    let Some(rule) = rule_of(request, verdict) else { return Ok(()) };
+    let Some(rule) = rule_of(request, verdict) else {
+        return Ok(());
+    };
     if request.changed.is_some() {
         return Err(ApiError::conflict(
             "the tool has changed since it was accepted: its calls can be approved once. Accept the change first",
@@ -228,18 +257,28 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
     if Conditions::compile(&rule.when)?.hold_for(rule.effect, &arguments, &tool.server) {
         return Ok(());
     }
-    Err(ApiError::invalid("the rule would not match the very call that is approved"))
+    Err(ApiError::invalid(
+        "the rule would not match the very call that is approved",
+    ))
 }
 
 /// The rule that a verdict makes beyond its one call: this client, this tool, as they are now.
 fn rule_of(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleText> {
     let (life, when): (Life, &[Condition]) = match verdict {
         Verdict::ApproveOnce { .. } | Verdict::Deny { .. } => return None,
-        Verdict::ApproveFor { seconds, when } => {
-            (Life::Until { at: Timestamp(clock::now().0 + i64::from(*seconds) * 1_000) }, when)
-        }
+        Verdict::ApproveFor { seconds, when } => (
+            Life::Until {
+                at: Timestamp(clock::now().0 + i64::from(*seconds) * 1_000),
+            },
+            when,
+        ),
         Verdict::ApproveCalls { count, when } => (Life::Calls { count: *count }, when),
-        Verdict::ApproveSession { when } => (Life::Session { session: request.session.clone() }, when),
+        Verdict::ApproveSession { when } => (
+            Life::Session {
+                session: request.session.clone(),
+            },
+            when,
+        ),
         Verdict::ApproveAlways { when } => (Life::UntilRevoked, when),
     };
     Some(RuleText {

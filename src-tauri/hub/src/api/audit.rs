@@ -59,9 +59,15 @@ impl Verb for ExportAudit {
     async fn run(self, hub: &Hub) -> Result<AuditPage, ApiError> {
         hub.journal.flush().await;
         let limit = self.limit.unwrap_or(PAGE).clamp(1, PAGE);
-        let calls = hub.store.audited_calls(self.after.as_ref(), self.since, self.until, limit).await?;
+        let calls = hub
+            .store
+            .audited_calls(self.after.as_ref(), self.since, self.until, limit)
+            .await?;
         let is_full = calls.len() == limit as usize;
-        let next = calls.last().filter(|_| is_full).map(|last| last.call.id.clone());
+        let next = calls
+            .last()
+            .filter(|_| is_full)
+            .map(|last| last.call.id.clone());
         Ok(AuditPage { calls, next })
     }
 }

@@ -50,21 +50,30 @@ impl VerbVisitor for Bindings {
     {
         self.visit::<V>();
         self.visit::<V::Answer>();
-        self.verbs.insert(V::NAME, (V::name(&self.config), V::Answer::name(&self.config)));
+        self.verbs.insert(
+            V::NAME,
+            (V::name(&self.config), V::Answer::name(&self.config)),
+        );
     }
 }
 
 impl Bindings {
     fn text(&self) -> String {
-        let mut text =
-            String::from("// Written by `cargo xtask bindings` from src-tauri/hub/src/api. Do not edit.\n\n");
+        let mut text = String::from(
+            "// Written by `cargo xtask bindings` from src-tauri/hub/src/api. Do not edit.\n\n",
+        );
         for declaration in self.types.values() {
             text.push_str(declaration);
             text.push('\n');
         }
-        text.push_str("/** Every verb: its parameters and its answer. */\nexport interface Verbs {\n");
+        text.push_str(
+            "/** Every verb: its parameters and its answer. */\nexport interface Verbs {\n",
+        );
         for (name, (params, answer)) in &self.verbs {
-            let _ = writeln!(text, "  \"{name}\": {{ params: {params}; answer: {answer} }};");
+            let _ = writeln!(
+                text,
+                "  \"{name}\": {{ params: {params}; answer: {answer} }};"
+            );
         }
         text.push_str("}\n");
         text
@@ -82,5 +91,8 @@ fn the_bindings_of_the_ui_are_those_of_the_verbs() {
         std::fs::write(&path, bindings.text()).expect("write the bindings");
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == bindings.text(), "ui/src/ipc/bindings.ts is stale: run `cargo xtask bindings`");
+    assert!(
+        found == bindings.text(),
+        "ui/src/ipc/bindings.ts is stale: run `cargo xtask bindings`"
+    );
 }

@@ -70,6 +70,8 @@ impl Verb for ShowCall {
     async fn run(self, hub: &Hub) -> Result<Call, ApiError> {
         hub.journal.flush().await;
         let call = hub.store.call(&self.id).await?;
-        call.ok_or_else(|| ApiError::not_found(format!("there is no call with the id '{}'", self.id)))
+        call.ok_or_else(|| {
+            ApiError::not_found(format!("there is no call with the id '{}'", self.id))
+        })
     }
 }

@@ -84,7 +84,11 @@ impl Verb for ListClients {
                 revoked_at: row.revoked_at,
                 sessions: u32::try_from(hub.sessions.count_of(&row.name)).unwrap_or(u32::MAX),
                 software: row.software,
-                profile: hub.catalog.profiles().of(&row.name).map(|profile| profile.name.clone()),
+                profile: hub
+                    .catalog
+                    .profiles()
+                    .of(&row.name)
+                    .map(|profile| profile.name.clone()),
                 name: row.name,
             })
             .collect())
@@ -101,7 +105,13 @@ impl Verb for AddClient {
         let url = hub.url().unwrap_or_else(|| DEFAULT_URL.to_owned());
         let config = standard::http(&url, &token);
         let stdio_config = standard::stdio(&self.name);
-        Ok(ClientAdded { name: self.name, token, url, config, stdio_config })
+        Ok(ClientAdded {
+            name: self.name,
+            token,
+            url,
+            config,
+            stdio_config,
+        })
     }
 }
 

@@ -33,7 +33,9 @@ impl Verb for ShowDrawbridge {
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
-        Ok(DrawbridgeState { raised: hub.drawbridge.is_raised() })
+        Ok(DrawbridgeState {
+            raised: hub.drawbridge.is_raised(),
+        })
     }
 }
 

@@ -46,7 +46,10 @@ pub struct ApiError {
 
 impl ApiError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 
     pub fn invalid(message: impl Into<String>) -> Self {
@@ -96,9 +99,9 @@ impl From<RegistryError> for ApiError {
     fn from(error: RegistryError) -> Self {
         let code = match &error {
             RegistryError::BadName | RegistryError::Spec(_) => ErrorCode::Invalid,
-            RegistryError::Taken(_) | RegistryError::MayNotRun(_) | RegistryError::Overwritten(_) => {
-                ErrorCode::Conflict
-            }
+            RegistryError::Taken(_)
+            | RegistryError::MayNotRun(_)
+            | RegistryError::Overwritten(_) => ErrorCode::Conflict,
             RegistryError::Unknown(_) => ErrorCode::NotFound,
             RegistryError::Io { .. } | RegistryError::Store(_) => ErrorCode::Unavailable,
         };
@@ -150,8 +153,11 @@ impl From<SecretError> for ApiError {
 
 impl From<UpstreamError> for ApiError {
     fn from(error: UpstreamError) -> Self {
-        let code =
-            if matches!(error, UpstreamError::TimedOut(_)) { ErrorCode::Timeout } else { ErrorCode::Unavailable };
+        let code = if matches!(error, UpstreamError::TimedOut(_)) {
+            ErrorCode::Timeout
+        } else {
+            ErrorCode::Unavailable
+        };
         Self::new(code, format!("{error}. {}", error.remedy()))
     }
 }
@@ -159,7 +165,9 @@ impl From<UpstreamError> for ApiError {
 impl From<OauthError> for ApiError {
     fn from(error: OauthError) -> Self {
         match error {
-            OauthError::NotPossible(why) => Self::conflict(format!("it cannot be signed in to: {why}")),
+            OauthError::NotPossible(why) => {
+                Self::conflict(format!("it cannot be signed in to: {why}"))
+            }
             OauthError::Secret(error) => error.into(),
             OauthError::Failed(_) => Self::unavailable(error.to_string()),
         }

@@ -87,17 +87,34 @@ impl Verb for ShowHealth {
 
     async fn run(self, hub: &Hub) -> Result<HealthView, ApiError> {
         let specs = hub.registry.specs();
-        let states: Vec<_> = specs.servers.values().map(|server| servers::state(hub, server)).collect();
-        let count = |wanted: &[ServerState]| number(states.iter().filter(|state| wanted.contains(state)).count());
+        let states: Vec<_> = specs
+            .servers
+            .values()
+            .map(|server| servers::state(hub, server))
+            .collect();
+        let count = |wanted: &[ServerState]| {
+            number(states.iter().filter(|state| wanted.contains(state)).count())
+        };
         let connected = count(&[ServerState::Active]);
-        let errors = count(&[ServerState::Error, ServerState::NeedsSecret, ServerState::NeedsSignIn])
-            + number(specs.broken.len());
-        let enabled = number(specs.servers.values().filter(|server| server.spec.enabled).count());
+        let errors = count(&[
+            ServerState::Error,
+            ServerState::NeedsSecret,
+            ServerState::NeedsSignIn,
+        ]) + number(specs.broken.len());
+        let enabled = number(
+            specs
+                .servers
+                .values()
+                .filter(|server| server.spec.enabled)
+                .count(),
+        );
         let transports = hub.transports().clone();
         let all_listen = transports.iter().all(|transport| transport.listening);
         let status = match errors {
             0 if all_listen => HealthStatus::Ok,
-            errors if errors > 0 && errors >= enabled + number(specs.broken.len()) => HealthStatus::Down,
+            errors if errors > 0 && errors >= enabled + number(specs.broken.len()) => {
+                HealthStatus::Down
+            }
             _ => HealthStatus::Degraded,
         };
         Ok(HealthView {
@@ -105,8 +122,13 @@ impl Verb for ShowHealth {
             service: "drawbridge".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             builtin_tools: BuiltinTools::default(),
-            registry: RegistryHealth { servers_total: number(specs.servers.len()), servers_enabled: enabled },
-            storage: StorageHealth { active_users: number(hub.sessions.count_clients()) },
+            registry: RegistryHealth {
+                servers_total: number(specs.servers.len()),
+                servers_enabled: enabled,
+            },
+            storage: StorageHealth {
+                active_users: number(hub.sessions.count_clients()),
+            },
             ready: true,
             transports,
             sessions: number(hub.sessions.count()),

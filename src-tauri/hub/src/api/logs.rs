@@ -32,6 +32,11 @@ impl Verb for ListLogs {
 
     async fn run(self, hub: &Hub) -> Result<Vec<LogLine>, ApiError> {
         let limit = self.limit.unwrap_or(500).clamp(1, 5_000) as usize;
-        Ok(hub.logs.list(&LogFilter { server: self.server, level: self.level, text: self.text, limit }))
+        Ok(hub.logs.list(&LogFilter {
+            server: self.server,
+            level: self.level,
+            text: self.text,
+            limit,
+        }))
     }
 }

@@ -157,8 +157,16 @@ impl Verb for ListPolicy {
     type Answer = PolicyView;
 
     async fn run(self, hub: &Hub) -> Result<PolicyView, ApiError> {
-        let rules = hub.rules.list().iter().map(|rule| view(hub, rule)).collect();
-        Ok(PolicyView { default: hub.settings.get().default_policy, rules })
+        let rules = hub
+            .rules
+            .list()
+            .iter()
+            .map(|rule| view(hub, rule))
+            .collect();
+        Ok(PolicyView {
+            default: hub.settings.get().default_policy,
+            rules,
+        })
     }
 }
 
@@ -167,7 +175,11 @@ impl Verb for SetPolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        let text = RuleText { scope: self.scope, effect: Some(self.effect), ..RuleText::default() };
+        let text = RuleText {
+            scope: self.scope,
+            effect: Some(self.effect),
+            ..RuleText::default()
+        };
         check(&text)?;
         let rule = made(hub, None, text);
         let note = note(&rule);
@@ -184,10 +196,15 @@ impl Verb for RemovePolicy {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         check_scope(&self.scope)?;
         if hub.rules.remove(&self.scope).await? {
-            hub.store.note(AuditKind::PolicyChanged, &json!({ "scope": self.scope, "removed": true }));
+            hub.store.note(
+                AuditKind::PolicyChanged,
+                &json!({ "scope": self.scope, "removed": true }),
+            );
             return Ok(Done {});
         }
-        Err(ApiError::not_found("there is no rule of exactly that scope"))
+        Err(ApiError::not_found(
+            "there is no rule of exactly that scope",
+        ))
     }
 }
 
@@ -217,7 +234,10 @@ impl Verb for ForgetRule {
         if !hub.rules.forget(&self.id).await? {
             return Err(no_such(&self.id));
         }
-        hub.store.note(AuditKind::PolicyChanged, &json!({ "id": self.id, "removed": true }));
+        hub.store.note(
+            AuditKind::PolicyChanged,
+            &json!({ "id": self.id, "removed": true }),
+        );
         Ok(Done {})
     }
 }
@@ -238,10 +258,22 @@ impl Verb for ExportPolicy {
 
     async fn run(self, hub: &Hub) -> Result<PolicyFile, ApiError> {
         // A session's rules mean nothing elsewhere or later.
-        let rules = hub.rules.list().iter().map(|rule| rule.text.clone()).filter(|text| !is_of_session(text)).collect();
-        let file = File { default: Some(hub.settings.get().default_policy), rules };
+        let rules = hub
+            .rules
+            .list()
+            .iter()
+            .map(|rule| rule.text.clone())
+            .filter(|text| !is_of_session(text))
+            .collect();
+        let file = File {
+            default: Some(hub.settings.get().default_policy),
+            rules,
+        };
         let text = serde_json::to_string_pretty(&file);
-        Ok(PolicyFile { text: text.map_err(|e| ApiError::unavailable(format!("the rules cannot be written: {e}")))? })
+        Ok(PolicyFile {
+            text: text
+                .map_err(|e| ApiError::unavailable(format!("the rules cannot be written: {e}")))?,
+        })
     }
 }
 
@@ -250,8 +282,12 @@ impl Verb for ImportPolicy {
     type Answer = Imported;
 
     async fn run(self, hub: &Hub) -> Result<Imported, ApiError> {
-        let file: File = serde_json::from_str(&self.text)
-            .map_err(|e| ApiError::invalid(format!("this is no file of rules, at line {}: {e}", e.line())))?;
+        let file: File = serde_json::from_str(&self.text).map_err(|e| {
+            ApiError::invalid(format!(
+                "this is no file of rules, at line {}: {e}",
+                e.line()
+            ))
+        })?;
         for (at, text) in file.rules.iter().enumerate() {
             let wrong = |why: &str| ApiError::invalid(format!("rule {}: {why}", at + 1));
             check(text).map_err(|error| wrong(&error.message))?;
@@ -261,18 +297,39 @@ impl Verb for ImportPolicy {
         }
         let count = u32::try_from(file.rules.len()).unwrap_or(u32::MAX);
         let new = file.rules.into_iter().map(|text| made(hub, None, text));
-        let kept = hub.rules.list().iter().map(|rule| (**rule).clone()).filter(|_| !self.replace).collect::<Vec<_>>();
+        let kept = hub
+            .rules
+            .list()
+            .iter()
+            .map(|rule| (**rule).clone())
+            .filter(|_| !self.replace)
+            .collect::<Vec<_>>();
         // A plain rule of a scope is one: the file's.
         let new: Vec<Rule> = new.collect();
-        let replaces = |old: &Rule| new.iter().any(|new| new.text == old.text || replaces_plain(new, old));
-        let all = kept.into_iter().filter(|old| !replaces(old)).chain(new.iter().cloned()).collect();
+        let replaces = |old: &Rule| {
+            new.iter()
+                .any(|new| new.text == old.text || replaces_plain(new, old))
+        };
+        let all = kept
+            .into_iter()
+            .filter(|old| !replaces(old))
+            .chain(new.iter().cloned())
+            .collect();
         hub.rules.replace_all(all).await?;
         if let Some(default) = file.default.filter(|_| self.replace) {
-            hub.settings.change(|values| Values { default_policy: default, ..values }).await?;
+            hub.settings
+                .change(|values| Values {
+                    default_policy: default,
+                    ..values
+                })
+                .await?;
             hub.events.tell(Event::PolicyChanged);
         }
         let rules: Vec<_> = new.iter().map(note).collect();
-        hub.store.note(AuditKind::PolicyChanged, &json!({ "imported": rules, "replace": self.replace }));
+        hub.store.note(
+            AuditKind::PolicyChanged,
+            &json!({ "imported": rules, "replace": self.replace }),
+        );
         Ok(Imported { rules: count })
     }
 }
@@ -282,8 +339,14 @@ impl Verb for SetDefaultPolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        hub.settings.change(|values| Values { default_policy: self.effect, ..values }).await?;
-        hub.store.note(AuditKind::PolicyChanged, &json!({ "default": self.effect }));
+        hub.settings
+            .change(|values| Values {
+                default_policy: self.effect,
+                ..values
+            })
+            .await?;
+        hub.store
+            .note(AuditKind::PolicyChanged, &json!({ "default": self.effect }));
         hub.events.tell(Event::PolicyChanged);
         Ok(Done {})
     }
@@ -321,18 +384,28 @@ const MAX_NOTE: usize = 1_000;
 fn check(text: &RuleText) -> Result<(), ApiError> {
     check_scope(&text.scope)?;
     if text.effect.is_none() && text.result.is_none() {
-        return Err(ApiError::invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)"));
+        return Err(ApiError::invalid(
+            "a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)",
+        ));
     }
     if text.effect == Some(Effect::Deny) && text.result.is_some() {
-        return Err(ApiError::invalid("what is denied has no result: leave 'result' out"));
+        return Err(ApiError::invalid(
+            "what is denied has no result: leave 'result' out",
+        ));
     }
     if text.note.len() > MAX_NOTE {
-        return Err(ApiError::invalid(format!("'note' has at most {MAX_NOTE} bytes")));
+        return Err(ApiError::invalid(format!(
+            "'note' has at most {MAX_NOTE} bytes"
+        )));
     }
     match text.life {
-        Life::Until { at } if at <= clock::now() => Err(ApiError::invalid("'life.at' lies in the past")),
+        Life::Until { at } if at <= clock::now() => {
+            Err(ApiError::invalid("'life.at' lies in the past"))
+        }
         Life::Calls { count: 0 } => Err(ApiError::invalid("'life.count' is at least 1")),
-        Life::UntilRevoked | Life::Until { .. } | Life::Session { .. } | Life::Calls { .. } => Ok(()),
+        Life::UntilRevoked | Life::Until { .. } | Life::Session { .. } | Life::Calls { .. } => {
+            Ok(())
+        }
     }
 }
 
@@ -343,17 +416,25 @@ fn check_scope(scope: &Scope) -> Result<(), ApiError> {
         ("client", scope.client.as_ref().map(ClientName::as_str)),
     ];
     if let Some((part, _)) = parts.iter().find(|(_, value)| *value == Some("")) {
-        return Err(ApiError::invalid(format!("'{part}' is empty; leave it out to mean all")));
+        return Err(ApiError::invalid(format!(
+            "'{part}' is empty; leave it out to mean all"
+        )));
     }
     if scope.tool.is_some() && scope.server.is_none() {
-        return Err(ApiError::invalid("'tool' needs 'server': the tools of different servers are different tools"));
+        return Err(ApiError::invalid(
+            "'tool' needs 'server': the tools of different servers are different tools",
+        ));
     }
     Ok(())
 }
 
 /// A rule for the server and the tool as they are now. One made before either is known is bound to nothing.
 fn made(hub: &Hub, id: Option<RuleId>, text: RuleText) -> Rule {
-    let server = text.scope.server.as_ref().and_then(|id| hub.registry.get(id).ok());
+    let server = text
+        .scope
+        .server
+        .as_ref()
+        .and_then(|id| hub.registry.get(id).ok());
     Rule {
         id: id.unwrap_or_else(|| RuleId::new(random::id())),
         identity: server.map(|server| server.identity.clone()),
@@ -367,13 +448,25 @@ fn made(hub: &Hub, id: Option<RuleId>, text: RuleText) -> Rule {
 fn definition(hub: &Hub, scope: &Scope) -> Option<String> {
     let copy = hub.catalog.copy(scope.server.as_ref()?);
     let name = scope.tool.as_ref()?;
-    copy.tools().iter().find(|tool| tool.name == *name).map(|tool| tool.digest.clone())
+    copy.tools()
+        .iter()
+        .find(|tool| tool.name == *name)
+        .map(|tool| tool.digest.clone())
 }
 
 fn view(hub: &Hub, rule: &Rule) -> RuleView {
-    let server = rule.text.scope.server.as_ref().and_then(|id| hub.registry.get(id).ok());
-    let suspended =
-        server.is_some_and(|server| rule.is_suspended(&server.identity, definition(hub, &rule.text.scope).as_deref()));
+    let server = rule
+        .text
+        .scope
+        .server
+        .as_ref()
+        .and_then(|id| hub.registry.get(id).ok());
+    let suspended = server.is_some_and(|server| {
+        rule.is_suspended(
+            &server.identity,
+            definition(hub, &rule.text.scope).as_deref(),
+        )
+    });
     RuleView {
         id: rule.id.clone(),
         words: rule.text.to_string(),
@@ -422,7 +515,8 @@ pub(super) async fn matched(hub: &Hub, text: &RuleText) -> Result<PastCalls, Api
         let holds = match (text.when.is_empty(), arguments, server) {
             (true, ..) => true,
             (false, Some(arguments), Some(server)) => {
-                let arguments = RawValue::from_string(arguments).unwrap_or_else(|_| RawValue::NULL.to_owned());
+                let arguments =
+                    RawValue::from_string(arguments).unwrap_or_else(|_| RawValue::NULL.to_owned());
                 conditions.hold_for(text.effect, &arguments, &server)
             }
             (false, ..) => {
@@ -442,5 +536,7 @@ pub(super) async fn matched(hub: &Hub, text: &RuleText) -> Result<PastCalls, Api
 
 fn is_read_only(hub: &Hub, call: &Call) -> bool {
     let copy = hub.catalog.copy(&call.server);
-    copy.tools().iter().any(|tool| tool.name == call.tool && tool.annotations.read_only == Some(true))
+    copy.tools()
+        .iter()
+        .any(|tool| tool.name == call.tool && tool.annotations.read_only == Some(true))
 }

@@ -61,11 +61,24 @@ impl Verb for ListProfiles {
         let clients = hub.access.clients();
         let snapshot = hub.catalog.snapshot();
         let view = |profile: std::sync::Arc<Profile>| {
-            let has = |client: &ClientName| profiles.of(client).is_some_and(|its| its.name == profile.name);
+            let has = |client: &ClientName| {
+                profiles
+                    .of(client)
+                    .is_some_and(|its| its.name == profile.name)
+            };
             let lists = snapshot.of(&Reach::All, Some(&profile));
-            let visible = || lists.entries(Kind::Tools).iter().filter(|tool| !lists.defers(tool));
+            let visible = || {
+                lists
+                    .entries(Kind::Tools)
+                    .iter()
+                    .filter(|tool| !lists.defers(tool))
+            };
             ProfileView {
-                clients: clients.iter().map(|row| row.name.clone()).filter(has).collect(),
+                clients: clients
+                    .iter()
+                    .map(|row| row.name.clone())
+                    .filter(has)
+                    .collect(),
                 tools: u32::try_from(visible().count()).unwrap_or(u32::MAX),
                 tokens: visible().map(|tool| tool.definition.tokens()).sum(),
                 profile: (*profile).clone(),
@@ -83,8 +96,15 @@ impl Verb for PutProfile {
         let name = self.profile.name.clone();
         hub.catalog.profiles().put(self.profile).await?;
         let clients = hub.access.clients().into_iter().map(|row| row.name);
-        let has = |client: &ClientName| hub.catalog.profiles().of(client).is_some_and(|its| its.name == name);
-        clients.filter(has).for_each(|client| hub.lists_changed_for(&client));
+        let has = |client: &ClientName| {
+            hub.catalog
+                .profiles()
+                .of(client)
+                .is_some_and(|its| its.name == name)
+        };
+        clients
+            .filter(has)
+            .for_each(|client| hub.lists_changed_for(&client));
         Ok(Done {})
     }
 }
@@ -94,11 +114,22 @@ impl Verb for RemoveProfile {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        let clients: Vec<_> = hub.access.clients().into_iter().map(|row| row.name).collect();
-        let has = |client: &&ClientName| hub.catalog.profiles().of(client).is_some_and(|its| its.name == self.name);
+        let clients: Vec<_> = hub
+            .access
+            .clients()
+            .into_iter()
+            .map(|row| row.name)
+            .collect();
+        let has = |client: &&ClientName| {
+            hub.catalog
+                .profiles()
+                .of(client)
+                .is_some_and(|its| its.name == self.name)
+        };
         let had: Vec<_> = clients.iter().filter(has).collect();
         hub.catalog.profiles().remove(&self.name).await?;
-        had.into_iter().for_each(|client| hub.lists_changed_for(client));
+        had.into_iter()
+            .for_each(|client| hub.lists_changed_for(client));
         Ok(Done {})
     }
 }
@@ -108,10 +139,21 @@ impl Verb for AssignProfile {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        if hub.access.clients().iter().all(|row| row.name != self.client) {
-            return Err(ApiError::not_found(format!("there is no client '{}'", self.client)));
+        if hub
+            .access
+            .clients()
+            .iter()
+            .all(|row| row.name != self.client)
+        {
+            return Err(ApiError::not_found(format!(
+                "there is no client '{}'",
+                self.client
+            )));
         }
-        hub.catalog.profiles().assign(&self.client, self.profile.as_deref()).await?;
+        hub.catalog
+            .profiles()
+            .assign(&self.client, self.profile.as_deref())
+            .await?;
         hub.lists_changed_for(&self.client);
         Ok(Done {})
     }

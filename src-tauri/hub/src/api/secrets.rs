@@ -55,8 +55,17 @@ impl Verb for ListSecrets {
         }
         let mut views = Vec::with_capacity(names.len());
         for (name, servers) in names {
-            let present = hub.secrets.get(&name).await.ok().map(|value| value.is_some());
-            views.push(SecretView { name, present, servers });
+            let present = hub
+                .secrets
+                .get(&name)
+                .await
+                .ok()
+                .map(|value| value.is_some());
+            views.push(SecretView {
+                name,
+                present,
+                servers,
+            });
         }
         Ok(views)
     }
@@ -68,7 +77,9 @@ impl Verb for SetSecret {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         if self.name.is_empty() || self.name.contains(['}', '{']) {
-            return Err(ApiError::invalid("a secret's name cannot be empty, or hold { or }"));
+            return Err(ApiError::invalid(
+                "a secret's name cannot be empty, or hold { or }",
+            ));
         }
         own(&self.name)?;
         let value = Secret::new(self.value);

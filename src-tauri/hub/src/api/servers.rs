@@ -16,8 +16,8 @@ pub use authorize::{AuthorizeServer, AwaitSignIn, CancelSignIn, SignOutServer};
 pub use capabilities::{CapabilitiesView, ShowCapabilities};
 pub use definitions::{AcceptTools, DefinitionVersion, FieldChange, ShowToolHistory, ShownTool};
 pub use manifests::{
-    CheckRuntimes, FillManifest, FilledManifest, ListPresets, ManifestChoice, ManifestSource, ManifestView, PresetView,
-    ReadManifest,
+    CheckRuntimes, FillManifest, FilledManifest, ListPresets, ManifestChoice, ManifestSource,
+    ManifestView, PresetView, ReadManifest,
 };
 pub use usage::{MeasureServers, ServerUsage};
 
@@ -259,8 +259,15 @@ impl Verb for ListServers {
 
     async fn run(self, hub: &Hub) -> Result<ServersView, ApiError> {
         let specs = hub.registry.specs();
-        let servers = specs.servers.values().map(|server| view::server(hub, server)).collect();
-        Ok(ServersView { servers, broken: specs.broken.iter().map(view::broken).collect() })
+        let servers = specs
+            .servers
+            .values()
+            .map(|server| view::server(hub, server))
+            .collect();
+        Ok(ServersView {
+            servers,
+            broken: specs.broken.iter().map(view::broken).collect(),
+        })
     }
 }
 
@@ -317,7 +324,10 @@ impl Verb for EnableServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        let spec = ServerSpec { enabled: self.enabled, ..server.spec.clone() };
+        let spec = ServerSpec {
+            enabled: self.enabled,
+            ..server.spec.clone()
+        };
         let server = hub.registry.write(&self.id, &spec)?;
         hub.specs_changed(std::slice::from_ref(&self.id)).await;
         saving::read_behind(hub, &server);
@@ -332,10 +342,15 @@ impl Verb for AcceptServer {
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
         if server.identity != self.identity {
-            return Err(ApiError::conflict(format!("'{}' is not what was shown any more; look at it again", self.id)));
+            return Err(ApiError::conflict(format!(
+                "'{}' is not what was shown any more; look at it again",
+                self.id
+            )));
         }
         saving::accept(hub, &server).await?;
-        hub.rules.server_accepted(&self.id, &server.identity).await?;
+        hub.rules
+            .server_accepted(&self.id, &server.identity)
+            .await?;
         Ok(view::server(hub, &server))
     }
 }
@@ -347,7 +362,10 @@ impl Verb for VerifyServer {
     async fn run(self, hub: &Hub) -> Result<VerifiedView, ApiError> {
         let server = hub.registry.get(&self.id)?;
         if hub.registry.acceptance(&server) != Acceptance::Accepted {
-            return Err(ApiError::conflict(format!("'{}' waits for your approval; accept it first", self.id)));
+            return Err(ApiError::conflict(format!(
+                "'{}' waits for your approval; accept it first",
+                self.id
+            )));
         }
         saving::verify(hub, &server).await
     }

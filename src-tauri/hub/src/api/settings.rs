@@ -73,13 +73,26 @@ impl Verb for ChangeSettings {
     async fn run(self, hub: &Hub) -> Result<SettingsView, ApiError> {
         let old = hub.settings.get();
         let values = Values {
-            approval_timeout: seconds("approval_timeout_s", self.approval_timeout_s, 5..=600, old.approval_timeout)?,
+            approval_timeout: seconds(
+                "approval_timeout_s",
+                self.approval_timeout_s,
+                5..=600,
+                old.approval_timeout,
+            )?,
             cache_ttl: seconds("cache_ttl_s", self.cache_ttl_s, 10..=86_400, old.cache_ttl)?,
-            oauth_client_metadata_url: document(self.oauth_client_metadata_url, old.oauth_client_metadata_url)?,
+            oauth_client_metadata_url: document(
+                self.oauth_client_metadata_url,
+                old.oauth_client_metadata_url,
+            )?,
             audit_retention_days: days(self.audit_retention_days, old.audit_retention_days)?,
             ..old
         };
-        hub.settings.change(|now| Values { default_policy: now.default_policy, ..values }).await?;
+        hub.settings
+            .change(|now| Values {
+                default_policy: now.default_policy,
+                ..values
+            })
+            .await?;
         hub.events.tell(Event::SettingsChanged);
         Ok(view(hub).await)
     }
@@ -90,12 +103,16 @@ const MAX_DAYS: u32 = 3_650;
 
 /// The URL of a client id metadata document: https, with a path.
 fn document(given: Option<String>, old: String) -> Result<String, ApiError> {
-    let Some(given) = given.map(|url| url.trim().to_owned()) else { return Ok(old) };
+    let Some(given) = given.map(|url| url.trim().to_owned()) else {
+        return Ok(old);
+    };
     let fits = |url: &Url| url.scheme() == "https" && url.path() != "/" && url.fragment().is_none();
     if given.is_empty() || oauth::openable(&given).is_ok_and(|url| fits(&url)) {
         return Ok(given);
     }
-    Err(ApiError::invalid("'oauth_client_metadata_url' is an https URL with a path, or empty"))
+    Err(ApiError::invalid(
+        "'oauth_client_metadata_url' is an https URL with a path, or empty",
+    ))
 }
 
 fn days(given: Option<u32>, old: u32) -> Result<u32, ApiError> {
@@ -117,9 +134,11 @@ fn seconds(
     match given {
         None => Ok(old),
         Some(seconds) if range.contains(&seconds) => Ok(Duration::from_secs(seconds.into())),
-        Some(seconds) => {
-            Err(ApiError::invalid(format!("'{name}' is {} to {} seconds, not {seconds}", range.start(), range.end())))
-        }
+        Some(seconds) => Err(ApiError::invalid(format!(
+            "'{name}' is {} to {} seconds, not {seconds}",
+            range.start(),
+            range.end()
+        ))),
     }
 }
 

@@ -61,10 +61,14 @@ impl Verb for ListTools {
     async fn run(self, hub: &Hub) -> Result<Vec<ToolView>, ApiError> {
         hub.catalog.freshen().await;
         let snapshot = hub.catalog.snapshot();
-        let views = snapshot.all().entries(Kind::Tools).iter().map(|tool| ToolView {
-            exposed_name: tool.exposed_name.clone(),
-            ..view(hub, &tool.server, &tool.definition)
-        });
+        let views = snapshot
+            .all()
+            .entries(Kind::Tools)
+            .iter()
+            .map(|tool| ToolView {
+                exposed_name: tool.exposed_name.clone(),
+                ..view(hub, &tool.server, &tool.definition)
+            });
         Ok(views.collect())
     }
 }
@@ -134,7 +138,11 @@ impl Verb for ExportTools {
             Some(client) => hub.catalog.of_client(client, &Reach::All),
             None => hub.catalog.snapshot().all().clone(),
         };
-        Ok(lists.entries(Kind::Tools).iter().map(|tool| function_tool(tool)).collect())
+        Ok(lists
+            .entries(Kind::Tools)
+            .iter()
+            .map(|tool| function_tool(tool))
+            .collect())
     }
 }
 
@@ -144,33 +152,72 @@ fn function_tool(tool: &CatalogEntry) -> FunctionTool {
         Some(members) => drop(members.remove("$schema")),
         None => parameters = serde_json::json!({ "type": "object", "properties": {} }),
     }
-    let (name, description) = (tool.exposed_name.clone(), tool.definition.description.clone());
-    FunctionTool { kind: "function".into(), function: Function { name, description, parameters } }
+    let (name, description) = (
+        tool.exposed_name.clone(),
+        tool.definition.description.clone(),
+    );
+    FunctionTool {
+        kind: "function".into(),
+        function: Function {
+            name,
+            description,
+            parameters,
+        },
+    }
 }
 
 /// The tools of a server, also those that are not at the door.
 pub(super) fn of_server(hub: &Hub, server: &Registered, copy: &ServerCopy) -> Vec<ToolView> {
     let snapshot = hub.catalog.snapshot();
-    let at_door: HashMap<&str, &CatalogEntry> =
-        snapshot.all().of_server(&server.id).iter().map(|entry| (entry.definition.name.as_str(), &**entry)).collect();
+    let at_door: HashMap<&str, &CatalogEntry> = snapshot
+        .all()
+        .of_server(&server.id)
+        .iter()
+        .map(|entry| (entry.definition.name.as_str(), &**entry))
+        .collect();
     let view = |tool: &Arc<Definition>| {
         let (standing, plain) = (copy.standing(tool), view(hub, server, tool));
-        match at_door.get(tool.name.as_str()).filter(|entry| entry.definition.digest == tool.digest) {
-            Some(entry) => ToolView { exposed_name: entry.exposed_name.clone(), standing, ..plain },
-            None => ToolView { hidden: why_hidden(hub, server, tool, standing, &snapshot), standing, ..plain },
+        match at_door
+            .get(tool.name.as_str())
+            .filter(|entry| entry.definition.digest == tool.digest)
+        {
+            Some(entry) => ToolView {
+                exposed_name: entry.exposed_name.clone(),
+                standing,
+                ..plain
+            },
+            None => ToolView {
+                hidden: why_hidden(hub, server, tool, standing, &snapshot),
+                standing,
+                ..plain
+            },
         }
     };
     copy.tools().iter().map(view).collect()
 }
 
-fn why_hidden(hub: &Hub, server: &Registered, tool: &Definition, standing: Standing, snapshot: &Snapshot) -> String {
+fn why_hidden(
+    hub: &Hub,
+    server: &Registered,
+    tool: &Definition,
+    standing: Standing,
+    snapshot: &Snapshot,
+) -> String {
     let is_meant = |entry: &LeftOut| entry.kind == Kind::Tools && entry.name == tool.name;
-    let left_out = || snapshot.all().left_out().iter().find(|one| one.server == server.id && is_meant(&one.entry));
+    let left_out = || {
+        snapshot
+            .all()
+            .left_out()
+            .iter()
+            .find(|one| one.server == server.id && is_meant(&one.entry))
+    };
     match standing {
         Standing::New => "new since you accepted the server: it waits for you".into(),
         Standing::Changed => "changed since you accepted it: it waits for you".into(),
         Standing::Accepted if !hub.registry.may_run(server) => "its server may not run".into(),
-        Standing::Accepted => left_out().map(|one| one.entry.why.clone()).unwrap_or_default(),
+        Standing::Accepted => left_out()
+            .map(|one| one.entry.why.clone())
+            .unwrap_or_default(),
     }
 }
 
@@ -190,7 +237,11 @@ pub(super) fn view(hub: &Hub, server: &Registered, tool: &Definition) -> ToolVie
     ToolView {
         server: server.id.clone(),
         name: tool.name.clone(),
-        exposed_name: if bare { tool.name.clone() } else { names::exposed_name(prefix, &server.id, &tool.name) },
+        exposed_name: if bare {
+            tool.name.clone()
+        } else {
+            names::exposed_name(prefix, &server.id, &tool.name)
+        },
         hidden: String::new(),
         standing: Standing::Accepted,
         tokens: tool.tokens(),

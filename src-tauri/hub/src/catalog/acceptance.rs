@@ -15,7 +15,10 @@ pub(super) struct Accepted(BTreeMap<String, BTreeSet<String>>);
 
 impl Accepted {
     pub(super) fn insert(&mut self, name: &str, digest: &str) {
-        self.0.entry(name.to_owned()).or_default().insert(digest.to_owned());
+        self.0
+            .entry(name.to_owned())
+            .or_default()
+            .insert(digest.to_owned());
     }
 
     /// How a tool stands. One that was accepted before is accepted when it comes back.

@@ -30,10 +30,18 @@ struct Attempt {
 
 /// Returns whether some conversion makes the arguments fit. The search is bounded; if it ends early, they do not fit.
 pub(super) fn fits(validator: &Validator, arguments: Value) -> bool {
-    let mut open = vec![Attempt { value: arguments, converted: BTreeSet::new() }];
+    let mut open = vec![Attempt {
+        value: arguments,
+        converted: BTreeSet::new(),
+    }];
     for _ in 0..MAX_CHECKS {
-        let Some(attempt) = open.pop() else { return false };
-        let errors: Vec<_> = validator.iter_errors(&attempt.value).take(MAX_FAULTS).collect();
+        let Some(attempt) = open.pop() else {
+            return false;
+        };
+        let errors: Vec<_> = validator
+            .iter_errors(&attempt.value)
+            .take(MAX_FAULTS)
+            .collect();
         if errors.is_empty() {
             return true;
         }
@@ -48,26 +56,50 @@ pub(super) fn fits(validator: &Validator, arguments: Value) -> bool {
 /// Returns the copies to validate next: first the one in which each fault that can be is converted, those of an `anyOf`
 /// or `oneOf` by the first alternative that can be; then those with its other alternatives, for the first such fault.
 fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attempt> {
-    let all: Vec<_> = errors.iter().filter_map(|error| conversions(attempt, std::slice::from_ref(error))).collect();
+    let all: Vec<_> = errors
+        .iter()
+        .filter_map(|error| conversions(attempt, std::slice::from_ref(error)))
+        .collect();
     if all.is_empty() {
         return Vec::new();
     }
-    let others = errors.iter().filter_map(alternatives).find(|context| context.len() > 1).into_iter().flatten();
-    let others = others.filter_map(|errors| conversions(attempt, errors)).skip(1).take(MAX_OPEN);
+    let others = errors
+        .iter()
+        .filter_map(alternatives)
+        .find(|context| context.len() > 1)
+        .into_iter()
+        .flatten();
+    let others = others
+        .filter_map(|errors| conversions(attempt, errors))
+        .skip(1)
+        .take(MAX_OPEN);
     let all = all.into_iter().flatten().collect();
-    std::iter::once(all).chain(others).map(|conversions| attempt.with(conversions)).collect()
+    std::iter::once(all)
+        .chain(others)
+        .map(|conversions| attempt.with(conversions))
+        .collect()
 }
 
 /// What the faults are converted by; none if one of them cannot be.
-fn conversions(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Option<Vec<(String, Conversion)>> {
+fn conversions(
+    attempt: &Attempt,
+    errors: &[ValidationError<'_>],
+) -> Option<Vec<(String, Conversion)>> {
     let mut all = Vec::new();
     for error in errors {
         match alternatives(error) {
-            Some(context) => all.extend(context.iter().find_map(|errors| conversions(attempt, errors))?),
+            Some(context) => all.extend(
+                context
+                    .iter()
+                    .find_map(|errors| conversions(attempt, errors))?,
+            ),
             None => {
                 let path = error.instance_path().as_str();
                 let is_new = !attempt.converted.contains(path);
-                all.push((path.to_owned(), conversion(&attempt.value, path, error.kind()).filter(|_| is_new)?));
+                all.push((
+                    path.to_owned(),
+                    conversion(&attempt.value, path, error.kind()).filter(|_| is_new)?,
+                ));
             }
         }
     }
@@ -75,8 +107,12 @@ fn conversions(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Option<Vec<
 }
 
 /// The faults by each alternative of an `anyOf` or `oneOf`.
-fn alternatives<'a>(error: &'a ValidationError<'_>) -> Option<&'a Vec<Vec<ValidationError<'static>>>> {
-    if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind() {
+fn alternatives<'a>(
+    error: &'a ValidationError<'_>,
+) -> Option<&'a Vec<Vec<ValidationError<'static>>>> {
+    if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
+        error.kind()
+    {
         Some(context)
     } else {
         None
@@ -106,9 +142,14 @@ enum Conversion {
 impl Conversion {
     fn apply(self, to: &mut Value, path: &str) -> bool {
         match self {
-            Self::To(converted) => to.pointer_mut(path).map(|place| *place = converted).is_some(),
+            Self::To(converted) => to
+                .pointer_mut(path)
+                .map(|place| *place = converted)
+                .is_some(),
             Self::Removal => {
-                let Some((parent, key)) = path.rsplit_once('/') else { return false };
+                let Some((parent, key)) = path.rsplit_once('/') else {
+                    return false;
+                };
                 let key = key.replace("~1", "/").replace("~0", "~");
                 let members = to.pointer_mut(parent).and_then(Value::as_object_mut);
                 members.is_some_and(|members| members.remove(&key).is_some())
@@ -119,8 +160,11 @@ impl Conversion {
 
 fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Option<Conversion> {
     let value = arguments.pointer(path)?;
-    let of_object =
-        || path.rsplit_once('/').and_then(|(parent, _)| arguments.pointer(parent)).is_some_and(Value::is_object);
+    let of_object = || {
+        path.rsplit_once('/')
+            .and_then(|(parent, _)| arguments.pointer(parent))
+            .is_some_and(Value::is_object)
+    };
     let converted = if let ValidationErrorKind::Type { kind } = error {
         match kind {
             TypeKind::Single(wanted) => to_type(value, *wanted),
@@ -129,7 +173,10 @@ fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Opt
     } else if let ValidationErrorKind::Constant { expected_value } = error {
         to_constant(value, expected_value)
     } else if let ValidationErrorKind::Enum { options } = error {
-        options.as_array()?.iter().find_map(|one| to_constant(value, one))
+        options
+            .as_array()?
+            .iter()
+            .find_map(|one| to_constant(value, one))
     } else {
         return None;
     };
@@ -143,7 +190,8 @@ fn to_type(value: &Value, wanted: JsonType) -> Option<Value> {
     match (value, wanted) {
         (Value::String(text), JsonType::Number) => number(text).map(Value::Number),
         (Value::String(text), JsonType::Integer) => {
-            let is_integer = |number: &Number| number.as_f64().is_some_and(|number| number.fract() == 0.0);
+            let is_integer =
+                |number: &Number| number.as_f64().is_some_and(|number| number.fract() == 0.0);
             number(text).filter(is_integer).map(Value::Number)
         }
         (Value::String(text), JsonType::Boolean) => match text.trim() {
@@ -154,7 +202,9 @@ fn to_type(value: &Value, wanted: JsonType) -> Option<Value> {
         (Value::String(text), JsonType::Object) => from_text(text).filter(Value::is_object),
         (Value::String(text), JsonType::Array) => from_text(text).filter(Value::is_array),
         (Value::String(text), JsonType::Null) => from_text(text).filter(Value::is_null),
-        (Value::Number(_) | Value::Bool(_), JsonType::String) => Some(Value::String(value.to_string())),
+        (Value::Number(_) | Value::Bool(_), JsonType::String) => {
+            Some(Value::String(value.to_string()))
+        }
         _ => None,
     }
 }
@@ -169,7 +219,9 @@ fn to_constant(value: &Value, wanted: &Value) -> Option<Value> {
         Value::Object(_) => JsonType::Object,
     };
     let is_wanted = |converted: &Value| match (converted, wanted) {
-        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || one.as_f64() == other.as_f64()
+        }
         _ => converted == wanted,
     };
     to_type(value, kind).filter(is_wanted)

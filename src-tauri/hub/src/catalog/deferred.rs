@@ -65,12 +65,27 @@ pub(super) fn definitions() -> [String; 2] {
 pub fn search(lists: &Lists, arguments: &RawValue) -> Result<Json, String> {
     let query: Query = serde_json::from_str(arguments.get()).map_err(|e| e.to_string())?;
     let limit = query.limit.unwrap_or(FOUND).clamp(1, MAX_FOUND);
-    let of_server = |tool: &CatalogEntry| query.server.as_ref().is_none_or(|id| tool.server.id.as_str() == id);
+    let of_server = |tool: &CatalogEntry| {
+        query
+            .server
+            .as_ref()
+            .is_none_or(|id| tool.server.id.as_str() == id)
+    };
     let found = lists.index().search(&query.query, of_server);
-    let shown: Vec<_> = found.iter().take(limit).filter_map(|tool| shown(tool)).collect();
-    let result = format!(r#"{{"tools":[{}],"found":{}}}"#, shown.join(","), found.len());
+    let shown: Vec<_> = found
+        .iter()
+        .take(limit)
+        .filter_map(|tool| shown(tool))
+        .collect();
+    let result = format!(
+        r#"{{"tools":[{}],"found":{}}}"#,
+        shown.join(","),
+        found.len()
+    );
     let text = json::string(&result);
-    Ok(Json::new(format!(r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{result}}}"#)))
+    Ok(Json::new(format!(
+        r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{result}}}"#
+    )))
 }
 
 /// The definition with the name to call it by, without what is of no use to a model.
@@ -89,14 +104,27 @@ fn shown(tool: &CatalogEntry) -> Option<String> {
 /// In plain words, where the arguments do not fit.
 pub fn called(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
     let object = RawObject::parse(arguments).map_err(|e| e.to_string())?;
-    if let Some(other) = object.keys().find(|key| !matches!(*key, "name" | "arguments")) {
+    if let Some(other) = object
+        .keys()
+        .find(|key| !matches!(*key, "name" | "arguments"))
+    {
         return Err(format!("'{other}' is neither 'name' nor 'arguments'"));
     }
-    let name = object.string("name").ok_or("'name' must be a string: the name of a tool that tool_search found")?;
-    Ok((name, object.get("arguments").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned)))
+    let name = object
+        .string("name")
+        .ok_or("'name' must be a string: the name of a tool that tool_search found")?;
+    Ok((
+        name,
+        object
+            .get("arguments")
+            .map_or_else(|| json::raw("{}".into()), ToOwned::to_owned),
+    ))
 }
 
 /// Whether a client with these lists has the two tools.
 pub fn offered(lists: &Lists) -> bool {
-    lists.entries(Kind::Tools).iter().any(|tool| lists.defers(tool))
+    lists
+        .entries(Kind::Tools)
+        .iter()
+        .any(|tool| lists.defers(tool))
 }

@@ -55,16 +55,22 @@ impl Definition {
     /// In plain words, where it cannot be one. What else the server offers is not touched by that.
     pub fn read(kind: Kind, text: String) -> Result<Self, String> {
         if text.len() > MAX_BYTES {
-            return Err(format!("its definition has {} bytes; at most {MAX_BYTES} are taken", text.len()));
+            return Err(format!(
+                "its definition has {} bytes; at most {MAX_BYTES} are taken",
+                text.len()
+            ));
         }
         let digest = digest::sha256(text.as_bytes());
         let raw = RawValue::from_string(text).map_err(|e| e.to_string())?;
         let object = RawObject::parse(&raw).map_err(|e| format!("it cannot be read: {e}"))?;
         let (name, name_at) = name(kind, &raw, &object)?;
         let title = member(&object, "title").map_err(|_| "its 'title' is not a string")?;
-        let description = member(&object, "description").map_err(|_| "its 'description' is not a string")?;
-        let annotations = member(&object, "annotations").map_err(|e| format!("its 'annotations' are wrong: {e}"))?;
-        let input_schema = member(&object, "inputSchema").map_err(|e| format!("its 'inputSchema' is wrong: {e}"))?;
+        let description =
+            member(&object, "description").map_err(|_| "its 'description' is not a string")?;
+        let annotations = member(&object, "annotations")
+            .map_err(|e| format!("its 'annotations' are wrong: {e}"))?;
+        let input_schema = member(&object, "inputSchema")
+            .map_err(|e| format!("its 'inputSchema' is wrong: {e}"))?;
         let input_schema: serde_json::Value = input_schema.unwrap_or_default();
         let mirrored = headers::mirrored(&input_schema);
         schema::check(&input_schema)?;
@@ -92,7 +98,11 @@ impl Definition {
 
     /// This one, for clients to see, while the server offers another.
     pub(super) fn while_it_is(&self, now: &Self) -> Self {
-        Self { digest: now.digest.clone(), now: Some(now.raw.clone()), ..self.clone() }
+        Self {
+            digest: now.digest.clone(),
+            now: Some(now.raw.clone()),
+            ..self.clone()
+        }
     }
 
     /// Whether it is the same, for clients as for decisions.
@@ -115,7 +125,9 @@ impl Definition {
     pub fn check_arguments(&self, arguments: &RawValue, validate: Validate) -> Result<(), String> {
         let compile = || schema::compile(&self.name, &self.input_schema).map(Arc::new);
         let validator = self.validator.get_or_init(compile);
-        validator.as_ref().map_or(Ok(()), |validator| schema::check_arguments(validator, arguments, validate))
+        validator.as_ref().map_or(Ok(()), |validator| {
+            schema::check_arguments(validator, arguments, validate)
+        })
     }
 
     /// About how many tokens a model spends on it: a quarter of its characters.
@@ -125,22 +137,34 @@ impl Definition {
 }
 
 /// Its own name, and where it stands.
-fn name(kind: Kind, raw: &RawValue, object: &RawObject<'_>) -> Result<(String, Range<usize>), String> {
+fn name(
+    kind: Kind,
+    raw: &RawValue,
+    object: &RawObject<'_>,
+) -> Result<(String, Range<usize>), String> {
     let name = object.string(kind.key()).unwrap_or_default();
     let value = object.get(kind.key()).filter(|_| !name.is_empty());
-    let value = value.ok_or_else(|| format!("it has no '{}'", kind.key()))?.get();
+    let value = value
+        .ok_or_else(|| format!("it has no '{}'", kind.key()))?
+        .get();
     let begin = value.as_ptr().addr() - raw.get().as_ptr().addr();
     Ok((name, begin..begin + value.len()))
 }
 
 /// Reads a member; none if it is missing or null.
-fn member<T: DeserializeOwned>(object: &RawObject<'_>, key: &str) -> Result<Option<T>, serde_json::Error> {
-    object.get(key).map_or(Ok(None), |value| serde_json::from_str(value.get()))
+fn member<T: DeserializeOwned>(
+    object: &RawObject<'_>,
+    key: &str,
+) -> Result<Option<T>, serde_json::Error> {
+    object
+        .get(key)
+        .map_or(Ok(None), |value| serde_json::from_str(value.get()))
 }
 
 /// Those that were known already stay the same: what was made of them need not be made again.
 pub(super) fn keep(known: &[Arc<Definition>], read: &mut [Arc<Definition>]) {
-    let known: HashMap<&str, &Arc<Definition>> = known.iter().map(|one| (one.digest.as_str(), one)).collect();
+    let known: HashMap<&str, &Arc<Definition>> =
+        known.iter().map(|one| (one.digest.as_str(), one)).collect();
     for one in read {
         if let Some(known) = known.get(one.digest.as_str()) {
             *one = Arc::clone(known);

@@ -110,12 +110,19 @@ impl Snapshot {
     /// name and a URI cannot be changed: the second one is left out.
     pub fn merge(servers: &[(Arc<Registered>, &Offered)]) -> Self {
         let alone = servers.iter().map(|(server, offered)| {
-            let alone = Alone { server: server.clone(), offered: (*offered).clone(), lists: OnceLock::new() };
+            let alone = Alone {
+                server: server.clone(),
+                offered: (*offered).clone(),
+                lists: OnceLock::new(),
+            };
             (server.id.clone(), alone)
         });
         Self {
             all: Arc::new(Lists::merge(Naming::WithServer, servers)),
-            servers: servers.iter().map(|(server, _)| server.id.clone()).collect(),
+            servers: servers
+                .iter()
+                .map(|(server, _)| server.id.clone())
+                .collect(),
             alone: alone.collect(),
             narrowed: Mutex::default(),
         }
@@ -125,7 +132,9 @@ impl Snapshot {
     pub(super) fn is_of(&self, servers: &[(Arc<Registered>, &Offered)]) -> bool {
         let same = |(id, (server, offered)): (&ServerId, &(Arc<Registered>, &Offered))| {
             let alone = self.alone.get(id);
-            alone.is_some_and(|alone| alone.server == *server && same_definitions(&alone.offered, offered))
+            alone.is_some_and(|alone| {
+                alone.server == *server && same_definitions(&alone.offered, offered)
+            })
         };
         self.servers.len() == servers.len() && self.servers.iter().zip(servers).all(same)
     }
@@ -137,24 +146,40 @@ impl Snapshot {
 
     /// One server alone, with its own names; none where nothing of it is known.
     pub fn alone(&self, id: &ServerId) -> Option<&Arc<Lists>> {
-        let Alone { server, offered, lists } = self.alone.get(id)?;
-        Some(lists.get_or_init(|| Arc::new(Lists::merge(Naming::Bare, &[(server.clone(), offered)]))))
+        let Alone {
+            server,
+            offered,
+            lists,
+        } = self.alone.get(id)?;
+        Some(
+            lists
+                .get_or_init(|| Arc::new(Lists::merge(Naming::Bare, &[(server.clone(), offered)]))),
+        )
     }
 
     /// What a client with that reach sees, and no more than its profile has; nothing of a server that is not there.
     pub fn of(&self, reach: &Reach, profile: Option<&Arc<Profile>>) -> Arc<Lists> {
-        static NOTHING: LazyLock<Arc<Lists>> = LazyLock::new(|| Arc::new(Lists::merge(Naming::Bare, &[])));
+        static NOTHING: LazyLock<Arc<Lists>> =
+            LazyLock::new(|| Arc::new(Lists::merge(Naming::Bare, &[])));
         let lists = match reach {
             Reach::All => &self.all,
             Reach::One(id) => self.alone(id).unwrap_or(&NOTHING),
         };
-        let Some(profile) = profile else { return lists.clone() };
+        let Some(profile) = profile else {
+            return lists.clone();
+        };
         let key = (reach.clone(), profile.name.clone());
         let mut all = self.narrowed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(&key).filter(|known| Arc::ptr_eq(&known.profile, profile)) {
+        if let Some(known) = all
+            .get(&key)
+            .filter(|known| Arc::ptr_eq(&known.profile, profile))
+        {
             return known.lists.clone();
         }
-        let narrowed = Narrowed { profile: profile.clone(), lists: Arc::new(lists.narrowed(profile)) };
+        let narrowed = Narrowed {
+            profile: profile.clone(),
+            lists: Arc::new(lists.narrowed(profile)),
+        };
         let lists = narrowed.lists.clone();
         all.insert(key, narrowed);
         lists
@@ -163,7 +188,9 @@ impl Snapshot {
 
 /// Whether they are the same, in the same order.
 fn same_definitions(one: &Offered, other: &Offered) -> bool {
-    let same = |one: &Arc<Definition>, other: &Arc<Definition>| Arc::ptr_eq(one, other) || one.is_same(other);
+    let same = |one: &Arc<Definition>, other: &Arc<Definition>| {
+        Arc::ptr_eq(one, other) || one.is_same(other)
+    };
     one.keys().eq(other.keys())
         && one.iter().zip(other).all(|((_, one), (_, other))| {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
@@ -174,7 +201,12 @@ impl Lists {
     fn merge(naming: Naming, servers: &[(Arc<Registered>, &Offered)]) -> Self {
         let mut left_out = Vec::new();
         let kinds = Kind::ALL.map(|kind| List::merge(kind, naming, servers, &mut left_out));
-        Self { kinds, naming, left_out, index: OnceLock::new() }
+        Self {
+            kinds,
+            naming,
+            left_out,
+            index: OnceLock::new(),
+        }
     }
 
     /// What of these lists is in a profile, under the same names.
@@ -184,10 +216,19 @@ impl Lists {
             Kind::Prompts | Kind::Resources | Kind::Templates => profile.has(&entry.server.id),
         };
         let kinds = Kind::ALL.map(|kind| {
-            let entries = self.entries(kind).iter().filter(|entry| has(kind, entry)).cloned();
+            let entries = self
+                .entries(kind)
+                .iter()
+                .filter(|entry| has(kind, entry))
+                .cloned();
             List::of(entries.collect())
         });
-        Self { kinds, naming: self.naming, left_out: Vec::new(), index: OnceLock::new() }
+        Self {
+            kinds,
+            naming: self.naming,
+            left_out: Vec::new(),
+            index: OnceLock::new(),
+        }
     }
 
     /// All entries of a kind, in the order clients get them.
@@ -215,17 +256,22 @@ impl Lists {
 
     /// A server's tool, by its own name.
     pub fn tool_of(&self, server: &ServerId, name: &str) -> Option<&Arc<CatalogEntry>> {
-        self.of_server(server).iter().find(|tool| tool.definition.name == name)
+        self.of_server(server)
+            .iter()
+            .find(|tool| tool.definition.name == name)
     }
 
     /// The resource of that URI, or the template that it fits.
     pub fn find_resource<'a>(&'a self, uri: &'a str) -> Option<&'a Arc<CatalogEntry>> {
-        self.find(Kind::Resources, uri).or_else(|| self.templates_of(uri).next())
+        self.find(Kind::Resources, uri)
+            .or_else(|| self.templates_of(uri).next())
     }
 
     /// Returns the templates that a URI fits.
     pub fn templates_of<'a>(&'a self, uri: &'a str) -> impl Iterator<Item = &'a Arc<CatalogEntry>> {
-        self.entries(Kind::Templates).iter().filter(move |entry| fits_template(uri, &entry.definition.name))
+        self.entries(Kind::Templates)
+            .iter()
+            .filter(move |entry| fits_template(uri, &entry.definition.name))
     }
 
     /// The result of the kind's list method, ready to send.
@@ -241,22 +287,38 @@ impl Lists {
 
     /// The tools that are not listed, to search in.
     pub fn index(&self) -> &Index {
-        let deferred = || self.entries(Kind::Tools).iter().filter(|tool| self.defers(tool)).cloned();
+        let deferred = || {
+            self.entries(Kind::Tools)
+                .iter()
+                .filter(|tool| self.defers(tool))
+                .cloned()
+        };
         self.index.get_or_init(|| Index::new(deferred().collect()))
     }
 
     /// Whether a client would be shown the same entries of a kind.
     pub fn same(&self, other: &Self, kind: Kind) -> bool {
         let (ours, theirs) = (self.entries(kind), other.entries(kind));
-        ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(one, other)| one.is_same(other))
+        ours.len() == theirs.len()
+            && ours
+                .iter()
+                .zip(theirs)
+                .all(|(one, other)| one.is_same(other))
     }
 
     fn render(&self, kind: Kind) -> Json {
         let is_listed = |entry: &&Arc<CatalogEntry>| kind != Kind::Tools || !self.defers(entry);
         let listed = || self.entries(kind).iter().filter(is_listed);
-        let own = if kind == Kind::Tools && deferred::offered(self) { &deferred::definitions()[..] } else { &[] };
-        let length = |entry: &Arc<CatalogEntry>| entry.definition.raw.get().len() + entry.exposed_name.len() + 1;
-        let mut text = String::with_capacity(64 + own.concat().len() + listed().map(length).sum::<usize>());
+        let own = if kind == Kind::Tools && deferred::offered(self) {
+            &deferred::definitions()[..]
+        } else {
+            &[]
+        };
+        let length = |entry: &Arc<CatalogEntry>| {
+            entry.definition.raw.get().len() + entry.exposed_name.len() + 1
+        };
+        let mut text =
+            String::with_capacity(64 + own.concat().len() + listed().map(length).sum::<usize>());
         text.extend(["{\"", kind.member(), "\":["]);
         own.iter().for_each(|own| text.extend([own, ","]));
         for entry in listed() {
@@ -277,8 +339,15 @@ impl Lists {
 
 impl List {
     fn of(entries: Vec<Arc<CatalogEntry>>) -> Self {
-        let by_name = entries.iter().map(|entry| (entry.exposed_name.clone(), entry.clone())).collect();
-        Self { entries, by_name, listed: OnceLock::new() }
+        let by_name = entries
+            .iter()
+            .map(|entry| (entry.exposed_name.clone(), entry.clone()))
+            .collect();
+        Self {
+            entries,
+            by_name,
+            listed: OnceLock::new(),
+        }
     }
 
     fn merge(
@@ -289,25 +358,43 @@ impl List {
     ) -> Self {
         let mut list = Self::default();
         let offered = servers.iter().flat_map(|(server, offered)| {
-            offered.get(&kind).into_iter().flatten().map(move |definition| (server, definition))
+            offered
+                .get(&kind)
+                .into_iter()
+                .flatten()
+                .map(move |definition| (server, definition))
         });
         for (server, definition) in offered {
             match free_name(kind, naming, server, definition, &list.by_name) {
                 Ok(exposed_name) => {
                     let (server, definition) = (server.clone(), definition.clone());
-                    let entry = Arc::new(CatalogEntry { exposed_name, server, definition });
-                    list.by_name.insert(entry.exposed_name.clone(), entry.clone());
+                    let entry = Arc::new(CatalogEntry {
+                        exposed_name,
+                        server,
+                        definition,
+                    });
+                    list.by_name
+                        .insert(entry.exposed_name.clone(), entry.clone());
                     list.entries.push(entry);
                 }
                 Err(why) => {
                     let is_wanted = kind == Kind::Tools && !server.spec.allows(&definition.name);
-                    let entry = LeftOut { kind, name: definition.name.clone(), why };
-                    left_out.push(Unlisted { server: server.id.clone(), entry, is_wanted });
+                    let entry = LeftOut {
+                        kind,
+                        name: definition.name.clone(),
+                        why,
+                    };
+                    left_out.push(Unlisted {
+                        server: server.id.clone(),
+                        entry,
+                        is_wanted,
+                    });
                 }
             }
         }
         // Stable: each server's own order stays.
-        list.entries.sort_by(|one, other| one.server.id.cmp(&other.server.id));
+        list.entries
+            .sort_by(|one, other| one.server.id.cmp(&other.server.id));
         list
     }
 }
@@ -343,27 +430,40 @@ fn free_name(
             (names::exposed_name(prefix, id, name), Some(prefix))
         }
     };
-    let Some(mut holder) = taken.get(&wanted) else { return Ok(wanted) };
+    let Some(mut holder) = taken.get(&wanted) else {
+        return Ok(wanted);
+    };
     if let Some(other) = prefix.map(with_hash) {
-        let Some(its_holder) = taken.get(&other) else { return Ok(other) };
+        let Some(its_holder) = taken.get(&other) else {
+            return Ok(other);
+        };
         holder = its_holder;
     }
     Err(match &holder.server.id {
-        holder if holder != id => format!("'{holder}' has that name already: give one of them a prefix"),
+        holder if holder != id => {
+            format!("'{holder}' has that name already: give one of them a prefix")
+        }
         _ => "the server offers it twice".into(),
     })
 }
 
 /// Whether a URI can come of a template (RFC 6570), seen by what stands between its expressions.
 fn fits_template(uri: &str, template: &str) -> bool {
-    let mut literals = template
-        .split('{')
-        .enumerate()
-        .map(|(index, part)| if index == 0 { part } else { part.split_once('}').map_or("", |(_, literal)| literal) });
-    let Some(mut rest) = literals.next().and_then(|first| uri.strip_prefix(first)) else { return false };
+    let mut literals = template.split('{').enumerate().map(|(index, part)| {
+        if index == 0 {
+            part
+        } else {
+            part.split_once('}').map_or("", |(_, literal)| literal)
+        }
+    });
+    let Some(mut rest) = literals.next().and_then(|first| uri.strip_prefix(first)) else {
+        return false;
+    };
     let mut last = None;
     for literal in literals {
-        let Some(at) = rest.find(literal) else { return false };
+        let Some(at) = rest.find(literal) else {
+            return false;
+        };
         rest = &rest[at + literal.len()..];
         last = Some(literal);
     }

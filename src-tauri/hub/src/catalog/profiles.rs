@@ -41,7 +41,12 @@ impl Profiles {
     /// Where the store cannot be read.
     pub async fn load(store: Store, events: Events) -> Result<Self, StoreError> {
         let known = Arc::new(ArcSwap::from_pointee(read(&store).await?));
-        Ok(Self { store, events, known, changing: Arc::default() })
+        Ok(Self {
+            store,
+            events,
+            known,
+            changing: Arc::default(),
+        })
     }
 
     pub fn all(&self) -> Vec<Arc<Profile>> {
@@ -85,7 +90,11 @@ impl Profiles {
     ///
     /// # Errors
     /// Where there is none of that name, or it cannot be written.
-    pub async fn assign(&self, client: &ClientName, profile: Option<&str>) -> Result<(), ProfileError> {
+    pub async fn assign(
+        &self,
+        client: &ClientName,
+        profile: Option<&str>,
+    ) -> Result<(), ProfileError> {
         let _one_at_a_time = self.changing.lock().await;
         if let Some(name) = profile.filter(|name| !self.known.load().profiles.contains_key(*name)) {
             return Err(ProfileError::Unknown(name.to_owned()));
@@ -108,5 +117,8 @@ async fn read(store: &Store) -> Result<Known, StoreError> {
         (name.clone(), Arc::new(Profile { name, servers }))
     };
     let profiles = store.profiles().await?.into_iter().map(profile).collect();
-    Ok(Known { profiles, of_clients: store.client_profiles().await?.into_iter().collect() })
+    Ok(Known {
+        profiles,
+        of_clients: store.client_profiles().await?.into_iter().collect(),
+    })
 }

@@ -20,17 +20,31 @@ const MAX_FAULT: usize = 300;
 /// # Errors
 /// Returns an error in plain words if the schema refers to something that would have to be fetched.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
-    let of_draft_4 = schema.get("$schema").and_then(Value::as_str).is_some_and(|draft| draft.contains("draft-04"));
-    let mut references =
-        References { id: if of_draft_4 { "id" } else { "$id" }, named: HashSet::new(), to: Vec::new() };
+    let of_draft_4 = schema
+        .get("$schema")
+        .and_then(Value::as_str)
+        .is_some_and(|draft| draft.contains("draft-04"));
+    let mut references = References {
+        id: if of_draft_4 { "id" } else { "$id" },
+        named: HashSet::new(),
+        to: Vec::new(),
+    };
     // Relative references of a schema without a name are relative to this.
-    let Ok(nowhere) = Url::parse("json-schema:///") else { return Ok(()) };
+    let Ok(nowhere) = Url::parse("json-schema:///") else {
+        return Ok(());
+    };
     references.collect(schema, &nowhere);
     let is_here = |url: &Url| references.named.contains(url) || is_meta_schema(url);
     // A reference that leads nowhere, such as to a URN that no part has, makes nobody fetch anything.
     let is_fetched = |url: &Url| url.has_host() || url.scheme() == "file";
-    match references.to.iter().find(|(_, url)| is_fetched(url) && !is_here(url)) {
-        Some((to, _)) => Err(format!("its schema refers to '{to}', which would have to be fetched")),
+    match references
+        .to
+        .iter()
+        .find(|(_, url)| is_fetched(url) && !is_here(url))
+    {
+        Some((to, _)) => Err(format!(
+            "its schema refers to '{to}', which would have to be fetched"
+        )),
         None => Ok(()),
     }
 }
@@ -51,17 +65,24 @@ impl<'a> References<'a> {
             Value::Array(parts) => return parts.iter().for_each(|part| self.collect(part, base)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return,
         };
-        let own = members.get(self.id).and_then(Value::as_str).and_then(|id| resolved(base, id));
+        let own = members
+            .get(self.id)
+            .and_then(Value::as_str)
+            .and_then(|id| resolved(base, id));
         self.named.extend(own.clone());
         let base = own.as_ref().unwrap_or(base);
         for (key, value) in members {
             match (key.as_str(), value) {
-                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) if !to.starts_with('#') => {
-                    self.to.extend(resolved(base, to).map(|url| (to.as_str(), url)));
+                ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to))
+                    if !to.starts_with('#') =>
+                {
+                    self.to
+                        .extend(resolved(base, to).map(|url| (to.as_str(), url)));
                 }
                 // Their keys are names, and no keywords.
                 (
-                    "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions",
+                    "properties" | "patternProperties" | "dependentSchemas" | "$defs"
+                    | "definitions",
                     Value::Object(all),
                 ) => {
                     all.values().for_each(|part| self.collect(part, base));
@@ -89,7 +110,8 @@ fn is_meta_schema(url: &Url) -> bool {
         && match url.scheme() {
             "http" => OLDER.contains(&path),
             "https" => NEWER.iter().any(|draft| {
-                path.strip_prefix(draft).is_some_and(|rest| rest == "schema" || rest.starts_with("meta/"))
+                path.strip_prefix(draft)
+                    .is_some_and(|rest| rest == "schema" || rest.starts_with("meta/"))
             }),
             _ => false,
         }
@@ -102,26 +124,47 @@ pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
     }
     let options = || {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
-        Validator::options().offline().with_pattern_options(patterns)
+        Validator::options()
+            .offline()
+            .with_pattern_options(patterns)
     };
     // The schemas of JSON Schema itself take a while to prepare, and few schemas refer to them.
-    let built =
-        options().build(schema).or_else(|_| options().with_registry(&referencing::SPECIFICATIONS).build(schema));
-    built.inspect_err(|e| tracing::warn!("the schema of '{tool}' cannot be used, its server checks alone: {e}")).ok()
+    let built = options().build(schema).or_else(|_| {
+        options()
+            .with_registry(&referencing::SPECIFICATIONS)
+            .build(schema)
+    });
+    built
+        .inspect_err(|e| {
+            tracing::warn!("the schema of '{tool}' cannot be used, its server checks alone: {e}")
+        })
+        .ok()
 }
 
 /// Whether every object fits, as far as is seen at a glance.
 fn demands_nothing(schema: &Value) -> bool {
-    const SAYS_NOTHING: [&str; 8] =
-        ["type", "$schema", "title", "description", "$id", "default", "examples", "$comment"];
-    let Value::Object(members) = schema else { return !matches!(schema, Value::Bool(false)) };
+    const SAYS_NOTHING: [&str; 8] = [
+        "type",
+        "$schema",
+        "title",
+        "description",
+        "$id",
+        "default",
+        "examples",
+        "$comment",
+    ];
+    let Value::Object(members) = schema else {
+        return !matches!(schema, Value::Bool(false));
+    };
     let is_object = members.get("type").is_none_or(|kind| kind == "object");
-    let is_empty =
-        |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty) || *value == Value::Bool(true);
+    let is_empty = |value: &Value| {
+        value.as_object().is_some_and(serde_json::Map::is_empty) || *value == Value::Bool(true)
+    };
     is_object
         && members.iter().all(|(key, value)| {
             SAYS_NOTHING.contains(&key.as_str())
-                || (matches!(key.as_str(), "properties" | "additionalProperties") && is_empty(value))
+                || (matches!(key.as_str(), "properties" | "additionalProperties")
+                    && is_empty(value))
                 || (key == "required" && value.as_array().is_some_and(Vec::is_empty))
         })
 }
@@ -130,12 +173,18 @@ fn demands_nothing(schema: &Value) -> bool {
 ///
 /// # Errors
 /// With the path and the rule of the first faults of the arguments as they are sent.
-pub(super) fn check_arguments(validator: &Validator, arguments: &RawValue, validate: Validate) -> Result<(), String> {
+pub(super) fn check_arguments(
+    validator: &Validator,
+    arguments: &RawValue,
+    validate: Validate,
+) -> Result<(), String> {
     if validate == Validate::Off {
         return Ok(());
     }
     let length = arguments.get().len();
-    let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else { return Ok(()) };
+    let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else {
+        return Ok(());
+    };
     let (told, has_more) = {
         let mut errors = validator.iter_errors(&arguments);
         let told: Vec<_> = errors.by_ref().take(MAX_TOLD).map(|e| fault(&e)).collect();
@@ -151,7 +200,11 @@ pub(super) fn check_arguments(validator: &Validator, arguments: &RawValue, valid
 
 fn fault(error: &jsonschema::ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
-    let place = if path.is_empty() { "the arguments" } else { path.as_str() };
+    let place = if path.is_empty() {
+        "the arguments"
+    } else {
+        path.as_str()
+    };
     let mut what = error.to_string();
     if let Some((at, _)) = what.char_indices().nth(MAX_FAULT) {
         what.truncate(at);

@@ -50,11 +50,18 @@ impl Index {
             }
             found.shrink_to_fit();
         }
-        Self { tools, words: words.into_iter().collect() }
+        Self {
+            tools,
+            words: words.into_iter().collect(),
+        }
     }
 
     /// The tools that fit best, the best first; of equal ones the first in order. All of them for an empty query.
-    pub fn search(&self, query: &str, fits: impl Fn(&CatalogEntry) -> bool) -> Vec<&Arc<CatalogEntry>> {
+    pub fn search(
+        &self,
+        query: &str,
+        fits: impl Fn(&CatalogEntry) -> bool,
+    ) -> Vec<&Arc<CatalogEntry>> {
         let wanted = words(query);
         if wanted.is_empty() {
             return self.tools.iter().filter(|tool| fits(tool)).collect();
@@ -69,14 +76,20 @@ impl Index {
         }
         let fitting = scores.iter().zip(&self.tools).enumerate();
         let fitting = fitting.filter(|(_, (score, tool))| **score > 0.0 && fits(tool));
-        let mut found: Vec<_> = fitting.map(|(at, (score, tool))| (*score, at, tool)).collect();
+        let mut found: Vec<_> = fitting
+            .map(|(at, (score, tool))| (*score, at, tool))
+            .collect();
         found.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
         found.into_iter().map(|(_, _, tool)| tool).collect()
     }
 
     /// What a word of the query is worth for each tool: of all words that begin like it, the best counts.
     fn find(&self, word: &str, best: &mut [f32]) {
-        for (known, found) in self.words.range(word.to_owned()..).take_while(|(known, _)| known.starts_with(word)) {
+        for (known, found) in self
+            .words
+            .range(word.to_owned()..)
+            .take_while(|(known, _)| known.starts_with(word))
+        {
             let weight = if known == word { 1.0 } else { PREFIX };
             if known != word && word.len() < MIN_PREFIX {
                 continue;
@@ -120,10 +133,19 @@ fn each_text(tool: &CatalogEntry, mut take: impl FnMut(&str, f32)) {
     take(definition.title.as_deref().unwrap_or_default(), TITLE);
     take(tool.server.id.as_str(), SERVER);
     take(&definition.description, TEXT);
-    let parameters = definition.input_schema.get("properties").and_then(serde_json::Value::as_object);
+    let parameters = definition
+        .input_schema
+        .get("properties")
+        .and_then(serde_json::Value::as_object);
     for (name, schema) in parameters.into_iter().flatten() {
         take(name, PARAMETER);
-        take(schema.get("description").and_then(serde_json::Value::as_str).unwrap_or_default(), PARAMETER_TEXT);
+        take(
+            schema
+                .get("description")
+                .and_then(serde_json::Value::as_str)
+                .unwrap_or_default(),
+            PARAMETER_TEXT,
+        );
     }
 }
 
@@ -158,7 +180,11 @@ fn finish(word: &mut String, take: &mut impl FnMut(&str)) {
     if word.len() > 5 && word.ends_with("ies") {
         word.truncate(word.len() - 3);
         word.push('y');
-    } else if word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") {
+    } else if word.len() > 3
+        && word.ends_with('s')
+        && !word.ends_with("ss")
+        && !word.ends_with("us")
+    {
         word.pop();
     }
     take(word);

@@ -88,10 +88,15 @@ pub(super) async fn read(session: &Arc<ServerSession>) -> Result<Read, SyncError
 async fn read_once(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
     let hello = session.hello().await?;
     let ask = |method: &'static str, params: Box<RawValue>| async move {
-        session.request(Outgoing::new(method, Some(&params), PATIENCE)).await
+        session
+            .request(Outgoing::new(method, Some(&params), PATIENCE))
+            .await
     };
     let (mut offered, mut left_out, mut ttl_ms) = (Offered::new(), LeftOutEntries::default(), None);
-    for kind in Kind::ALL.into_iter().filter(|kind| hello.capabilities.offers(*kind)) {
+    for kind in Kind::ALL
+        .into_iter()
+        .filter(|kind| hello.capabilities.offers(*kind))
+    {
         let listed = all_of(kind, ask).await?;
         ttl_ms = shorter(ttl_ms, listed.ttl_ms);
         offered.insert(kind, listed.definitions);
@@ -100,7 +105,12 @@ async fn read_once(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
     if hello.era().is_modern() && session.server().spec.url.is_some() {
         leave_out_unusable(offered.entry(Kind::Tools).or_default(), &mut left_out);
     }
-    Ok(Read { hello, offered, ttl_ms, left_out })
+    Ok(Read {
+        hello,
+        offered,
+        ttl_ms,
+        left_out,
+    })
 }
 
 fn shorter(one: Option<u32>, other: Option<u32>) -> Option<u32> {
@@ -126,14 +136,21 @@ pub async fn all_of<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: Kind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
 ) -> Result<Listed, SyncError> {
-    time::timeout(MAX_TIME, all_pages(kind, ask)).await.unwrap_or(Err(SyncError::Endless))
+    time::timeout(MAX_TIME, all_pages(kind, ask))
+        .await
+        .unwrap_or(Err(SyncError::Endless))
 }
 
 async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: Kind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
 ) -> Result<Listed, SyncError> {
-    let mut all = Listed { definitions: Vec::new(), left_out: LeftOutEntries::default(), ttl_ms: None, entries: 0 };
+    let mut all = Listed {
+        definitions: Vec::new(),
+        left_out: LeftOutEntries::default(),
+        ttl_ms: None,
+        entries: 0,
+    };
     let (mut names, mut cursors) = (HashSet::new(), HashSet::new());
     let mut params = json::raw("{}".into());
     while all.entries <= MAX_ENTRIES && cursors.len() < MAX_PAGES {
@@ -143,7 +160,9 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
             Err(error) => return Err(SyncError::Refused(kind.list_method(), error.message)),
         };
         let next_cursor = read_page(kind, &result, &mut all, &mut names)?;
-        let Some(cursor) = next_cursor else { return Ok(all) };
+        let Some(cursor) = next_cursor else {
+            return Ok(all);
+        };
         params = json::raw(format!(r#"{{"cursor":{}}}"#, json::string(&cursor)));
         if !cursors.insert(cursor) {
             break;
@@ -159,7 +178,8 @@ fn read_page(
     all: &mut Listed,
     names: &mut HashSet<String>,
 ) -> Result<Option<String>, SyncError> {
-    let unreadable = |e: serde_json::Error| SyncError::Unreadable(kind.list_method(), e.to_string());
+    let unreadable =
+        |e: serde_json::Error| SyncError::Unreadable(kind.list_method(), e.to_string());
     let result = RawObject::parse(result).map_err(unreadable)?;
     let entries: Vec<&RawValue> = match result.get(kind.member()) {
         Some(entries) => serde_json::from_str(entries.get()).map_err(unreadable)?,
@@ -171,7 +191,11 @@ fn read_page(
             Ok(read) if names.insert(read.name.clone()) => all.definitions.push(Arc::new(read)),
             // Of two of one name nobody could say which one is meant.
             Ok(read) => {
-                let why = format!("another {} has the same '{}', and comes before it", kind.noun(), kind.key());
+                let why = format!(
+                    "another {} has the same '{}', and comes before it",
+                    kind.noun(),
+                    kind.key()
+                );
                 all.left_out.push(LeftOut::new(kind, &read.name, &why));
             }
             Err(why) => {
@@ -181,8 +205,13 @@ fn read_page(
             }
         }
     }
-    all.ttl_ms = shorter(all.ttl_ms, result.get("ttlMs").and_then(|ttl| ttl.get().parse().ok()));
-    Ok(result.string("nextCursor").filter(|cursor| !cursor.is_empty()))
+    all.ttl_ms = shorter(
+        all.ttl_ms,
+        result.get("ttlMs").and_then(|ttl| ttl.get().parse().ok()),
+    );
+    Ok(result
+        .string("nextCursor")
+        .filter(|cursor| !cursor.is_empty()))
 }
 
 /// Syncs the servers that said that their list changed. Many such notices are one sync.
@@ -203,8 +232,16 @@ pub(super) async fn refresh_active(catalog: Catalog) {
     loop {
         let ttl = catalog.settings.get().cache_ttl;
         time::sleep((ttl / 3).mul_f64(rand::random_range(0.9..1.1))).await;
-        for server in catalog.registry.specs().servers.values().filter(|server| catalog.registry.may_run(server)) {
-            if catalog.pool.is_active(&server.id) && catalog.is_stale(server, &catalog.copy(&server.id)) {
+        for server in catalog
+            .registry
+            .specs()
+            .servers
+            .values()
+            .filter(|server| catalog.registry.may_run(server))
+        {
+            if catalog.pool.is_active(&server.id)
+                && catalog.is_stale(server, &catalog.copy(&server.id))
+            {
                 let (catalog, id) = (catalog.clone(), server.id.clone());
                 tokio::spawn(async move { catalog.sync(&id).await });
             }

@@ -3,20 +3,39 @@ use super::*;
 #[test]
 fn a_server_shortens_the_time_to_live_but_not_to_nothing_and_never_lengthens_it() {
     let (wanted, ms) = (Duration::from_secs(300), |ms| Duration::from_millis(ms));
-    for (said, expected) in [(None, wanted), (Some(60_000), ms(60_000)), (Some(0), LEAST_TTL), (Some(u32::MAX), wanted)]
-    {
+    for (said, expected) in [
+        (None, wanted),
+        (Some(60_000), ms(60_000)),
+        (Some(0), LEAST_TTL),
+        (Some(u32::MAX), wanted),
+    ] {
         assert_eq!(time_to_live(wanted, said), expected, "{said:?}");
     }
     let short = Duration::from_secs(5);
-    assert_eq!(time_to_live(short, Some(0)), short, "the user's own is the least");
+    assert_eq!(
+        time_to_live(short, Some(0)),
+        short,
+        "the user's own is the least"
+    );
 }
 
 #[test]
 fn a_clock_that_jumps_by_years_makes_a_copy_old_whichever_way() {
     let (read_at, ttl) = (Timestamp(1_790_000_000_000), Duration::from_secs(300));
     let years = 20 * 365 * 86_400_000;
-    for (now, old) in [(0, false), (299_999, false), (300_001, true), (-1, true), (years, true), (-years, true)] {
-        assert_eq!(is_old(read_at, Timestamp(read_at.0 + now), ttl), old, "{now} ms later");
+    for (now, old) in [
+        (0, false),
+        (299_999, false),
+        (300_001, true),
+        (-1, true),
+        (years, true),
+        (-years, true),
+    ] {
+        assert_eq!(
+            is_old(read_at, Timestamp(read_at.0 + now), ttl),
+            old,
+            "{now} ms later"
+        );
     }
     assert!(is_old(Timestamp(i64::MAX), Timestamp(i64::MIN), ttl));
 }
@@ -62,12 +81,18 @@ mod accepted {
     }
 
     fn synced() -> ServerRow {
-        ServerRow { last_synced_at: Some(clock::now()), ..ServerRow::unknown(ServerId::new("s")) }
+        ServerRow {
+            last_synced_at: Some(clock::now()),
+            ..ServerRow::unknown(ServerId::new("s"))
+        }
     }
 
     /// What is kept of the copy outlives a restart; the minute after the first sync does not.
     fn restarted(copy: &ServerCopy) -> ServerCopy {
-        ServerCopy { settling_until: None, ..copy.clone() }
+        ServerCopy {
+            settling_until: None,
+            ..copy.clone()
+        }
     }
 
     proptest! {
@@ -124,10 +149,20 @@ mod accepted {
     #[test]
     fn a_changed_tool_and_a_new_one_wait_and_one_that_changes_back_returns() {
         let server = server();
-        let offers = |tools: &[(u8, u8)]| Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())]);
-        let copy = restarted(&ServerCopy::unknown(server.id.clone()).take(&server, synced(), offers(&[(1, 1)])));
+        let offers = |tools: &[(u8, u8)]| {
+            Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())])
+        };
+        let copy = restarted(&ServerCopy::unknown(server.id.clone()).take(
+            &server,
+            synced(),
+            offers(&[(1, 1)]),
+        ));
         let changed = copy.take(&server, synced(), offers(&[(1, 2), (2, 1)]));
-        let standings: Vec<_> = changed.tools().iter().map(|tool| changed.standing(tool)).collect();
+        let standings: Vec<_> = changed
+            .tools()
+            .iter()
+            .map(|tool| changed.standing(tool))
+            .collect();
         assert_eq!(standings, [Standing::Changed, Standing::New]);
         assert!(changed.shown[&Kind::Tools].is_empty());
         let back = changed.take(&server, synced(), offers(&[(1, 1)]));
@@ -138,15 +173,32 @@ mod accepted {
     fn a_changed_tool_may_stay_as_it_was_accepted_for_clients_to_see() {
         let spec = serde_json::from_str(r#"{"command":"x","definitions":"keep"}"#).expect("a spec");
         let server = Registered::new(ServerId::new("s"), spec, std::path::PathBuf::new());
-        let offers = |tools: &[(u8, u8)]| Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())]);
-        let first = restarted(&ServerCopy::unknown(server.id.clone()).take(&server, synced(), offers(&[(1, 1)])));
+        let offers = |tools: &[(u8, u8)]| {
+            Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())])
+        };
+        let first = restarted(&ServerCopy::unknown(server.id.clone()).take(
+            &server,
+            synced(),
+            offers(&[(1, 1)]),
+        ));
         let copy = first.take(&server, synced(), offers(&[(1, 2), (2, 1)]));
         let [kept] = &copy.shown(&server)[&Kind::Tools][..] else {
             panic!("a new one waits: {:?}", copy.shown(&server))
         };
-        assert_eq!(kept.raw.get(), first.tools()[0].raw.get(), "clients see what was accepted");
-        assert_eq!(kept.digest, copy.tools()[0].digest, "and decisions are about what is there");
-        assert_eq!(kept.now.as_ref().map(|now| now.get()), Some(copy.tools()[0].raw.get()));
+        assert_eq!(
+            kept.raw.get(),
+            first.tools()[0].raw.get(),
+            "clients see what was accepted"
+        );
+        assert_eq!(
+            kept.digest,
+            copy.tools()[0].digest,
+            "and decisions are about what is there"
+        );
+        assert_eq!(
+            kept.now.as_ref().map(|now| now.get()),
+            Some(copy.tools()[0].raw.get())
+        );
         let back = copy.take(&server, synced(), offers(&[(1, 1)]));
         assert!(back.shown(&server)[&Kind::Tools][0].now.is_none());
     }
@@ -154,24 +206,43 @@ mod accepted {
     #[test]
     fn a_tool_that_is_read_again_unchanged_is_the_one_that_was_there() {
         let server = server();
-        let offers = |tools: &[(u8, u8)]| Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())]);
-        let copy = ServerCopy::unknown(server.id.clone()).take(&server, synced(), offers(&[(1, 1), (2, 1)]));
+        let offers = |tools: &[(u8, u8)]| {
+            Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())])
+        };
+        let copy = ServerCopy::unknown(server.id.clone()).take(
+            &server,
+            synced(),
+            offers(&[(1, 1), (2, 1)]),
+        );
         let again = copy.take(&server, synced(), offers(&[(2, 1), (1, 2)]));
-        assert!(Arc::ptr_eq(&again.tools()[0], &copy.tools()[1]), "with what was made of it");
+        assert!(
+            Arc::ptr_eq(&again.tools()[0], &copy.tools()[1]),
+            "with what was made of it"
+        );
         assert_eq!(again.tools()[1].description, "does 2");
     }
 
     #[test]
     fn a_trusted_server_changes_as_it_likes_and_another_command_is_another_server() {
-        let offers = |tools: &[(u8, u8)]| Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())]);
-        let first = restarted(&ServerCopy::unknown(server().id).take(&server(), synced(), offers(&[(1, 1)])));
-        let spec = serde_json::from_str(r#"{"command":"x","definitions":"trust"}"#).expect("a spec");
+        let offers = |tools: &[(u8, u8)]| {
+            Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())])
+        };
+        let first = restarted(&ServerCopy::unknown(server().id).take(
+            &server(),
+            synced(),
+            offers(&[(1, 1)]),
+        ));
+        let spec =
+            serde_json::from_str(r#"{"command":"x","definitions":"trust"}"#).expect("a spec");
         let trusted = Registered::new(ServerId::new("s"), spec, std::path::PathBuf::new());
         let copy = first.take(&trusted, synced(), offers(&[(1, 1)]));
         let later = restarted(&copy).take(&trusted, synced(), offers(&[(1, 3), (4, 1)]));
         assert_eq!(later.shown[&Kind::Tools].len(), 2);
         let spec = serde_json::from_str(r#"{"command":"y"}"#).expect("a spec");
         let other = Registered::new(ServerId::new("s"), spec, std::path::PathBuf::new());
-        assert_eq!(first.take(&other, synced(), offers(&[(5, 1)])).shown[&Kind::Tools].len(), 1);
+        assert_eq!(
+            first.take(&other, synced(), offers(&[(5, 1)])).shown[&Kind::Tools].len(),
+            1
+        );
     }
 }

@@ -16,7 +16,10 @@ impl Catalog {
         };
         is_within
             && self.registry.runnable(server).is_ok()
-            && self.profiles.of(&session.client).is_none_or(|profile| profile.has(server))
+            && self
+                .profiles
+                .of(&session.client)
+                .is_none_or(|profile| profile.has(server))
     }
 
     /// Returns the only server within the client's reach that can have a resource nobody lists: the one server of its
@@ -29,9 +32,15 @@ impl Catalog {
         let specs = self.registry.specs();
         let offers = |id: &&ServerId| {
             let (copy, server) = (copies.get(*id), specs.servers.get(*id));
-            copy.zip(server).is_some_and(|(copy, server)| copy.identity == server.identity && copy.offers_resources())
+            copy.zip(server).is_some_and(|(copy, server)| {
+                copy.identity == server.identity && copy.offers_resources()
+            })
         };
-        let mut servers = specs.servers.keys().filter(offers).filter(|server| self.reaches_resources(session, server));
+        let mut servers = specs
+            .servers
+            .keys()
+            .filter(offers)
+            .filter(|server| self.reaches_resources(session, server));
         let only = servers.next()?;
         servers.next().is_none().then(|| only.clone())
     }

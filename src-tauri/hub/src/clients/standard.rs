@@ -23,7 +23,15 @@ pub fn stdio(name: &ClientName) -> Value {
 
 /// The `drawbridge` command: beside this program where it lies there, else by its name.
 fn bridge_command() -> String {
-    let name = if cfg!(windows) { "drawbridge.exe" } else { "drawbridge" };
-    let beside = std::env::current_exe().ok().and_then(|me| Some(me.parent()?.join(name)));
-    beside.filter(|file| file.is_file()).map_or_else(|| name.to_owned(), |file| file.display().to_string())
+    let name = if cfg!(windows) {
+        "drawbridge.exe"
+    } else {
+        "drawbridge"
+    };
+    let beside = std::env::current_exe()
+        .ok()
+        .and_then(|me| Some(me.parent()?.join(name)));
+    beside
+        .filter(|file| file.is_file())
+        .map_or_else(|| name.to_owned(), |file| file.display().to_string())
 }

@@ -31,31 +31,68 @@ async fn get(url: &str, max: usize) -> Result<Bytes, HttpError> {
 async fn an_answer_is_the_same_in_however_many_pieces_it_comes() {
     let long = "x".repeat(300_000);
     for (says, body) in [
-        ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd".to_owned(), "abcd"),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n3\r\nbcd\r\n0\r\n\r\n".to_owned(), "abcd"),
-        (format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{long}", long.len()), &*long),
-        ("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".to_owned(), ""),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd".to_owned(),
+            "abcd",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n3\r\nbcd\r\n0\r\n\r\n"
+                .to_owned(),
+            "abcd",
+        ),
+        (
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{long}",
+                long.len()
+            ),
+            &*long,
+        ),
+        (
+            "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n".to_owned(),
+            "",
+        ),
     ] {
-        assert_eq!(get(&server(says).await, 1_000_000).await.expect("an answer"), body);
+        assert_eq!(
+            get(&server(says).await, 1_000_000)
+                .await
+                .expect("an answer"),
+            body
+        );
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_is_too_long_or_cut_off_is_none() {
-    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n4\r\nefgh\r\n0\r\n\r\n";
+    let chunked =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n4\r\nefgh\r\n0\r\n\r\n";
     let long = get(&server(chunked.to_owned()).await, 7).await;
     assert!(matches!(long, Err(HttpError::TooLong(7))), "{long:?}");
-    let whole = get(&server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabcdefgh".to_owned()).await, 7).await;
+    let whole = get(
+        &server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabcdefgh".to_owned()).await,
+        7,
+    )
+    .await;
     assert!(matches!(whole, Err(HttpError::TooLong(7))), "{whole:?}");
-    let cut = get(&server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabc".to_owned()).await, 100).await;
+    let cut = get(
+        &server("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nabc".to_owned()).await,
+        100,
+    )
+    .await;
     assert!(matches!(cut, Err(HttpError::Broke(_))), "{cut:?}");
 }
 
 #[tokio::test]
 async fn where_nobody_listens_nothing_was_sent() {
-    let free = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
+    let free = TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port")
+        .local_addr()
+        .expect("an address");
     let refused = get(&format!("http://{free}/"), 100).await;
     assert!(matches!(refused, Err(HttpError::NotSent(_))), "{refused:?}");
     let insecure = get(&format!("https://{free}/"), 100).await;
-    assert!(matches!(insecure, Err(HttpError::NotSent(_))), "{insecure:?}");
+    assert!(
+        matches!(insecure, Err(HttpError::NotSent(_))),
+        "{insecure:?}"
+    );
 }

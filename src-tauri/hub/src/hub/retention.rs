@@ -18,7 +18,10 @@ pub(super) async fn keep(journal: Journal, settings: Settings) {
         if let Some(before) = oldest_kept(clock::now(), days)
             && let Err(error) = journal.prune(before).await
         {
-            tracing::warn!("what is older than {days} days stays for now: {}", error.why());
+            tracing::warn!(
+                "what is older than {days} days stays for now: {}",
+                error.why()
+            );
         }
         let changed = async {
             while settings.get().audit_retention_days == days {
@@ -42,6 +45,9 @@ mod tests {
     fn nothing_is_too_old_where_all_is_kept() {
         let now = Timestamp(100 * 24 * 3600 * 1_000);
         assert_eq!(oldest_kept(now, 0), None);
-        assert_eq!(oldest_kept(now, 90), Some(Timestamp(10 * 24 * 3600 * 1_000)));
+        assert_eq!(
+            oldest_kept(now, 90),
+            Some(Timestamp(10 * 24 * 3600 * 1_000))
+        );
     }
 }

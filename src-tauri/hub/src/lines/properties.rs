@@ -15,12 +15,23 @@ pub(crate) struct Pieces<'a>(Vec<&'a [u8]>);
 
 impl<'a> Pieces<'a> {
     pub(crate) fn new(pieces: &[&'a [u8]]) -> Self {
-        Self(pieces.iter().rev().filter(|piece| !piece.is_empty()).copied().collect())
+        Self(
+            pieces
+                .iter()
+                .rev()
+                .filter(|piece| !piece.is_empty())
+                .copied()
+                .collect(),
+        )
     }
 }
 
 impl AsyncRead for Pieces<'_> {
-    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
         let piece = self.0.last().copied().unwrap_or_default();
         let count = piece.len().min(into.remaining());
         into.put_slice(&piece[..count]);
@@ -35,7 +46,9 @@ impl AsyncBufRead for Pieces<'_> {
     }
 
     fn consume(mut self: Pin<&mut Self>, count: usize) {
-        let Some(piece) = self.0.last_mut() else { return };
+        let Some(piece) = self.0.last_mut() else {
+            return;
+        };
         *piece = &piece[count..];
         if piece.is_empty() {
             self.0.pop();
@@ -47,7 +60,11 @@ impl AsyncBufRead for Pieces<'_> {
 pub(crate) fn lines_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     let mut reader = Pieces::new(pieces);
     let mut found = Vec::new();
-    while let Some(line) = next_line(&mut reader, max).now_or_never().expect("it need not wait").expect("no error") {
+    while let Some(line) = next_line(&mut reader, max)
+        .now_or_never()
+        .expect("it need not wait")
+        .expect("no error")
+    {
         found.push(line);
     }
     let whole = pieces.concat();

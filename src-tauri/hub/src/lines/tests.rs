@@ -14,7 +14,10 @@ async fn lines(text: &[u8], max: usize) -> Vec<Line> {
 #[tokio::test]
 async fn lines_come_without_their_ends_and_without_a_bom() {
     let whole = |text: &[u8]| Line::Whole(text.to_vec());
-    assert_eq!(lines(b"\xef\xbb\xbfone\r\n\ntwo", 100).await, [whole(b"one"), whole(b""), whole(b"two")]);
+    assert_eq!(
+        lines(b"\xef\xbb\xbfone\r\n\ntwo", 100).await,
+        [whole(b"one"), whole(b""), whole(b"two")]
+    );
 }
 
 #[tokio::test]
@@ -28,14 +31,20 @@ async fn an_endless_line_is_dropped_and_the_next_one_is_found() {
 
 #[tokio::test]
 async fn invalid_utf8_is_a_line_like_others() {
-    assert_eq!(lines(b"\xff\xfe\n", 100).await, [Line::Whole(b"\xff\xfe".to_vec())]);
+    assert_eq!(
+        lines(b"\xff\xfe\n", 100).await,
+        [Line::Whole(b"\xff\xfe".to_vec())]
+    );
 }
 
 #[tokio::test]
 async fn a_line_that_is_too_long_shows_how_it_began_however_it_came() {
     for size in [1, 7, 150, 10_000] {
         let line = [&[b'a'; 150][..], &[b'b'; 10_000]].concat();
-        let mut reader = properties::Pieces::new(&odd_json::cut(&line, &[u8::try_from(size - 1).unwrap_or(255)]));
+        let mut reader = properties::Pieces::new(&odd_json::cut(
+            &line,
+            &[u8::try_from(size - 1).unwrap_or(255)],
+        ));
         let found = next_line(&mut reader, 1_000).await.expect("read");
         assert_eq!(found, Some(Line::TooLong(line[..SHOWN].to_vec())), "{size}");
     }
@@ -44,8 +53,10 @@ async fn a_line_that_is_too_long_shows_how_it_began_however_it_came() {
 /// Bytes among which the ones that mean something are frequent.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: &[&[u8]] = &[b"\n", b"\r\n", b"\r", b"\xef\xbb\xbf", b"{}", b"\xff"];
-    let part =
-        prop_oneof![prop::sample::select(PARTS).prop_map(<[u8]>::to_vec), prop::collection::vec(any::<u8>(), 0..300),];
+    let part = prop_oneof![
+        prop::sample::select(PARTS).prop_map(<[u8]>::to_vec),
+        prop::collection::vec(any::<u8>(), 0..300),
+    ];
     prop::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
 }
 

@@ -18,8 +18,11 @@ use crate::model::log::Level;
 const FILTER: &str = "DRAWBRIDGE_LOG";
 
 pub(super) fn install(logs: Logs) {
-    let filter = EnvFilter::try_from_env(FILTER).unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn,zbus=warn"));
-    let subscriber = tracing_subscriber::registry().with(filter).with(ToLogs(logs));
+    let filter = EnvFilter::try_from_env(FILTER)
+        .unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn,zbus=warn"));
+    let subscriber = tracing_subscriber::registry()
+        .with(filter)
+        .with(ToLogs(logs));
     // A process has one log; a second hub in it (in tests) writes to the first one's.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

@@ -45,7 +45,10 @@ impl Masks {
 
     /// The text with what is masked in it; none where nothing is.
     pub(super) fn applied(&self, text: &str) -> Option<String> {
-        self.0.iter().any(|value| text.contains(value.as_str())).then(|| self.apply(text))
+        self.0
+            .iter()
+            .any(|value| text.contains(value.as_str()))
+            .then(|| self.apply(text))
     }
 
     pub(super) fn apply(&self, text: &str) -> String {

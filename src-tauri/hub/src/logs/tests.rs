@@ -2,18 +2,29 @@ use super::*;
 
 fn logs() -> (Logs, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
-    (Logs::open(folder.path(), Events::new()).expect("logs"), folder)
+    (
+        Logs::open(folder.path(), Events::new()).expect("logs"),
+        folder,
+    )
 }
 
 fn all() -> LogFilter {
-    LogFilter { limit: 1_000, ..LogFilter::default() }
+    LogFilter {
+        limit: 1_000,
+        ..LogFilter::default()
+    }
 }
 
 #[test]
 fn a_secret_is_masked_wherever_it_is_said() {
     let (logs, _folder) = logs();
     logs.mask(&Secret::new("hunter2-hunter2".into()));
-    logs.server(&ServerId::new("s"), Level::Info, "stderr", "key=hunter2-hunter2!");
+    logs.server(
+        &ServerId::new("s"),
+        Level::Info,
+        "stderr",
+        "key=hunter2-hunter2!",
+    );
     assert_eq!(logs.list(&all())[0].text, "key=•••!");
 }
 
@@ -21,10 +32,18 @@ fn a_secret_is_masked_wherever_it_is_said() {
 fn a_secret_is_masked_in_the_forms_it_is_likely_to_be_said_in() {
     let (logs, _folder) = logs();
     logs.mask(&Secret::new("pa\"ss word/1234".into()));
-    for said in ["pa\"ss word/1234", r#"pa\"ss word/1234"#, "cGEic3Mgd29yZC8xMjM0", "7061227373", "pa%22ss+word%2F1234"]
-    {
+    for said in [
+        "pa\"ss word/1234",
+        r#"pa\"ss word/1234"#,
+        "cGEic3Mgd29yZC8xMjM0",
+        "7061227373",
+        "pa%22ss+word%2F1234",
+    ] {
         let masked = logs.masked(&format!("it is {said}."));
-        assert!(!masked.contains("ss word") && (masked.contains("•••") || said.len() < 12), "{said}: {masked}");
+        assert!(
+            !masked.contains("ss word") && (masked.contains("•••") || said.len() < 12),
+            "{said}: {masked}"
+        );
     }
 }
 
@@ -39,11 +58,20 @@ fn control_and_invisible_characters_are_shown() {
 fn a_flood_of_one_server_is_bounded_and_leaves_room_for_others() {
     let (logs, _folder) = logs();
     for n in 0..10_000 {
-        logs.server(&ServerId::new("loud"), Level::Info, "stderr", &n.to_string());
+        logs.server(
+            &ServerId::new("loud"),
+            Level::Info,
+            "stderr",
+            &n.to_string(),
+        );
     }
     logs.server(&ServerId::new("quiet"), Level::Info, "stderr", "here");
     let lines = logs.list(&all());
-    assert!(lines.len() <= 1 + 2 * MAX_PER_SECOND as usize, "{} lines", lines.len());
+    assert!(
+        lines.len() <= 1 + 2 * MAX_PER_SECOND as usize,
+        "{} lines",
+        lines.len()
+    );
     assert_eq!(lines.last().map(|line| line.text.as_str()), Some("here"));
 }
 
@@ -51,9 +79,22 @@ fn a_flood_of_one_server_is_bounded_and_leaves_room_for_others() {
 fn a_filter_reads_the_newest_lines_that_match() {
     let (logs, _folder) = logs();
     for n in 0..5 {
-        logs.hub(if n == 2 { Level::Debug } else { Level::Warn }, "test", &format!("Line {n}"));
+        logs.hub(
+            if n == 2 { Level::Debug } else { Level::Warn },
+            "test",
+            &format!("Line {n}"),
+        );
     }
-    let filter = LogFilter { level: Some(Level::Info), text: Some("line".into()), limit: 2, ..LogFilter::default() };
-    let texts: Vec<_> = logs.list(&filter).into_iter().map(|line| line.text).collect();
+    let filter = LogFilter {
+        level: Some(Level::Info),
+        text: Some("line".into()),
+        limit: 2,
+        ..LogFilter::default()
+    };
+    let texts: Vec<_> = logs
+        .list(&filter)
+        .into_iter()
+        .map(|line| line.text)
+        .collect();
     assert_eq!(texts, ["Line 3", "Line 4"]);
 }

@@ -117,11 +117,24 @@ impl TryFrom<Read> for Verdict {
     type Error = &'static str;
 
     fn try_from(read: Read) -> Result<Self, Self::Error> {
-        let Read { kind, arguments, seconds, count, when, reason } = read;
+        let Read {
+            kind,
+            arguments,
+            seconds,
+            count,
+            when,
+            reason,
+        } = read;
         Ok(match kind {
             Kind::ApproveOnce => Self::ApproveOnce { arguments },
-            Kind::ApproveFor => Self::ApproveFor { seconds: seconds.ok_or("missing field `seconds`")?, when },
-            Kind::ApproveCalls => Self::ApproveCalls { count: count.ok_or("missing field `count`")?, when },
+            Kind::ApproveFor => Self::ApproveFor {
+                seconds: seconds.ok_or("missing field `seconds`")?,
+                when,
+            },
+            Kind::ApproveCalls => Self::ApproveCalls {
+                count: count.ok_or("missing field `count`")?,
+                when,
+            },
             Kind::ApproveSession => Self::ApproveSession { when },
             Kind::ApproveAlways => Self::ApproveAlways { when },
             Kind::Deny => Self::Deny { reason },

@@ -87,7 +87,11 @@ pub struct LeftOut {
 impl LeftOut {
     /// Cuts the name and the reason if they are long.
     pub fn new(kind: Kind, name: &str, why: &str) -> Self {
-        Self { kind, name: cut(name, MAX_NAME), why: cut(why, MAX_WHY) }
+        Self {
+            kind,
+            name: cut(name, MAX_NAME),
+            why: cut(why, MAX_WHY),
+        }
     }
 }
 

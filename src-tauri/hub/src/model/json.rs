@@ -22,7 +22,10 @@ impl Json {
     /// Text that is JSON, or is about to be read as such.
     pub fn new(text: impl Into<String>) -> Self {
         let whole = Arc::new(text.into());
-        Self { part: 0..whole.len(), whole }
+        Self {
+            part: 0..whole.len(),
+            whole,
+        }
     }
 
     /// # Errors
@@ -46,7 +49,10 @@ impl Json {
         let begin = (part.as_ptr().addr()).wrapping_sub(self.whole.as_ptr().addr());
         let range = begin..begin.wrapping_add(part.len());
         match self.whole.get(range.clone()) {
-            Some(_) => Self { whole: self.whole.clone(), part: range },
+            Some(_) => Self {
+                whole: self.whole.clone(),
+                part: range,
+            },
             None => Self::new(part),
         }
     }
@@ -101,12 +107,16 @@ impl<'a> RawObject<'a> {
     }
 
     pub fn get(&self, key: &str) -> Option<&RawValue> {
-        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_ref())
+        self.0
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.as_ref())
     }
 
     /// The string at `key`, if it is one.
     pub fn string(&self, key: &str) -> Option<String> {
-        self.get(key).and_then(|value| serde_json::from_str(value.get()).ok())
+        self.get(key)
+            .and_then(|value| serde_json::from_str(value.get()).ok())
     }
 
     /// Replaces the value at `key`, in its place; adds it at the end where there is none.
@@ -123,12 +133,19 @@ impl<'a> RawObject<'a> {
 
     /// Returns the members in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
-        self.0.iter().map(|(key, value)| (key.as_ref(), value.as_ref()))
+        self.0
+            .iter()
+            .map(|(key, value)| (key.as_ref(), value.as_ref()))
     }
 
     /// The object without these members; nothing where no member is left.
     pub fn without(&self, keys: &[&str]) -> Option<Box<RawValue>> {
-        let rest = self.0.iter().filter(|(key, _)| !keys.contains(&key.as_ref())).cloned().collect::<Vec<_>>();
+        let rest = self
+            .0
+            .iter()
+            .filter(|(key, _)| !keys.contains(&key.as_ref()))
+            .cloned()
+            .collect::<Vec<_>>();
         (!rest.is_empty()).then(|| RawObject(rest).to_raw())
     }
 
@@ -152,7 +169,10 @@ impl Serialize for RawObject<'_> {
 /// Maps what any reader might take for the same key to one text, `ſ`, `ẞ` and the Kelvin sign too.
 pub fn fold(key: &str) -> String {
     let lower = key.chars().flat_map(char::to_lowercase);
-    lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+    lower
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Deeper nesting is refused, from clients and from servers: many a reader recurses into it.
@@ -231,7 +251,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
                         !seen.insert(key.0.clone())
                     };
                     if is_twice {
-                        return Err(serde::de::Error::custom(format_args!("key {:?} occurs twice", key.0)));
+                        return Err(serde::de::Error::custom(format_args!(
+                            "key {:?} occurs twice",
+                            key.0
+                        )));
                     }
                     members.push((key.0, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));
                 }

@@ -52,13 +52,20 @@ pub fn is_server_id(id: &str) -> bool {
 pub fn exposed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
     let plain = format!("{prefix}__{tool}");
     let fits = plain.len() <= MAX_TOOL_NAME && !tool.is_empty() && tool.chars().all(is_name_char);
-    if fits { plain } else { hashed_name(prefix, server, tool) }
+    if fits {
+        plain
+    } else {
+        hashed_name(prefix, server, tool)
+    }
 }
 
 /// The name with a hash of server and tool, for a tool whose plain name cannot be had.
 pub fn hashed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
     let hash = digest::sha256_of(&[server.as_str().as_bytes(), tool.as_bytes()]);
-    let mut name: String = format!("{prefix}__{tool}").chars().map(|c| if is_name_char(c) { c } else { '_' }).collect();
+    let mut name: String = format!("{prefix}__{tool}")
+        .chars()
+        .map(|c| if is_name_char(c) { c } else { '_' })
+        .collect();
     name.truncate(MAX_TOOL_NAME - HASH_LEN - 1);
     name.push('_');
     name.push_str(&hash[..HASH_LEN]);
@@ -72,7 +79,11 @@ pub fn is_plain(tool: &str) -> bool {
 
 /// Whether a bare name is one of Drawbridge's own tools, or looks like one.
 pub fn is_reserved(name: &str) -> bool {
-    let folded: String = name.chars().filter(|c| c.is_ascii_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect();
+    let folded: String = name
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric())
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
     BUILT_IN.iter().any(|own| own.replace('_', "") == folded)
 }
 

@@ -161,8 +161,14 @@ impl Rule {
     /// Whether an allow no longer fits what it was given for. A deny always fits.
     pub fn is_suspended(&self, identity: &str, definition: Option<&str>) -> bool {
         self.text.effect == Some(Effect::Allow)
-            && (self.identity.as_deref().is_some_and(|accepted| accepted != identity)
-                || self.definition.as_deref().is_some_and(|accepted| definition.is_some_and(|now| now != accepted)))
+            && (self
+                .identity
+                .as_deref()
+                .is_some_and(|accepted| accepted != identity)
+                || self
+                    .definition
+                    .as_deref()
+                    .is_some_and(|accepted| definition.is_some_and(|now| now != accepted)))
     }
 
     /// How many calls it may still decide; none for no bound.
@@ -187,7 +193,10 @@ impl Rule {
 impl RuleText {
     /// Whether a policy in the plain sense: it asks nothing of the arguments and holds until revoked.
     pub fn is_plain(&self) -> bool {
-        self.when.is_empty() && !self.read_only && self.result.is_none() && self.life == Life::UntilRevoked
+        self.when.is_empty()
+            && !self.read_only
+            && self.result.is_none()
+            && self.life == Life::UntilRevoked
     }
 }
 
@@ -198,15 +207,23 @@ impl fmt::Display for RuleText {
             (Some(Effect::Allow), None) => "allow",
             (Some(Effect::Deny), _) => "deny",
             (Some(Effect::Ask), None) => "ask for",
-            (Some(Effect::Allow), Some(ResultEffect::Mask)) => "allow, and mask secrets in the results of,",
+            (Some(Effect::Allow), Some(ResultEffect::Mask)) => {
+                "allow, and mask secrets in the results of,"
+            }
             (Some(Effect::Allow), Some(ResultEffect::Hold)) => "allow, and show me the results of,",
-            (Some(Effect::Ask), Some(ResultEffect::Mask)) => "ask for, and mask secrets in the results of,",
+            (Some(Effect::Ask), Some(ResultEffect::Mask)) => {
+                "ask for, and mask secrets in the results of,"
+            }
             (Some(Effect::Ask), Some(ResultEffect::Hold)) => "ask for, and show me the results of,",
             (None, Some(ResultEffect::Mask)) => "mask secrets in the results of",
             (None, Some(ResultEffect::Hold)) => "show me the results of",
             (None, None) => "do nothing about",
         };
-        let kind = if self.read_only { "read-only tools" } else { "all tools" };
+        let kind = if self.read_only {
+            "read-only tools"
+        } else {
+            "all tools"
+        };
         match (&self.scope.server, &self.scope.tool) {
             (Some(server), Some(tool)) => write!(f, "{effect} {tool} of {server}")?,
             (Some(server), None) => write!(f, "{effect} {kind} of {server}")?,
@@ -230,7 +247,11 @@ impl fmt::Display for RuleText {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pointer = if self.pointer.is_empty() { "the arguments" } else { &self.pointer };
+        let pointer = if self.pointer.is_empty() {
+            "the arguments"
+        } else {
+            &self.pointer
+        };
         match &self.is {
             Test::Equals(value) => write!(f, "{pointer} is {value}"),
             Test::OneOf(values) => {
@@ -242,10 +263,22 @@ impl fmt::Display for Condition {
             }
             Test::PathWithin(folder) => write!(f, "{pointer} is in {folder}"),
             Test::Host(host) => write!(f, "{pointer} is a URL of {host}"),
-            Test::Between { min: Some(min), max: Some(max) } => write!(f, "{pointer} is from {min} to {max}"),
-            Test::Between { min: Some(min), max: None } => write!(f, "{pointer} is at least {min}"),
-            Test::Between { min: None, max: Some(max) } => write!(f, "{pointer} is at most {max}"),
-            Test::Between { min: None, max: None } => write!(f, "{pointer} is a number"),
+            Test::Between {
+                min: Some(min),
+                max: Some(max),
+            } => write!(f, "{pointer} is from {min} to {max}"),
+            Test::Between {
+                min: Some(min),
+                max: None,
+            } => write!(f, "{pointer} is at least {min}"),
+            Test::Between {
+                min: None,
+                max: Some(max),
+            } => write!(f, "{pointer} is at most {max}"),
+            Test::Between {
+                min: None,
+                max: None,
+            } => write!(f, "{pointer} is a number"),
             Test::Matches(regex) => write!(f, "{pointer} fits /{regex}/"),
         }
     }

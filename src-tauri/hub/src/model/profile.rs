@@ -24,6 +24,10 @@ impl Profile {
     /// Whether a tool of a server is in it.
     pub fn has_tool(&self, server: &ServerId, tool: &str) -> bool {
         let tools = self.servers.get(server);
-        tools.is_some_and(|tools| tools.as_ref().is_none_or(|tools| tools.iter().any(|one| one == tool)))
+        tools.is_some_and(|tools| {
+            tools
+                .as_ref()
+                .is_none_or(|tools| tools.iter().any(|one| one == tool))
+        })
     }
 }

@@ -29,7 +29,12 @@ pub mod code {
 
 impl RpcError {
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None, more: Vec::new() }
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+            more: Vec::new(),
+        }
     }
 
     /// Reads an error object. Fills in 0 for a missing `code` and an empty text for a missing `message`.
@@ -41,7 +46,10 @@ impl RpcError {
         let mut read = Self::new(0, "");
         for (key, value) in RawObject::parse(error)?.iter() {
             match key {
-                "code" => read.code = read_code(value).ok_or_else(|| Error::custom("`code` must be an integer"))?,
+                "code" => {
+                    read.code = read_code(value)
+                        .ok_or_else(|| Error::custom("`code` must be an integer"))?
+                }
                 "message" => read.message = serde_json::from_str(value.get())?,
                 "data" => read.data = Some(value.to_owned()),
                 _ => read.more.push((key.to_owned(), value.to_owned())),
@@ -55,7 +63,10 @@ impl RpcError {
     pub fn read_or_wrap(error: &RawValue, peer: &str) -> Self {
         Self::read(error).unwrap_or_else(|_| Self {
             data: Some(error.to_owned()),
-            ..Self::new(code::INTERNAL_ERROR, format!("the {peer}'s error cannot be read"))
+            ..Self::new(
+                code::INTERNAL_ERROR,
+                format!("the {peer}'s error cannot be read"),
+            )
         })
     }
 }

@@ -19,7 +19,14 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    pub const ALL: [Self; 6] = [Self::Npx, Self::Uvx, Self::Docker, Self::Node, Self::Python, Self::Dnx];
+    pub const ALL: [Self; 6] = [
+        Self::Npx,
+        Self::Uvx,
+        Self::Docker,
+        Self::Node,
+        Self::Python,
+        Self::Dnx,
+    ];
 
     /// The command that is started.
     pub fn command(self) -> &'static str {
@@ -51,7 +58,9 @@ impl Runtime {
             "npm" | "pnpm" | "pnpx" | "bunx" | "yarn" => Some(Self::Npx),
             "bun" | "deno" => Some(Self::Node),
             "podman" => Some(Self::Docker),
-            _ if name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') == "python" => Some(Self::Python),
+            _ if name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') == "python" => {
+                Some(Self::Python)
+            }
             _ => None,
         })
     }
@@ -59,7 +68,11 @@ impl Runtime {
     /// The runtime that people and manifests call so.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
-        match name.strip_suffix(".exe").or_else(|| name.strip_suffix(".cmd")).unwrap_or(&name) {
+        match name
+            .strip_suffix(".exe")
+            .or_else(|| name.strip_suffix(".cmd"))
+            .unwrap_or(&name)
+        {
             "npx" => Some(Self::Npx),
             "uvx" => Some(Self::Uvx),
             "docker" => Some(Self::Docker),

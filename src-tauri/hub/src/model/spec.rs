@@ -22,12 +22,21 @@ pub struct Registered {
 impl Registered {
     pub fn new(id: ServerId, spec: ServerSpec, file: PathBuf) -> Self {
         let identity = spec.identity();
-        Self { id, spec, identity, file }
+        Self {
+            id,
+            spec,
+            identity,
+            file,
+        }
     }
 
     /// The name for people.
     pub fn name(&self) -> &str {
-        if self.spec.name.is_empty() { self.id.as_str() } else { &self.spec.name }
+        if self.spec.name.is_empty() {
+            self.id.as_str()
+        } else {
+            &self.spec.name
+        }
     }
 }
 
@@ -39,7 +48,11 @@ pub enum TransportKind {
     /// A subprocess, over its stdin and stdout.
     Stdio,
     /// Streamable HTTP at a URL.
-    #[serde(alias = "streamable_http", alias = "streamable-http", alias = "streamableHttp")]
+    #[serde(
+        alias = "streamable_http",
+        alias = "streamable-http",
+        alias = "streamableHttp"
+    )]
     Http,
     /// HTTP+SSE at a URL, as older servers speak it.
     Sse,
@@ -201,11 +214,19 @@ pub struct OauthClient {
     #[serde(alias = "clientId")]
     pub client_id: String,
     /// Only if the client has one; best a `${keyring:NAME}`.
-    #[serde(default, skip_serializing_if = "Option::is_none", alias = "clientSecret")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        alias = "clientSecret"
+    )]
     pub client_secret: Option<String>,
     /// The port of the redirect URI `http://127.0.0.1:PORT/callback` that the client was registered with; any if it is
     /// not given, which authorization servers allow for programs on a desk.
-    #[serde(default, skip_serializing_if = "Option::is_none", alias = "callbackPort")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        alias = "callbackPort"
+    )]
     pub callback_port: Option<u16>,
 }
 
@@ -219,7 +240,9 @@ pub enum SpecError {
         itself, say how with 'transport': http or sse"
     )]
     Both,
-    #[error("'url' of a server with a 'command' is on this machine, as in http://127.0.0.1:3001/sse, not {0}")]
+    #[error(
+        "'url' of a server with a 'command' is on this machine, as in http://127.0.0.1:3001/sse, not {0}"
+    )]
     ServedElsewhere(String),
     #[error("'command' is empty")]
     EmptyCommand,
@@ -239,15 +262,23 @@ pub enum SpecError {
     SecretInArguments(&'static str),
     #[error("it has both 'bearer_token' and a header 'Authorization'; they are the same")]
     TwoTokens,
-    #[error("'oauth' has a 'client_id' that is empty or refers to a secret; it is the client's public id")]
+    #[error(
+        "'oauth' has a 'client_id' that is empty or refers to a secret; it is the client's public id"
+    )]
     BadOauthClient,
-    #[error("it has both 'oauth' and a token of its own ('bearer_token' or a header 'Authorization'); remove one")]
+    #[error(
+        "it has both 'oauth' and a token of its own ('bearer_token' or a header 'Authorization'); remove one"
+    )]
     OauthWithToken,
-    #[error("'prefix' is '{0}', but is of at most 32 letters, digits, - and single _, or empty for bare names")]
+    #[error(
+        "'prefix' is '{0}', but is of at most 32 letters, digits, - and single _, or empty for bare names"
+    )]
     BadPrefix(String),
     #[error("'{0}' has to be at least {1}")]
     TooSmall(&'static str, u32),
-    #[error("'protocol_version' is '{found}', which Drawbridge does not speak over this transport; it may be {known}")]
+    #[error(
+        "'protocol_version' is '{found}', which Drawbridge does not speak over this transport; it may be {known}"
+    )]
     UnknownRevision { found: String, known: String },
     #[error("'fallback' names '{0}' twice")]
     FallbackTwice(ServerId),
@@ -304,7 +335,10 @@ impl ServerSpec {
     }
 
     fn check_served(&self, command: &str, url: &str) -> Result<(), SpecError> {
-        if !matches!(self.transport, Some(TransportKind::Http | TransportKind::Sse)) {
+        if !matches!(
+            self.transport,
+            Some(TransportKind::Http | TransportKind::Sse)
+        ) {
             return Err(SpecError::Both);
         }
         let local = Self {
@@ -331,7 +365,9 @@ impl ServerSpec {
             Some(url::Host::Domain(name)) => name == "localhost",
             None => false,
         };
-        is_here.then_some(()).ok_or_else(|| SpecError::ServedElsewhere(url.to_owned()))
+        is_here
+            .then_some(())
+            .ok_or_else(|| SpecError::ServedElsewhere(url.to_owned()))
     }
 
     fn check_local(&self, command: &str) -> Result<(), SpecError> {
@@ -356,7 +392,10 @@ impl ServerSpec {
             return Err(SpecError::SecretInArguments("args"));
         }
         let bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
-        self.env.keys().find(bad).map_or(Ok(()), |name| Err(SpecError::BadVariable(name.clone())))
+        self.env
+            .keys()
+            .find(bad)
+            .map_or(Ok(()), |name| Err(SpecError::BadVariable(name.clone())))
     }
 
     fn check_remote(&self, url: &str) -> Result<(), SpecError> {
@@ -376,24 +415,38 @@ impl ServerSpec {
         if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
             return Err(SpecError::Useless(field, "remote"));
         }
-        if self.bearer_token.is_some() && self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+        if self.bearer_token.is_some()
+            && self
+                .headers
+                .keys()
+                .any(|name| name.eq_ignore_ascii_case("authorization"))
+        {
             return Err(SpecError::TwoTokens);
         }
         if let Some(client) = &self.oauth {
             if client.client_id.trim().is_empty() || client.client_id.contains("${keyring:") {
                 return Err(SpecError::BadOauthClient);
             }
-            if self.all_headers().keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+            if self
+                .all_headers()
+                .keys()
+                .any(|name| name.eq_ignore_ascii_case("authorization"))
+            {
                 return Err(SpecError::OauthWithToken);
             }
         }
         let parsed = url::Url::parse(url).map_err(|e| SpecError::BadUrl(format!("{url} ({e})")))?;
         let fits = matches!(parsed.scheme(), "http" | "https") && parsed.has_host();
-        fits.then_some(()).ok_or_else(|| SpecError::BadUrl(url.to_owned()))
+        fits.then_some(())
+            .ok_or_else(|| SpecError::BadUrl(url.to_owned()))
     }
 
     fn check_tools(&self) -> Result<(), SpecError> {
-        if let Some(prefix) = self.prefix.as_ref().filter(|prefix| !names::is_prefix(prefix)) {
+        if let Some(prefix) = self
+            .prefix
+            .as_ref()
+            .filter(|prefix| !names::is_prefix(prefix))
+        {
             return Err(SpecError::BadPrefix(prefix.clone()));
         }
         let mut seen = BTreeSet::new();
@@ -417,24 +470,41 @@ impl ServerSpec {
 
     /// What may refer to secrets.
     pub fn values(&self) -> impl Iterator<Item = &String> {
-        let client_secret = self.oauth.as_ref().and_then(|client| client.client_secret.as_ref());
-        self.env.values().chain(self.headers.values()).chain(&self.bearer_token).chain(client_secret)
+        let client_secret = self
+            .oauth
+            .as_ref()
+            .and_then(|client| client.client_secret.as_ref());
+        self.env
+            .values()
+            .chain(self.headers.values())
+            .chain(&self.bearer_token)
+            .chain(client_secret)
     }
 
     /// The program that runs it, where that is one of those that Drawbridge knows.
     pub fn runtime(&self) -> Option<Runtime> {
-        self.runtime_hint.or_else(|| self.command.as_deref().and_then(Runtime::of_command))
+        self.runtime_hint
+            .or_else(|| self.command.as_deref().and_then(Runtime::of_command))
     }
 
     /// Whether a client may see and call that tool.
     pub fn allows(&self, tool: &str) -> bool {
-        self.allowed_tools.as_ref().is_none_or(|allowed| allowed.iter().any(|one| one == tool))
+        self.allowed_tools
+            .as_ref()
+            .is_none_or(|allowed| allowed.iter().any(|one| one == tool))
     }
 
     /// The digest of what it would start or connect to. The user accepts this; a name or a time-out may change
     /// without asking again.
     pub fn identity(&self) -> String {
-        let parts = (&self.command, &self.args, &self.env, &self.cwd, &self.url, self.all_headers());
+        let parts = (
+            &self.command,
+            &self.args,
+            &self.env,
+            &self.cwd,
+            &self.url,
+            self.all_headers(),
+        );
         let mut text = serde_json::to_string(&parts).unwrap_or_default();
         // The way to a URL that is not inferred. (A way that is inferred adds nothing: what was accepted stays so.)
         if self.transport == Some(TransportKind::Sse) {
@@ -493,7 +563,10 @@ impl Timeouts {
             ("timeouts.initialize_ms", self.initialize_ms),
             ("timeouts.call_ms", self.call_ms),
             ("timeouts.total_ms", self.total_ms),
-            ("timeouts.tools", self.tools.values().copied().min().unwrap_or(1)),
+            (
+                "timeouts.tools",
+                self.tools.values().copied().min().unwrap_or(1),
+            ),
         ];
         let zero = bounds.iter().find(|(_, ms)| *ms == 0);
         zero.map_or(Ok(()), |(name, _)| Err(SpecError::TooSmall(name, 1)))
@@ -507,7 +580,10 @@ fn retries() -> u32 {
     RETRIES
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
 fn is_retries(value: &u32) -> bool {
     *value == RETRIES
 }
@@ -516,7 +592,10 @@ fn yes() -> bool {
     true
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
 fn is_yes(value: &bool) -> bool {
     *value
 }

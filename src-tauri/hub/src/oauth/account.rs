@@ -18,7 +18,8 @@ use crate::{
     secrets::{Secret, SecretError},
 };
 use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore, OAuthClientConfig, StoredCredentials,
+    AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore, OAuthClientConfig,
+    StoredCredentials,
 };
 
 /// A server and a client; servers with the same URL and the same client share it.
@@ -49,14 +50,25 @@ impl Challenge {
         if self.shuts {
             return "it answers only to a person who has signed in".into();
         }
-        format!("it refused a request that needs {} than you signed in for", named(&self.scopes))
+        format!(
+            "it refused a request that needs {} than you signed in for",
+            named(&self.scopes)
+        )
     }
 }
 
 /// More rights, in words.
 pub(super) fn named(scopes: &BTreeSet<String>) -> String {
-    let names: Vec<_> = scopes.iter().filter(|scope| !scope.is_empty()).map(String::as_str).collect();
-    if names.is_empty() { "more rights".into() } else { format!("more rights (scope '{}')", shown(&names.join(" "))) }
+    let names: Vec<_> = scopes
+        .iter()
+        .filter(|scope| !scope.is_empty())
+        .map(String::as_str)
+        .collect();
+    if names.is_empty() {
+        "more rights".into()
+    } else {
+        format!("more rights (scope '{}')", shown(&names.join(" ")))
+    }
 }
 
 #[derive(Default)]
@@ -94,14 +106,24 @@ impl Account {
         authorizer: &Authorizer,
         registered: &Registration,
     ) -> Result<Registration, SecretError> {
-        let Some(own) = self.own_client() else { return Ok(registered.clone()) };
-        let given = own.client_secret.map(|secret| (String::new(), secret)).into_iter().collect();
+        let Some(own) = self.own_client() else {
+            return Ok(registered.clone());
+        };
+        let given = own
+            .client_secret
+            .map(|secret| (String::new(), secret))
+            .into_iter()
+            .collect();
         let (mut resolved, _) = authorizer.0.kept.0.resolve(&given).await?;
         let client_secret = resolved.remove("");
         if let Some(secret) = &client_secret {
             authorizer.0.logs.mask(&Secret::new(secret.clone()));
         }
-        Ok(Registration::new(own.client_id, client_secret, registered.redirect_uri.clone()))
+        Ok(Registration::new(
+            own.client_id,
+            client_secret,
+            registered.redirect_uri.clone(),
+        ))
     }
 
     /// The scopes that a person has signed in again for already.
@@ -124,15 +146,22 @@ impl Account {
     /// person has not signed in.
     pub(super) fn ready(&self) -> Option<Option<Secret>> {
         let held = self.held.try_lock().ok().filter(|held| held.read)?;
-        let Some(grant) = &held.grant else { return Some(None) };
+        let Some(grant) = &held.grant else {
+            return Some(None);
+        };
         (!grant.is_due(clock::now())).then(|| grant.token())
     }
 
     /// A token that has not run out; nothing where a person has not signed in. Not to be dropped halfway: a
     /// new token that nobody takes is lost, and the old one may be void.
-    pub(super) async fn token(&self, authorizer: &Authorizer) -> Result<Option<Secret>, BearerError> {
+    pub(super) async fn token(
+        &self,
+        authorizer: &Authorizer,
+    ) -> Result<Option<Secret>, BearerError> {
         let mut held = self.held.lock().await;
-        let Some(grant) = held.grant(self, authorizer).await? else { return Ok(None) };
+        let Some(grant) = held.grant(self, authorizer).await? else {
+            return Ok(None);
+        };
         let now = clock::now();
         if !grant.is_due(now) {
             return Ok(grant.token());
@@ -141,7 +170,10 @@ impl Account {
         match held.refresh(self, authorizer).await {
             // It could not be renewed now, but is still good.
             Err(error) if usable.is_some() => {
-                tracing::warn!("the token for {} is not renewed yet: {error}", self.place.server);
+                tracing::warn!(
+                    "the token for {} is not renewed yet: {error}",
+                    self.place.server
+                );
                 Ok(usable)
             }
             renewed => renewed,
@@ -155,7 +187,9 @@ impl Account {
         refused: &Secret,
     ) -> Result<Option<Secret>, BearerError> {
         let mut held = self.held.lock().await;
-        let Some(grant) = held.grant(self, authorizer).await? else { return Ok(None) };
+        let Some(grant) = held.grant(self, authorizer).await? else {
+            return Ok(None);
+        };
         match grant.token() {
             Some(token) if token.expose() != refused.expose() => Ok(Some(token)),
             Some(_) | None => held.refresh(self, authorizer).await,
@@ -166,7 +200,9 @@ impl Account {
     pub(super) async fn granted_scopes(&self, authorizer: &Authorizer) -> Vec<String> {
         let mut held = self.held.lock().await;
         let grant = held.grant(self, authorizer).await.ok().flatten();
-        grant.map(|grant| grant.credentials.granted_scopes.clone()).unwrap_or_default()
+        grant
+            .map(|grant| grant.credentials.granted_scopes.clone())
+            .unwrap_or_default()
     }
 
     /// Keeps what an authorization server gave.
@@ -181,16 +217,26 @@ impl Account {
         keep(self, authorizer, &grant).await?;
         // Of another authorization server than before: what that one gave is of no use any more.
         if let Some(before) = before.filter(|before| before.issuer != grant.issuer) {
-            authorizer.0.kept.forget_grant(&before.issuer, &self.place).await?;
+            authorizer
+                .0
+                .kept
+                .forget_grant(&before.issuer, &self.place)
+                .await?;
         }
         self.answered_by(Some(&grant));
-        *held = Held { read: true, grant: Some(grant), manager: Some(manager) };
+        *held = Held {
+            read: true,
+            grant: Some(grant),
+            manager: Some(manager),
+        };
         self.set_challenge(None);
         Ok(())
     }
 
     fn answered_by(&self, grant: Option<&Grant>) {
-        *lock(&self.answered) = grant.map(|grant| grant.answered.clone()).unwrap_or_default();
+        *lock(&self.answered) = grant
+            .map(|grant| grant.answered.clone())
+            .unwrap_or_default();
     }
 
     pub(super) async fn forget(&self, authorizer: &Authorizer) -> Result<(), SecretError> {
@@ -203,10 +249,18 @@ impl Account {
 
 impl Held {
     /// The grant, read where it was not; one that is not in the keyring any more is not known any more.
-    async fn grant(&mut self, account: &Account, authorizer: &Authorizer) -> Result<Option<&Grant>, SecretError> {
+    async fn grant(
+        &mut self,
+        account: &Account,
+        authorizer: &Authorizer,
+    ) -> Result<Option<&Grant>, SecretError> {
         if !self.read {
             if let Some(known) = authorizer.0.known.of(&account.place) {
-                let grant = authorizer.0.kept.grant(&known.issuer, &account.place).await?;
+                let grant = authorizer
+                    .0
+                    .kept
+                    .grant(&known.issuer, &account.place)
+                    .await?;
                 match &grant {
                     Some(grant) => mask(authorizer, grant),
                     None => authorizer.0.known.set(&account.place, None).await,
@@ -220,8 +274,14 @@ impl Held {
     }
 
     /// Renews the token. Nothing, and the tokens are forgotten, where the authorization server will not.
-    async fn refresh(&mut self, account: &Account, authorizer: &Authorizer) -> Result<Option<Secret>, BearerError> {
-        let Some(grant) = &self.grant else { return Ok(None) };
+    async fn refresh(
+        &mut self,
+        account: &Account,
+        authorizer: &Authorizer,
+    ) -> Result<Option<Secret>, BearerError> {
+        let Some(grant) = &self.grant else {
+            return Ok(None);
+        };
         if grant.refresh_token().is_none() {
             self.forget(account, authorizer).await?;
             return Ok(None);
@@ -229,12 +289,17 @@ impl Held {
         let client = account.client(authorizer, &grant.client).await?;
         let mut manager = match self.manager.take() {
             Some(manager) => manager,
-            None => match manager_of(account, grant).await.map_err(BearerError::Refresh)? {
+            None => match manager_of(account, grant)
+                .await
+                .map_err(BearerError::Refresh)?
+            {
                 Some(manager) => manager,
                 // The server has another authorization server now: what this one gave is not shown to it.
                 None => {
                     let server = &account.place.server;
-                    tracing::warn!("{server} has another authorization server now: a person has to sign in");
+                    tracing::warn!(
+                        "{server} has another authorization server now: a person has to sign in"
+                    );
                     self.forget(account, authorizer).await?;
                     return Ok(None);
                 }
@@ -251,35 +316,60 @@ impl Held {
                     answered: grant.answered.clone(),
                 };
                 if let Err(error) = keep(account, authorizer, &grant).await {
-                    tracing::warn!("the new token for {} is not in the keyring: {error}", account.place.server);
+                    tracing::warn!(
+                        "the new token for {} is not in the keyring: {error}",
+                        account.place.server
+                    );
                 }
                 let token = grant.token();
                 (self.grant, self.manager) = (Some(grant), Some(manager));
                 Ok(token)
             }
             Err(AuthError::TokenRefreshRejected(why)) => {
-                tracing::warn!("the token for {} cannot be renewed: {why}", account.place.server);
+                tracing::warn!(
+                    "the token for {} cannot be renewed: {why}",
+                    account.place.server
+                );
                 self.forget(account, authorizer).await?;
                 Ok(None)
             }
-            Err(error) => Err(BearerError::Refresh(authorizer.0.logs.masked(&discovery::in_words(&error)))),
+            Err(error) => Err(BearerError::Refresh(
+                authorizer.0.logs.masked(&discovery::in_words(&error)),
+            )),
         }
     }
 
-    async fn forget(&mut self, account: &Account, authorizer: &Authorizer) -> Result<(), SecretError> {
+    async fn forget(
+        &mut self,
+        account: &Account,
+        authorizer: &Authorizer,
+    ) -> Result<(), SecretError> {
         if let Some(known) = authorizer.0.known.of(&account.place) {
-            authorizer.0.kept.forget_grant(&known.issuer, &account.place).await?;
+            authorizer
+                .0
+                .kept
+                .forget_grant(&known.issuer, &account.place)
+                .await?;
             authorizer.0.known.set(&account.place, None).await;
         }
         account.answered_by(None);
-        *self = Self { read: true, grant: None, manager: None };
+        *self = Self {
+            read: true,
+            grant: None,
+            manager: None,
+        };
         Ok(())
     }
 }
 
 /// What speaks to the authorization server of the grant; nothing where the server has another one now.
-async fn manager_of(account: &Account, grant: &Grant) -> Result<Option<AuthorizationManager>, String> {
-    let Discovered { manager, issuer, .. } = discovery::discover(&account.place.server, None).await?;
+async fn manager_of(
+    account: &Account,
+    grant: &Grant,
+) -> Result<Option<AuthorizationManager>, String> {
+    let Discovered {
+        manager, issuer, ..
+    } = discovery::discover(&account.place.server, None).await?;
     Ok((issuer == grant.issuer).then_some(manager))
 }
 
@@ -296,17 +386,27 @@ async fn renew(
 }
 
 /// Puts a grant into the keyring, and notes whose it is.
-async fn keep(account: &Account, authorizer: &Authorizer, grant: &Grant) -> Result<(), SecretError> {
+async fn keep(
+    account: &Account,
+    authorizer: &Authorizer,
+    grant: &Grant,
+) -> Result<(), SecretError> {
     mask(authorizer, grant);
     authorizer.0.kept.keep_grant(&account.place, grant).await?;
-    let signed = Signed { issuer: grant.issuer.clone(), expires_at: grant.expires_at() };
+    let signed = Signed {
+        issuer: grant.issuer.clone(),
+        expires_at: grant.expires_at(),
+    };
     authorizer.0.known.set(&account.place, Some(signed)).await;
     Ok(())
 }
 
 fn mask(authorizer: &Authorizer, grant: &Grant) {
     let client_secret = grant.client.client_secret.clone().map(Secret::new);
-    for secret in [grant.token(), grant.refresh_token(), client_secret].into_iter().flatten() {
+    for secret in [grant.token(), grant.refresh_token(), client_secret]
+        .into_iter()
+        .flatten()
+    {
         authorizer.0.logs.mask(&secret);
     }
 }

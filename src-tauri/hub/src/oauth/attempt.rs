@@ -52,7 +52,9 @@ impl Attempt {
         self.task.abort();
         let mut attempt = self.shown();
         if !attempt.state.has_ended() {
-            attempt.state = SignInState::Failed { reason: "it was cancelled".into() };
+            attempt.state = SignInState::Failed {
+                reason: "it was cancelled".into(),
+            };
             forget_registration(authorizer, self.registered_at);
             tell(authorizer, &self.server, &attempt);
         }
@@ -82,24 +84,59 @@ pub(super) async fn begin(
 ) -> Result<SignIn, OauthError> {
     let challenge = account.challenge();
     let mut answered = account.answered();
-    answered
-        .extend(challenge.iter().filter(|challenge| !challenge.shuts).flat_map(|challenge| challenge.scopes.clone()));
+    answered.extend(
+        challenge
+            .iter()
+            .filter(|challenge| !challenge.shuts)
+            .flat_map(|challenge| challenge.scopes.clone()),
+    );
     let challenge = challenge.and_then(|challenge| challenge.header);
     let failed = |why: String| OauthError::Failed(authorizer.0.logs.masked(&why));
-    let found = timeout(DISCOVERY, discovery::discover(&account.place.server, challenge.as_deref())).await;
-    let too_slow = |_| Err(format!("its authorization server was not found within {} s", DISCOVERY.as_secs()));
+    let found = timeout(
+        DISCOVERY,
+        discovery::discover(&account.place.server, challenge.as_deref()),
+    )
+    .await;
+    let too_slow = |_| {
+        Err(format!(
+            "its authorization server was not found within {} s",
+            DISCOVERY.as_secs()
+        ))
+    };
     let mut found = found.unwrap_or_else(too_slow).map_err(failed)?;
     let mut scopes = found.manager.select_initial_scopes(&[]).await;
     // More rights are asked for beside those that are there.
-    let granted = if scopes.is_empty() { Vec::new() } else { account.granted_scopes(authorizer).await };
-    scopes.extend(granted.into_iter().filter(|scope| !scopes.contains(scope)).collect::<Vec<_>>());
+    let granted = if scopes.is_empty() {
+        Vec::new()
+    } else {
+        account.granted_scopes(authorizer).await
+    };
+    scopes.extend(
+        granted
+            .into_iter()
+            .filter(|scope| !scopes.contains(scope))
+            .collect::<Vec<_>>(),
+    );
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
     let (callback, client) = become_known(authorizer, account, &mut found, &scopes).await?;
-    found.manager.configure_client(account::config(&client)).map_err(|e| failed(discovery::in_words(&e)))?;
-    let url = found.manager.get_authorization_url(&scopes).await.map_err(|e| failed(discovery::in_words(&e)))?;
-    let url = openable(&url).and_then(|url| found.reach.check(&url).map(|()| url)).map_err(failed)?;
+    found
+        .manager
+        .configure_client(account::config(&client))
+        .map_err(|e| failed(discovery::in_words(&e)))?;
+    let url = found
+        .manager
+        .get_authorization_url(&scopes)
+        .await
+        .map_err(|e| failed(discovery::in_words(&e)))?;
+    let url = openable(&url)
+        .and_then(|url| found.reach.check(&url).map(|()| url))
+        .map_err(failed)?;
     let state = state_of(&url).ok_or_else(|| failed("its URL has no state".into()))?;
-    let sign_in = SignIn { id: SignInId::new(random::id()), url: url.into(), state: SignInState::WaitingForBrowser };
+    let sign_in = SignIn {
+        id: SignInId::new(random::id()),
+        url: url.into(),
+        state: SignInState::WaitingForBrowser,
+    };
     let (shown, states) = watch::channel(sign_in.clone());
     let registered_at = account.own_client().is_none().then(|| found.issuer.clone());
     let running = Running {
@@ -115,7 +152,15 @@ pub(super) async fn begin(
         shown,
     };
     let task = tokio::spawn(running.run()).abort_handle();
-    authorizer.attempts().insert(id.clone(), Attempt { server: id.clone(), registered_at, states, task });
+    authorizer.attempts().insert(
+        id.clone(),
+        Attempt {
+            server: id.clone(),
+            registered_at,
+            states,
+            task,
+        },
+    );
     tell(authorizer, id, &sign_in);
     Ok(sign_in)
 }
@@ -131,7 +176,11 @@ async fn become_known(
 ) -> Result<(Callback, Registration), OauthError> {
     let failed = |why: String| OauthError::Failed(authorizer.0.logs.masked(&why));
     let listen = async |port| Callback::bind(port).await;
-    let no_port = |e: std::io::Error| failed(format!("no port on this machine for the browser to come back to: {e}"));
+    let no_port = |e: std::io::Error| {
+        failed(format!(
+            "no port on this machine for the browser to come back to: {e}"
+        ))
+    };
     // First, so that nobody is sent to a browser for tokens that cannot be kept.
     let kept = authorizer.0.kept.registration(&found.issuer).await?;
     if let Some(own) = account.own_client() {
@@ -160,28 +209,48 @@ async fn become_known(
             found.issuer
         )));
     }
-    let registered = found.manager.register_client(NAME, &callback.redirect_uri(), scopes).await;
+    let registered = found
+        .manager
+        .register_client(NAME, &callback.redirect_uri(), scopes)
+        .await;
     let config = registered.map_err(|e| failed(discovery::in_words(&e)))?;
     let client = Registration {
         client_id: config.client_id,
         client_secret: config.client_secret,
         redirect_uri: config.redirect_uri,
-        scopes: (!scopes.is_empty()).then(|| scopes.iter().map(|scope| (*scope).to_owned()).collect()),
+        scopes: (!scopes.is_empty())
+            .then(|| scopes.iter().map(|scope| (*scope).to_owned()).collect()),
     };
-    authorizer.0.kept.keep_registration(&found.issuer, &client).await?;
+    authorizer
+        .0
+        .kept
+        .keep_registration(&found.issuer, &client)
+        .await?;
     Ok((callback, client))
 }
 
 impl Running {
     async fn run(self) {
-        let Self { authorizer, id, account, manager, issuer, client, answered, callback, state, shown } = self;
+        let Self {
+            authorizer,
+            id,
+            account,
+            manager,
+            issuer,
+            client,
+            answered,
+            callback,
+            state,
+            shown,
+        } = self;
         let show = |state: SignInState| {
             shown.send_modify(|attempt| attempt.state = state);
             tell(&authorizer, &id, &shown.borrow());
         };
         let redeemed = async {
             let answer = timeout(PATIENCE, callback.wait(&state)).await;
-            let answer = answer.map_err(|_| format!("nobody signed in within {} s", PATIENCE.as_secs()))?;
+            let answer =
+                answer.map_err(|_| format!("nobody signed in within {} s", PATIENCE.as_secs()))?;
             show(SignInState::Exchanging);
             let (mut grant, manager) = redeem(manager, &issuer, client, &state, answer).await?;
             if account.own_client().is_some() {
@@ -201,7 +270,10 @@ impl Running {
             Err(why) => {
                 let reason = authorizer.0.logs.masked(&why);
                 tracing::warn!("server {id}: not signed in: {reason}");
-                forget_registration(&authorizer, account.own_client().is_none().then_some(issuer));
+                forget_registration(
+                    &authorizer,
+                    account.own_client().is_none().then_some(issuer),
+                );
                 show(SignInState::Failed { reason });
             }
         }
@@ -222,10 +294,22 @@ async fn redeem(
     };
     let desk = InMemoryCredentialStore::new();
     manager.set_credential_store(desk.clone());
-    let redeemed = manager.exchange_code_for_token_with_issuer(&code, state, answer.issuer.as_deref()).await;
+    let redeemed = manager
+        .exchange_code_for_token_with_issuer(&code, state, answer.issuer.as_deref())
+        .await;
     redeemed.map_err(|e| discovery::in_words(&e))?;
-    let credentials = desk.load().await.ok().flatten().ok_or("the authorization server gave no token")?;
-    let grant = Grant { issuer: issuer.to_owned(), client, credentials, answered: BTreeSet::new() };
+    let credentials = desk
+        .load()
+        .await
+        .ok()
+        .flatten()
+        .ok_or("the authorization server gave no token")?;
+    let grant = Grant {
+        issuer: issuer.to_owned(),
+        client,
+        credentials,
+        answered: BTreeSet::new(),
+    };
     Ok((grant, manager))
 }
 
@@ -242,10 +326,16 @@ fn forget_registration(authorizer: &Authorizer, registered_at: Option<String>) {
 
 fn tell(authorizer: &Authorizer, server: &ServerId, attempt: &SignIn) {
     let (id, state) = (attempt.id.clone(), attempt.state.clone());
-    authorizer.0.events.tell(Event::AuthorizationChanged { id, server: server.clone(), state });
+    authorizer.0.events.tell(Event::AuthorizationChanged {
+        id,
+        server: server.clone(),
+        state,
+    });
     authorizer.tell_server(server);
 }
 
 fn state_of(url: &Url) -> Option<String> {
-    url.query_pairs().find(|(name, _)| name == "state").map(|(_, value)| value.into_owned())
+    url.query_pairs()
+        .find(|(name, _)| name == "state")
+        .map(|(_, value)| value.into_owned())
 }

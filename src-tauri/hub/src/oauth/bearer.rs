@@ -47,7 +47,11 @@ pub struct Bearer {
 
 impl Bearer {
     pub(super) fn new(authorizer: Authorizer, id: ServerId, account: Arc<Account>) -> Self {
-        Self { authorizer, id, account }
+        Self {
+            authorizer,
+            id,
+            account,
+        }
     }
 
     /// Sends a request with the server's token, where there is one. A token that the server refuses is
@@ -55,7 +59,11 @@ impl Bearer {
     ///
     /// # Errors
     /// Where it was not carried out for want of a token; inside, what HTTP itself says.
-    pub async fn send(&self, http: &HttpClient, request: Request) -> Result<Result<Response, HttpError>, BearerError> {
+    pub async fn send(
+        &self,
+        http: &HttpClient,
+        request: Request,
+    ) -> Result<Result<Response, HttpError>, BearerError> {
         // Boxed, as what signs in is large and seldom on the way.
         let token = match self.account.ready() {
             Some(token) => token,
@@ -77,7 +85,8 @@ impl Bearer {
     }
 
     fn is_for_its_server(&self, request: &Request) -> bool {
-        Url::parse(&request.uri().to_string()).is_ok_and(|url| url.origin() == self.account.place.server.origin())
+        Url::parse(&request.uri().to_string())
+            .is_ok_and(|url| url.origin() == self.account.place.server.origin())
     }
 
     async fn token(&self) -> Result<Option<Secret>, BearerError> {
@@ -91,18 +100,29 @@ impl Bearer {
     }
 
     /// Whether an answer wants a person to sign in.
-    fn look(&self, sent: Result<Response, HttpError>) -> Result<Result<Response, HttpError>, BearerError> {
+    fn look(
+        &self,
+        sent: Result<Response, HttpError>,
+    ) -> Result<Result<Response, HttpError>, BearerError> {
         let Ok(response) = &sent else { return Ok(sent) };
         let status = response.status();
         if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            if status.is_success() && self.account.challenge().is_some_and(|challenge| challenge.shuts) {
+            if status.is_success()
+                && self
+                    .account
+                    .challenge()
+                    .is_some_and(|challenge| challenge.shuts)
+            {
                 self.note(None);
             }
             return Ok(sent);
         }
         let header = challenge_of(response);
         let server = &self.account.place.server;
-        let said = header.as_ref().map(|header| WWWAuthenticateParams::parse(header, server)).unwrap_or_default();
+        let said = header
+            .as_ref()
+            .map(|header| WWWAuthenticateParams::parse(header, server))
+            .unwrap_or_default();
         // Without a challenge it may be an old server, with one of another scheme it is none of ours.
         let other_scheme = header.is_none() && response.headers().contains_key(WWW_AUTHENTICATE);
         let shuts = match status {
@@ -113,15 +133,25 @@ impl Bearer {
         let scopes = demanded(said.scope.as_deref());
         let answered = format!("{server} answered HTTP {status}");
         if shuts {
-            self.note(Some(Challenge { header, shuts, scopes }));
-            return Err(BearerError::Needed(format!("a person has to sign in to it: {answered}")));
+            self.note(Some(Challenge {
+                header,
+                shuts,
+                scopes,
+            }));
+            return Err(BearerError::Needed(format!(
+                "a person has to sign in to it: {answered}"
+            )));
         }
         let needs = format!("it needs {} than it was given", named(&scopes));
         if scopes.is_subset(&self.account.answered()) {
             let why = "although a person has signed in for that: its authorization server does not grant it";
             return Err(BearerError::Refused(format!("{needs}, {why} ({answered})")));
         }
-        self.note(Some(Challenge { header, shuts, scopes }));
+        self.note(Some(Challenge {
+            header,
+            shuts,
+            scopes,
+        }));
         Err(BearerError::Needed(format!("{needs}: {answered}")))
     }
 
@@ -136,18 +166,33 @@ impl Bearer {
 async fn to_its_end(
     asked: impl Future<Output = Result<Option<Secret>, BearerError>> + Send + 'static,
 ) -> Result<Option<Secret>, BearerError> {
-    tokio::spawn(asked).await.unwrap_or_else(|e| Err(BearerError::Refresh(e.to_string())))
+    tokio::spawn(asked)
+        .await
+        .unwrap_or_else(|e| Err(BearerError::Refresh(e.to_string())))
 }
 
 /// The scopes of a challenge; empty text if it names none.
 fn demanded(scope: Option<&str>) -> BTreeSet<String> {
-    let names: BTreeSet<_> = scope.unwrap_or_default().split_whitespace().take(MAX_SCOPES).map(str::to_owned).collect();
-    if names.is_empty() { BTreeSet::from([String::new()]) } else { names }
+    let names: BTreeSet<_> = scope
+        .unwrap_or_default()
+        .split_whitespace()
+        .take(MAX_SCOPES)
+        .map(str::to_owned)
+        .collect();
+    if names.is_empty() {
+        BTreeSet::from([String::new()])
+    } else {
+        names
+    }
 }
 
 /// The challenge of the bearer scheme.
 fn challenge_of(response: &Response) -> Option<String> {
-    let headers = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+    let headers = response
+        .headers()
+        .get_all(WWW_AUTHENTICATE)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     let mut bearers = headers.filter(|value| value.to_ascii_lowercase().contains("bearer"));
     bearers.next().map(str::to_owned)
 }

@@ -5,7 +5,9 @@ use std::{convert::Infallible, net::Ipv4Addr, sync::Arc, time::Duration};
 use hyper::{
     Method, Request, Response, StatusCode,
     body::Incoming,
-    header::{CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY},
+    header::{
+        CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY,
+    },
     server::conn::http1,
     service::service_fn,
 };
@@ -51,7 +53,10 @@ impl Callback {
     pub(super) async fn bind(port: Option<u16>) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await?;
         let authority = listener.local_addr()?.to_string();
-        Ok(Self { listener, authority })
+        Ok(Self {
+            listener,
+            authority,
+        })
     }
 
     /// The port of a redirect URI that an earlier listener had.
@@ -65,9 +70,16 @@ impl Callback {
 
     /// Waits for the one answer that has this state. Whatever else comes changes nothing.
     pub(super) async fn wait(self, state: &str) -> Answer {
-        let Self { listener, authority } = self;
+        let Self {
+            listener,
+            authority,
+        } = self;
         let (found, mut answers) = mpsc::channel(1);
-        let expected = Arc::new(Expected { authority, state: state.to_owned(), found });
+        let expected = Arc::new(Expected {
+            authority,
+            state: state.to_owned(),
+            found,
+        });
         let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let mut connections = tokio::task::JoinSet::new();
         let accepted = async {
@@ -85,7 +97,9 @@ impl Callback {
                         let page = expected.answer(&request);
                         async move { Ok::<_, Infallible>(page) }
                     });
-                    let served = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), answer);
+                    let served = http1::Builder::new()
+                        .keep_alive(false)
+                        .serve_connection(TokioIo::new(stream), answer);
                     let _ = timeout(CONNECTION_LASTS, served).await;
                 });
             }
@@ -108,7 +122,10 @@ struct Expected {
 
 impl Expected {
     fn answer(&self, request: &Request<Incoming>) -> Response<String> {
-        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        let host = request
+            .headers()
+            .get(HOST)
+            .and_then(|host| host.to_str().ok());
         if host != Some(self.authority.as_str()) || request.uri().path() != PATH {
             return page(StatusCode::NOT_FOUND, "Nothing is here.");
         }
@@ -116,15 +133,23 @@ impl Expected {
             return page(StatusCode::METHOD_NOT_ALLOWED, "Nothing is here.");
         }
         let Some(answer) = read(request.uri().query().unwrap_or_default(), &self.state) else {
-            return page(StatusCode::BAD_REQUEST, "This is not the answer that Drawbridge waits for.");
+            return page(
+                StatusCode::BAD_REQUEST,
+                "This is not the answer that Drawbridge waits for.",
+            );
         };
         let said = match &answer.outcome {
             Outcome::Code(_) => "Drawbridge has the answer. You can close this window.",
-            Outcome::Refused(_) => "You are not signed in. Drawbridge says why. You can close this window.",
+            Outcome::Refused(_) => {
+                "You are not signed in. Drawbridge says why. You can close this window."
+            }
         };
         match self.found.try_send(answer) {
             Ok(()) => page(StatusCode::OK, said),
-            Err(_) => page(StatusCode::CONFLICT, "Drawbridge has an answer already. You can close this window."),
+            Err(_) => page(
+                StatusCode::CONFLICT,
+                "Drawbridge has an answer already. You can close this window.",
+            ),
         }
     }
 }
@@ -133,7 +158,9 @@ impl Expected {
 fn read(query: &str, state: &str) -> Option<Answer> {
     let mut found: [Option<String>; 5] = Default::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        let place = ["state", "code", "iss", "error", "error_description"].iter().position(|known| *known == name);
+        let place = ["state", "code", "iss", "error", "error_description"]
+            .iter()
+            .position(|known| *known == name);
         let Some(place) = place else { continue };
         if found[place].replace(value.into_owned()).is_some() {
             return None;
@@ -145,9 +172,9 @@ fn read(query: &str, state: &str) -> Option<Answer> {
     }
     let outcome = match (code, error) {
         (Some(code), None) => Outcome::Code(code),
-        (None, Some(error)) => {
-            Outcome::Refused(description.map_or_else(|| error.clone(), |why| format!("{error}: {why}")))
-        }
+        (None, Some(error)) => Outcome::Refused(
+            description.map_or_else(|| error.clone(), |why| format!("{error}: {why}")),
+        ),
         (Some(_), Some(_)) | (None, None) => return None,
     };
     Some(Answer { outcome, issuer })
@@ -161,7 +188,10 @@ fn page(status: StatusCode, said: &str) -> Response<String> {
     let response = Response::builder()
         .status(status)
         .header(CONTENT_TYPE, "text/html; charset=utf-8")
-        .header(CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+        .header(
+            CONTENT_SECURITY_POLICY,
+            "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+        )
         .header(REFERRER_POLICY, "no-referrer")
         .header(CACHE_CONTROL, "no-store")
         .header(CONNECTION, "close");

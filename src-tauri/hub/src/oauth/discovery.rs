@@ -29,34 +29,58 @@ pub(super) async fn discover(server: &Url, challenge: Option<&str>) -> Result<Di
     let http = Arc::new(Http::new(reach.clone())?);
     let new = AuthorizationManager::new_with_oauth_http_client(server.clone(), http).await;
     let mut manager = new.map_err(|e| in_words(&e))?;
-    let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(|e| in_words(&e))?;
+    let found = manager
+        .resolve_metadata_from_challenge(challenge)
+        .await
+        .map_err(|e| in_words(&e))?;
     // Old servers have no metadata, but agreed places. One that names its metadata is not old.
-    if !found.source.is_discovered() && challenge.is_some_and(|challenge| challenge.contains("resource_metadata")) {
+    if !found.source.is_discovered()
+        && challenge.is_some_and(|challenge| challenge.contains("resource_metadata"))
+    {
         let named = challenge.map(shown).unwrap_or_default();
-        return Err(format!("the metadata that {server} names cannot be had, or may not be used: {named}"));
+        return Err(format!(
+            "the metadata that {server} names cannot be had, or may not be used: {named}"
+        ));
     }
     let metadata = found.metadata;
     let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
     for endpoint in endpoints.into_iter().chain(&metadata.registration_endpoint) {
-        let url = Url::parse(endpoint).map_err(|e| format!("its authorization server names no URL: {e}"))?;
-        reach.check(&url).map_err(|why| format!("its authorization server is not used: {why}"))?;
+        let url = Url::parse(endpoint)
+            .map_err(|e| format!("its authorization server names no URL: {e}"))?;
+        reach
+            .check(&url)
+            .map_err(|why| format!("its authorization server is not used: {why}"))?;
     }
     // Before anything is registered there.
     openable(&metadata.authorization_endpoint)?;
-    let issuer = metadata.issuer.clone().unwrap_or_else(|| server.origin().ascii_serialization());
+    let issuer = metadata
+        .issuer
+        .clone()
+        .unwrap_or_else(|| server.origin().ascii_serialization());
     manager.set_metadata(metadata.clone());
-    Ok(Discovered { manager, metadata, reach, issuer })
+    Ok(Discovered {
+        manager,
+        metadata,
+        reach,
+        issuer,
+    })
 }
 
 impl Discovered {
     pub(super) fn says(&self, member: &str) -> bool {
-        self.metadata.additional_fields.get(member).and_then(serde_json::Value::as_bool).unwrap_or(false)
+        self.metadata
+            .additional_fields
+            .get(member)
+            .and_then(serde_json::Value::as_bool)
+            .unwrap_or(false)
     }
 }
 
 /// An error with its causes, the outermost first.
 pub(super) fn in_words(error: &AuthError) -> String {
-    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| {
+        error.source()
+    });
     let mut words: Vec<String> = Vec::new();
     for cause in causes.map(ToString::to_string) {
         if words.last().is_none_or(|last| !last.contains(&cause)) {

@@ -43,12 +43,23 @@ pub(super) struct Registration {
 
 impl Registration {
     /// A client that is registered without scopes.
-    pub(super) fn new(client_id: String, client_secret: Option<String>, redirect_uri: String) -> Self {
-        Self { client_id, client_secret, redirect_uri, scopes: None }
+    pub(super) fn new(
+        client_id: String,
+        client_secret: Option<String>,
+        redirect_uri: String,
+    ) -> Self {
+        Self {
+            client_id,
+            client_secret,
+            redirect_uri,
+            scopes: None,
+        }
     }
 
     pub(super) fn may_ask_for(&self, scopes: &[&str]) -> bool {
-        self.scopes.as_ref().is_none_or(|registered| scopes.iter().all(|scope| registered.contains(*scope)))
+        self.scopes
+            .as_ref()
+            .is_none_or(|registered| scopes.iter().all(|scope| registered.contains(*scope)))
     }
 }
 
@@ -66,15 +77,31 @@ impl Grant {
 
     /// When the token runs out, where the authorization server said so.
     pub(super) fn expires_at(&self) -> Option<Timestamp> {
-        let lasts = i64::try_from(self.credentials.token_response.as_ref()?.expires_in()?.as_millis()).ok()?;
-        let since = i64::try_from(self.credentials.token_received_at?).ok()?.checked_mul(1000)?;
+        let lasts = i64::try_from(
+            self.credentials
+                .token_response
+                .as_ref()?
+                .expires_in()?
+                .as_millis(),
+        )
+        .ok()?;
+        let since = i64::try_from(self.credentials.token_received_at?)
+            .ok()?
+            .checked_mul(1000)?;
         since.checked_add(lasts).map(Timestamp)
     }
 
     /// Whether it is time to renew the token.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
-        let (Some(end), Some(since)) = (self.expires_at(), self.credentials.token_received_at) else { return false };
-        let lasts = end.0.saturating_sub(i64::try_from(since).unwrap_or_default().saturating_mul(1000));
+        let (Some(end), Some(since)) = (self.expires_at(), self.credentials.token_received_at)
+        else {
+            return false;
+        };
+        let lasts = end.0.saturating_sub(
+            i64::try_from(since)
+                .unwrap_or_default()
+                .saturating_mul(1000),
+        );
         now.0 >= end.0.saturating_sub(EARLY_MS.min(lasts / 2))
     }
 
@@ -88,7 +115,11 @@ impl Grant {
 pub(super) struct Kept(pub(super) Secrets);
 
 impl Kept {
-    pub(super) async fn grant(&self, issuer: &str, place: &Place) -> Result<Option<Grant>, SecretError> {
+    pub(super) async fn grant(
+        &self,
+        issuer: &str,
+        place: &Place,
+    ) -> Result<Option<Grant>, SecretError> {
         self.read(&grant_name(issuer, place)).await
     }
 
@@ -96,15 +127,26 @@ impl Kept {
         self.write(&grant_name(&grant.issuer, place), grant).await
     }
 
-    pub(super) async fn forget_grant(&self, issuer: &str, place: &Place) -> Result<(), SecretError> {
+    pub(super) async fn forget_grant(
+        &self,
+        issuer: &str,
+        place: &Place,
+    ) -> Result<(), SecretError> {
         self.0.remove_long(&grant_name(issuer, place)).await
     }
 
-    pub(super) async fn registration(&self, issuer: &str) -> Result<Option<Registration>, SecretError> {
+    pub(super) async fn registration(
+        &self,
+        issuer: &str,
+    ) -> Result<Option<Registration>, SecretError> {
         self.read(&registration_name(issuer)).await
     }
 
-    pub(super) async fn keep_registration(&self, issuer: &str, client: &Registration) -> Result<(), SecretError> {
+    pub(super) async fn keep_registration(
+        &self,
+        issuer: &str,
+        client: &Registration,
+    ) -> Result<(), SecretError> {
         self.write(&registration_name(issuer), client).await
     }
 
@@ -146,7 +188,12 @@ mod tests {
         let credentials = serde_json::json!({"client_id": "c", "token_response": response, "token_received_at": 1000});
         let client = Registration::new("c".into(), None, String::new());
         let credentials = serde_json::from_value(credentials).expect("credentials");
-        Grant { issuer: issuer.into(), client, credentials, answered: BTreeSet::new() }
+        Grant {
+            issuer: issuer.into(),
+            client,
+            credentials,
+            answered: BTreeSet::new(),
+        }
     }
 
     #[test]
@@ -159,7 +206,10 @@ mod tests {
         assert!(!short.is_due(at(4)) && short.is_due(at(5)));
         let endless = grant("i", None);
         assert!(!endless.is_due(at(i64::from(i32::MAX))) && !endless.has_run_out(at(1)));
-        assert!(grant("i", Some(u64::MAX)).expires_at().is_none(), "no sum overflows");
+        assert!(
+            grant("i", Some(u64::MAX)).expires_at().is_none(),
+            "no sum overflows"
+        );
     }
 
     #[tokio::test]
@@ -170,14 +220,45 @@ mod tests {
             client_id: client_id.map(str::to_owned),
         };
         let server = place("https://mcp.example.com/mcp", None);
-        kept.keep_grant(&server, &grant("https://a.example", None)).await.expect("kept");
-        assert!(kept.grant("https://a.example", &server).await.expect("asked").is_some());
-        assert!(kept.grant("https://b.example", &server).await.expect("asked").is_none());
+        kept.keep_grant(&server, &grant("https://a.example", None))
+            .await
+            .expect("kept");
+        assert!(
+            kept.grant("https://a.example", &server)
+                .await
+                .expect("asked")
+                .is_some()
+        );
+        assert!(
+            kept.grant("https://b.example", &server)
+                .await
+                .expect("asked")
+                .is_none()
+        );
         let other = place("https://mcp.example.com/other", None);
-        assert!(kept.grant("https://a.example", &other).await.expect("asked").is_none(), "nor for another server");
+        assert!(
+            kept.grant("https://a.example", &other)
+                .await
+                .expect("asked")
+                .is_none(),
+            "nor for another server"
+        );
         let own = place("https://mcp.example.com/mcp", Some("mine"));
-        assert!(kept.grant("https://a.example", &own).await.expect("asked").is_none(), "nor for another client");
-        kept.forget_grant("https://a.example", &server).await.expect("forgotten");
-        assert!(kept.grant("https://a.example", &server).await.expect("asked").is_none());
+        assert!(
+            kept.grant("https://a.example", &own)
+                .await
+                .expect("asked")
+                .is_none(),
+            "nor for another client"
+        );
+        kept.forget_grant("https://a.example", &server)
+            .await
+            .expect("forgotten");
+        assert!(
+            kept.grant("https://a.example", &server)
+                .await
+                .expect("asked")
+                .is_none()
+        );
     }
 }

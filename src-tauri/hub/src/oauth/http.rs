@@ -9,7 +9,9 @@ use reqwest::{
     dns::{Addrs, Name, Resolve, Resolving},
     redirect::Policy,
 };
-use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest};
+use rmcp::transport::auth::{
+    OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest,
+};
 use url::Url;
 
 use super::reach::Reach;
@@ -17,7 +19,14 @@ use super::reach::Reach;
 const CONNECT: Duration = Duration::from_secs(10);
 const WHOLE: Duration = Duration::from_secs(20);
 const MAX_BODY: usize = 1024 * 1024;
-const PROXIES: [&str; 6] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+const PROXIES: [&str; 6] = [
+    "HTTP_PROXY",
+    "http_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+];
 
 pub(super) struct Http {
     client: Client,
@@ -37,13 +46,20 @@ impl Http {
             .connect_timeout(CONNECT)
             .timeout(WHOLE)
             .redirect(Policy::none())
-            .dns_resolver(Arc::new(Filtered { reach: reach.clone(), names, proxies: proxies() }))
+            .dns_resolver(Arc::new(Filtered {
+                reach: reach.clone(),
+                names,
+                proxies: proxies(),
+            }))
             .build()
             .map_err(|e| format!("no HTTP client: {e}"))?;
         Ok(Self { client, reach })
     }
 
-    async fn exchange(&self, request: http::Request<Vec<u8>>) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
+    async fn exchange(
+        &self,
+        request: http::Request<Vec<u8>>,
+    ) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
         let request = reqwest::Request::try_from(request)?;
         // What is an address already is dialled without being resolved.
         self.reach.check(request.url())?;
@@ -71,7 +87,10 @@ impl OAuthHttpClient for Http {
             let answer = self.exchange(request.request).await;
             answer.inspect_err(|why| {
                 let cause =
-                    std::iter::successors(Some(&**why as &dyn std::error::Error), |error| error.source()).last();
+                    std::iter::successors(Some(&**why as &dyn std::error::Error), |error| {
+                        error.source()
+                    })
+                    .last();
                 tracing::warn!(
                     "{}{}: {}",
                     url.authority().map_or("", |a| a.as_str()),
@@ -98,10 +117,15 @@ impl Resolve for Filtered {
         let (reach, resolving) = (self.reach.clone(), self.names.resolve(name));
         Box::pin(async move {
             let found: Vec<SocketAddr> = resolving.await?.collect();
-            let allowed: Vec<SocketAddr> =
-                found.into_iter().filter(|address| is_proxy || reach.allows(&host, address.ip())).collect();
+            let allowed: Vec<SocketAddr> = found
+                .into_iter()
+                .filter(|address| is_proxy || reach.allows(&host, address.ip()))
+                .collect();
             if allowed.is_empty() {
-                return Err(format!("'{host}' is an address inside of a network, where the server is not").into());
+                return Err(format!(
+                    "'{host}' is an address inside of a network, where the server is not"
+                )
+                .into());
             }
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })
@@ -113,7 +137,8 @@ struct SystemNames;
 impl Resolve for SystemNames {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let found: Vec<SocketAddr> =
+                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
@@ -121,8 +146,20 @@ impl Resolve for SystemNames {
 
 fn proxies() -> Vec<String> {
     let set = PROXIES.iter().filter_map(|name| std::env::var(name).ok());
-    let urls = set.map(|text| if text.contains("://") { text } else { format!("http://{text}") });
-    urls.filter_map(|url| Url::parse(&url).ok()?.host_str().map(str::to_ascii_lowercase)).collect()
+    let urls = set.map(|text| {
+        if text.contains("://") {
+            text
+        } else {
+            format!("http://{text}")
+        }
+    });
+    urls.filter_map(|url| {
+        Url::parse(&url)
+            .ok()?
+            .host_str()
+            .map(str::to_ascii_lowercase)
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -136,7 +173,9 @@ mod tests {
 
     impl Resolve for Rebound {
         fn resolve(&self, _: Name) -> Resolving {
-            Box::pin(async { Ok(Box::new(std::iter::once(SocketAddr::from(([127, 0, 0, 1], 0)))) as Addrs) })
+            Box::pin(async {
+                Ok(Box::new(std::iter::once(SocketAddr::from(([127, 0, 0, 1], 0)))) as Addrs)
+            })
         }
     }
 
@@ -148,11 +187,22 @@ mod tests {
     async fn nothing_connects_to_an_address_in_the_house_whatever_its_name() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
         let port = listener.local_addr().expect("address").port();
-        let reach = Reach::of(&Url::parse("https://mcp.example.com/mcp").expect("a URL")).expect("reach");
+        let reach =
+            Reach::of(&Url::parse("https://mcp.example.com/mcp").expect("a URL")).expect("reach");
         let http = Http::with_names(reach, Arc::new(Rebound)).expect("a client");
-        for host in ["127.0.0.1", "[::ffff:127.0.0.1]", "localhost", "auth.example.com", "mcp.example.com"] {
-            let refused = http.exchange(get(&format!("https://{host}:{port}/token"))).await.expect_err("refused");
-            let why = std::iter::successors(Some(&*refused as &dyn std::error::Error), |e| e.source());
+        for host in [
+            "127.0.0.1",
+            "[::ffff:127.0.0.1]",
+            "localhost",
+            "auth.example.com",
+            "mcp.example.com",
+        ] {
+            let refused = http
+                .exchange(get(&format!("https://{host}:{port}/token")))
+                .await
+                .expect_err("refused");
+            let why =
+                std::iter::successors(Some(&*refused as &dyn std::error::Error), |e| e.source());
             let why = why.map(ToString::to_string).collect::<Vec<_>>().join(": ");
             assert!(why.contains("inside of a network"), "{host}: {why}");
         }

@@ -31,8 +31,14 @@ pub(super) struct Known {
 impl Known {
     pub(super) async fn load(store: Store) -> Result<Self, StoreError> {
         let text = store.setting(SETTING).await?;
-        let servers = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        Ok(Self { store, servers: Arc::new(Mutex::new(servers)), writing: Arc::default() })
+        let servers = text
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
+        Ok(Self {
+            store,
+            servers: Arc::new(Mutex::new(servers)),
+            writing: Arc::default(),
+        })
     }
 
     pub(super) fn of(&self, place: &Place) -> Option<Signed> {
@@ -51,7 +57,10 @@ impl Known {
             serde_json::to_string(&*servers).unwrap_or_default()
         };
         if let Err(error) = self.store.set_setting(SETTING, &text).await {
-            tracing::warn!("that {} is signed in to, or is not any more, is not written: {error}", place.server);
+            tracing::warn!(
+                "that {} is signed in to, or is not any more, is not written: {error}",
+                place.server
+            );
         }
     }
 

@@ -20,11 +20,17 @@ impl Reach {
     /// # Errors
     /// For a server to which a token would go in plain text over the network.
     pub(super) fn of(server: &Url) -> Result<Self, String> {
-        let reach = Self { host: host(server), literal: literal(server), loopback: is_loopback(server) };
+        let reach = Self {
+            host: host(server),
+            literal: literal(server),
+            loopback: is_loopback(server),
+        };
         if server.scheme() == "https" || reach.loopback {
             return Ok(reach);
         }
-        Err(format!("{server} is http: a token would cross the network for all to read. Use its https URL"))
+        Err(format!(
+            "{server} is http: a token would cross the network for all to read. Use its https URL"
+        ))
     }
 
     /// Whether a URL that metadata names may be used: https, or http where the server is on loopback too.
@@ -43,7 +49,12 @@ impl Reach {
             Some(address) => self.allows(&host(url), address),
             None => !is_loopback(url) || self.loopback,
         };
-        let why = || format!("'{}' is an address inside of a network, where the server is not", shown(url.as_str()));
+        let why = || {
+            format!(
+                "'{}' is an address inside of a network, where the server is not",
+                shown(url.as_str())
+            )
+        };
         allowed.then_some(()).ok_or_else(why)
     }
 
@@ -68,11 +79,17 @@ pub fn openable(text: &str) -> Result<Url, String> {
     if text.len() > MAX_URL {
         return refused("it is too long");
     }
-    if let Some(odd) = text.chars().find(|c| !(c.is_ascii_alphanumeric() || "-._~:/?@[]&=+,%*".contains(*c))) {
+    if let Some(odd) = text
+        .chars()
+        .find(|c| !(c.is_ascii_alphanumeric() || "-._~:/?@[]&=+,%*".contains(*c)))
+    {
         return refused(&format!("it has a {odd:?} in it"));
     }
-    let Ok(url) = Url::parse(text) else { return refused("it is no URL") };
-    if !url.has_host() || !(url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url)) {
+    let Ok(url) = Url::parse(text) else {
+        return refused("it is no URL");
+    };
+    if !url.has_host() || !(url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url))
+    {
         return refused("only https is, and http on this machine");
     }
     if !url.username().is_empty() || url.password().is_some() {
@@ -83,11 +100,17 @@ pub fn openable(text: &str) -> Result<Url, String> {
 
 /// The beginning of what a server said, with nothing in it that a terminal would act on.
 pub(super) fn shown(text: &str) -> String {
-    text.chars().take(300).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars()
+        .take(300)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 fn host(url: &Url) -> String {
-    url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase()
+    url.host_str()
+        .unwrap_or_default()
+        .trim_end_matches('.')
+        .to_ascii_lowercase()
 }
 
 fn literal(url: &Url) -> Option<IpAddr> {
@@ -119,7 +142,9 @@ impl Class {
     fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => Self::of_v4(address),
-            IpAddr::V6(address) => inner_v4(address).map_or_else(|| Self::of_v6(address), Self::of_v4),
+            IpAddr::V6(address) => {
+                inner_v4(address).map_or_else(|| Self::of_v6(address), Self::of_v4)
+            }
         }
     }
 
@@ -164,7 +189,9 @@ fn inner_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let from = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
     match [a, b, c, d, e, f] {
         [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => Some(from(g, h)),
-        [0, 0, 0, 0, 0, 0] if !address.is_loopback() && !address.is_unspecified() => Some(from(g, h)),
+        [0, 0, 0, 0, 0, 0] if !address.is_loopback() && !address.is_unspecified() => {
+            Some(from(g, h))
+        }
         [0x2002, ..] => Some(from(b, c)),
         _ => None,
     }

@@ -4,7 +4,10 @@ fn parsed(text: &str) -> Result<(String, String), RpcError> {
     let params = json::raw(text.into());
     let mut request = parse(Some(&params))?;
     request.params.set("name", json::raw("\"own\"".into()));
-    Ok((request.params.to_raw().get().to_owned(), request.arguments.get().to_owned()))
+    Ok((
+        request.params.to_raw().get().to_owned(),
+        request.arguments.get().to_owned(),
+    ))
 }
 
 #[test]
@@ -12,16 +15,25 @@ fn what_is_forwarded_differs_in_the_name_and_the_progress_token_only() {
     let (params, arguments) =
         parsed(r#"{"x":1.0,"name":"s__t","arguments":{"n":1e400, "b":2},"_meta":{"progressToken":1,"k":0.9}}"#)
             .expect("parsed");
-    assert_eq!(params, r#"{"x":1.0,"name":"own","arguments":{"n":1e400, "b":2},"_meta":{"k":0.9}}"#);
+    assert_eq!(
+        params,
+        r#"{"x":1.0,"name":"own","arguments":{"n":1e400, "b":2},"_meta":{"k":0.9}}"#
+    );
     assert_eq!(arguments, r#"{"n":1e400, "b":2}"#);
 }
 
 #[test]
 fn arguments_that_are_null_count_as_none_and_are_forwarded_as_they_came() {
     let (params, arguments) = parsed(r#"{"name":"s__t","arguments":null,"x":1}"#).expect("parsed");
-    assert_eq!((params.as_str(), arguments.as_str()), (r#"{"name":"own","arguments":null,"x":1}"#, "{}"));
+    assert_eq!(
+        (params.as_str(), arguments.as_str()),
+        (r#"{"name":"own","arguments":null,"x":1}"#, "{}")
+    );
     let (params, arguments) = parsed(r#"{"name":"s__t"}"#).expect("parsed");
-    assert_eq!((params.as_str(), arguments.as_str()), (r#"{"name":"own"}"#, "{}"));
+    assert_eq!(
+        (params.as_str(), arguments.as_str()),
+        (r#"{"name":"own"}"#, "{}")
+    );
 }
 
 #[test]
@@ -44,13 +56,21 @@ fn params_that_do_not_fit_are_refused_with_the_place() {
         (r#"{"name":"a","x":1,"X":2}"#, "'X'"),
     ] {
         let error = parsed(text).expect_err("refused");
-        assert!(error.code == code::INVALID_PARAMS && error.message.contains(says), "{text}: {}", error.message);
+        assert!(
+            error.code == code::INVALID_PARAMS && error.message.contains(says),
+            "{text}: {}",
+            error.message
+        );
     }
 }
 
 #[test]
 fn a_failure_is_told_from_a_result_that_talks_of_one() {
     assert!(is_error(&failure("x")));
-    assert!(!is_error(&Json::new(r#"{"content":[{"type":"text","text":"\"isError\": true"}]}"#)));
-    assert!(!is_error(&Json::new(r#"{"structuredContent":{"isError":true},"isError":false}"#)));
+    assert!(!is_error(&Json::new(
+        r#"{"content":[{"type":"text","text":"\"isError\": true"}]}"#
+    )));
+    assert!(!is_error(&Json::new(
+        r#"{"structuredContent":{"isError":true},"isError":false}"#
+    )));
 }

@@ -89,21 +89,40 @@ impl Conditions {
     pub fn compile(conditions: &[Condition]) -> Result<Self, ConditionError> {
         let wrong = |at: usize, why: String| ConditionError {
             number: at + 1,
-            pointer: conditions.get(at).map(|condition| condition.pointer.clone()).unwrap_or_default(),
+            pointer: conditions
+                .get(at)
+                .map(|condition| condition.pointer.clone())
+                .unwrap_or_default(),
             why,
         };
         if conditions.len() > MAX_CONDITIONS {
-            return Err(wrong(MAX_CONDITIONS, format!("a rule has at most {MAX_CONDITIONS} conditions")));
+            return Err(wrong(
+                MAX_CONDITIONS,
+                format!("a rule has at most {MAX_CONDITIONS} conditions"),
+            ));
         }
         let compile = |(at, condition): (usize, &Condition)| {
             let pointer = pointer::parse(&condition.pointer).map_err(|why| wrong(at, why))?;
-            Ok((pointer, Compiled::new(&condition.is).map_err(|why| wrong(at, why))?))
+            Ok((
+                pointer,
+                Compiled::new(&condition.is).map_err(|why| wrong(at, why))?,
+            ))
         };
-        conditions.iter().enumerate().map(compile).collect::<Result<_, _>>().map(Self)
+        conditions
+            .iter()
+            .enumerate()
+            .map(compile)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// Whether all hold for these arguments of a server's tool, as closely as a rule of that effect asks.
-    pub fn hold_for(&self, effect: Option<Effect>, arguments: &RawValue, server: &Registered) -> bool {
+    pub fn hold_for(
+        &self,
+        effect: Option<Effect>,
+        arguments: &RawValue,
+        server: &Registered,
+    ) -> bool {
         self.hold(arguments, folder_of(server).as_deref(), Sure::of(effect))
     }
 
@@ -117,8 +136,16 @@ impl Conditions {
         self.0.iter().all(|(pointer, test)| {
             let found = pointer::resolve(pointer, arguments);
             match sure {
-                Sure::Surely => found.is_sure && found.values.first().is_some_and(|one| test.holds(one, folder, sure)),
-                Sure::Maybe => found.is_unclear || found.values.iter().any(|one| test.holds(one, folder, sure)),
+                Sure::Surely => {
+                    found.is_sure
+                        && found
+                            .values
+                            .first()
+                            .is_some_and(|one| test.holds(one, folder, sure))
+                }
+                Sure::Maybe => {
+                    found.is_unclear || found.values.iter().any(|one| test.holds(one, folder, sure))
+                }
             }
         })
     }
@@ -129,23 +156,34 @@ impl Compiled {
         Ok(match test {
             Test::Equals(value) => Self::Equals(Wanted::new(value)?),
             Test::OneOf(values) if values.is_empty() => return Err("it names no value".into()),
-            Test::OneOf(values) if values.len() > MAX_VALUES => return Err(format!("at most {MAX_VALUES} values")),
+            Test::OneOf(values) if values.len() > MAX_VALUES => {
+                return Err(format!("at most {MAX_VALUES} values"));
+            }
             Test::OneOf(values) => {
-                let wanted = values.iter().map(Wanted::new).collect::<Result<Vec<_>, String>>()?;
+                let wanted = values
+                    .iter()
+                    .map(Wanted::new)
+                    .collect::<Result<Vec<_>, String>>()?;
                 let canonical = wanted.iter().map(|one| one.canonical.clone()).collect();
                 Self::OneOf(wanted, canonical)
             }
             Test::PathWithin(folder) => Self::PathWithin(Folder::new(folder)?),
             Test::Host(host) => {
-                let (name, under) = host.strip_prefix("*.").map_or((host.as_str(), false), |name| (name, true));
-                let name = url::Host::parse(name).map_err(|e| format!("'{host}' is no host: {e}"))?.to_string();
+                let (name, under) = host
+                    .strip_prefix("*.")
+                    .map_or((host.as_str(), false), |name| (name, true));
+                let name = url::Host::parse(name)
+                    .map_err(|e| format!("'{host}' is no host: {e}"))?
+                    .to_string();
                 Self::Host { name, under }
             }
             Test::Between { min, max } => {
                 let bound = |bound: &Option<Literal>| {
                     let bound = bound.as_ref().filter(|bound| bound.0 != "null");
                     bound
-                        .map(|bound| Number::parse(&bound.0).ok_or_else(|| format!("{bound} is no number")))
+                        .map(|bound| {
+                            Number::parse(&bound.0).ok_or_else(|| format!("{bound} is no number"))
+                        })
                         .transpose()
                 };
                 let (min, max) = (bound(min)?, bound(max)?);
@@ -159,9 +197,17 @@ impl Compiled {
             Test::Matches(text) => {
                 let whole = format!(r"\A(?:{text})\z");
                 // Alone too: a bracket of it must not close ours.
-                Regex::new(text).map_err(|e| format!("no regular expression: {}", last_line(&e.to_string())))?;
-                let built = RegexBuilder::new(&whole).dot_matches_new_line(true).size_limit(MAX_REGEX).build();
-                Self::Matches(built.map_err(|e| format!("no regular expression: {}", last_line(&e.to_string())))?)
+                Regex::new(text)
+                    .map_err(|e| format!("no regular expression: {}", last_line(&e.to_string())))?;
+                let built = RegexBuilder::new(&whole)
+                    .dot_matches_new_line(true)
+                    .size_limit(MAX_REGEX)
+                    .build();
+                Self::Matches(
+                    built.map_err(|e| {
+                        format!("no regular expression: {}", last_line(&e.to_string()))
+                    })?,
+                )
             }
         })
     }
@@ -173,9 +219,14 @@ impl Compiled {
         let as_sent = match (items, sure) {
             (None, _) => self.holds_for_one(value, folder, sure),
             (Some(items), Sure::Surely) => {
-                !items.is_empty() && items.iter().all(|item| self.holds_for_item(item, folder, sure))
+                !items.is_empty()
+                    && items
+                        .iter()
+                        .all(|item| self.holds_for_item(item, folder, sure))
             }
-            (Some(items), Sure::Maybe) => items.iter().any(|item| self.holds_for_item(item, folder, sure)),
+            (Some(items), Sure::Maybe) => items
+                .iter()
+                .any(|item| self.holds_for_item(item, folder, sure)),
         };
         self.holds_within(as_sent, value, folder, sure)
     }
@@ -185,7 +236,13 @@ impl Compiled {
     }
 
     /// Whether it also holds, or else holds, for the object or list that a string has as JSON text.
-    fn holds_within(&self, as_sent: bool, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
+    fn holds_within(
+        &self,
+        as_sent: bool,
+        value: &RawValue,
+        folder: Option<&Path>,
+        sure: Sure,
+    ) -> bool {
         // Of a value that the person named it does not matter how it is read.
         let is_named = matches!(self, Self::Equals(_) | Self::OneOf(..));
         match sure {
@@ -225,13 +282,18 @@ impl Compiled {
                 Sure::Surely => wanted.surely_holds(path, folder),
                 Sure::Maybe => wanted.may_hold(path, folder),
             }),
-            Self::Host { name, under } => holds_for_text(value, sure, |text| is_host(text, name, *under, sure)),
+            Self::Host { name, under } => {
+                holds_for_text(value, sure, |text| is_host(text, name, *under, sure))
+            }
             Self::Between(min, max) => {
                 let is_between = |number: &Number| {
-                    min.as_ref().is_none_or(|min| min <= number) && max.as_ref().is_none_or(|max| number <= max)
+                    min.as_ref().is_none_or(|min| min <= number)
+                        && max.as_ref().is_none_or(|max| number <= max)
                 };
                 match sure {
-                    Sure::Surely => Number::parse(value.get()).is_some_and(|number| is_between(&number)),
+                    Sure::Surely => {
+                        Number::parse(value.get()).is_some_and(|number| is_between(&number))
+                    }
                     Sure::Maybe => readings::may_be_number(value, is_between),
                 }
             }
@@ -244,7 +306,9 @@ impl Compiled {
 fn holds_for_text(value: &RawValue, sure: Sure, holds: impl Fn(&str) -> bool) -> bool {
     match sure {
         Sure::Surely => serde_json::from_str::<String>(value.get()).is_ok_and(|text| holds(&text)),
-        Sure::Maybe => readings::texts(value).is_none_or(|texts| texts.iter().any(|text| holds(text))),
+        Sure::Maybe => {
+            readings::texts(value).is_none_or(|texts| texts.iter().any(|text| holds(text)))
+        }
     }
 }
 
@@ -262,30 +326,50 @@ impl Wanted {
 fn is_host(text: &str, name: &str, under: bool, sure: Sure) -> bool {
     let fits = |url: &Url| {
         let host = url.host_str().unwrap_or_default();
-        let host = if sure == Sure::Maybe { host.trim_end_matches('.') } else { host };
+        let host = if sure == Sure::Maybe {
+            host.trim_end_matches('.')
+        } else {
+            host
+        };
         if under {
-            host.strip_suffix(name).is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
+            host.strip_suffix(name)
+                .is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
         } else {
             host == name
         }
     };
     match sure {
         // Readers of URLs differ about these.
-        Sure::Surely if text.contains(['\\', '@']) || text.contains(|c: char| c.is_whitespace() || c.is_control()) => {
+        Sure::Surely
+            if text.contains(['\\', '@'])
+                || text.contains(|c: char| c.is_whitespace() || c.is_control()) =>
+        {
             false
         }
         Sure::Surely => Url::parse(text).is_ok_and(|url| url.has_host() && fits(&url)),
         Sure::Maybe => {
-            let ways = [text.to_owned(), format!("http://{text}"), text.replace('\\', "/"), text.replace('\\', "@")];
-            ways.iter().any(|way| Url::parse(way.trim()).is_ok_and(|url| fits(&url)))
-                || text.split('@').skip(1).any(|rest| Url::parse(&format!("http://{rest}")).is_ok_and(|url| fits(&url)))
+            let ways = [
+                text.to_owned(),
+                format!("http://{text}"),
+                text.replace('\\', "/"),
+                text.replace('\\', "@"),
+            ];
+            ways.iter()
+                .any(|way| Url::parse(way.trim()).is_ok_and(|url| fits(&url)))
+                || text
+                    .split('@')
+                    .skip(1)
+                    .any(|rest| Url::parse(&format!("http://{rest}")).is_ok_and(|url| fits(&url)))
         }
     }
 }
 
 /// Of several lines of an error the last says what is wrong.
 fn last_line(text: &str) -> &str {
-    text.lines().last().unwrap_or_default().trim_start_matches("error: ")
+    text.lines()
+        .last()
+        .unwrap_or_default()
+        .trim_start_matches("error: ")
 }
 
 /// Where a local server runs, and so what relative paths are relative to.

@@ -22,7 +22,11 @@ pub struct Drawbridge {
 impl Drawbridge {
     pub fn new(settings: Settings, events: Events) -> Self {
         let is_raised = Arc::new(watch::Sender::new(settings.get().raised));
-        Self { settings, events, is_raised }
+        Self {
+            settings,
+            events,
+            is_raised,
+        }
     }
 
     pub fn is_raised(&self) -> bool {
@@ -32,7 +36,13 @@ impl Drawbridge {
     /// Returns when it is raised; at once where it is.
     pub async fn raised(&self) {
         // An error says that nobody can raise it any more.
-        if self.is_raised.subscribe().wait_for(|is_raised| *is_raised).await.is_err() {
+        if self
+            .is_raised
+            .subscribe()
+            .wait_for(|is_raised| *is_raised)
+            .await
+            .is_err()
+        {
             std::future::pending::<()>().await;
         }
     }
@@ -45,7 +55,12 @@ impl Drawbridge {
         self.is_raised.send_replace(true);
         self.events.tell(Event::DrawbridgeChanged { raised: true });
         tracing::warn!("the drawbridge was raised: no call crosses");
-        self.settings.change(|values| Values { raised: true, ..values }).await
+        self.settings
+            .change(|values| Values {
+                raised: true,
+                ..values
+            })
+            .await
     }
 
     /// Lowers it.
@@ -53,7 +68,12 @@ impl Drawbridge {
     /// # Errors
     /// Where that cannot be written; then it stays raised.
     pub async fn lower(&self) -> Result<(), StoreError> {
-        self.settings.change(|values| Values { raised: false, ..values }).await?;
+        self.settings
+            .change(|values| Values {
+                raised: false,
+                ..values
+            })
+            .await?;
         self.is_raised.send_replace(false);
         self.events.tell(Event::DrawbridgeChanged { raised: false });
         tracing::info!("the drawbridge was lowered");

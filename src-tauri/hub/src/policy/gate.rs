@@ -116,7 +116,11 @@ impl Gate {
     ///
     /// # Errors
     /// Where it is denied, nobody decided in time, or the decision cannot be written.
-    pub async fn admit(&self, mut call: ToolCall, back: Option<&Back>) -> Result<Permitted, Refusal> {
+    pub async fn admit(
+        &self,
+        mut call: ToolCall,
+        back: Option<&Back>,
+    ) -> Result<Permitted, Refusal> {
         let mut entry = Entry::new(self, &call);
         let mut recorded = None;
         if self.drawbridge.is_raised() {
@@ -134,7 +138,10 @@ impl Gate {
             // Raised in the meantime: then the record is dropped, and says that it did not go on.
             Some(_) if self.drawbridge.is_raised() => Err(raised()),
             Some(record) => Ok(Permitted { call, record }),
-            None => Err(refusal(&done.call, self.settings.get().approval_timeout.as_secs())),
+            None => Err(refusal(
+                &done.call,
+                self.settings.get().approval_timeout.as_secs(),
+            )),
         };
         if let Some(recorded) = recorded {
             let _ = recorded.send(done.call.clone());
@@ -148,7 +155,14 @@ impl Gate {
             return self.rules.decide(&call.facts());
         }
         let ruling = self.rules.peek(&call.facts());
-        if ruling.effect == Effect::Allow { Ruling { effect: Effect::Ask, ..ruling } } else { ruling }
+        if ruling.effect == Effect::Allow {
+            Ruling {
+                effect: Effect::Ask,
+                ..ruling
+            }
+        } else {
+            ruling
+        }
     }
 
     async fn ask(
@@ -158,17 +172,24 @@ impl Gate {
         back: Option<&Back>,
     ) -> Option<oneshot::Sender<Call>> {
         if call.params.get().len() > MAX_SHOWN {
-            let reason = format!("it has over {MAX_SHOWN} bytes, more than a person can look at; a rule may allow it");
+            let reason = format!(
+                "it has over {MAX_SHOWN} bytes, more than a person can look at; a rule may allow it"
+            );
             entry.decide(Decision::Denied, DecidedBy::Hub, reason);
             return None;
         }
         if self.queue.takes_retry(&call.digest()) {
-            entry.decide(Decision::Allowed, DecidedBy::Person, "late, for this identical retry".into());
+            entry.decide(
+                Decision::Allowed,
+                DecidedBy::Person,
+                "late, for this identical retry".into(),
+            );
             return None;
         }
         let patience = self.settings.get().approval_timeout;
         let mut request = request(call, entry.id(), patience);
-        (request.is_first, request.suspended) = (self.is_first(call).await, self.suspended(call).await);
+        (request.is_first, request.suspended) =
+            (self.is_first(call).await, self.suspended(call).await);
         let Decided { verdict, recorded } = match self.wait(request, call, patience, back).await {
             Ok(decided) => decided,
             Err((decision, reason)) => {
@@ -179,7 +200,9 @@ impl Gate {
         let allowed = |words: String| (Decision::Allowed, DecidedBy::Person, words);
         let (decision, by, reason) = match verdict {
             Verdict::ApproveOnce { arguments: None } => allowed("once".into()),
-            Verdict::ApproveOnce { arguments: Some(arguments) } => match self.edit(call, arguments) {
+            Verdict::ApproveOnce {
+                arguments: Some(arguments),
+            } => match self.edit(call, arguments) {
                 Ok(()) => {
                     entry.edited(call);
                     allowed("once, with other arguments".into())
@@ -194,7 +217,9 @@ impl Gate {
         };
         match self.rules.denies(&call.facts()) {
             // Made while the call waited.
-            Some(ruling) if decision == Decision::Allowed => entry.decide_by(Decision::Denied, ruling),
+            Some(ruling) if decision == Decision::Allowed => {
+                entry.decide_by(Decision::Denied, ruling)
+            }
             _ => entry.decide(decision, by, reason),
         }
         Some(recorded)
@@ -202,10 +227,11 @@ impl Gate {
 
     /// Puts a person's arguments in the place of the client's, checked like those.
     fn edit(&self, call: &mut ToolCall, arguments: String) -> Result<(), String> {
-        let arguments =
-            RawValue::from_string(arguments).map_err(|e| format!("the other arguments are no JSON: {e}"))?;
+        let arguments = RawValue::from_string(arguments)
+            .map_err(|e| format!("the other arguments are no JSON: {e}"))?;
         may_replace(&self.rules, &call.facts(), &call.tool, &arguments)?;
-        call.edit(arguments).map_err(|e| format!("the other arguments cannot be put in: {e}"))
+        call.edit(arguments)
+            .map_err(|e| format!("the other arguments cannot be put in: {e}"))
     }
 
     /// Asks a person; what was decided where nobody did.
@@ -243,22 +269,36 @@ impl Gate {
     /// Whether the client has never called the tool. Where that cannot be read nobody is told that it has.
     async fn is_first(&self, call: &ToolCall) -> bool {
         let tool = &call.tool;
-        self.store.has_called(&call.client, &tool.server.id, &tool.definition.name).await.is_ok_and(|called| !called)
+        self.store
+            .has_called(&call.client, &tool.server.id, &tool.definition.name)
+            .await
+            .is_ok_and(|called| !called)
     }
 
     async fn suspended(&self, call: &ToolCall) -> Option<SuspendedAllow> {
         let rule = self.rules.suspended(&call.facts())?;
         let (server, now) = (&call.tool.server, &call.tool.definition);
         // What has changed since it was accepted is told for itself.
-        let before = rule.definition.as_ref().filter(|before| **before != now.digest && now.now.is_none());
+        let before = rule
+            .definition
+            .as_ref()
+            .filter(|before| **before != now.digest && now.now.is_none());
         let kept = match before {
-            Some(before) => self.store.definition(&server.id, &now.name, before).await.ok().flatten(),
+            Some(before) => self
+                .store
+                .definition(&server.id, &now.name, before)
+                .await
+                .ok()
+                .flatten(),
             None => None,
         };
         Some(SuspendedAllow {
             rule: rule.id.clone(),
             words: rule.text.to_string(),
-            is_server_changed: rule.identity.as_ref().is_some_and(|identity| *identity != server.identity),
+            is_server_changed: rule
+                .identity
+                .as_ref()
+                .is_some_and(|identity| *identity != server.identity),
             definitions: kept.map(|before| [before, now.raw.get().to_owned()]),
         })
     }
@@ -267,9 +307,16 @@ impl Gate {
     ///
     /// # Errors
     /// Where it was held, and not let through.
-    pub async fn release(&self, permitted: &Permitted, result: Json, back: Option<&Back>) -> Result<Json, Refusal> {
+    pub async fn release(
+        &self,
+        permitted: &Permitted,
+        result: Json,
+        back: Option<&Back>,
+    ) -> Result<Json, Refusal> {
         let call = permitted.call();
-        let Some((effect, rule)) = self.rules.result(&call.facts()) else { return Ok(result) };
+        let Some((effect, rule)) = self.rules.result(&call.facts()) else {
+            return Ok(result);
+        };
         if effect == ResultEffect::Mask {
             return Ok(self.masked(result));
         }
@@ -284,13 +331,26 @@ impl Gate {
         let mut request = request(call, id, patience);
         request.digest = digest::sha256_of(&[request.digest.as_bytes(), result.get().as_bytes()]);
         request.result = Some(result.get().to_owned());
-        let withheld = |why: &str| Refusal(format!("The call has run, but its result was withheld ({rule}): {why}."));
+        let withheld = |why: &str| {
+            Refusal(format!(
+                "The call has run, but its result was withheld ({rule}): {why}."
+            ))
+        };
         match Box::pin(self.wait(request, call, patience, back)).await {
             Ok(Decided { verdict, recorded }) => {
-                let seen = Call { ..permitted.record.row.as_ref().map(|row| row.call.clone()).ok_or_else(raised)? };
+                let seen = Call {
+                    ..permitted
+                        .record
+                        .row
+                        .as_ref()
+                        .map(|row| row.call.clone())
+                        .ok_or_else(raised)?
+                };
                 let _ = recorded.send(seen);
                 match verdict {
-                    Verdict::Deny { reason } if reason.is_empty() => Err(withheld("the user did not let it through")),
+                    Verdict::Deny { reason } if reason.is_empty() => {
+                        Err(withheld("the user did not let it through"))
+                    }
                     Verdict::Deny { reason } => Err(withheld(&format!("the user says: {reason}"))),
                     Verdict::ApproveOnce { .. }
                     | Verdict::ApproveFor { .. }
@@ -317,18 +377,25 @@ impl Gate {
 
     /// Writes the decision; for an allowed call the record that its outcome goes to.
     async fn write(&self, mut entry: Entry<'_>) -> Result<(Arc<CallRow>, Option<Record>), Refusal> {
-        let Some(row) = entry.row.take() else { return Err(Refusal("the decision was lost".into())) };
+        let Some(row) = entry.row.take() else {
+            return Err(Refusal("the decision was lost".into()));
+        };
         let row = Arc::new(row);
         // Made first: a client that leaves while the decision is being written has cancelled the call.
-        let mut record = (row.call.decision == Decision::Allowed).then(|| Record::new(self, row.clone()));
+        let mut record =
+            (row.call.decision == Decision::Allowed).then(|| Record::new(self, row.clone()));
         if let Err(error) = self.journal.decided(row.clone()).await {
             tracing::error!("call {}: denied, as {error}", row.call.id);
             if let Some(record) = &mut record {
                 record.row = None;
             }
-            return Err(Refusal(format!("Denied by Drawbridge: {error}. The call was not run.")));
+            return Err(Refusal(format!(
+                "Denied by Drawbridge: {error}. The call was not run."
+            )));
         }
-        self.events.tell_if_heard(|| Event::CallChanged { call: row.call.clone() });
+        self.events.tell_if_heard(|| Event::CallChanged {
+            call: row.call.clone(),
+        });
         Ok((row, record))
     }
 }
@@ -366,11 +433,18 @@ impl<'a> Entry<'a> {
             arguments_digest: digest::sha256(call.arguments.get().as_bytes()),
             arguments: kept(&gate.logs, &call.arguments),
         };
-        Self { gate, started: Instant::now(), row: Some(row) }
+        Self {
+            gate,
+            started: Instant::now(),
+            row: Some(row),
+        }
     }
 
     fn id(&self) -> CallId {
-        self.row.as_ref().map_or_else(|| CallId::new(random::id_in_order()), |row| row.call.id.clone())
+        self.row.as_ref().map_or_else(
+            || CallId::new(random::id_in_order()),
+            |row| row.call.id.clone(),
+        )
     }
 
     fn decide_by(&mut self, decision: Decision, ruling: Ruling) {
@@ -391,7 +465,11 @@ impl<'a> Entry<'a> {
     fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
         let waited_ms = millis(self.started);
         if let Some(row) = &mut self.row {
-            let outcome = if decision == Decision::Allowed { Outcome::Running } else { Outcome::NotSent };
+            let outcome = if decision == Decision::Allowed {
+                Outcome::Running
+            } else {
+                Outcome::NotSent
+            };
             let call = &mut row.call;
             (call.decision, call.decided_by, call.reason) = (decision, by, reason);
             (call.outcome, call.waited_ms) = (outcome, waited_ms);
@@ -401,7 +479,9 @@ impl<'a> Entry<'a> {
 
 impl Drop for Entry<'_> {
     fn drop(&mut self) {
-        let Some(mut row) = self.row.take() else { return };
+        let Some(mut row) = self.row.take() else {
+            return;
+        };
         // Dropped on the way to a decision, also one that came too late to be written.
         row.call.waited_ms = millis(self.started);
         row.call.decision = Decision::Abandoned;
@@ -411,7 +491,9 @@ impl Drop for Entry<'_> {
             runtime.spawn(async move {
                 let row = Arc::new(row);
                 if journal.decided(row.clone()).await.is_ok() {
-                    events.tell_if_heard(|| Event::CallChanged { call: row.call.clone() });
+                    events.tell_if_heard(|| Event::CallChanged {
+                        call: row.call.clone(),
+                    });
                 }
             });
         }
@@ -462,12 +544,23 @@ impl Record {
     fn write(&mut self, outcome: Outcome, error: String) {
         let Some(row) = self.row.take() else { return };
         // It may be a server's words.
-        let error = if error.is_empty() { error } else { self.logs.masked(&error) };
+        let error = if error.is_empty() {
+            error
+        } else {
+            self.logs.masked(&error)
+        };
         let sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
         let duration_ms = sent.then(|| millis(self.started));
-        self.journal.ended(row.call.id.clone(), outcome, error.clone(), duration_ms);
-        self.events
-            .tell_if_heard(|| Event::CallChanged { call: Call { outcome, error, duration_ms, ..row.call.clone() } });
+        self.journal
+            .ended(row.call.id.clone(), outcome, error.clone(), duration_ms);
+        self.events.tell_if_heard(|| Event::CallChanged {
+            call: Call {
+                outcome,
+                error,
+                duration_ms,
+                ..row.call.clone()
+            },
+        });
     }
 }
 
@@ -481,12 +574,26 @@ impl Drop for Record {
 ///
 /// # Errors
 /// In words for the person.
-pub fn may_replace(rules: &Rules, facts: &Facts<'_>, tool: &CatalogEntry, arguments: &RawValue) -> Result<(), String> {
-    RawObject::parse(arguments).map_err(|e| format!("the arguments are no plain JSON object: {e}"))?;
-    let fit = tool.definition.check_arguments(arguments, tool.server.spec.validate);
+pub fn may_replace(
+    rules: &Rules,
+    facts: &Facts<'_>,
+    tool: &CatalogEntry,
+    arguments: &RawValue,
+) -> Result<(), String> {
+    RawObject::parse(arguments)
+        .map_err(|e| format!("the arguments are no plain JSON object: {e}"))?;
+    let fit = tool
+        .definition
+        .check_arguments(arguments, tool.server.spec.validate);
     fit.map_err(|why| format!("they do not fit the tool's schema: {why}"))?;
-    match rules.denies(&Facts { arguments: Some(arguments), ..*facts }) {
-        Some(ruling) => Err(format!("with these arguments it is denied by the {}", ruling.reason)),
+    match rules.denies(&Facts {
+        arguments: Some(arguments),
+        ..*facts
+    }) {
+        Some(ruling) => Err(format!(
+            "with these arguments it is denied by the {}",
+            ruling.reason
+        )),
         None => Ok(()),
     }
 }
@@ -515,7 +622,11 @@ fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
         result: None,
         is_first: false,
         suspended: None,
-        changed: tool.definition.now.as_ref().map(|now| [tool.definition.raw.get(), now.get()].map(str::to_owned)),
+        changed: tool
+            .definition
+            .now
+            .as_ref()
+            .map(|now| [tool.definition.raw.get(), now.get()].map(str::to_owned)),
         session: call.session.clone(),
         identity: tool.server.identity.clone(),
         definition: tool.definition.digest.clone(),
@@ -530,7 +641,12 @@ fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
 /// Tells the client that its call still waits. The server's own progress, once it runs, begins at nought or above.
 fn still_waiting(call: &ToolCall, back: Option<&Back>, told: u32) {
     let Some(back) = back else { return };
-    let Some(token) = back.progress_token().or_else(|| call.progress_token.clone()) else { return };
+    let Some(token) = back
+        .progress_token()
+        .or_else(|| call.progress_token.clone())
+    else {
+        return;
+    };
     let params = format!(
         r#"{{"progressToken":{},"progress":{},"message":"waiting for the user to approve the call"}}"#,
         token.get(),
@@ -544,7 +660,11 @@ fn raised() -> Refusal {
 }
 
 fn refusal(call: &Call, timeout_s: u64) -> Refusal {
-    let reason = if call.reason.is_empty() { String::new() } else { format!(": {}", call.reason) };
+    let reason = if call.reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", call.reason)
+    };
     Refusal(match (call.decision, call.decided_by) {
         (Decision::Raised, _) => return raised(),
         (Decision::TimedOut, _) => {
@@ -556,10 +676,14 @@ fn refusal(call: &Call, timeout_s: u64) -> Refusal {
             "No screen: nobody could be asked to approve the call within {timeout_s} s, as neither the Drawbridge app nor another screen of it was open. It was not run. Ask the user to open Drawbridge before trying again."
         ),
         (Decision::QueueFull, _) => {
-            format!("Queue full{reason}. The call was not run. Wait for the user before trying again.")
+            format!(
+                "Queue full{reason}. The call was not run. Wait for the user before trying again."
+            )
         }
         (_, DecidedBy::Person) => format!("Denied by the user{reason}. The call was not run."),
-        (_, DecidedBy::Rule | DecidedBy::Default) => format!("Denied by policy{reason}. The call was not run."),
+        (_, DecidedBy::Rule | DecidedBy::Default) => {
+            format!("Denied by policy{reason}. The call was not run.")
+        }
         (_, DecidedBy::Hub) => format!("Denied by Drawbridge{reason}. The call was not run."),
     })
 }

@@ -74,7 +74,9 @@ struct Unanswered {
 pub(super) enum Full {
     #[error("{MAX_PER_CLIENT} calls of {0} wait already; answer those first")]
     Waiting(ClientName),
-    #[error("nobody answered the last {MAX_UNANSWERED} questions of {client}; it may ask again in {seconds} s")]
+    #[error(
+        "nobody answered the last {MAX_UNANSWERED} questions of {client}; it may ask again in {seconds} s"
+    )]
     Unanswered { client: ClientName, seconds: u64 },
 }
 
@@ -108,19 +110,29 @@ impl Taken {
     pub async fn decide(self, verdict: Verdict) -> Result<Call, DecideError> {
         let (recorded, answer) = oneshot::channel();
         let gone = || DecideError::Gone(self.request.id.clone());
-        self.verdict.send(Decided { verdict, recorded }).map_err(|_| gone())?;
+        self.verdict
+            .send(Decided { verdict, recorded })
+            .map_err(|_| gone())?;
         answer.await.map_err(|_| gone())
     }
 }
 
 impl Queue {
     pub fn new(events: Events) -> Self {
-        Self { events, inner: Arc::default() }
+        Self {
+            events,
+            inner: Arc::default(),
+        }
     }
 
     /// What waits, oldest first.
     pub fn list(&self) -> Vec<ApprovalRequest> {
-        let mut requests: Vec<_> = self.lock().waiting.values_mut().map(Waiting::view).collect();
+        let mut requests: Vec<_> = self
+            .lock()
+            .waiting
+            .values_mut()
+            .map(Waiting::view)
+            .collect();
         requests.sort_by(|a, b| (a.asked_at, &a.id).cmp(&(b.asked_at, &b.id)));
         requests
     }
@@ -131,14 +143,22 @@ impl Queue {
 
     /// The tool that a waiting call is of.
     pub fn tool(&self, id: &CallId) -> Option<Arc<CatalogEntry>> {
-        self.lock().waiting.get(id).map(|waiting| waiting.tool.clone())
+        self.lock()
+            .waiting
+            .get(id)
+            .map(|waiting| waiting.tool.clone())
     }
 
     /// What nobody decided in time and may still be allowed for an identical retry, oldest first.
     pub fn missed(&self) -> Vec<ApprovalRequest> {
         let mut inner = self.lock();
         inner.forget_old();
-        inner.late.iter().filter(|late| !late.is_approved).map(Late::view).collect()
+        inner
+            .late
+            .iter()
+            .filter(|late| !late.is_approved)
+            .map(Late::view)
+            .collect()
     }
 
     /// Lets an identical retry of a call through that nobody decided in time; for how long, in whole seconds.
@@ -154,7 +174,10 @@ impl Queue {
             return Err(DecideError::Changed(id.clone()));
         }
         late.is_approved = true;
-        let left = late.until.saturating_duration_since(Instant::now()).as_secs();
+        let left = late
+            .until
+            .saturating_duration_since(Instant::now())
+            .as_secs();
         drop(inner);
         self.events.tell(Event::ApprovalEnded { id: id.clone() });
         Ok(left)
@@ -164,7 +187,13 @@ impl Queue {
     pub(super) fn takes_retry(&self, digest: &str) -> bool {
         let mut inner = self.lock();
         inner.forget_old();
-        let Some(at) = inner.late.iter().position(|late| late.request.digest == digest) else { return false };
+        let Some(at) = inner
+            .late
+            .iter()
+            .position(|late| late.request.digest == digest)
+        else {
+            return false;
+        };
         inner.late.remove(at).is_some_and(|late| late.is_approved)
     }
 
@@ -174,16 +203,25 @@ impl Queue {
     /// Where it does not wait any more, or is not the one that was shown.
     pub fn take(&self, id: &CallId, digest: &str) -> Result<Taken, DecideError> {
         let mut inner = self.lock();
-        let found = inner.waiting.get(id).ok_or_else(|| DecideError::Gone(id.clone()))?;
+        let found = inner
+            .waiting
+            .get(id)
+            .ok_or_else(|| DecideError::Gone(id.clone()))?;
         if found.request.digest != digest {
             return Err(DecideError::Changed(id.clone()));
         }
-        let taken = inner.waiting.remove(id).ok_or_else(|| DecideError::Gone(id.clone()))?;
+        let taken = inner
+            .waiting
+            .remove(id)
+            .ok_or_else(|| DecideError::Gone(id.clone()))?;
         // Somebody is there.
         inner.unanswered.clear();
         drop(inner);
         self.events.tell(Event::ApprovalEnded { id: id.clone() });
-        Ok(Taken { request: taken.request, verdict: taken.verdict })
+        Ok(Taken {
+            request: taken.request,
+            verdict: taken.verdict,
+        })
     }
 
     /// Puts a call into the queue. It leaves the queue when it is decided or the ticket is dropped.
@@ -202,11 +240,24 @@ impl Queue {
         inner.admits(&request.client)?;
         let deadline = Instant::now() + patience;
         let is_seen = self.events.is_heard();
-        let waiting = Waiting { request: request.clone(), tool, deadline, is_seen, verdict };
+        let waiting = Waiting {
+            request: request.clone(),
+            tool,
+            deadline,
+            is_seen,
+            verdict,
+        };
         inner.waiting.insert(id.clone(), waiting);
         drop(inner);
-        self.events.tell(Event::ApprovalAsked { request: Box::new(request) });
-        Ok(Ticket { queue: self.clone(), id, deadline, decided })
+        self.events.tell(Event::ApprovalAsked {
+            request: Box::new(request),
+        });
+        Ok(Ticket {
+            queue: self.clone(),
+            id,
+            deadline,
+            decided,
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -216,13 +267,25 @@ impl Queue {
 
 impl Inner {
     fn admits(&self, client: &ClientName) -> Result<(), Full> {
-        if self.waiting.values().filter(|other| other.request.client == *client).count() >= MAX_PER_CLIENT {
+        if self
+            .waiting
+            .values()
+            .filter(|other| other.request.client == *client)
+            .count()
+            >= MAX_PER_CLIENT
+        {
             return Err(Full::Waiting(client.clone()));
         }
         match self.unanswered.get(client) {
-            Some(Unanswered { count: MAX_UNANSWERED.., last }) if last.elapsed() < COOLDOWN => {
+            Some(Unanswered {
+                count: MAX_UNANSWERED..,
+                last,
+            }) if last.elapsed() < COOLDOWN => {
                 let seconds = COOLDOWN.saturating_sub(last.elapsed()).as_secs() + 1;
-                Err(Full::Unanswered { client: client.clone(), seconds })
+                Err(Full::Unanswered {
+                    client: client.clone(),
+                    seconds,
+                })
             }
             _ => Ok(()),
         }
@@ -235,15 +298,25 @@ impl Inner {
 
     fn note_unanswered(&mut self, waiting: Waiting) {
         let client = waiting.request.client.clone();
-        let unanswered = self.unanswered.entry(client).or_insert(Unanswered { count: 0, last: Instant::now() });
-        *unanswered = Unanswered { count: unanswered.count + 1, last: Instant::now() };
+        let unanswered = self.unanswered.entry(client).or_insert(Unanswered {
+            count: 0,
+            last: Instant::now(),
+        });
+        *unanswered = Unanswered {
+            count: unanswered.count + 1,
+            last: Instant::now(),
+        };
         self.forget_old();
         if waiting.request.result.is_none() {
             if self.late.len() == MAX_LATE {
                 self.late.pop_front();
             }
             let until = Instant::now() + LATE;
-            self.late.push_back(Late { request: waiting.request, until, is_approved: false });
+            self.late.push_back(Late {
+                request: waiting.request,
+                until,
+                is_approved: false,
+            });
         }
     }
 }
@@ -251,13 +324,19 @@ impl Inner {
 impl Waiting {
     fn view(&mut self) -> ApprovalRequest {
         self.is_seen = true;
-        ApprovalRequest { left_ms: left_ms(self.deadline), ..self.request.clone() }
+        ApprovalRequest {
+            left_ms: left_ms(self.deadline),
+            ..self.request.clone()
+        }
     }
 }
 
 impl Late {
     fn view(&self) -> ApprovalRequest {
-        ApprovalRequest { left_ms: left_ms(self.until), ..self.request.clone() }
+        ApprovalRequest {
+            left_ms: left_ms(self.until),
+            ..self.request.clone()
+        }
     }
 }
 
@@ -286,7 +365,8 @@ pub(super) enum Waited {
 impl Ticket {
     /// Waits for a person.
     pub(super) async fn decided(&mut self) -> Waited {
-        let done = |decided: Result<Decided, _>| decided.map_or(Waited::Unfinished, Waited::Decided);
+        let done =
+            |decided: Result<Decided, _>| decided.map_or(Waited::Unfinished, Waited::Decided);
         if let Ok(decided) = tokio::time::timeout_at(self.deadline, &mut self.decided).await {
             return done(decided);
         }
@@ -296,8 +376,14 @@ impl Ticket {
         };
         let is_seen = waiting.is_seen || self.queue.events.is_heard();
         self.queue.lock().note_unanswered(waiting);
-        self.queue.events.tell(Event::ApprovalEnded { id: self.id.clone() });
-        if is_seen { Waited::TimedOut } else { Waited::NoScreen }
+        self.queue.events.tell(Event::ApprovalEnded {
+            id: self.id.clone(),
+        });
+        if is_seen {
+            Waited::TimedOut
+        } else {
+            Waited::NoScreen
+        }
     }
 }
 
@@ -305,7 +391,9 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         let removed = self.queue.lock().waiting.remove(&self.id);
         if removed.is_some() {
-            self.queue.events.tell(Event::ApprovalEnded { id: self.id.clone() });
+            self.queue.events.tell(Event::ApprovalEnded {
+                id: self.id.clone(),
+            });
         }
     }
 }

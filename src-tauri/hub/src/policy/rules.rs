@@ -82,10 +82,20 @@ impl Rules {
     ///
     /// # Errors
     /// Where the store cannot be used.
-    pub async fn load(store: Store, settings: Settings, events: Events) -> Result<Self, StoreError> {
+    pub async fn load(
+        store: Store,
+        settings: Settings,
+        events: Events,
+    ) -> Result<Self, StoreError> {
         store.remove_ended_rules(clock::now()).await?;
         let rules = RuleSet::new(store.rules().await?, None);
-        Ok(Self { store, settings, events, rules: Arc::new(ArcSwap::from_pointee(rules)), changing: Arc::default() })
+        Ok(Self {
+            store,
+            settings,
+            events,
+            rules: Arc::new(ArcSwap::from_pointee(rules)),
+            changing: Arc::default(),
+        })
     }
 
     /// What happens to such a call. A rule that holds for a number of calls counts it.
@@ -119,29 +129,42 @@ impl Rules {
 
     /// The rule that denies such a call; nothing is counted.
     pub fn denies(&self, facts: &Facts<'_>) -> Option<Ruling> {
-        Some(self.peek(facts)).filter(|ruling| ruling.effect == Effect::Deny && ruling.by == DecidedBy::Rule)
+        Some(self.peek(facts))
+            .filter(|ruling| ruling.effect == Effect::Deny && ruling.by == DecidedBy::Rule)
     }
 
     /// What happens to the result of such a call: the strictest that any rule says, and the rule in words.
     pub fn result(&self, facts: &Facts<'_>) -> Option<(ResultEffect, String)> {
         let rules = self.rules.load();
         let now = clock::now();
-        let matching = rules.of(&facts.server.id).filter(|rule| rule.is_about_the_result_of(facts, now));
+        let matching = rules
+            .of(&facts.server.id)
+            .filter(|rule| rule.is_about_the_result_of(facts, now));
         let effects = matching.filter_map(|rule| Some((rule.rule.text.result?, rule)));
-        effects.max_by_key(|(effect, _)| *effect).map(|(effect, rule)| (effect, rule.words.clone()))
+        effects
+            .max_by_key(|(effect, _)| *effect)
+            .map(|(effect, rule)| (effect, rule.words.clone()))
     }
 
     /// The allow that would hold, had its server or the tool not changed since.
     pub fn suspended(&self, facts: &Facts<'_>) -> Option<Arc<Rule>> {
         let rules = self.rules.load();
         let now = clock::now();
-        rules.of(&facts.server.id).find(|rule| rule.would_allow(facts, now)).map(|rule| rule.current())
+        rules
+            .of(&facts.server.id)
+            .find(|rule| rule.would_allow(facts, now))
+            .map(|rule| rule.current())
     }
 
     /// All rules that still hold, as they are now, oldest first.
     pub fn list(&self) -> Vec<Arc<Rule>> {
         let now = clock::now();
-        self.rules.load().all().map(Compiled::current).filter(|rule| !rule.is_over(now)).collect()
+        self.rules
+            .load()
+            .all()
+            .map(Compiled::current)
+            .filter(|rule| !rule.is_over(now))
+            .collect()
     }
 
     /// The plain rule of exactly that tool, for all clients.
@@ -149,9 +172,14 @@ impl Rules {
         let rules = self.rules.load();
         let is_own = |rule: &&Compiled| {
             let scope = &rule.rule.text.scope;
-            scope.tool.as_deref() == Some(tool) && scope.client.is_none() && rule.rule.text.is_plain()
+            scope.tool.as_deref() == Some(tool)
+                && scope.client.is_none()
+                && rule.rule.text.is_plain()
         };
-        rules.of(server).find(is_own).and_then(|rule| rule.rule.text.effect)
+        rules
+            .of(server)
+            .find(is_own)
+            .and_then(|rule| rule.rule.text.effect)
     }
 
     /// Adds a rule, or replaces the one of its id. A plain one replaces the plain one of its scope.
@@ -184,10 +212,16 @@ impl Rules {
         Compiled::new(Arc::new(rule.clone()))?;
         let now = clock::now();
         let is_replaced = |known: &Rule| {
-            known.is_over(now) || (rule.text.is_plain() && known.text.is_plain() && known.text.scope == rule.text.scope)
+            known.is_over(now)
+                || (rule.text.is_plain()
+                    && known.text.is_plain()
+                    && known.text.scope == rule.text.scope)
         };
         let known = self.rules.load();
-        let replaced = known.all().map(Compiled::current).filter(|known| is_replaced(known) && known.id != rule.id);
+        let replaced = known
+            .all()
+            .map(Compiled::current)
+            .filter(|known| is_replaced(known) && known.id != rule.id);
         let replaced: Vec<RuleId> = replaced.map(|rule| rule.id.clone()).collect();
         self.store.put_rule(&rule, &replaced).await?;
         Ok(self.reload().await?)
@@ -233,10 +267,16 @@ impl Rules {
     ///
     /// # Errors
     /// Where that cannot be written.
-    pub async fn tools_accepted(&self, server: &ServerId, tools: &[(String, String)]) -> Result<(), StoreError> {
+    pub async fn tools_accepted(
+        &self,
+        server: &ServerId,
+        tools: &[(String, String)],
+    ) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         for (tool, definition) in tools {
-            self.store.bind_rules_of_tool(server, tool, definition).await?;
+            self.store
+                .bind_rules_of_tool(server, tool, definition)
+                .await?;
         }
         self.reload().await
     }
@@ -245,7 +285,11 @@ impl Rules {
     ///
     /// # Errors
     /// Where that cannot be written.
-    pub async fn server_accepted(&self, server: &ServerId, identity: &str) -> Result<(), StoreError> {
+    pub async fn server_accepted(
+        &self,
+        server: &ServerId,
+        identity: &str,
+    ) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         self.store.bind_rules_of_server(server, identity).await?;
         self.reload().await

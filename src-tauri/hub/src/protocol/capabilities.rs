@@ -30,7 +30,12 @@ struct Elicitation {
 
 impl Default for ClientCapabilities {
     fn default() -> Self {
-        Self { raw: json::raw("{}".into()), sampling: false, elicitation: None, roots: false }
+        Self {
+            raw: json::raw("{}".into()),
+            sampling: false,
+            elicitation: None,
+            roots: false,
+        }
     }
 }
 
@@ -46,8 +51,17 @@ impl ClientCapabilities {
             #[serde(default)]
             roots: Option<IgnoredAny>,
         }
-        let Read { sampling, elicitation, roots } = serde_json::from_str(raw.get()).unwrap_or_default();
-        Self { raw: raw.to_owned(), sampling: sampling.is_some(), elicitation, roots: roots.is_some() }
+        let Read {
+            sampling,
+            elicitation,
+            roots,
+        } = serde_json::from_str(raw.get()).unwrap_or_default();
+        Self {
+            raw: raw.to_owned(),
+            sampling: sampling.is_some(),
+            elicitation,
+            roots: roots.is_some(),
+        }
     }
 
     /// As the client said it.
@@ -60,7 +74,10 @@ impl ClientCapabilities {
         match method {
             "ping" => true,
             "sampling/createMessage" => self.sampling,
-            "elicitation/create" => self.elicitation.as_ref().is_some_and(|ways| ways.include(params)),
+            "elicitation/create" => self
+                .elicitation
+                .as_ref()
+                .is_some_and(|ways| ways.include(params)),
             "roots/list" => self.roots,
             _ => false,
         }
@@ -150,8 +167,15 @@ impl LogLevel {
     /// # Errors
     /// `-32602` where it names none.
     pub fn in_object(object: &RawObject<'_>, member: &str) -> Result<Self, RpcError> {
-        let level = object.get(member).and_then(|level| serde_json::from_str(level.get()).ok());
-        level.ok_or_else(|| RpcError::new(code::INVALID_PARAMS, format!("'{member}' must be a level of logs")))
+        let level = object
+            .get(member)
+            .and_then(|level| serde_json::from_str(level.get()).ok());
+        level.ok_or_else(|| {
+            RpcError::new(
+                code::INVALID_PARAMS,
+                format!("'{member}' must be a level of logs"),
+            )
+        })
     }
 
     /// As the protocol writes it.

@@ -36,7 +36,12 @@ impl ClientHello {
     /// That of a person who calls by hand: nothing can be asked back.
     pub fn by_hand() -> Self {
         let protocol_version = revision::NEWEST_LEGACY.to_owned();
-        Self { protocol_version, era: Era::Legacy, info: None, capabilities: ClientCapabilities::default() }
+        Self {
+            protocol_version,
+            era: Era::Legacy,
+            info: None,
+            capabilities: ClientCapabilities::default(),
+        }
     }
 
     /// Its name and version, such as `claude-code 2.1.329`.
@@ -63,12 +68,19 @@ pub fn client_hello(params: Option<&RawValue>) -> Result<ClientHello, RpcError> 
     let params: Params<'_> = serde_json::from_str(params.map_or("null", RawValue::get))
         .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("initialize: {e}")))?;
     let is_legacy = Era::of(&params.protocol_version) == Some(Era::Legacy);
-    let protocol_version = if is_legacy { params.protocol_version } else { revision::NEWEST_LEGACY.to_owned() };
+    let protocol_version = if is_legacy {
+        params.protocol_version
+    } else {
+        revision::NEWEST_LEGACY.to_owned()
+    };
     Ok(ClientHello {
         protocol_version,
         era: Era::Legacy,
         info: params.client_info.map(ToOwned::to_owned),
-        capabilities: params.capabilities.map(ClientCapabilities::read).unwrap_or_default(),
+        capabilities: params
+            .capabilities
+            .map(ClientCapabilities::read)
+            .unwrap_or_default(),
     })
 }
 
@@ -147,13 +159,26 @@ pub fn initialized(result: &Json) -> Result<ServerHello, String> {
         #[serde(default)]
         capabilities: ServerCapabilities,
     }
-    let Initialized { protocol_version, server_info, instructions, capabilities } =
-        serde_json::from_str(result.get()).map_err(|e| format!("its answer to initialize cannot be read: {e}"))?;
-    let is_legacy = Era::of(&protocol_version) == Some(Era::Legacy) || protocol_version == revision::BEFORE_THE_FIRST;
+    let Initialized {
+        protocol_version,
+        server_info,
+        instructions,
+        capabilities,
+    } = serde_json::from_str(result.get())
+        .map_err(|e| format!("its answer to initialize cannot be read: {e}"))?;
+    let is_legacy = Era::of(&protocol_version) == Some(Era::Legacy)
+        || protocol_version == revision::BEFORE_THE_FIRST;
     if is_legacy {
-        Ok(ServerHello { protocol_version, server_info, instructions, capabilities })
+        Ok(ServerHello {
+            protocol_version,
+            server_info,
+            instructions,
+            capabilities,
+        })
     } else {
-        Err(format!("it speaks protocol revision '{protocol_version}', which Drawbridge does not know"))
+        Err(format!(
+            "it speaks protocol revision '{protocol_version}', which Drawbridge does not know"
+        ))
     }
 }
 
@@ -169,7 +194,11 @@ pub fn discovered(result: &Json) -> Option<ServerHello> {
         capabilities: ServerCapabilities,
     }
     let read: Discovered = serde_json::from_str(result.get()).ok()?;
-    if !read.supported_versions.iter().any(|version| version == revision::MODERN) {
+    if !read
+        .supported_versions
+        .iter()
+        .any(|version| version == revision::MODERN)
+    {
         return None;
     }
     let server_info = RawObject::parse(result).ok().and_then(|result| {

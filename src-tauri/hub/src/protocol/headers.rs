@@ -43,7 +43,10 @@ pub fn name_member(method: &str) -> Option<&'static str> {
 
 /// The headers of every request of the modern era: its revision, its method, and what it is about.
 pub fn standard(method: &str, params: &RawObject<'_>) -> Vec<(String, String)> {
-    let mut all = vec![(VERSION.to_owned(), revision::MODERN.to_owned()), (METHOD.to_owned(), method.to_owned())];
+    let mut all = vec![
+        (VERSION.to_owned(), revision::MODERN.to_owned()),
+        (METHOD.to_owned(), method.to_owned()),
+    ];
     let name = name_member(method).and_then(|member| params.string(member));
     all.extend(name.map(|name| (NAME.to_owned(), encode(&name))));
     all
@@ -54,7 +57,11 @@ pub fn encode(value: &str) -> String {
     let is_plain = value.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t'))
         && value.trim_matches([' ', '\t']).len() == value.len()
         && !(value.starts_with(BEGIN) && value.ends_with(END));
-    if is_plain { value.to_owned() } else { format!("{BEGIN}{}{END}", BASE64_STANDARD.encode(value)) }
+    if is_plain {
+        value.to_owned()
+    } else {
+        format!("{BEGIN}{}{END}", BASE64_STANDARD.encode(value))
+    }
 }
 
 /// What a header says; none where it is not well formed.
@@ -62,7 +69,10 @@ pub fn decode(value: &str) -> Option<String> {
     if !value.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t')) {
         return None;
     }
-    match value.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END)) {
+    match value
+        .strip_prefix(BEGIN)
+        .and_then(|rest| rest.strip_suffix(END))
+    {
         Some(encoded) => String::from_utf8(BASE64_STANDARD.decode(encoded).ok()?).ok(),
         None => Some(value.to_owned()),
     }
@@ -82,16 +92,30 @@ pub fn mirrored(input_schema: &Value) -> Result<Vec<Mirrored>, String> {
     }
 }
 
-fn walk(schema: &Value, path: &mut Vec<String>, reachable: bool, found: &mut Vec<Mirrored>) -> Result<(), String> {
+fn walk(
+    schema: &Value,
+    path: &mut Vec<String>,
+    reachable: bool,
+    found: &mut Vec<Mirrored>,
+) -> Result<(), String> {
     match schema {
         Value::Object(members) => {
             if let Some(name) = members.get("x-mcp-header") {
                 if !reachable || path.is_empty() {
                     return Err("'x-mcp-header' stands where no argument is certain".into());
                 }
-                found.push(Mirrored { header: header_name(name)?, path: path.clone() });
-                if !matches!(members.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
-                    return Err(format!("the argument '{}' is not of a type that a header can hold", path.join(".")));
+                found.push(Mirrored {
+                    header: header_name(name)?,
+                    path: path.clone(),
+                });
+                if !matches!(
+                    members.get("type").and_then(Value::as_str),
+                    Some("string" | "integer" | "boolean")
+                ) {
+                    return Err(format!(
+                        "the argument '{}' is not of a type that a header can hold",
+                        path.join(".")
+                    ));
                 }
             }
             for (key, value) in members.iter().filter(|(key, _)| *key != "x-mcp-header") {
@@ -109,14 +133,18 @@ fn walk(schema: &Value, path: &mut Vec<String>, reachable: bool, found: &mut Vec
             }
             Ok(())
         }
-        Value::Array(items) => items.iter().try_for_each(|item| walk(item, path, false, found)),
+        Value::Array(items) => items
+            .iter()
+            .try_for_each(|item| walk(item, path, false, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
 }
 
 fn header_name(name: &Value) -> Result<String, String> {
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    let name = name.as_str().filter(|name| !name.is_empty() && name.bytes().all(is_token));
+    let name = name
+        .as_str()
+        .filter(|name| !name.is_empty() && name.bytes().all(is_token));
     let name = name.ok_or("'x-mcp-header' must be the name of a header")?;
     Ok(format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase()))
 }
@@ -140,11 +168,15 @@ pub fn value(arguments: &RawValue, one: &Mirrored) -> Option<String> {
 pub fn says(header: &str, body: &str) -> bool {
     let integer = |text: &str| {
         let number = text.parse::<f64>().ok()?;
-        #[expect(clippy::cast_precision_loss, reason = "SAFE is the largest integer that has no loss")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "SAFE is the largest integer that has no loss"
+        )]
         let is_safe = number.fract() == 0.0 && number.abs() <= SAFE as f64;
         is_safe.then_some(number)
     };
-    header == body || matches!((integer(header), integer(body)), (Some(header), Some(body)) if header == body)
+    header == body
+        || matches!((integer(header), integer(body)), (Some(header), Some(body)) if header == body)
 }
 
 #[cfg(test)]

@@ -39,7 +39,10 @@ impl InputRequired {
             Some(requests) => read_requests(requests)?,
             None => Vec::new(),
         };
-        Some(Self { requests, state: result.get("requestState").map(ToOwned::to_owned) })
+        Some(Self {
+            requests,
+            state: result.get("requestState").map(ToOwned::to_owned),
+        })
     }
 
     /// The params to send again, with the answers.
@@ -62,7 +65,13 @@ fn read_requests(requests: &RawValue) -> Option<Vec<(String, InputRequest)>> {
         let request = requests.get(key)?.to_owned();
         let request = RawObject::parse(&request).ok()?;
         let method = request.string("method")?;
-        Some((key.to_owned(), InputRequest { method, params: request.get("params").map(ToOwned::to_owned) }))
+        Some((
+            key.to_owned(),
+            InputRequest {
+                method,
+                params: request.get("params").map(ToOwned::to_owned),
+            },
+        ))
     };
     requests.keys().map(read).collect()
 }
@@ -77,7 +86,11 @@ pub fn required<'a>(
         if index > 0 {
             text.push(',');
         }
-        text.push_str(&format!(r#"{}:{{"method":{}"#, json::string(key), json::string(method)));
+        text.push_str(&format!(
+            r#"{}:{{"method":{}"#,
+            json::string(key),
+            json::string(method)
+        ));
         if let Some(params) = params {
             text.push_str(&format!(r#","params":{}"#, params.get()));
         }
@@ -105,14 +118,22 @@ impl Retry {
     /// `-32602` where it is not what it must be.
     pub fn take(params: &mut RawObject<'_>) -> Result<Self, RpcError> {
         let invalid = |member: &str, must: &str| {
-            RpcError::new(crate::model::rpc::code::INVALID_PARAMS, format!("params.{member} must be {must}"))
+            RpcError::new(
+                crate::model::rpc::code::INVALID_PARAMS,
+                format!("params.{member} must be {must}"),
+            )
         };
         let state = match params.get("requestState") {
-            Some(_) => Some(params.string("requestState").ok_or_else(|| invalid("requestState", "a string"))?),
+            Some(_) => Some(
+                params
+                    .string("requestState")
+                    .ok_or_else(|| invalid("requestState", "a string"))?,
+            ),
             None => None,
         };
         let answers = match params.get("inputResponses") {
-            Some(raw) => serde_json::from_str(raw.get()).map_err(|_| invalid("inputResponses", "an object"))?,
+            Some(raw) => serde_json::from_str(raw.get())
+                .map_err(|_| invalid("inputResponses", "an object"))?,
             None => BTreeMap::new(),
         };
         params.remove("requestState");

@@ -39,9 +39,16 @@ pub fn names_modern_revision(error: &RpcError) -> bool {
     struct Data {
         supported: Vec<String>,
     }
-    let data = error.data.as_ref().filter(|_| error.code == UNSUPPORTED_VERSION);
+    let data = error
+        .data
+        .as_ref()
+        .filter(|_| error.code == UNSUPPORTED_VERSION);
     let data = data.and_then(|data| serde_json::from_str::<Data>(data.get()).ok());
-    data.is_some_and(|data| data.supported.iter().any(|version| version == revision::MODERN))
+    data.is_some_and(|data| {
+        data.supported
+            .iter()
+            .any(|version| version == revision::MODERN)
+    })
 }
 
 /// What a request of the modern era says of itself.
@@ -72,22 +79,35 @@ pub fn take(params: Option<&RawValue>) -> Result<(RequestMeta, Box<RawValue>), R
         .transpose()
         .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?
         .unwrap_or_default();
-    let meta = params.get("_meta").ok_or_else(|| invalid("it is missing"))?.to_owned();
+    let meta = params
+        .get("_meta")
+        .ok_or_else(|| invalid("it is missing"))?
+        .to_owned();
     let mut meta = RawObject::parse(&meta).map_err(|e| invalid(&e.to_string()))?;
-    let protocol_version = meta.string(VERSION).ok_or_else(|| invalid(&format!("'{VERSION}' must be a string")))?;
+    let protocol_version = meta
+        .string(VERSION)
+        .ok_or_else(|| invalid(&format!("'{VERSION}' must be a string")))?;
     if protocol_version != revision::MODERN {
         return Err(unsupported(&protocol_version));
     }
-    let capabilities = meta.get(CLIENT_CAPABILITIES).filter(|raw| raw.get().starts_with('{'));
-    let capabilities = capabilities.ok_or_else(|| invalid(&format!("'{CLIENT_CAPABILITIES}' must be an object")))?;
-    let log_level = meta.get(LOG_LEVEL).map(|_| LogLevel::in_object(&meta, LOG_LEVEL)).transpose()?;
+    let capabilities = meta
+        .get(CLIENT_CAPABILITIES)
+        .filter(|raw| raw.get().starts_with('{'));
+    let capabilities = capabilities
+        .ok_or_else(|| invalid(&format!("'{CLIENT_CAPABILITIES}' must be an object")))?;
+    let log_level = meta
+        .get(LOG_LEVEL)
+        .map(|_| LogLevel::in_object(&meta, LOG_LEVEL))
+        .transpose()?;
     let hello = ClientHello {
         protocol_version,
         era: Era::Modern,
         info: meta.get(CLIENT_INFO).map(ToOwned::to_owned),
         capabilities: ClientCapabilities::read(capabilities),
     };
-    [VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL].into_iter().for_each(|key| meta.remove(key));
+    [VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL]
+        .into_iter()
+        .for_each(|key| meta.remove(key));
     set_meta(&mut params, &meta);
     Ok((RequestMeta { hello, log_level }, params.to_raw()))
 }
@@ -97,7 +117,10 @@ pub fn unsupported(requested: &str) -> RpcError {
     let data = serde_json::json!({ "supported": revision::all().collect::<Vec<_>>(), "requested": requested });
     RpcError {
         data: Some(json::to_raw(&data)),
-        ..RpcError::new(UNSUPPORTED_VERSION, format!("Unsupported protocol version: {requested}"))
+        ..RpcError::new(
+            UNSUPPORTED_VERSION,
+            format!("Unsupported protocol version: {requested}"),
+        )
     }
 }
 
@@ -119,12 +142,20 @@ pub struct Told<'a> {
 /// Where the params are no object that can be read.
 pub fn put(params: Option<&RawValue>, told: &Told<'_>) -> Result<String, serde_json::Error> {
     let params = params.map_or("{}", RawValue::get);
-    let members = params.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let members = params
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
     // Most params have no `_meta`, however it may be written: then they need not be understood.
     let is_plain = !params.contains(r#""_meta""#) && !params.contains(r"\u");
-    let Some(members) = members.filter(|_| is_plain) else { return put_into(params, told) };
+    let Some(members) = members.filter(|_| is_plain) else {
+        return put_into(params, told);
+    };
     let members = members.trim_end();
-    let comma = if members.trim_start().is_empty() { "" } else { "," };
+    let comma = if members.trim_start().is_empty() {
+        ""
+    } else {
+        ","
+    };
     let mut text = String::with_capacity(params.len() + 512);
     for part in ["{", members, comma, r#""_meta":{"#] {
         text.push_str(part);
@@ -141,7 +172,14 @@ pub fn put(params: Option<&RawValue>, told: &Told<'_>) -> Result<String, serde_j
 
 /// The params of a request of Drawbridge's own to a server of the modern era, where there is nothing else to say.
 pub fn own_params() -> String {
-    put(None, &Told { modern: true, ..Told::default() }).unwrap_or_default()
+    put(
+        None,
+        &Told {
+            modern: true,
+            ..Told::default()
+        },
+    )
+    .unwrap_or_default()
 }
 
 fn put_into(params: &str, told: &Told<'_>) -> Result<String, serde_json::Error> {
@@ -162,29 +200,53 @@ impl Told<'_> {
     /// The members of `_meta`: keys that need no escapes, and values as JSON text.
     fn members(&self) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
         static OWN_INFO: LazyLock<String> = LazyLock::new(|| handshake::own_info().to_string());
-        let info = self.client.and_then(|client| client.info.as_ref()).map_or(OWN_INFO.as_str(), |info| info.get());
-        let capabilities = self.client.map_or("{}", |client| client.capabilities.raw().get());
-        let of_era = [(VERSION, MODERN_TEXT), (CLIENT_INFO, info), (CLIENT_CAPABILITIES, capabilities)];
-        let of_era = of_era.into_iter().filter(|_| self.modern).map(|(key, value)| (key, Cow::Borrowed(value)));
-        let level =
-            self.log_level.filter(|_| self.modern).map(|level| (LOG_LEVEL, json::string(level.as_str()).into()));
-        let token = self.progress_token.map(|token| ("progressToken", token.to_string().into()));
+        let info = self
+            .client
+            .and_then(|client| client.info.as_ref())
+            .map_or(OWN_INFO.as_str(), |info| info.get());
+        let capabilities = self
+            .client
+            .map_or("{}", |client| client.capabilities.raw().get());
+        let of_era = [
+            (VERSION, MODERN_TEXT),
+            (CLIENT_INFO, info),
+            (CLIENT_CAPABILITIES, capabilities),
+        ];
+        let of_era = of_era
+            .into_iter()
+            .filter(|_| self.modern)
+            .map(|(key, value)| (key, Cow::Borrowed(value)));
+        let level = self
+            .log_level
+            .filter(|_| self.modern)
+            .map(|level| (LOG_LEVEL, json::string(level.as_str()).into()));
+        let token = self
+            .progress_token
+            .map(|token| ("progressToken", token.to_string().into()));
         of_era.chain(level).chain(token)
     }
 }
 
 /// The params of a notification with the id of the subscription that it belongs to.
 pub fn of_subscription(params: Option<&RawValue>, id: &RawValue) -> Box<RawValue> {
-    let mut params = params.and_then(|params| RawObject::parse(params).ok()).unwrap_or_default();
+    let mut params = params
+        .and_then(|params| RawObject::parse(params).ok())
+        .unwrap_or_default();
     change(&mut params, |meta| meta.set(SUBSCRIPTION, id.to_owned()));
     params.to_raw()
 }
 
 /// The same notification as servers of the other era send it.
 pub fn without_subscription(params: &RawValue) -> Box<RawValue> {
-    let Ok(mut object) = RawObject::parse(params) else { return params.to_owned() };
-    let Some(meta) = object.get("_meta").map(ToOwned::to_owned) else { return params.to_owned() };
-    let Ok(mut meta) = RawObject::parse(&meta) else { return params.to_owned() };
+    let Ok(mut object) = RawObject::parse(params) else {
+        return params.to_owned();
+    };
+    let Some(meta) = object.get("_meta").map(ToOwned::to_owned) else {
+        return params.to_owned();
+    };
+    let Ok(mut meta) = RawObject::parse(&meta) else {
+        return params.to_owned();
+    };
     meta.remove(SUBSCRIPTION);
     set_meta(&mut object, &meta);
     object.to_raw()
@@ -192,12 +254,17 @@ pub fn without_subscription(params: &RawValue) -> Box<RawValue> {
 
 /// The result of a subscription that ends since Drawbridge does.
 pub fn subscription_over(id: &RawValue) -> Box<RawValue> {
-    json::raw(format!(r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION}":{}}}}}"#, id.get()))
+    json::raw(format!(
+        r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION}":{}}}}}"#,
+        id.get()
+    ))
 }
 
 /// Changes what `_meta` holds; where there is none, or none that can be read, it begins empty.
 fn change(params: &mut RawObject<'_>, change: impl FnOnce(&mut RawObject<'_>)) {
-    let meta = params.get("_meta").map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
+    let meta = params
+        .get("_meta")
+        .map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);
     let mut meta = RawObject::parse(&meta).unwrap_or_default();
     change(&mut meta);
     set_meta(params, &meta);

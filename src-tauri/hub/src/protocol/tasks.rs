@@ -21,7 +21,10 @@ pub fn check(client: &ClientHello) -> Result<(), RpcError> {
     }
     let data = serde_json::json!({ "requiredCapabilities": { "extensions": { EXTENSION: {} } } });
     let why = "the client did not name the extension for tasks in its capabilities";
-    Err(RpcError { data: Some(json::to_raw(&data)), ..RpcError::new(MISSING_CAPABILITY, why) })
+    Err(RpcError {
+        data: Some(json::to_raw(&data)),
+        ..RpcError::new(MISSING_CAPABILITY, why)
+    })
 }
 
 /// Whether a call may become a task: where it was asked to, or the client said that it takes them.
@@ -58,9 +61,15 @@ mod tests {
     fn a_task_is_seen_in_both_forms_and_in_nothing_else() {
         for (text, id) in [
             (r#"{"task":{"taskId":"a","status":"working"}}"#, Some("a")),
-            (r#"{"resultType":"task","taskId":"b","status":"working"}"#, Some("b")),
+            (
+                r#"{"resultType":"task","taskId":"b","status":"working"}"#,
+                Some("b"),
+            ),
             (r#"{"content":[{"text":"taskId"}]}"#, None),
-            (r#"{"structuredContent":{"task":{"taskId":"c"}},"taskId":"d"}"#, None),
+            (
+                r#"{"structuredContent":{"task":{"taskId":"c"}},"taskId":"d"}"#,
+                None,
+            ),
         ] {
             assert_eq!(begun(&Json::new(text)).as_deref(), id, "{text}");
         }

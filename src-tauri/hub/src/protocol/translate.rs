@@ -22,7 +22,14 @@ const COMPLETE: &str = r#"{"resultType":"complete","#;
 
 /// Whether results of this method say how long they may be kept.
 fn is_cacheable(method: &str) -> bool {
-    matches!(method, "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" | "resources/read")
+    matches!(
+        method,
+        "tools/list"
+            | "prompts/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+    )
 }
 
 /// Whether the answer to this method may be that more is needed.
@@ -34,8 +41,13 @@ pub fn may_ask(method: &str) -> bool {
 pub fn for_modern_client(method: &str, reply: Reply) -> Reply {
     match reply {
         Ok(result) => Ok(complete(method, result)),
-        Err(error) if error.code == NO_RESOURCE => Err(RpcError { code: code::INVALID_PARAMS, ..error }),
-        Err(error) if error.code == URL_NEEDED && may_ask(method) => url_asked_for(&error).ok_or(error),
+        Err(error) if error.code == NO_RESOURCE => Err(RpcError {
+            code: code::INVALID_PARAMS,
+            ..error
+        }),
+        Err(error) if error.code == URL_NEEDED && may_ask(method) => {
+            url_asked_for(&error).ok_or(error)
+        }
         Err(error) => Err(error),
     }
 }
@@ -57,7 +69,10 @@ fn for_legacy_client(method: &str, result: Json) -> Json {
 
 fn without_era(method: &str, result: &Json) -> Option<Json> {
     let mut object = RawObject::parse(result).ok()?;
-    if object.string("resultType").is_some_and(|kind| kind != "complete") {
+    if object
+        .string("resultType")
+        .is_some_and(|kind| kind != "complete")
+    {
         return None;
     }
     object.remove("resultType");
@@ -71,15 +86,23 @@ fn without_era(method: &str, result: &Json) -> Option<Json> {
 /// Adds what every result of the modern era has, in front of what is there.
 fn complete(method: &str, result: Json) -> Json {
     let text = result.get();
-    let Some(rest) = text.strip_prefix('{') else { return result };
+    let Some(rest) = text.strip_prefix('{') else {
+        return result;
+    };
     let mut wanted = vec![("resultType", r#""complete""#)];
     if is_cacheable(method) {
         wanted.extend([("ttlMs", "0"), ("cacheScope", r#""private""#)]);
     }
-    let is_final = |object: &RawObject<'_>| object.string("resultType").is_none_or(|kind| kind == "complete");
+    let is_final = |object: &RawObject<'_>| {
+        object
+            .string("resultType")
+            .is_none_or(|kind| kind == "complete")
+    };
     // Most results do not name any of them: then nothing of it has to be understood.
     if wanted.iter().any(|(key, _)| json::mentions(&result, key)) {
-        let Ok(object) = RawObject::parse(&result) else { return result };
+        let Ok(object) = RawObject::parse(&result) else {
+            return result;
+        };
         if !is_final(&object) {
             return result;
         }
@@ -88,8 +111,16 @@ fn complete(method: &str, result: Json) -> Json {
     if wanted.is_empty() {
         return result;
     }
-    let members = wanted.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect::<Vec<_>>().join(",");
-    let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
+    let members = wanted
+        .iter()
+        .map(|(key, value)| format!("\"{key}\":{value}"))
+        .collect::<Vec<_>>()
+        .join(",");
+    let comma = if rest.trim_start().starts_with('}') {
+        ""
+    } else {
+        ","
+    };
     Json::new(format!("{{{members}{comma}{rest}"))
 }
 
@@ -103,36 +134,53 @@ fn url_asked_for(error: &RpcError) -> Option<Json> {
         .enumerate()
         .map(|(index, params)| (format!("url-{}", index + 1), elicitation(params)))
         .collect();
-    let all = requests.iter().map(|(key, request)| (key.as_str(), request));
+    let all = requests
+        .iter()
+        .map(|(key, request)| (key.as_str(), request));
     (!requests.is_empty()).then(|| input::required(all, None).into())
 }
 
 fn elicitation(params: &RawValue) -> InputRequest {
-    for_modern_asked(&InputRequest { method: "elicitation/create".into(), params: Some(params.to_owned()) })
+    for_modern_asked(&InputRequest {
+        method: "elicitation/create".into(),
+        params: Some(params.to_owned()),
+    })
 }
 
 /// A server's request, as a client of the modern era is asked.
 pub fn for_modern_asked(request: &InputRequest) -> InputRequest {
-    let params = request.params.as_ref().map(|params| match RawObject::parse(params) {
-        Ok(mut object) if request.method == "elicitation/create" => {
-            object.remove("elicitationId");
-            object.to_raw()
-        }
-        Ok(_) | Err(_) => params.clone(),
-    });
-    InputRequest { method: request.method.clone(), params }
+    let params = request
+        .params
+        .as_ref()
+        .map(|params| match RawObject::parse(params) {
+            Ok(mut object) if request.method == "elicitation/create" => {
+                object.remove("elicitationId");
+                object.to_raw()
+            }
+            Ok(_) | Err(_) => params.clone(),
+        });
+    InputRequest {
+        method: request.method.clone(),
+        params,
+    }
 }
 
 /// What a server of the modern era asks for, as a client with sessions is asked. `id` names the elicitation.
 pub fn for_legacy_asked(request: &InputRequest, id: &str) -> InputRequest {
-    let params = request.params.as_ref().map(|params| match RawObject::parse(params) {
-        Ok(mut object) if object.string("mode").as_deref() == Some("url") => {
-            object.set("elicitationId", json::raw(json::string(id)));
-            object.to_raw()
-        }
-        Ok(_) | Err(_) => params.clone(),
-    });
-    InputRequest { method: request.method.clone(), params }
+    let params = request
+        .params
+        .as_ref()
+        .map(|params| match RawObject::parse(params) {
+            Ok(mut object) if object.string("mode").as_deref() == Some("url") => {
+                object.set("elicitationId", json::raw(json::string(id)));
+                object.to_raw()
+            }
+            Ok(_) | Err(_) => params.clone(),
+        });
+    InputRequest {
+        method: request.method.clone(),
+        params,
+    }
 }
 
 /// The result as this client must hear it, from a server of that era.
@@ -145,7 +193,8 @@ pub fn result_between(client: Era, server: Era, method: &str, result: Json) -> J
 
 /// Whether a result asks for more, and the client cannot be answered with that.
 pub fn must_be_asked(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
-    let may_be = client == Era::Legacy && server == Era::Modern && !result.get().starts_with(COMPLETE);
+    let may_be =
+        client == Era::Legacy && server == Era::Modern && !result.get().starts_with(COMPLETE);
     may_be.then(|| InputRequired::read(result)).flatten()
 }
 

@@ -15,7 +15,14 @@ fn an_id_and_its_number_are_each_others() {
         assert_eq!(number_of(&id_of(number)), Some(number));
     }
     assert_eq!(number_of("2222222223"), Some(1));
-    for none in ["", "222222222", "22222222222", "222222222l", "222222222é", "../../../.."] {
+    for none in [
+        "",
+        "222222222",
+        "22222222222",
+        "222222222l",
+        "222222222é",
+        "../../../..",
+    ] {
         assert_eq!(number_of(none), None, "{none}");
     }
 }

@@ -9,7 +9,8 @@ fn json(text: &str) -> Cow<'_, str> {
 }
 
 const GITHUB: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
-const JWT: &str = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
+const JWT: &str =
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
 
 #[test]
 fn a_value_whose_name_says_secret_is_hidden_whatever_it_is() {
@@ -44,7 +45,13 @@ fn a_value_whose_name_says_secret_is_hidden_whatever_it_is() {
         "paſſword",
         "to\u{212a}en",
     ] {
-        for value in ["\"hunter2\"", "12345", "-1.5e3", "{\"a\":[\"hunter2\"]}", "[\"hunter2\", {\"b\":\"]}\"}]"] {
+        for value in [
+            "\"hunter2\"",
+            "12345",
+            "-1.5e3",
+            "{\"a\":[\"hunter2\"]}",
+            "[\"hunter2\", {\"b\":\"]}\"}]",
+        ] {
             let text = format!(r#"{{"before":1.0, "{name}" : {value} ,"after":"x"}}"#);
             let hidden = format!(r#"{{"before":1.0, "{name}" : "•••" ,"after":"x"}}"#);
             assert_eq!(json(&text), hidden);
@@ -85,14 +92,31 @@ fn what_looks_like_a_token_is_hidden_wherever_it_stands() {
         "-----BEGIN OPENSSH PRIVATE KEY-----\\nb3Bl",
         "sk-ant-api03-abcdefghijklmnop",
     ] {
-        assert_eq!(json(&format!(r#"{{"text":"{secret}"}}"#)), r#"{"text":"•••"}"#);
-        assert_eq!(json(&format!(r#"["one", "{secret}"]"#)), r#"["one", "•••"]"#);
-        assert!(json(&format!(r#"{{"{secret}":1}}"#)).starts_with(r#"{"•••":"#), "a name too");
+        assert_eq!(
+            json(&format!(r#"{{"text":"{secret}"}}"#)),
+            r#"{"text":"•••"}"#
+        );
+        assert_eq!(
+            json(&format!(r#"["one", "{secret}"]"#)),
+            r#"["one", "•••"]"#
+        );
+        assert!(
+            json(&format!(r#"{{"{secret}":1}}"#)).starts_with(r#"{"•••":"#),
+            "a name too"
+        );
     }
-    let header = format!(r#"{{"curl":"-H 'Authorization: Bearer 0123456789abcdef0123' -d {GITHUB} x"}}"#);
-    assert_eq!(json(&header), r#"{"curl":"-H 'Authorization: Bearer •••' -d ••• x"}"#);
+    let header =
+        format!(r#"{{"curl":"-H 'Authorization: Bearer 0123456789abcdef0123' -d {GITHUB} x"}}"#);
+    assert_eq!(
+        json(&header),
+        r#"{"curl":"-H 'Authorization: Bearer •••' -d ••• x"}"#
+    );
     let escaped = format!(r#"{{"text":"\u0067{}"}}"#, &GITHUB[1..]);
-    assert_eq!(json(&escaped), r#"{"text":"•••"}"#, "also where it is written with escapes");
+    assert_eq!(
+        json(&escaped),
+        r#"{"text":"•••"}"#,
+        "also where it is written with escapes"
+    );
     assert_eq!(json(&format!("no json: {GITHUB}.")), "no json: •••.");
 }
 
@@ -100,7 +124,10 @@ fn what_looks_like_a_token_is_hidden_wherever_it_stands() {
 fn json_within_a_string_is_looked_into() {
     let inner = r#"{"user":"u","password":"hunter2"}"#;
     let text = format!(r#"{{"body":{}, "n":1.0}}"#, json::string(inner));
-    let hidden = format!(r#"{{"body":{}, "n":1.0}}"#, json::string(r#"{"user":"u","password":"•••"}"#));
+    let hidden = format!(
+        r#"{{"body":{}, "n":1.0}}"#,
+        json::string(r#"{"user":"u","password":"•••"}"#)
+    );
     assert_eq!(json(&text), hidden);
     let twice = format!("[{}]", json::string(&text));
     assert!(!json(&twice).contains("hunter2"), "{}", json(&twice));
@@ -108,9 +135,15 @@ fn json_within_a_string_is_looked_into() {
 
 #[test]
 fn what_is_known_is_hidden_in_names_strings_and_numbers() {
-    let known = |text: &str| text.contains("424242").then(|| text.replace("424242", MASK));
+    let known = |text: &str| {
+        text.contains("424242")
+            .then(|| text.replace("424242", MASK))
+    };
     let hide = |text| json_without(text, &known).into_owned();
-    assert_eq!(hide(r#"{"a 424242":["b\n424242",1424242.5,424]}"#), r#"{"a •••":["b\n•••","•••",424]}"#);
+    assert_eq!(
+        hide(r#"{"a 424242":["b\n424242",1424242.5,424]}"#),
+        r#"{"a •••":["b\n•••","•••",424]}"#
+    );
 }
 
 /// JSON texts of every shape, with names and strings that may be secret.
@@ -132,8 +165,9 @@ fn texts() -> impl Strategy<Value = String> {
     ];
     leaf.prop_recursive(4, 40, 5, move |inner| {
         let space = "[ \n]{0,2}";
-        let member = (string.clone(), space, inner.clone())
-            .prop_map(|(name, space, value)| format!("{}{space}:{space}{value}", json::string(&name)));
+        let member = (string.clone(), space, inner.clone()).prop_map(|(name, space, value)| {
+            format!("{}{space}:{space}{value}", json::string(&name))
+        });
         prop_oneof![
             (prop::collection::vec(inner, 0..5), space)
                 .prop_map(|(all, space)| format!("[{space}{}{space}]", all.join(","))),

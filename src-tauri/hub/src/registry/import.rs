@@ -20,7 +20,13 @@ pub struct Read {
 }
 
 /// The members that clients keep their servers in.
-const CONTAINERS: [&str; 5] = ["mcpServers", "servers", "context_servers", "mcp_servers", "mcp"];
+const CONTAINERS: [&str; 5] = [
+    "mcpServers",
+    "servers",
+    "context_servers",
+    "mcp_servers",
+    "mcp",
+];
 
 /// An entry in any client's words.
 #[derive(Deserialize)]
@@ -57,52 +63,104 @@ enum Command {
 pub fn read_specs(text: &str) -> Result<Vec<Read>, String> {
     let text = text.trim();
     if text.is_empty() {
-        return Err("there is nothing to read: paste a client's mcpServers JSON, or a command line".into());
+        return Err(
+            "there is nothing to read: paste a client's mcpServers JSON, or a command line".into(),
+        );
     }
     if !text.starts_with(['{', '"']) {
         return read_command_line(text).map(|read| vec![read]);
     }
     // A part cut out of a file: `"name": { … }`.
-    let whole = if text.starts_with('"') { format!("{{{}}}", text.trim_end_matches(',')) } else { text.to_owned() };
-    let value: Map<String, Value> = serde_json::from_str(&whole).map_err(|e| format!("this is not JSON: {e}"))?;
+    let whole = if text.starts_with('"') {
+        format!("{{{}}}", text.trim_end_matches(','))
+    } else {
+        text.to_owned()
+    };
+    let value: Map<String, Value> =
+        serde_json::from_str(&whole).map_err(|e| format!("this is not JSON: {e}"))?;
     let read = entries(&value);
     if read.is_empty() {
-        return Err("there is no server in this JSON: it has no 'mcpServers', and no 'command' or 'url'".into());
+        return Err(
+            "there is no server in this JSON: it has no 'mcpServers', and no 'command' or 'url'"
+                .into(),
+        );
     }
     Ok(read)
 }
 
 fn read_command_line(text: &str) -> Result<Read, String> {
-    let mut words =
-        shell_words::split(text).map_err(|e| format!("this is neither JSON nor a command line: {e}"))?.into_iter();
+    let mut words = shell_words::split(text)
+        .map_err(|e| format!("this is neither JSON nor a command line: {e}"))?
+        .into_iter();
     let command = words.next().ok_or("there is no command")?;
     let args: Vec<String> = words.collect();
-    let last = args.iter().rev().find(|arg| !arg.starts_with(['-', '/', '.', '~'])).unwrap_or(&command);
-    let name = last.rsplit('/').next().unwrap_or(last).split('@').next().unwrap_or(last);
-    let name = name.trim_start_matches("mcp-").trim_start_matches("server-").to_owned();
-    let spec = ServerSpec { command: Some(command), args, ..ServerSpec::default() };
-    Ok(Read { name, spec: Ok(spec), likely_secrets: Vec::new() })
+    let last = args
+        .iter()
+        .rev()
+        .find(|arg| !arg.starts_with(['-', '/', '.', '~']))
+        .unwrap_or(&command);
+    let name = last
+        .rsplit('/')
+        .next()
+        .unwrap_or(last)
+        .split('@')
+        .next()
+        .unwrap_or(last);
+    let name = name
+        .trim_start_matches("mcp-")
+        .trim_start_matches("server-")
+        .to_owned();
+    let spec = ServerSpec {
+        command: Some(command),
+        args,
+        ..ServerSpec::default()
+    };
+    Ok(Read {
+        name,
+        spec: Ok(spec),
+        likely_secrets: Vec::new(),
+    })
 }
 
 fn entries(value: &Map<String, Value>) -> Vec<Read> {
-    if let Some(servers) = CONTAINERS.iter().find_map(|name| value.get(*name)).and_then(Value::as_object) {
-        return servers.iter().map(|(name, entry)| read(name, entry)).collect();
+    if let Some(servers) = CONTAINERS
+        .iter()
+        .find_map(|name| value.get(*name))
+        .and_then(Value::as_object)
+    {
+        return servers
+            .iter()
+            .map(|(name, entry)| read(name, entry))
+            .collect();
     }
     let is_entry = |entry: &Map<String, Value>| {
-        ["command", "url", "serverUrl", "httpUrl"].iter().any(|key| entry.contains_key(*key))
+        ["command", "url", "serverUrl", "httpUrl"]
+            .iter()
+            .any(|key| entry.contains_key(*key))
     };
     if is_entry(value) {
-        let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
+        let name = value
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         return vec![read(name, &Value::Object(value.clone()))];
     }
-    let named = value.iter().filter(|(_, entry)| entry.as_object().is_some_and(is_entry));
+    let named = value
+        .iter()
+        .filter(|(_, entry)| entry.as_object().is_some_and(is_entry));
     named.map(|(name, entry)| read(name, entry)).collect()
 }
 
 fn read(name: &str, entry: &Value) -> Read {
-    let spec = Entry::deserialize(entry).map_err(|e| e.to_string()).and_then(|entry| to_spec(name, entry));
+    let spec = Entry::deserialize(entry)
+        .map_err(|e| e.to_string())
+        .and_then(|entry| to_spec(name, entry));
     let likely_secrets = spec.as_ref().map(likely_secrets).unwrap_or_default();
-    Read { name: name.to_owned(), spec, likely_secrets }
+    Read {
+        name: name.to_owned(),
+        spec,
+        likely_secrets,
+    }
 }
 
 fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
@@ -116,22 +174,38 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
     };
     args.extend(entry.args);
     let transport = match entry.transport.as_deref() {
-        Some("http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote") => Some(TransportKind::Http),
+        Some("http" | "streamable-http" | "streamableHttp" | "streamable_http" | "remote") => {
+            Some(TransportKind::Http)
+        }
         Some("sse") => Some(TransportKind::Sse),
         Some("stdio" | "local") => Some(TransportKind::Stdio),
-        Some(other) => return Err(format!("it has the transport '{other}', which Drawbridge does not know")),
+        Some(other) => {
+            return Err(format!(
+                "it has the transport '{other}', which Drawbridge does not know"
+            ));
+        }
         None => None,
     };
-    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = |value: Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     let spec = ServerSpec {
         name: name.to_owned(),
         command,
         args,
-        env: entry.env.into_iter().map(|(key, value)| (key, text(value))).collect(),
+        env: entry
+            .env
+            .into_iter()
+            .map(|(key, value)| (key, text(value)))
+            .collect(),
         cwd: entry.cwd,
         url: entry.url,
         headers: entry.headers,
-        oauth: entry.oauth.and_then(|oauth| serde_json::from_value(oauth).ok()),
+        oauth: entry
+            .oauth
+            .and_then(|oauth| serde_json::from_value(oauth).ok()),
         transport,
         enabled: !entry.disabled,
         ..ServerSpec::default()
@@ -142,15 +216,30 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
 
 /// Literal values whose names say that they are keys to something.
 fn likely_secrets(spec: &ServerSpec) -> Vec<String> {
-    const WORDS: [&str; 8] = ["TOKEN", "KEY", "SECRET", "PASS", "AUTH", "CREDENTIAL", "COOKIE", "PAT"];
+    const WORDS: [&str; 8] = [
+        "TOKEN",
+        "KEY",
+        "SECRET",
+        "PASS",
+        "AUTH",
+        "CREDENTIAL",
+        "COOKIE",
+        "PAT",
+    ];
     let says_so = |name: &str| {
         let name = name.to_uppercase();
-        name.split(['_', '-'])
-            .any(|part| WORDS.iter().any(|word| part == *word || (word.len() > 3 && part.contains(word))))
+        name.split(['_', '-']).any(|part| {
+            WORDS
+                .iter()
+                .any(|word| part == *word || (word.len() > 3 && part.contains(word)))
+        })
     };
     let literal = |value: &str| !value.is_empty() && !value.contains("${");
     let members = spec.env.iter().chain(&spec.headers);
-    members.filter(|(name, value)| says_so(name) && literal(value)).map(|(name, _)| name.clone()).collect()
+    members
+        .filter(|(name, value)| says_so(name) && literal(value))
+        .map(|(name, _)| name.clone())
+        .collect()
 }
 
 #[cfg(test)]

@@ -45,7 +45,11 @@ impl Manifest {
     /// What the server is called here where the person calls it nothing else.
     pub fn server_name(&self) -> &str {
         let last = self.name.rsplit('/').next().unwrap_or(&self.name);
-        if self.title.is_empty() { last } else { &self.title }
+        if self.title.is_empty() {
+            last
+        } else {
+            &self.title
+        }
     }
 }
 
@@ -83,8 +87,14 @@ pub fn read(text: &str) -> Result<Manifest, ManifestError> {
 pub fn read_path(path: &Path) -> Result<Manifest, ManifestError> {
     let file = find(path)?;
     let name = || file.display().to_string();
-    let failed = |source| ManifestError::Io { file: name(), source };
-    let within = |source| ManifestError::In { file: name(), source: Box::new(source) };
+    let failed = |source| ManifestError::Io {
+        file: name(),
+        source,
+    };
+    let within = |source| ManifestError::In {
+        file: name(),
+        source: Box::new(source),
+    };
     let metadata = fs::metadata(&file).map_err(failed)?;
     if !metadata.is_file() {
         return Err(failed(io::Error::other("it is not a file")));
@@ -100,7 +110,10 @@ fn find(path: &Path) -> Result<PathBuf, ManifestError> {
     if !path.is_dir() {
         return Ok(path.to_owned());
     }
-    let file = FILES.iter().map(|name| path.join(name)).find(|file| file.is_file());
+    let file = FILES
+        .iter()
+        .map(|name| path.join(name))
+        .find(|file| file.is_file());
     file.ok_or_else(|| ManifestError::EmptyFolder(path.display().to_string()))
 }
 
@@ -114,9 +127,16 @@ fn read_in(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError>
     if let Some(Value::Object(server)) = value.remove("server") {
         value = server;
     }
-    let manifest =
-        if plugin_json::is_one(&value) { plugin_json::read(value, folder)? } else { server_json::read(value)? };
-    if manifest.choices.is_empty() { Err(ManifestError::Neither) } else { Ok(manifest) }
+    let manifest = if plugin_json::is_one(&value) {
+        plugin_json::read(value, folder)?
+    } else {
+        server_json::read(value)?
+    };
+    if manifest.choices.is_empty() {
+        Err(ManifestError::Neither)
+    } else {
+        Ok(manifest)
+    }
 }
 
 /// Reads a `server.json` that is there already.
@@ -128,8 +148,15 @@ pub(super) fn server_json(value: Map<String, Value>) -> Result<Manifest, Manifes
 fn typed<T: DeserializeOwned>(value: Map<String, Value>) -> Result<T, ManifestError> {
     serde_path_to_error::deserialize(Value::Object(value)).map_err(|error| {
         let field = error.path().to_string();
-        let field = if field == "." { "the manifest".to_owned() } else { field };
-        ManifestError::Field { field, message: error.into_inner().to_string() }
+        let field = if field == "." {
+            "the manifest".to_owned()
+        } else {
+            field
+        };
+        ManifestError::Field {
+            field,
+            message: error.into_inner().to_string(),
+        }
     })
 }
 

@@ -37,7 +37,10 @@ impl Preset {
 pub fn all() -> &'static [Preset] {
     static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
         let manifests: Vec<Map<String, Value>> = serde_json::from_str(PRESETS).unwrap_or_default();
-        manifests.into_iter().filter_map(|value| preset(manifest::server_json(value).ok()?)).collect()
+        manifests
+            .into_iter()
+            .filter_map(|value| preset(manifest::server_json(value).ok()?))
+            .collect()
     });
     &ALL
 }
@@ -48,8 +51,19 @@ pub fn get(id: &str) -> Option<&'static Preset> {
 }
 
 fn preset(manifest: Manifest) -> Option<Preset> {
-    let Manifest { name: id, title, description, version: _, choices } = manifest;
-    Some(Preset { id, title, description, choice: choices.into_iter().next()? })
+    let Manifest {
+        name: id,
+        title,
+        description,
+        version: _,
+        choices,
+    } = manifest;
+    Some(Preset {
+        id,
+        title,
+        description,
+        choice: choices.into_iter().next()?,
+    })
 }
 
 #[cfg(test)]

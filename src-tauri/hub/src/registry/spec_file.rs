@@ -30,12 +30,20 @@ pub struct BrokenFile {
 
 impl BrokenFile {
     fn new(file: &Path, message: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line: 0, column: 0, message: message.into() }
+        Self {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            message: message.into(),
+        }
     }
 
     /// The server that the file would be.
     pub(super) fn id(&self) -> Option<ServerId> {
-        self.file.file_stem().and_then(|stem| stem.to_str()).map(ServerId::new)
+        self.file
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .map(ServerId::new)
     }
 }
 
@@ -44,7 +52,8 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), RegistryError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(|e| failed(folder, e))?;
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+            .map_err(|e| failed(folder, e))?;
     }
     Ok(())
 }
@@ -56,18 +65,27 @@ pub(super) fn read_folder(folder: &Path, old: &Specs) -> Specs {
         Ok(entries) => entries,
         Err(error) => {
             specs.servers.clone_from(&old.servers);
-            specs.broken.push(BrokenFile::new(folder, format!("the folder cannot be read: {error}")));
+            specs.broken.push(BrokenFile::new(
+                folder,
+                format!("the folder cannot be read: {error}"),
+            ));
             return specs;
         }
     };
-    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|file| is_spec_file(file)).collect();
+    let mut files: Vec<_> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|file| is_spec_file(file))
+        .collect();
     files.sort();
     for file in files {
         match read(&file) {
             Ok(server) => drop(specs.servers.insert(server.id.clone(), Arc::new(server))),
             Err(broken) => {
                 let known = broken.id().and_then(|id| old.servers.get_key_value(&id));
-                specs.servers.extend(known.map(|(id, server)| (id.clone(), server.clone())));
+                specs
+                    .servers
+                    .extend(known.map(|(id, server)| (id.clone(), server.clone())));
                 specs.broken.push(broken);
             }
         }
@@ -77,15 +95,25 @@ pub(super) fn read_folder(folder: &Path, old: &Specs) -> Specs {
 
 /// Files of ours in the making begin with a dot, as those of many editors do.
 fn is_spec_file(file: &Path) -> bool {
-    let hidden = file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-    !hidden && file.extension().is_some_and(|extension| extension == "json")
+    let hidden = file
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    !hidden
+        && file
+            .extension()
+            .is_some_and(|extension| extension == "json")
 }
 
 fn read(file: &Path) -> Result<Registered, BrokenFile> {
     let broken = |message: String| BrokenFile::new(file, message);
-    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let stem = file
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or_default();
     if !names::is_server_id(stem) {
-        return Err(broken("the file's name must be of a-z, 0-9, - and _, as in my-server.json".into()));
+        return Err(broken(
+            "the file's name must be of a-z, 0-9, - and _, as in my-server.json".into(),
+        ));
     }
     let metadata = fs::metadata(file).map_err(|e| broken(e.to_string()))?;
     if !metadata.is_file() {
@@ -93,15 +121,26 @@ fn read(file: &Path) -> Result<Registered, BrokenFile> {
     }
     let size = metadata.len();
     if size > MAX_FILE {
-        return Err(broken(format!("the file has {size} bytes; a spec has at most {MAX_FILE}")));
+        return Err(broken(format!(
+            "the file has {size} bytes; a spec has at most {MAX_FILE}"
+        )));
     }
     let text = fs::read_to_string(file).map_err(|e| broken(e.to_string()))?;
-    let spec: ServerSpec = serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| {
-        let message = e.to_string();
-        // Serde ends its message with the place, which has fields of its own here.
-        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what).to_owned();
-        BrokenFile { file: file.to_owned(), line: e.line(), column: e.column(), message }
-    })?;
+    let spec: ServerSpec =
+        serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| {
+            let message = e.to_string();
+            // Serde ends its message with the place, which has fields of its own here.
+            let message = message
+                .rsplit_once(" at line ")
+                .map_or(message.as_str(), |(what, _)| what)
+                .to_owned();
+            BrokenFile {
+                file: file.to_owned(),
+                line: e.line(),
+                column: e.column(),
+                message,
+            }
+        })?;
     protocol::check_spec(&spec).map_err(|e| broken(e.to_string()))?;
     Ok(Registered::new(ServerId::new(stem), spec, file.to_owned()))
 }
@@ -109,7 +148,10 @@ fn read(file: &Path) -> Result<Registered, BrokenFile> {
 pub(super) fn write(file: &Path, spec: &ServerSpec) -> Result<(), RegistryError> {
     let mut text = serde_json::to_string_pretty(spec).map_err(|e| failed(file, e.into()))?;
     text.push('\n');
-    let beside = file.with_file_name(format!(".{}.new", file.file_name().unwrap_or_default().to_string_lossy()));
+    let beside = file.with_file_name(format!(
+        ".{}.new",
+        file.file_name().unwrap_or_default().to_string_lossy()
+    ));
     let written = write_private(&beside, text.as_bytes()).and_then(|()| fs::rename(&beside, file));
     written.map_err(|e| failed(file, e))
 }
@@ -133,5 +175,8 @@ fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn failed(file: &Path, source: io::Error) -> RegistryError {
-    RegistryError::Io { file: file.display().to_string(), source }
+    RegistryError::Io {
+        file: file.display().to_string(),
+        source,
+    }
 }

@@ -11,11 +11,20 @@ struct Desk {
 
 async fn desk() -> Desk {
     let temp = tempfile::tempdir().expect("a folder");
-    let (store, _) = Store::open(&temp.path().join("test.db")).await.expect("a store");
+    let (store, _) = Store::open(&temp.path().join("test.db"))
+        .await
+        .expect("a store");
     let folder = temp.path().join("servers");
     let (sender, changes) = mpsc::unbounded_channel();
-    let registry = Registry::open(folder.clone(), store, Events::new(), sender).await.expect("a registry");
-    Desk { registry, changes, folder, _temp: temp }
+    let registry = Registry::open(folder.clone(), store, Events::new(), sender)
+        .await
+        .expect("a registry");
+    Desk {
+        registry,
+        changes,
+        folder,
+        _temp: temp,
+    }
 }
 
 fn spec(text: &str) -> ServerSpec {
@@ -25,7 +34,11 @@ fn spec(text: &str) -> ServerSpec {
 #[tokio::test]
 async fn a_file_that_appears_is_known_but_may_not_run_until_it_is_accepted() {
     let desk = desk().await;
-    fs::write(desk.folder.join("evil.json"), r#"{"command":"rm","args":["-rf"],"trusted":true}"#).expect("write");
+    fs::write(
+        desk.folder.join("evil.json"),
+        r#"{"command":"rm","args":["-rf"],"trusted":true}"#,
+    )
+    .expect("write");
     assert_eq!(desk.registry.reload(), [ServerId::new("evil")]);
     let server = desk.registry.get(&ServerId::new("evil")).expect("known");
     assert_eq!(desk.registry.acceptance(&server), Acceptance::Pending);
@@ -37,7 +50,10 @@ async fn a_file_that_appears_is_known_but_may_not_run_until_it_is_accepted() {
 #[tokio::test]
 async fn one_changed_byte_of_the_command_takes_the_acceptance_away() {
     let desk = desk().await;
-    let server = desk.registry.write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#)).expect("written");
+    let server = desk
+        .registry
+        .write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#))
+        .expect("written");
     desk.registry.accept(&server).await.expect("accepted");
     fs::write(desk.folder.join("a.json"), r#"{"command":"y"}"#).expect("write");
     desk.registry.reload();
@@ -48,13 +64,19 @@ async fn one_changed_byte_of_the_command_takes_the_acceptance_away() {
 #[tokio::test]
 async fn a_broken_file_names_its_place_and_disturbs_no_other() {
     let desk = desk().await;
-    desk.registry.write(&ServerId::new("good"), &spec(r#"{"command":"x"}"#)).expect("written");
+    desk.registry
+        .write(&ServerId::new("good"), &spec(r#"{"command":"x"}"#))
+        .expect("written");
     fs::write(desk.folder.join("bad.json"), "{\n  \"command\": oops\n}").expect("write");
     fs::write(desk.folder.join("Bad Name.json"), "{}").expect("write");
     desk.registry.reload();
     let specs = desk.registry.specs();
     assert_eq!(specs.servers.len(), 1);
-    let places: Vec<_> = specs.broken.iter().map(|broken| (broken.line, broken.column)).collect();
+    let places: Vec<_> = specs
+        .broken
+        .iter()
+        .map(|broken| (broken.line, broken.column))
+        .collect();
     assert_eq!(places, [(0, 0), (2, 14)]);
 }
 
@@ -63,7 +85,9 @@ async fn a_change_on_the_disk_is_seen_without_asking() {
     let mut desk = desk().await;
     let _watch = desk.registry.watch().expect("watched");
     fs::write(desk.folder.join("new.json"), r#"{"command":"x"}"#).expect("write");
-    let seen = tokio::time::timeout(std::time::Duration::from_secs(10), desk.changes.recv()).await.expect("in time");
+    let seen = tokio::time::timeout(std::time::Duration::from_secs(10), desk.changes.recv())
+        .await
+        .expect("in time");
     assert_eq!(seen, Some(vec![ServerId::new("new")]));
 }
 
@@ -71,9 +95,17 @@ async fn a_change_on_the_disk_is_seen_without_asking() {
 async fn a_taken_name_and_an_empty_one_are_refused() {
     let desk = desk().await;
     let id = desk.registry.new_id("My Server").expect("an id");
-    desk.registry.write(&id, &spec(r#"{"command":"x"}"#)).expect("written");
-    assert!(matches!(desk.registry.new_id("my server"), Err(RegistryError::Taken(_))));
-    assert!(matches!(desk.registry.new_id("!"), Err(RegistryError::BadName)));
+    desk.registry
+        .write(&id, &spec(r#"{"command":"x"}"#))
+        .expect("written");
+    assert!(matches!(
+        desk.registry.new_id("my server"),
+        Err(RegistryError::Taken(_))
+    ));
+    assert!(matches!(
+        desk.registry.new_id("!"),
+        Err(RegistryError::BadName)
+    ));
     desk.registry.remove(&id).expect("removed");
     assert!(desk.registry.new_id("my server").is_ok());
 }
@@ -81,9 +113,15 @@ async fn a_taken_name_and_an_empty_one_are_refused() {
 #[tokio::test]
 async fn a_file_that_breaks_leaves_its_server_as_it_was() {
     let desk = desk().await;
-    let server = desk.registry.write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#)).expect("written");
+    let server = desk
+        .registry
+        .write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#))
+        .expect("written");
     fs::write(desk.folder.join("a.json"), r#"{"command":"#).expect("write");
     desk.registry.reload();
     assert_eq!(desk.registry.specs().broken.len(), 1);
-    assert_eq!(desk.registry.get(&ServerId::new("a")).expect("known"), server);
+    assert_eq!(
+        desk.registry.get(&ServerId::new("a")).expect("known"),
+        server
+    );
 }

@@ -15,14 +15,17 @@ const SETTLE: Duration = Duration::from_millis(150);
 
 /// The folder is followed as long as this lives.
 pub struct Watch(
-    #[expect(dead_code, reason = "it ends when it is dropped")] Debouncer<RecommendedWatcher, RecommendedCache>,
+    #[expect(dead_code, reason = "it ends when it is dropped")]
+    Debouncer<RecommendedWatcher, RecommendedCache>,
 );
 
 /// Reloads on each change.
 pub(super) fn start(registry: Registry) -> notify::Result<Watch> {
     let folder = registry.folder().to_owned();
     let on_change = move |result: DebounceEventResult| {
-        let ours_to_see = result.map_or(true, |events| events.iter().any(|event| is_change(&event.kind)));
+        let ours_to_see = result.map_or(true, |events| {
+            events.iter().any(|event| is_change(&event.kind))
+        });
         if ours_to_see {
             registry.reload();
         }

@@ -61,7 +61,10 @@ impl Router {
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" | "tasks/list" => {
                 self.task(back, method, &request).await
             }
-            _ => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("there is no method '{method}' here"))),
+            _ => Err(RpcError::new(
+                code::METHOD_NOT_FOUND,
+                format!("there is no method '{method}' here"),
+            )),
         }
     }
 
@@ -70,22 +73,34 @@ impl Router {
     async fn read(&self, back: &Back, request: RawObject<'_>) -> Reply {
         let target = self.resource(back, &text(&request, "uri")?).await?;
         let key = match &target {
-            Target::Listed(entry) => results::Key::of_resource(&back.session().client, entry, &request.to_raw()),
+            Target::Listed(entry) => {
+                results::Key::of_resource(&back.session().client, entry, &request.to_raw())
+            }
             Target::Unlisted(_) => None,
         };
         if let Some(kept) = key.as_ref().and_then(|key| self.results.get(key)) {
             back.session().note_issued(target.server(), &kept);
             return Ok(kept);
         }
-        let result = self.send(back, target.server(), "resources/read", request).await?;
+        let result = self
+            .send(back, target.server(), "resources/read", request)
+            .await?;
         if let Some(key) = key {
             self.results.put(key, &result);
         }
         Ok(result)
     }
 
-    async fn send(&self, back: &Back, server: &ServerId, method: &str, request: RawObject<'_>) -> Reply {
-        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.request(outgoing).await;
+    async fn send(
+        &self,
+        back: &Back,
+        server: &ServerId,
+        method: &str,
+        request: RawObject<'_>,
+    ) -> Reply {
+        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| {
+            session.request(outgoing).await
+        };
         let result = self.send_as(back, server, method, request, how).await?;
         back.session().note_issued(server, &result);
         Ok(result)
@@ -105,16 +120,28 @@ impl Router {
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         let patience = Patience::of(&server.spec.timeouts, None);
         let params = request.to_raw();
-        let outgoing = Outgoing::new(method, Some(&params), patience).on_behalf_of(back, token.as_deref());
+        let outgoing =
+            Outgoing::new(method, Some(&params), patience).on_behalf_of(back, token.as_deref());
         let session = self.pool.session(&server, Some(&back.session().client));
         let reply = how(&session, outgoing).await;
-        reply.map_err(|e| RpcError::new(code::INTERNAL_ERROR, format!("The server '{}': {e}", server.name())))?
+        reply.map_err(|e| {
+            RpcError::new(
+                code::INTERNAL_ERROR,
+                format!("The server '{}': {e}", server.name()),
+            )
+        })?
     }
 
-    async fn prompt(&self, back: &Back, request: &RawObject<'_>) -> Result<Arc<CatalogEntry>, RpcError> {
+    async fn prompt(
+        &self,
+        back: &Back,
+        request: &RawObject<'_>,
+    ) -> Result<Arc<CatalogEntry>, RpcError> {
         let name = text(request, "name")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown prompt: {name}"));
-        self.find(back.session(), Kind::Prompts, &name).await.ok_or_else(unknown)
+        self.find(back.session(), Kind::Prompts, &name)
+            .await
+            .ok_or_else(unknown)
     }
 
     async fn resource(&self, back: &Back, uri: &str) -> Result<Target, RpcError> {
@@ -131,7 +158,11 @@ impl Router {
         if let Some(known) = self.known_target(session, uri) {
             return Some(known);
         }
-        let unlisted = || self.catalog.only_with_resources(session).map(Target::Unlisted);
+        let unlisted = || {
+            self.catalog
+                .only_with_resources(session)
+                .map(Target::Unlisted)
+        };
         if session.reach != Reach::All {
             // The lists of other servers change nothing, and need not be waited for.
             return unlisted();
@@ -145,12 +176,21 @@ impl Router {
         if let Some(listed) = lists.find(Kind::Resources, uri) {
             return Some(Target::Listed(listed.clone()));
         }
-        let named_by = self.subscriptions.server_of(uri, session).or_else(|| session.issuer_of(uri));
-        let Some(server) = named_by.filter(|server| self.catalog.reaches_resources(session, server)) else {
+        let named_by = self
+            .subscriptions
+            .server_of(uri, session)
+            .or_else(|| session.issuer_of(uri));
+        let Some(server) =
+            named_by.filter(|server| self.catalog.reaches_resources(session, server))
+        else {
             return lists.find_resource(uri).cloned().map(Target::Listed);
         };
-        let own = lists.templates_of(uri).find(|template| template.server.id == server);
-        Some(own.map_or(Target::Unlisted(server), |template| Target::Listed(template.clone())))
+        let own = lists
+            .templates_of(uri)
+            .find(|template| template.server.id == server);
+        Some(own.map_or(Target::Unlisted(server), |template| {
+            Target::Listed(template.clone())
+        }))
     }
 
     /// Has the server of a resource tell when it changes, for as long as the client's session lives.
@@ -163,23 +203,38 @@ impl Router {
         let server = self.registry.runnable(id);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         if server.spec.lifecycle == Lifecycle::Transient {
-            let why = format!("The server '{}' is started for each call and ends with it", server.name());
-            return Err(RpcError::new(code::METHOD_NOT_FOUND, format!("{why}: it cannot tell of changes")));
+            let why = format!(
+                "The server '{}' is started for each call and ends with it",
+                server.name()
+            );
+            return Err(RpcError::new(
+                code::METHOD_NOT_FOUND,
+                format!("{why}: it cannot tell of changes"),
+            ));
         }
         if !self.subscriptions.has_room(back.session()) {
-            let why = "this session is subscribed to too many resources; unsubscribe from some first";
+            let why =
+                "this session is subscribed to too many resources; unsubscribe from some first";
             return Err(RpcError::new(code::INTERNAL_ERROR, why));
         }
         let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
         let request = RawObject::parse(&request).unwrap_or_default();
-        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.subscribe(uri, outgoing).await;
-        let reply = self.send_as(back, id, "resources/subscribe", request, how).await?;
+        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| {
+            session.subscribe(uri, outgoing).await
+        };
+        let reply = self
+            .send_as(back, id, "resources/subscribe", request, how)
+            .await?;
         if self.subscriptions.add(id, uri, back.session()) {
             let (router, back) = (self.clone(), Back::at_any_time(back.session().clone()));
             tokio::spawn(async move {
                 back.session().ended.cancelled().await;
                 let left = router.subscriptions.left_by(back.session());
-                join_all(left.iter().map(|(server, uri)| router.unsubscribe_from(&back, server, uri))).await;
+                join_all(
+                    left.iter()
+                        .map(|(server, uri)| router.unsubscribe_from(&back, server, uri)),
+                )
+                .await;
             });
         }
         Ok(reply)
@@ -202,13 +257,20 @@ impl Router {
         }
         let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
         let request = RawObject::parse(&request).unwrap_or_default();
-        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| session.unsubscribe(uri, outgoing).await;
-        self.send_as(back, server, "resources/unsubscribe", request, how).await
+        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| {
+            session.unsubscribe(uri, outgoing).await
+        };
+        self.send_as(back, server, "resources/unsubscribe", request, how)
+            .await
     }
 
     async fn complete(&self, back: &Back, mut request: RawObject<'_>) -> Reply {
-        let invalid = |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
-        let reference = request.get("ref").ok_or_else(|| invalid("it has no 'ref'"))?.to_owned();
+        let invalid =
+            |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
+        let reference = request
+            .get("ref")
+            .ok_or_else(|| invalid("it has no 'ref'"))?
+            .to_owned();
         let mut reference = RawObject::parse(&reference).map_err(|e| invalid(&e.to_string()))?;
         let server = match reference.string("type").as_deref() {
             Some("ref/prompt") => {
@@ -221,7 +283,8 @@ impl Router {
         };
         let reference = reference.to_raw();
         request.set("ref", reference);
-        self.send(back, &server, "completion/complete", request).await
+        self.send(back, &server, "completion/complete", request)
+            .await
     }
 
     /// A completion names the template itself, or a resource.
@@ -231,7 +294,9 @@ impl Router {
         }
         let found = self.target(back.session(), uri).await;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown resource: {uri}"));
-        found.map(|target| target.server().clone()).ok_or_else(unknown)
+        found
+            .map(|target| target.server().clone())
+            .ok_or_else(unknown)
     }
 
     /// The level holds for what the client hears. Servers that run are told now, the others when it asks them something.
@@ -246,7 +311,12 @@ impl Router {
 }
 
 pub(super) fn text(request: &RawObject<'_>, member: &str) -> Result<String, RpcError> {
-    let missing = || RpcError::new(code::INVALID_PARAMS, format!("params.{member} must be a string"));
+    let missing = || {
+        RpcError::new(
+            code::INVALID_PARAMS,
+            format!("params.{member} must be a string"),
+        )
+    };
     request.string(member).ok_or_else(missing)
 }
 

@@ -66,15 +66,22 @@ impl Key {
         extra: Option<&RawValue>,
     ) -> Option<Self> {
         let hints = &tool.definition.annotations;
-        let may = hints.read_only == Some(true) && hints.idempotent == Some(true) && extra.is_none();
+        let may =
+            hints.read_only == Some(true) && hints.idempotent == Some(true) && extra.is_none();
         may.then(|| Self::new(client, tool, arguments)).flatten()
     }
 
     /// That of reading a resource.
-    pub(super) fn of_resource(client: &ClientName, resource: &CatalogEntry, params: &RawValue) -> Option<Self> {
+    pub(super) fn of_resource(
+        client: &ClientName,
+        resource: &CatalogEntry,
+        params: &RawValue,
+    ) -> Option<Self> {
         let object = RawObject::parse(params).ok()?;
         let is_plain = object.keys().all(|key| key == "uri");
-        is_plain.then(|| Self::new(client, resource, params)).flatten()
+        is_plain
+            .then(|| Self::new(client, resource, params))
+            .flatten()
     }
 
     fn new(client: &ClientName, entry: &CatalogEntry, asked: &RawValue) -> Option<Self> {
@@ -84,10 +91,19 @@ impl Key {
         }
         // As a value it is canonical: the members sorted, nothing between the tokens.
         let canonical = serde_json::from_str::<Value>(asked.get()).ok()?.to_string();
-        let parts =
-            [client.as_str(), &entry.server.identity, &entry.definition.digest, &entry.definition.name, &canonical];
+        let parts = [
+            client.as_str(),
+            &entry.server.identity,
+            &entry.definition.digest,
+            &entry.definition.name,
+            &canonical,
+        ];
         let server = entry.server.id.clone();
-        Some(Self { server, digest: digest::sha256_of(&parts.map(str::as_bytes)), life })
+        Some(Self {
+            server,
+            digest: digest::sha256_of(&parts.map(str::as_bytes)),
+            life,
+        })
     }
 }
 
@@ -95,15 +111,28 @@ impl Results {
     /// The kept result, where it is not too old.
     pub(super) fn get(&self, key: &Key) -> Option<Json> {
         let kept = self.lock();
-        let Result { until, kept_at, life, json, .. } = kept.by_key.get(&key.digest)?;
-        let age = u64::try_from(clock::now().0.saturating_sub(kept_at.0)).ok().map(Duration::from_millis);
+        let Result {
+            until,
+            kept_at,
+            life,
+            json,
+            ..
+        } = kept.by_key.get(&key.digest)?;
+        let age = u64::try_from(clock::now().0.saturating_sub(kept_at.0))
+            .ok()
+            .map(Duration::from_millis);
         let is_fresh = Instant::now() < *until && age.is_some_and(|age| age < *life);
         is_fresh.then(|| json.clone())
     }
 
     /// Keeps a result, no longer than its server says.
     pub(super) fn put(&self, key: Key, result: &Json) {
-        let Some(life) = keepable(result).map(|most| key.life.min(most)).filter(|life| !life.is_zero()) else { return };
+        let Some(life) = keepable(result)
+            .map(|most| key.life.min(most))
+            .filter(|life| !life.is_zero())
+        else {
+            return;
+        };
         let mut kept = self.lock();
         kept.forget(&key.digest);
         kept.bytes += result.get().len();
@@ -111,9 +140,20 @@ impl Results {
         // Copied out of the text that the server sent, which may hold more.
         let json = Json::new(result.get());
         let (until, kept_at) = (Instant::now() + life, clock::now());
-        kept.by_key.insert(key.digest, Result { server: key.server, until, kept_at, life, json });
+        kept.by_key.insert(
+            key.digest,
+            Result {
+                server: key.server,
+                until,
+                kept_at,
+                life,
+                json,
+            },
+        );
         while kept.bytes > MAX_BYTES {
-            let Some(oldest) = kept.order.front().cloned() else { break };
+            let Some(oldest) = kept.order.front().cloned() else {
+                break;
+            };
             kept.forget(&oldest);
         }
     }
@@ -121,8 +161,12 @@ impl Results {
     /// Forgets what is kept of a server in which something may have changed.
     pub(super) fn forget_of(&self, server: &ServerId) {
         let mut kept = self.lock();
-        let digests: Vec<_> =
-            kept.by_key.iter().filter(|(_, of)| of.server == *server).map(|(digest, _)| digest.clone()).collect();
+        let digests: Vec<_> = kept
+            .by_key
+            .iter()
+            .filter(|(_, of)| of.server == *server)
+            .map(|(digest, _)| digest.clone())
+            .collect();
         digests.iter().for_each(|digest| kept.forget(digest));
     }
 
@@ -146,9 +190,17 @@ fn keepable(result: &Json) -> Option<Duration> {
         return None;
     }
     let result = RawObject::parse(result).ok()?;
-    let failed = result.get("isError").is_some_and(|value| value.get() != "false");
-    let is_final = result.string("resultType").is_none_or(|kind| kind == "complete") && result.get("task").is_none();
-    let said = result.get("ttlMs").and_then(|ttl| ttl.get().parse().ok()).map(Duration::from_millis);
+    let failed = result
+        .get("isError")
+        .is_some_and(|value| value.get() != "false");
+    let is_final = result
+        .string("resultType")
+        .is_none_or(|kind| kind == "complete")
+        && result.get("task").is_none();
+    let said = result
+        .get("ttlMs")
+        .and_then(|ttl| ttl.get().parse().ok())
+        .map(Duration::from_millis);
     (!failed && is_final).then(|| said.unwrap_or(Duration::MAX))
 }
 

@@ -69,30 +69,55 @@ impl Tasks {
     /// # Errors
     /// Where another server has given this client a task of the same id: what is asked of the one must not reach the
     /// other.
-    pub(super) fn note(&self, server: &ServerId, back: &Back, result: &Json) -> Result<(), RpcError> {
-        let Some(id) = tasks::begun(result) else { return Ok(()) };
+    pub(super) fn note(
+        &self,
+        server: &ServerId,
+        back: &Back,
+        result: &Json,
+    ) -> Result<(), RpcError> {
+        let Some(id) = tasks::begun(result) else {
+            return Ok(());
+        };
         let mut all = self.lock();
         all.make_room();
         let key = (back.session().client.clone(), id);
         if let Some(other) = all.tasks.get(&key).filter(|task| task.server != *server) {
-            let why = format!("its task has the id of one of the server '{}'", other.server);
+            let why = format!(
+                "its task has the id of one of the server '{}'",
+                other.server
+            );
             return Err(RpcError::new(code::INTERNAL_ERROR, why));
         }
         all.numbers += 1;
-        let task = Task { server: server.clone(), session: Arc::downgrade(back.session()), number: all.numbers };
+        let task = Task {
+            server: server.clone(),
+            session: Arc::downgrade(back.session()),
+            number: all.numbers,
+        };
         all.tasks.insert(key, task);
         Ok(())
     }
 
     fn server_of(&self, client: &ClientName, id: &str) -> Option<ServerId> {
-        self.lock().tasks.get(&(client.clone(), id.to_owned())).map(|task| task.server.clone())
+        self.lock()
+            .tasks
+            .get(&(client.clone(), id.to_owned()))
+            .map(|task| task.server.clone())
     }
 
     /// The servers that have tasks of a client, each with their ids.
     fn of(&self, client: &ClientName) -> HashMap<ServerId, Vec<String>> {
         let mut servers: HashMap<ServerId, Vec<String>> = HashMap::new();
-        for ((_, id), task) in self.lock().tasks.iter().filter(|((owner, _), _)| owner == client) {
-            servers.entry(task.server.clone()).or_default().push(id.clone());
+        for ((_, id), task) in self
+            .lock()
+            .tasks
+            .iter()
+            .filter(|((owner, _), _)| owner == client)
+        {
+            servers
+                .entry(task.server.clone())
+                .or_default()
+                .push(id.clone());
         }
         servers
     }
@@ -100,8 +125,13 @@ impl Tasks {
     /// The sessions that began a task.
     pub(super) fn sessions(&self, server: &ServerId, id: &str) -> Vec<Arc<ClientSession>> {
         let all = self.lock();
-        let found = all.tasks.iter().filter(|((_, task), entry)| task == id && entry.server == *server);
-        found.filter_map(|(_, task)| task.session.upgrade()).collect()
+        let found = all
+            .tasks
+            .iter()
+            .filter(|((_, task), entry)| task == id && entry.server == *server);
+        found
+            .filter_map(|(_, task)| task.session.upgrade())
+            .collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, All> {
@@ -119,8 +149,12 @@ impl Router {
         }
         let id = text(request, "taskId")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown task: {id}"));
-        let server = self.tasks.server_of(&back.session().client, &id).ok_or_else(unknown)?;
-        self.ask_about_tasks(&server, back, method, &request.to_raw()).await
+        let server = self
+            .tasks
+            .server_of(&back.session().client, &id)
+            .ok_or_else(unknown)?;
+        self.ask_about_tasks(&server, back, method, &request.to_raw())
+            .await
     }
 
     /// The client's own tasks of all servers: a server that others use too may have theirs.
@@ -129,7 +163,10 @@ impl Router {
         for (server, ids) in self.tasks.of(&back.session().client) {
             for id in ids {
                 let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::string(&id)));
-                if let Ok(task) = self.ask_about_tasks(&server, back, "tasks/get", &params).await {
+                if let Ok(task) = self
+                    .ask_about_tasks(&server, back, "tasks/get", &params)
+                    .await
+                {
                     all.push(task.get().to_owned());
                 }
             }
@@ -137,15 +174,31 @@ impl Router {
         Ok(Json::new(format!(r#"{{"tasks":[{}]}}"#, all.join(","))))
     }
 
-    async fn ask_about_tasks(&self, server: &ServerId, back: &Back, method: &str, params: &RawValue) -> Reply {
+    async fn ask_about_tasks(
+        &self,
+        server: &ServerId,
+        back: &Back,
+        method: &str,
+        params: &RawValue,
+    ) -> Reply {
         let server = self.registry.runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         let call = Patience::of(&server.spec.timeouts, None);
-        let patience = if method == "tasks/result" { RESULT.into() } else { call };
+        let patience = if method == "tasks/result" {
+            RESULT.into()
+        } else {
+            call
+        };
         let session = self.pool.session(&server, Some(&back.session().client));
-        let reply = session.request(Outgoing::new(method, Some(params), patience).on_behalf_of(back, None)).await;
-        let reply =
-            reply.map_err(|e| RpcError::new(code::INTERNAL_ERROR, format!("The server '{}': {e}", server.name())))?;
+        let reply = session
+            .request(Outgoing::new(method, Some(params), patience).on_behalf_of(back, None))
+            .await;
+        let reply = reply.map_err(|e| {
+            RpcError::new(
+                code::INTERNAL_ERROR,
+                format!("The server '{}': {e}", server.name()),
+            )
+        })?;
         if let Ok(result) = &reply {
             back.session().note_issued(&server.id, result);
         }

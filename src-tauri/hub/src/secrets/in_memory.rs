@@ -14,7 +14,8 @@ impl SecretStore for InMemory {
     }
 
     fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError> {
-        self.values().insert(name.to_owned(), value.expose().to_owned());
+        self.values()
+            .insert(name.to_owned(), value.expose().to_owned());
         Ok(())
     }
 
@@ -30,6 +31,8 @@ impl SecretStore for InMemory {
 
 impl InMemory {
     fn values(&self) -> std::sync::MutexGuard<'_, HashMap<String, String>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -105,7 +105,8 @@ mod platform {
     use crate::model::secret::KeyringStatus;
 
     pub(super) fn status() -> KeyringStatus {
-        let probed = Entry::new(super::SERVICE, "drawbridge.probe").and_then(|entry| entry.get_password());
+        let probed =
+            Entry::new(super::SERVICE, "drawbridge.probe").and_then(|entry| entry.get_password());
         match probed {
             Ok(_) | Err(Error::NoEntry) => KeyringStatus::Ready,
             Err(error) if says_locked(&error) => KeyringStatus::Locked,

@@ -33,11 +33,17 @@ impl Secrets {
 }
 
 fn get(store: &dyn SecretStore, name: &str) -> Result<Option<Secret>, SecretError> {
-    let Some(first) = store.get(name)? else { return Ok(None) };
-    let Some((count, text)) = split(&first) else { return Ok(None) };
+    let Some(first) = store.get(name)? else {
+        return Ok(None);
+    };
+    let Some((count, text)) = split(&first) else {
+        return Ok(None);
+    };
     let mut whole = text.to_owned();
     for index in 1..count {
-        let Some(part) = store.get(&part(name, index))? else { return Ok(None) };
+        let Some(part) = store.get(&part(name, index))? else {
+            return Ok(None);
+        };
         whole.push_str(part.expose());
     }
     Ok(Some(Secret::new(whole)))
@@ -45,9 +51,16 @@ fn get(store: &dyn SecretStore, name: &str) -> Result<Option<Secret>, SecretErro
 
 /// The first part comes last: it names the others.
 fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), SecretError> {
-    let before = store.get(name)?.as_ref().and_then(split).map_or(0, |(count, _)| count);
+    let before = store
+        .get(name)?
+        .as_ref()
+        .and_then(split)
+        .map_or(0, |(count, _)| count);
     let characters: Vec<char> = value.expose().chars().collect();
-    let parts: Vec<String> = characters.chunks(PART).map(|part| part.iter().collect()).collect();
+    let parts: Vec<String> = characters
+        .chunks(PART)
+        .map(|part| part.iter().collect())
+        .collect();
     let count = parts.len().max(1);
     for (index, text) in parts.iter().enumerate().skip(1) {
         store.set(&part(name, index), &Secret::new(text.clone()))?;
@@ -58,14 +71,21 @@ fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), Secret
 }
 
 fn remove(store: &dyn SecretStore, name: &str) -> Result<(), SecretError> {
-    let count = store.get(name)?.as_ref().and_then(split).map_or(0, |(count, _)| count);
+    let count = store
+        .get(name)?
+        .as_ref()
+        .and_then(split)
+        .map_or(0, |(count, _)| count);
     (1..count).try_for_each(|index| store.remove(&part(name, index)))?;
     store.remove(name)
 }
 
 fn split(first: &Secret) -> Option<(usize, &str)> {
     let (count, text) = first.expose().split_once(' ')?;
-    Some((count.parse().ok().filter(|count| *count <= MAX_PARTS)?, text))
+    Some((
+        count.parse().ok().filter(|count| *count <= MAX_PARTS)?,
+        text,
+    ))
 }
 
 fn part(name: &str, index: usize) -> String {
@@ -83,11 +103,20 @@ mod tests {
         for length in [3000, 10, 0, 1200] {
             let value: String = "a🏰".chars().cycle().take(length).collect();
             set(&store, "n", &Secret::new(value.clone())).expect("set");
-            assert_eq!(get(&store, "n").expect("get").expect("there").expose(), value);
+            assert_eq!(
+                get(&store, "n").expect("get").expect("there").expose(),
+                value
+            );
         }
-        assert!(store.get("n#1").expect("get").is_some() && store.get("n#2").expect("get").is_none());
+        assert!(
+            store.get("n#1").expect("get").is_some() && store.get("n#2").expect("get").is_none()
+        );
         remove(&store, "n").expect("remove");
-        assert!(["n", "n#1"].iter().all(|name| store.get(name).expect("get").is_none()));
+        assert!(
+            ["n", "n#1"]
+                .iter()
+                .all(|name| store.get(name).expect("get").is_none())
+        );
     }
 
     #[test]

@@ -9,7 +9,11 @@ pub fn reference(name: &str) -> String {
 
 /// The names that a text refers to, in their order.
 pub fn names(text: &str) -> Vec<String> {
-    text.split(OPEN).skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned()).collect()
+    text.split(OPEN)
+        .skip(1)
+        .filter_map(|rest| rest.split_once('}'))
+        .map(|(name, _)| name.to_owned())
+        .collect()
 }
 
 #[cfg(test)]

@@ -50,7 +50,10 @@ pub(super) struct Asked {
 impl Default for Asked {
     /// Ids begin anywhere: a late answer to the hub of before a restart must not fit a request of this one.
     fn default() -> Self {
-        Self { next_id: AtomicU64::new(rand::random::<u32>().into()), pending: Mutex::default() }
+        Self {
+            next_id: AtomicU64::new(rand::random::<u32>().into()),
+            pending: Mutex::default(),
+        }
     }
 }
 
@@ -68,7 +71,11 @@ impl ClientSession {
 
     /// Takes the client's answer to a request of the hub's; one to no such request is dropped.
     pub fn answered(&self, id: &RawValue, reply: Reply) {
-        let asked = id.get().parse().ok().and_then(|id: u64| lock(&self.asked.pending).remove(&id));
+        let asked = id
+            .get()
+            .parse()
+            .ok()
+            .and_then(|id: u64| lock(&self.asked.pending).remove(&id));
         if let Some(asked) = asked {
             let _ = asked.send(reply);
         }
@@ -124,13 +131,24 @@ impl Back {
         asks: Option<mpsc::Sender<Ask>>,
         log_level: Option<LogLevel>,
     ) -> Self {
-        let during = During { stream: Mutex::new(stream), asks, log_level, progress_token: Mutex::default() };
-        Self { session, during: Some(Arc::new(during)) }
+        let during = During {
+            stream: Mutex::new(stream),
+            asks,
+            log_level,
+            progress_token: Mutex::default(),
+        };
+        Self {
+            session,
+            during: Some(Arc::new(during)),
+        }
     }
 
     /// The way back at any time.
     pub fn at_any_time(session: Arc<ClientSession>) -> Self {
-        Self { session, during: None }
+        Self {
+            session,
+            during: None,
+        }
     }
 
     pub fn session(&self) -> &Arc<ClientSession> {
@@ -159,7 +177,9 @@ impl Back {
 
     /// The progress token of the client's latest try, where it is not the first.
     pub fn progress_token(&self) -> Option<Box<RawValue>> {
-        self.during.as_ref().and_then(|during| lock(&during.progress_token).clone())
+        self.during
+            .as_ref()
+            .and_then(|during| lock(&during.progress_token).clone())
     }
 
     /// Sends a notification. Nobody waits for it: a client that reads too slowly loses it.
@@ -177,7 +197,8 @@ impl Back {
 
     /// Passes a server's log message on, where the client wants those of its level.
     pub fn log(&self, params: Option<&RawValue>) {
-        let level = params.and_then(|params| LogLevel::in_object(&RawObject::parse(params).ok()?, "level").ok());
+        let level = params
+            .and_then(|params| LogLevel::in_object(&RawObject::parse(params).ok()?, "level").ok());
         let is_wanted = match (self.log_level(), level) {
             (Some(least), Some(level)) => level >= least,
             (Some(_), None) => true,
@@ -199,9 +220,17 @@ impl Back {
         }
     }
 
-    async fn ask_with_the_answer(&self, asks: &mpsc::Sender<Ask>, request: &InputRequest, patience: Duration) -> Reply {
+    async fn ask_with_the_answer(
+        &self,
+        asks: &mpsc::Sender<Ask>,
+        request: &InputRequest,
+        patience: Duration,
+    ) -> Reply {
         let (answer, answered) = oneshot::channel();
-        let ask = Ask { request: translate::for_modern_asked(request), answer };
+        let ask = Ask {
+            request: translate::for_modern_asked(request),
+            answer,
+        };
         if asks.try_send(ask).is_err() {
             return Err(no_answer(&request.method, "its request is over"));
         }
@@ -219,7 +248,10 @@ impl Back {
         {
             let mut pending = lock(&asked.pending);
             if pending.len() >= MAX_ASKED {
-                return Err(RpcError::new(code::INTERNAL_ERROR, "too many requests wait for the client already"));
+                return Err(RpcError::new(
+                    code::INTERNAL_ERROR,
+                    "too many requests wait for the client already",
+                ));
             }
             pending.insert(id, answer);
         }
@@ -241,7 +273,9 @@ impl Back {
             Some(during) => match lock(&during.stream).try_send(message) {
                 Ok(()) => return,
                 // The request has ended; what came late belongs to the session.
-                Err(mpsc::error::TrySendError::Closed(message)) if !self.era().is_modern() => message,
+                Err(mpsc::error::TrySendError::Closed(message)) if !self.era().is_modern() => {
+                    message
+                }
                 Err(_) => return,
             },
             None => message,
@@ -257,7 +291,10 @@ impl Back {
 }
 
 fn no_answer(method: &str, why: &str) -> RpcError {
-    RpcError::new(code::INTERNAL_ERROR, format!("the client did not answer {method}: {why}"))
+    RpcError::new(
+        code::INTERNAL_ERROR,
+        format!("the client did not answer {method}: {why}"),
+    )
 }
 
 /// A question that the client has not answered yet. Dropped before the answer came, it tells the client that nobody
@@ -273,7 +310,11 @@ impl Drop for Asking<'_> {
         let is_open = lock(&session.asked.pending).remove(&self.id).is_some();
         if is_open && !session.ended.is_cancelled() {
             let why = "the server took it back, or it took too long";
-            let params = json::raw(format!(r#"{{"requestId":{},"reason":{}}}"#, self.id, json::string(why)));
+            let params = json::raw(format!(
+                r#"{{"requestId":{},"reason":{}}}"#,
+                self.id,
+                json::string(why)
+            ));
             self.back.notify("notifications/cancelled", Some(&params));
         }
     }

@@ -43,7 +43,11 @@ impl ClientSession {
         if self.ended.is_cancelled() {
             handle.abort();
         }
-        Some(Flight { session: self.clone(), id, registration: Some(registration) })
+        Some(Flight {
+            session: self.clone(),
+            id,
+            registration: Some(registration),
+        })
     }
 
     /// Cancels a request; nothing happens where it is not in flight.
@@ -86,8 +90,16 @@ impl Flight {
     /// # Errors
     /// Why it was.
     pub async fn run<T>(&mut self, answer: impl Future<Output = T>) -> Result<T, Cut> {
-        let Some(registration) = self.registration.take() else { return Err(Cut::Cancelled) };
-        let is_over = |_| if self.session.ended.is_cancelled() { Cut::Ended } else { Cut::Cancelled };
+        let Some(registration) = self.registration.take() else {
+            return Err(Cut::Cancelled);
+        };
+        let is_over = |_| {
+            if self.session.ended.is_cancelled() {
+                Cut::Ended
+            } else {
+                Cut::Cancelled
+            }
+        };
         Abortable::new(answer, registration).await.map_err(is_over)
     }
 }

@@ -42,7 +42,11 @@ impl ClientSession {
 
     /// Returns the server that last named a URI in a result of this session.
     pub fn issuer_of(&self, uri: &str) -> Option<ServerId> {
-        self.issued.lock().by_uri.get(uri).map(|(server, _)| server.clone())
+        self.issued
+            .lock()
+            .by_uri
+            .get(uri)
+            .map(|(server, _)| server.clone())
     }
 }
 
@@ -53,7 +57,8 @@ impl Issued {
             return;
         }
         let mut all = self.lock();
-        uris.into_iter().for_each(|uri| all.insert(uri.into(), server));
+        uris.into_iter()
+            .for_each(|uri| all.insert(uri.into(), server));
     }
 
     fn lock(&self) -> MutexGuard<'_, Uris> {
@@ -71,7 +76,9 @@ impl Uris {
         }
         self.by_age.insert(number, uri);
         while self.by_uri.len() > MAX_URIS || self.bytes > MAX_BYTES {
-            let Some((_, oldest)) = self.by_age.pop_first() else { return };
+            let Some((_, oldest)) = self.by_age.pop_first() else {
+                return;
+            };
             self.bytes -= oldest.len();
             self.by_uri.remove(&oldest);
         }
@@ -85,7 +92,13 @@ fn uris_in(json: &str) -> Vec<String> {
     for at in memmem::find_iter(json.as_bytes(), KEY) {
         // Behind a backslash the first quote is part of a string. Anywhere else it begins one.
         let is_string = !json[..at].ends_with('\\');
-        let Some(value) = json[at + KEY.len()..].trim_start().strip_prefix(':').filter(|_| is_string) else { continue };
+        let Some(value) = json[at + KEY.len()..]
+            .trim_start()
+            .strip_prefix(':')
+            .filter(|_| is_string)
+        else {
+            continue;
+        };
         if values.len() == MAX_URIS {
             values.pop_front();
         }

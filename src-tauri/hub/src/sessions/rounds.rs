@@ -106,18 +106,37 @@ impl Rounds {
     ///
     /// # Errors
     /// The request's own, and `-32602` for a state that belongs to no request, or to another one.
-    pub async fn play<F>(&self, attempt: Try, begin: impl FnOnce(Back, String, Box<RawValue>) -> F) -> Reply
+    pub async fn play<F>(
+        &self,
+        attempt: Try,
+        begin: impl FnOnce(Back, String, Box<RawValue>) -> F,
+    ) -> Reply
     where
         F: Future<Output = Reply> + Send + 'static,
     {
         let waiting = match self.find(&attempt).await? {
             Some(waiting) => waiting,
             None => {
-                let Try { session, stream, log_level, method, params } = attempt;
+                let Try {
+                    session,
+                    stream,
+                    log_level,
+                    method,
+                    params,
+                } = attempt;
                 let (client, digest) = (session.client.clone(), digest_of(&method, &params)?);
                 let (back, asked) = Back::stateless(session, stream, log_level);
                 let running: Running = Box::pin(begin(back.clone(), method, params));
-                Waiting { client, digest, back, running, has_reply: false, asked, open: Vec::new(), keys: 0 }
+                Waiting {
+                    client,
+                    digest,
+                    back,
+                    running,
+                    has_reply: false,
+                    asked,
+                    open: Vec::new(),
+                    keys: 0,
+                }
             }
         };
         self.go_on(waiting).await
@@ -131,10 +150,16 @@ impl Rounds {
         let mut params = RawObject::parse(&attempt.params)
             .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
         let Retry { state, mut answers } = Retry::take(&mut params)?;
-        let Some(state) = state.filter(|state| state.starts_with(OURS)) else { return Ok(None) };
+        let Some(state) = state.filter(|state| state.starts_with(OURS)) else {
+            return Ok(None);
+        };
         let digest = digest_of(&attempt.method, &attempt.params)?;
-        let mut waiting = self.take_back(&state, &attempt.session.client, &digest).await?;
-        waiting.back.go_on(attempt.stream.clone(), progress_token(&params));
+        let mut waiting = self
+            .take_back(&state, &attempt.session.client, &digest)
+            .await?;
+        waiting
+            .back
+            .go_on(attempt.stream.clone(), progress_token(&params));
         for (key, ask) in std::mem::take(&mut waiting.open) {
             match answers.remove(&key) {
                 Some(answer) => drop(ask.answer.send(Ok(answer.into()))),
@@ -148,13 +173,22 @@ impl Rounds {
     ///
     /// # Errors
     /// Returns `-32602` if no request of the client waits under that state, or another one does.
-    async fn take_back(&self, state: &str, client: &ClientName, digest: &str) -> Result<Waiting, RpcError> {
-        let refused = |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params.requestState: {why}"));
+    async fn take_back(
+        &self,
+        state: &str,
+        client: &ClientName,
+        digest: &str,
+    ) -> Result<Waiting, RpcError> {
+        let refused =
+            |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params.requestState: {why}"));
         let unknown = || refused("no request waits for it any more; begin anew without it");
         let (hand_over, handed_over) = oneshot::channel();
         let parked = {
             let mut all = self.lock();
-            let parked = all.get(state).filter(|parked| parked.client == *client).ok_or_else(unknown)?;
+            let parked = all
+                .get(state)
+                .filter(|parked| parked.client == *client)
+                .ok_or_else(unknown)?;
             if parked.digest != digest {
                 return Err(refused("it belongs to another request"));
             }
@@ -181,8 +215,13 @@ impl Rounds {
             }
         }
         let state = format!("{OURS}{}", random::token());
-        let required =
-            input::required(waiting.open.iter().map(|(key, ask)| (key.as_str(), &ask.request)), Some(&state));
+        let required = input::required(
+            waiting
+                .open
+                .iter()
+                .map(|(key, ask)| (key.as_str(), &ask.request)),
+            Some(&state),
+        );
         self.park(state, waiting)?;
         Ok(required.into())
     }
@@ -192,11 +231,30 @@ impl Rounds {
         let (client, digest) = (waiting.client.clone(), waiting.digest.clone());
         let mut all = self.lock();
         if all.values().filter(|other| other.client == client).count() >= MAX_PER_CLIENT {
-            return Err(RpcError::new(code::INTERNAL_ERROR, "too many requests wait for this client's answers"));
+            return Err(RpcError::new(
+                code::INTERNAL_ERROR,
+                "too many requests wait for this client's answers",
+            ));
         }
-        all.insert(state.clone(), Parked { client, digest, take, kept: 0, replied: 0 });
+        all.insert(
+            state.clone(),
+            Parked {
+                client,
+                digest,
+                take,
+                kept: 0,
+                replied: 0,
+            },
+        );
         drop(all);
-        tokio::spawn(keep(waiting, taken, Place { rounds: self.clone(), state }));
+        tokio::spawn(keep(
+            waiting,
+            taken,
+            Place {
+                rounds: self.clone(),
+                state,
+            },
+        ));
         Ok(())
     }
 
@@ -205,11 +263,15 @@ impl Rounds {
     fn note_reply(&self, state: &str, length: usize) {
         let mut all = self.lock();
         let replied = all.values().map(|parked| parked.replied).max().unwrap_or(0) + 1;
-        let Some(parked) = all.get_mut(state) else { return };
+        let Some(parked) = all.get_mut(state) else {
+            return;
+        };
         (parked.kept, parked.replied) = (length, replied);
         let client = parked.client.clone();
-        let mut of_client: Vec<_> =
-            all.iter().filter(|(_, parked)| parked.client == client && parked.kept > 0).collect();
+        let mut of_client: Vec<_> = all
+            .iter()
+            .filter(|(_, parked)| parked.client == client && parked.kept > 0)
+            .collect();
         of_client.sort_by_key(|(_, parked)| parked.replied);
         let mut kept: usize = of_client.iter().map(|(_, parked)| parked.kept).sum();
         let mut oldest = Vec::new();
@@ -242,7 +304,11 @@ impl Waiting {
 
 /// Runs a parked request until its client takes it back. Ends it if the client does not come back in time, or its
 /// session ends.
-async fn keep(mut waiting: Waiting, mut taken: oneshot::Receiver<oneshot::Sender<Waiting>>, place: Place) {
+async fn keep(
+    mut waiting: Waiting,
+    mut taken: oneshot::Receiver<oneshot::Sender<Waiting>>,
+    place: Place,
+) {
     let session = waiting.back.session().clone();
     let mut patience = pin!(sleep(PATIENCE));
     loop {
@@ -270,23 +336,36 @@ fn length(reply: &Reply) -> usize {
     match reply {
         Ok(result) => result.get().len(),
         Err(error) => {
-            let more = error.more.iter().map(|(key, value)| key.len() + value.get().len());
-            error.message.len() + error.data.as_ref().map_or(0, |data| data.get().len()) + more.sum::<usize>()
+            let more = error
+                .more
+                .iter()
+                .map(|(key, value)| key.len() + value.get().len());
+            error.message.len()
+                + error.data.as_ref().map_or(0, |data| data.get().len())
+                + more.sum::<usize>()
         }
     }
 }
 
 /// What a request is, whichever try it is.
 fn digest_of(method: &str, params: &RawValue) -> Result<String, RpcError> {
-    let mut params =
-        RawObject::parse(params).map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
-    ["requestState", "inputResponses", "_meta"].into_iter().for_each(|member| params.remove(member));
-    Ok(digest::sha256_of(&[method.as_bytes(), params.to_raw().get().as_bytes()]))
+    let mut params = RawObject::parse(params)
+        .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
+    ["requestState", "inputResponses", "_meta"]
+        .into_iter()
+        .for_each(|member| params.remove(member));
+    Ok(digest::sha256_of(&[
+        method.as_bytes(),
+        params.to_raw().get().as_bytes(),
+    ]))
 }
 
 fn progress_token(params: &RawObject<'_>) -> Option<Box<RawValue>> {
     let meta = params.get("_meta")?.to_owned();
-    RawObject::parse(&meta).ok()?.get("progressToken").map(ToOwned::to_owned)
+    RawObject::parse(&meta)
+        .ok()?
+        .get("progressToken")
+        .map(ToOwned::to_owned)
 }
 
 #[cfg(test)]

@@ -42,8 +42,14 @@ impl Subscription {
             #[serde(default)]
             resource_subscriptions: BTreeSet<String>,
         }
-        let Params { notifications: filter } = serde_json::from_str(params.get())
-            .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("subscriptions/listen: params: {e}")))?;
+        let Params {
+            notifications: filter,
+        } = serde_json::from_str(params.get()).map_err(|e| {
+            RpcError::new(
+                code::INVALID_PARAMS,
+                format!("subscriptions/listen: params: {e}"),
+            )
+        })?;
         let mut lists = BTreeSet::new();
         if filter.tools_list_changed {
             lists.insert(Kind::Tools);
@@ -54,7 +60,11 @@ impl Subscription {
         if filter.resources_list_changed {
             lists.extend([Kind::Resources, Kind::Templates]);
         }
-        Ok(Self { id, lists, resources: filter.resource_subscriptions })
+        Ok(Self {
+            id,
+            lists,
+            resources: filter.resource_subscriptions,
+        })
     }
 
     /// The params of the acknowledgement: what it will hear.
@@ -70,7 +80,10 @@ impl Subscription {
             }
         }
         if !self.resources.is_empty() {
-            notifications.insert("resourceSubscriptions".to_owned(), self.resources.iter().cloned().collect());
+            notifications.insert(
+                "resourceSubscriptions".to_owned(),
+                self.resources.iter().cloned().collect(),
+            );
         }
         serde_json::json!({ "notifications": notifications })
     }

@@ -88,7 +88,11 @@ impl Entry<'_> {
     /// Its hash: each part is preceded by its length, so that nothing can be shifted from one into the next.
     pub(super) fn hash(&self, before: &Hash, fixed: &Fixed<'_>, key: &Key) -> Hash {
         let mut parts = key.begin("entry");
-        parts.bytes(before).number(self.seq).number(self.at).bytes(self.kind.as_bytes());
+        parts
+            .bytes(before)
+            .number(self.seq)
+            .number(self.at)
+            .bytes(self.kind.as_bytes());
         parts.maybe_number(self.call).bytes(self.body.as_bytes());
         match fixed {
             Fixed::Nothing => {}
@@ -101,10 +105,24 @@ impl Entry<'_> {
 
 impl Decided<'_> {
     fn add_to(&self, parts: &mut key::Parts) {
-        parts.number(self.at).bytes(self.client).bytes(self.server).bytes(self.tool).bytes(self.exposed_name);
-        parts.bytes(self.definition_digest).bytes(self.arguments_digest).maybe_bytes(self.arguments);
-        parts.bytes(self.decision).bytes(self.decided_by).bytes(self.reason);
-        parts.maybe_bytes(self.rule).number(self.is_edited).number(self.waited_ms);
+        parts
+            .number(self.at)
+            .bytes(self.client)
+            .bytes(self.server)
+            .bytes(self.tool)
+            .bytes(self.exposed_name);
+        parts
+            .bytes(self.definition_digest)
+            .bytes(self.arguments_digest)
+            .maybe_bytes(self.arguments);
+        parts
+            .bytes(self.decision)
+            .bytes(self.decided_by)
+            .bytes(self.reason);
+        parts
+            .maybe_bytes(self.rule)
+            .number(self.is_edited)
+            .number(self.waited_ms);
         if let Some(end) = &self.end {
             end.add_to(parts);
         }
@@ -113,7 +131,10 @@ impl Decided<'_> {
 
 impl Ending<'_> {
     fn add_to(&self, parts: &mut key::Parts) {
-        parts.bytes(self.outcome).bytes(self.error).maybe_number(self.duration_ms);
+        parts
+            .bytes(self.outcome)
+            .bytes(self.error)
+            .maybe_number(self.duration_ms);
     }
 }
 
@@ -138,14 +159,30 @@ pub(super) struct Chain<'a> {
 impl<'a> Chain<'a> {
     /// Goes on where it ended. `tip` is that place where it is known; else it is read, and an entry says where it is not
     /// as it was left.
-    pub(super) fn resume(connection: &'a Connection, key: &'a Key, tip: Option<Tip>) -> Result<Self, rusqlite::Error> {
+    pub(super) fn resume(
+        connection: &'a Connection,
+        key: &'a Key,
+        tip: Option<Tip>,
+    ) -> Result<Self, rusqlite::Error> {
         let at = clock::now().0;
         if let Some(tip) = tip {
-            return Ok(Self { connection, key, tip, before: tip, at });
+            return Ok(Self {
+                connection,
+                key,
+                tip,
+                before: tip,
+                at,
+            });
         }
         let (last, head) = (audit::last(connection)?, audit::head(connection)?);
         let tip = last.unwrap_or_default();
-        let mut chain = Self { connection, key, tip, before: tip, at };
+        let mut chain = Self {
+            connection,
+            key,
+            tip,
+            before: tip,
+            at,
+        };
         let found = match (last, head) {
             (None, None) if key.is_new() => {
                 let (calls, through) = audit::calls_before(connection)?;
@@ -153,10 +190,15 @@ impl<'a> Chain<'a> {
                 chain.append(AuditKind::Began, None, &body, &Fixed::Nothing)?;
                 None
             }
-            (None, None) => Some((1, 0, "the audit is empty, though its key is older: all of it is gone".to_owned())),
+            (None, None) => Some((
+                1,
+                0,
+                "the audit is empty, though its key is older: all of it is gone".to_owned(),
+            )),
             (last, head) => {
                 let last = last.unwrap_or_default();
-                wrong_end(last, head.as_ref(), key).map(|why| (last.seq + 1, head.map_or(0, |head| head.seq), why))
+                wrong_end(last, head.as_ref(), key)
+                    .map(|why| (last.seq + 1, head.map_or(0, |head| head.seq), why))
             }
         };
         if let Some((seq, head, why)) = found {
@@ -192,10 +234,19 @@ impl<'a> Chain<'a> {
         body: &str,
         fixed: &Fixed<'_>,
     ) -> Result<(), rusqlite::Error> {
-        let entry = Entry { seq: self.next(), at, kind: kind.as_str(), call, body };
+        let entry = Entry {
+            seq: self.next(),
+            at,
+            kind: kind.as_str(),
+            call,
+            body,
+        };
         let hash = entry.hash(&self.tip.hash, fixed, self.key);
         audit::insert(&entry, &hash, self.connection)?;
-        self.tip = Tip { seq: entry.seq, hash };
+        self.tip = Tip {
+            seq: entry.seq,
+            hash,
+        };
         Ok(())
     }
 
@@ -211,7 +262,9 @@ impl<'a> Chain<'a> {
 
 /// Why a chain does not end where its head says.
 fn wrong_end(last: Tip, head: Option<&Head>, key: &Key) -> Option<String> {
-    let Some(head) = head else { return Some("the record of where the audit ends is gone".into()) };
+    let Some(head) = head else {
+        return Some("the record of where the audit ends is gone".into());
+    };
     let first_gone = last.seq + 1;
     if head.seq == last.seq {
         return (head.mac != last.mac(key))
@@ -219,8 +272,14 @@ fn wrong_end(last: Tip, head: Option<&Head>, key: &Key) -> Option<String> {
     }
     Some(match head.seq - last.seq {
         1 => format!("the audit was cut off at its end: entry {first_gone} is gone"),
-        2.. => format!("the audit was cut off at its end: the entries {first_gone} to {} are gone", head.seq),
-        _ => format!("entries were added to the audit behind its end at {}", head.seq),
+        2.. => format!(
+            "the audit was cut off at its end: the entries {first_gone} to {} are gone",
+            head.seq
+        ),
+        _ => format!(
+            "entries were added to the audit behind its end at {}",
+            head.seq
+        ),
     })
 }
 

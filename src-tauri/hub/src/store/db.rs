@@ -18,14 +18,30 @@ use crate::clock;
 
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "initial", include_str!("migrations/0001_initial.sql")),
-    (2, "capabilities", include_str!("migrations/0002_capabilities.sql")),
-    (3, "call_number", include_str!("migrations/0003_call_number.sql")),
+    (
+        2,
+        "capabilities",
+        include_str!("migrations/0002_capabilities.sql"),
+    ),
+    (
+        3,
+        "call_number",
+        include_str!("migrations/0003_call_number.sql"),
+    ),
     (4, "ttl", include_str!("migrations/0004_ttl.sql")),
-    (5, "definitions", include_str!("migrations/0005_definitions.sql")),
+    (
+        5,
+        "definitions",
+        include_str!("migrations/0005_definitions.sql"),
+    ),
     (6, "rules", include_str!("migrations/0006_rules.sql")),
     (7, "audit", include_str!("migrations/0007_audit.sql")),
     (8, "left_out", include_str!("migrations/0008_left_out.sql")),
-    (9, "resources", include_str!("migrations/0009_resources.sql")),
+    (
+        9,
+        "resources",
+        include_str!("migrations/0009_resources.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
@@ -41,7 +57,10 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
                 let _ = std::fs::rename(file.with_extension(rest), aside.with_extension(rest));
             }
             // With its key what is left of its audit can be verified; the new one begins anew.
-            let _ = std::fs::rename(file.with_file_name(audit::KEY_FILE), aside.with_extension("key"));
+            let _ = std::fs::rename(
+                file.with_file_name(audit::KEY_FILE),
+                aside.with_extension("key"),
+            );
             Ok((try_open(file).await?, Some(aside)))
         }
         Err(error) => Err(error),
@@ -49,7 +68,10 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
 }
 
 async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
-    make_private(file).map_err(|e| StoreError { context: "cannot be made", source: sqlx::Error::Io(e) })?;
+    make_private(file).map_err(|e| StoreError {
+        context: "cannot be made",
+        source: sqlx::Error::Io(e),
+    })?;
     let options = SqliteConnectOptions::new()
         .filename(file)
         .create_if_missing(true)
@@ -57,26 +79,45 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(Duration::from_secs(5));
-    let pool = SqlitePoolOptions::new().max_connections(4).connect_with(options).await.doing("cannot be opened")?;
+    let pool = SqlitePoolOptions::new()
+        .max_connections(4)
+        .connect_with(options)
+        .await
+        .doing("cannot be opened")?;
     migrator(MIGRATIONS)
         .run(&pool)
         .await
-        .map_err(|e| StoreError { context: "cannot be migrated", source: e.into() })?;
+        .map_err(|e| StoreError {
+            context: "cannot be migrated",
+            source: e.into(),
+        })?;
     check(&pool).await.doing("cannot be read")?;
     Ok(pool)
 }
 
 /// Reads all that is read while a hub runs: better now, where it can be begun anew, than when somebody waits for it.
 async fn check(pool: &SqlitePool) -> Result<(), sqlx::Error> {
-    const TABLES: [&str; 9] =
-        ["setting", "client", "server", "capability", "definition", "profile", "client_profile", "rule", "audit_head"];
+    const TABLES: [&str; 9] = [
+        "setting",
+        "client",
+        "server",
+        "capability",
+        "definition",
+        "profile",
+        "client_profile",
+        "rule",
+        "audit_head",
+    ];
     for table in TABLES {
         let sql = format!("SELECT * FROM {table}");
         let mut rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch(pool);
         while rows.try_next().await?.is_some() {}
     }
     // Every page of them is looked at, and no more.
-    for count in ["SELECT count(*) FROM call WHERE outcome = ''", "SELECT count(*) FROM audit WHERE kind = ''"] {
+    for count in [
+        "SELECT count(*) FROM call WHERE outcome = ''",
+        "SELECT count(*) FROM audit WHERE kind = ''",
+    ] {
         sqlx::query(count).fetch_one(pool).await?;
     }
     Ok(())
@@ -84,7 +125,13 @@ async fn check(pool: &SqlitePool) -> Result<(), sqlx::Error> {
 
 fn migrator(migrations: &[(i64, &'static str, &'static str)]) -> Migrator {
     let migration = |(version, name, sql): &(i64, &'static str, &'static str)| {
-        Migration::new(*version, Cow::Borrowed(*name), MigrationType::Simple, sql.into_sql_str(), false)
+        Migration::new(
+            *version,
+            Cow::Borrowed(*name),
+            MigrationType::Simple,
+            sql.into_sql_str(),
+            false,
+        )
     };
     Migrator::with_migrations(migrations.iter().map(migration).collect())
 }
@@ -105,7 +152,9 @@ fn is_corrupt(error: &sqlx::Error) -> bool {
             .and_then(|source| source.downcast_ref::<sqlx::Error>())
             .is_some_and(is_corrupt);
     }
-    let code = error.as_database_error().and_then(|error| error.code()?.parse::<u32>().ok());
+    let code = error
+        .as_database_error()
+        .and_then(|error| error.code()?.parse::<u32>().ok());
     code.is_some_and(|code| matches!(code & 0xff, 11 | 26))
 }
 

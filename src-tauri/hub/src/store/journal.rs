@@ -81,7 +81,10 @@ type Waiter = oneshot::Sender<Result<(), NotWritten>>;
 
 enum Entry {
     /// To be committed together, and with them the outcomes that wait.
-    Decisions { rows: Vec<Arc<CallRow>>, written: Waiter },
+    Decisions {
+        rows: Vec<Arc<CallRow>>,
+        written: Waiter,
+    },
     /// There are outcomes or notes to be written behind.
     Behind,
     /// What is old is to be taken away.
@@ -130,14 +133,29 @@ impl Journal {
     pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
         let (entries, inbox) = mpsc::channel();
         let outcomes = Arc::<Mutex<Outcomes>>::default();
-        let writer = Writer { file, pool, open: None, key: None, outcomes: outcomes.clone(), commits: 0 };
+        let writer = Writer {
+            file,
+            pool,
+            open: None,
+            key: None,
+            outcomes: outcomes.clone(),
+            commits: 0,
+        };
         let writer = Arc::new(Mutex::new(writer));
         let writes = writer.clone();
         // Without its thread every decision is refused.
-        if let Err(error) = thread::Builder::new().name("journal".into()).spawn(move || write_all(&writes, &inbox)) {
+        if let Err(error) = thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || write_all(&writes, &inbox))
+        {
             tracing::error!("the journal cannot start: {error}");
         }
-        Self { entries, gathered: Arc::default(), outcomes, writer }
+        Self {
+            entries,
+            gathered: Arc::default(),
+            outcomes,
+            writer,
+        }
     }
 
     /// Writes a call with its decision; returns once it is committed.
@@ -153,8 +171,12 @@ impl Journal {
         let (waiter, answer) = oneshot::channel();
         let is_carried = {
             let mut gathered = lock(&self.gathered);
-            let allowed = row.as_ref().filter(|row| row.call.decision == Decision::Allowed);
-            gathered.waiters.push((allowed.map(|row| row.call.id.clone()), waiter));
+            let allowed = row
+                .as_ref()
+                .filter(|row| row.call.decision == Decision::Allowed);
+            gathered
+                .waiters
+                .push((allowed.map(|row| row.call.id.clone()), waiter));
             gathered.rows.extend(row);
             std::mem::replace(&mut gathered.is_carried, true)
         };
@@ -166,7 +188,10 @@ impl Journal {
 
     /// Has what is gathered committed, until nothing is left.
     async fn carry(self) {
-        let mut carrying = Carrying { gathered: self.gathered.clone(), is_done: false };
+        let mut carrying = Carrying {
+            gathered: self.gathered.clone(),
+            is_done: false,
+        };
         loop {
             let (rows, waiters) = {
                 let mut gathered = lock(&self.gathered);
@@ -175,7 +200,10 @@ impl Journal {
                     carrying.is_done = true;
                     return;
                 }
-                (std::mem::take(&mut gathered.rows), std::mem::take(&mut gathered.waiters))
+                (
+                    std::mem::take(&mut gathered.rows),
+                    std::mem::take(&mut gathered.waiters),
+                )
             };
             let result = match self.at_once(&rows) {
                 Some(()) => Ok(()),
@@ -194,7 +222,11 @@ impl Journal {
     /// Commits a few automatic decisions here and now; nothing where it is for the thread to do.
     fn at_once(&self, rows: &[Arc<CallRow>]) -> Option<()> {
         let is_small = !rows.is_empty() && rows.len() + lock(&self.outcomes).len() <= AT_ONCE;
-        if !is_small || rows.iter().any(|row| row.call.decided_by == DecidedBy::Person) {
+        if !is_small
+            || rows
+                .iter()
+                .any(|row| row.call.decided_by == DecidedBy::Person)
+        {
             return None;
         }
         let is_due = self.writer.try_lock().ok()?.write_at_once(rows)?;
@@ -206,14 +238,21 @@ impl Journal {
 
     async fn by_the_thread(&self, rows: Vec<Arc<CallRow>>) -> Result<(), NotWritten> {
         let (written, answer) = oneshot::channel();
-        self.entries.send(Entry::Decisions { rows, written }).map_err(|_| gone())?;
+        self.entries
+            .send(Entry::Decisions { rows, written })
+            .map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
     /// Writes what came of a call, behind the call: nobody waits for it.
     pub fn ended(&self, id: CallId, outcome: Outcome, error: String, duration_ms: Option<u32>) {
         let mut outcomes = lock(&self.outcomes);
-        outcomes.waiting.push(Ended { id, outcome, error, duration_ms });
+        outcomes.waiting.push(Ended {
+            id,
+            outcome,
+            error,
+            duration_ms,
+        });
         if !std::mem::replace(&mut outcomes.noticed, true) {
             let _ = self.entries.send(Entry::Behind);
         }
@@ -224,7 +263,11 @@ impl Journal {
         let body = serde_json::to_string(body).unwrap_or_default();
         let mut outcomes = lock(&self.outcomes);
         if outcomes.notes.len() < MAX_LATE {
-            outcomes.notes.push(Note { at: clock::now(), kind, body });
+            outcomes.notes.push(Note {
+                at: clock::now(),
+                kind,
+                body,
+            });
         }
         if !std::mem::replace(&mut outcomes.noticed, true) {
             let _ = self.entries.send(Entry::Behind);
@@ -238,7 +281,9 @@ impl Journal {
     /// Where that cannot be written.
     pub async fn begin(&self) -> Result<(), NotWritten> {
         let writer = self.writer.clone();
-        tokio::task::spawn_blocking(move || lock(&writer).begin()).await.map_err(|_| gone())?
+        tokio::task::spawn_blocking(move || lock(&writer).begin())
+            .await
+            .map_err(|_| gone())?
     }
 
     /// Recomputes the audit, as of now.
@@ -272,7 +317,9 @@ impl Journal {
                 return Ok(());
             }
             let (written, answer) = oneshot::channel();
-            self.entries.send(Entry::Prune { segment, written }).map_err(|_| gone())?;
+            self.entries
+                .send(Entry::Prune { segment, written })
+                .map_err(|_| gone())?;
             answer.await.map_err(|_| gone())??;
             tokio::time::sleep(BETWEEN).await;
         }
@@ -327,7 +374,11 @@ impl Outcomes {
 fn write_all(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Entry>) {
     loop {
         // For ever where no outcome is waiting.
-        let patience = if lock(&lock(writer).outcomes).noticed { BEHIND } else { Duration::MAX };
+        let patience = if lock(&lock(writer).outcomes).noticed {
+            BEHIND
+        } else {
+            Duration::MAX
+        };
         match inbox.recv_timeout(patience) {
             Ok(Entry::Decisions { rows, written }) => {
                 let result = lock(writer).write(&rows);
@@ -376,7 +427,11 @@ impl Writer {
             let mut outcomes = lock(&self.outcomes);
             // With nothing to write twice in a row, the next outcome has to say that it is there.
             outcomes.noticed = !(rows.is_empty() && outcomes.len() == 0);
-            Batch { rows, ended: std::mem::take(&mut outcomes.waiting), notes: std::mem::take(&mut outcomes.notes) }
+            Batch {
+                rows,
+                ended: std::mem::take(&mut outcomes.waiting),
+                notes: std::mem::take(&mut outcomes.notes),
+            }
         };
         if rows.is_empty() && batch.ended.is_empty() && batch.notes.is_empty() {
             return Ok(());
@@ -391,11 +446,18 @@ impl Writer {
 
     /// The same without waiting for anything; nothing where that cannot be. Whether a checkpoint is due then.
     fn write_at_once(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
-        let open = self.open.as_ref().filter(|open| open.mode == NORMAL && open.tip.is_some())?;
+        let open = self
+            .open
+            .as_ref()
+            .filter(|open| open.mode == NORMAL && open.tip.is_some())?;
         open.connection.busy_timeout(Duration::ZERO).ok()?;
         let batch = {
             let mut outcomes = lock(&self.outcomes);
-            Batch { rows, ended: std::mem::take(&mut outcomes.waiting), notes: std::mem::take(&mut outcomes.notes) }
+            Batch {
+                rows,
+                ended: std::mem::take(&mut outcomes.waiting),
+                notes: std::mem::take(&mut outcomes.notes),
+            }
         };
         let committed = self.commit(&batch, |_, _| Ok(()));
         if let Some(open) = &self.open {
@@ -427,7 +489,9 @@ impl Writer {
     }
 
     fn prune(&mut self, segment: &Segment) -> Result<(), NotWritten> {
-        let pruned = self.commit(&Batch::default(), |connection, chain| audit::prune(segment, connection, chain));
+        let pruned = self.commit(&Batch::default(), |connection, chain| {
+            audit::prune(segment, connection, chain)
+        });
         pruned.map_err(|why| self.failed(&why))
     }
 
@@ -446,8 +510,12 @@ impl Writer {
             Some(key) => key.clone(),
             None => {
                 let folder = self.file.parent().unwrap_or(Path::new("."));
-                let failed = |error| rusqlite::Error::ToSqlConversionFailure(format!("audit: {error}").into());
-                self.key.insert(Arc::new(Key::load(folder).map_err(failed)?)).clone()
+                let failed = |error| {
+                    rusqlite::Error::ToSqlConversionFailure(format!("audit: {error}").into())
+                };
+                self.key
+                    .insert(Arc::new(Key::load(folder).map_err(failed)?))
+                    .clone()
             }
         };
         Ok((self.file.clone(), key))
@@ -464,12 +532,19 @@ impl Writer {
         }
         if self.key.is_none() || self.open.is_none() {
             let (file, _) = self.place()?;
-            self.open = Some(Open { connection: open(&file)?, mode: "", tip: None });
+            self.open = Some(Open {
+                connection: open(&file)?,
+                mode: "",
+                tip: None,
+            });
         }
         let (Some(open), Some(key)) = (&mut self.open, &self.key) else {
             return Err(rusqlite::Error::InvalidPath(self.file.clone()));
         };
-        let by_person = batch.rows.iter().any(|row| row.call.decided_by == DecidedBy::Person);
+        let by_person = batch
+            .rows
+            .iter()
+            .any(|row| row.call.decided_by == DecidedBy::Person);
         let wanted = if by_person { FULL } else { NORMAL };
         if open.mode != wanted {
             open.connection.pragma_update(None, "synchronous", wanted)?;
@@ -479,7 +554,11 @@ impl Writer {
         let tip = open.tip.take();
         let transaction = Transaction::begin(&open.connection)?;
         let mut chain = Chain::resume(&open.connection, key, tip)?;
-        call::insert(batch.rows.iter().map(AsRef::as_ref), &open.connection, &mut chain)?;
+        call::insert(
+            batch.rows.iter().map(AsRef::as_ref),
+            &open.connection,
+            &mut chain,
+        )?;
         call::update(&batch.ended, &open.connection, &mut chain)?;
         for note in &batch.notes {
             chain.append_at(note.at.0, note.kind, None, &note.body, &Fixed::Nothing)?;
@@ -498,7 +577,9 @@ impl Writer {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, rusqlite::Error> + Send + 'static,
 ) -> Result<T, NotWritten> {
-    let done = tokio::task::spawn_blocking(work).await.map_err(|_| gone())?;
+    let done = tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| gone())?;
     done.map_err(|error| NotWritten(error.to_string()))
 }
 

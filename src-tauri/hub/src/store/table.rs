@@ -14,7 +14,10 @@ use serde::{Serialize, de::DeserializeOwned};
 
 /// A word of a closed list, as its enum writes itself in JSON.
 fn word(value: &impl Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|v| v.as_str().map(str::to_owned))
+        .unwrap_or_default()
 }
 
 /// Reads a word back. An unknown one is a database of a newer version.

@@ -28,7 +28,13 @@ pub fn opening(pieces: &[&[u8]]) {
 pub fn message(text: &[u8]) {
     message::properties::read_is_what_was_sent(text);
     let text = String::from_utf8_lossy(text);
-    message::properties::written_is_read(7, &text, RawValue::from_string(text.clone().into_owned()).ok().as_deref());
+    message::properties::written_is_read(
+        7,
+        &text,
+        RawValue::from_string(text.clone().into_owned())
+            .ok()
+            .as_deref(),
+    );
 }
 
 /// A JSON object, and a key of one.

@@ -70,13 +70,25 @@ impl SseLink {
         let patience = patience.min(OPENING);
         let remote = Remote::new(http, target).map_err(SseError::Refused)?;
         let opened = match timeout(patience, opening::open(&remote)).await {
-            Ok(opened) => {
-                opened.map_err(|why| remote.wants_sign_in().map_or(SseError::Refused(why), SseError::NeedsSignIn))?
+            Ok(opened) => opened.map_err(|why| {
+                remote
+                    .wants_sign_in()
+                    .map_or(SseError::Refused(why), SseError::NeedsSignIn)
+            })?,
+            Err(_) => {
+                return Err(SseError::TimedOut {
+                    url: remote.url,
+                    patience,
+                });
             }
-            Err(_) => return Err(SseError::TimedOut { url: remote.url, patience }),
         };
         let endpoint = remote::uri_of(&opened.endpoint).map_err(SseError::Refused)?;
-        let shared = Arc::new(Shared { remote, endpoint, pending: Pending::default(), upstream });
+        let shared = Arc::new(Shared {
+            remote,
+            endpoint,
+            pending: Pending::default(),
+            upstream,
+        });
         let listener = tokio::spawn(listen(shared.clone(), opened)).abort_handle();
         Ok(Self { shared, listener })
     }
@@ -87,9 +99,18 @@ impl SseLink {
 
     /// See [`super::Link::request`].
     pub async fn request(&self, request: Request<'_>) -> Result<Reply, LinkError> {
-        let Request { id, method, params, headers: _ } = request;
+        let Request {
+            id,
+            method,
+            params,
+            headers: _,
+        } = request;
         let mut answered = self.shared.pending.begin(id)?;
-        let mut in_flight = InFlight { shared: self.shared.clone(), id, done: false };
+        let mut in_flight = InFlight {
+            shared: self.shared.clone(),
+            id,
+            done: false,
+        };
         // The answer may be on the stream before the POST has its own.
         let answer = tokio::select! {
             biased;
@@ -105,7 +126,9 @@ impl SseLink {
 
     /// Sends what has no answer; not for ever.
     pub async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        timeout(TELL, self.shared.post(None, message)).await.unwrap_or_else(|_| Err(remote::too_slow(TELL)))
+        timeout(TELL, self.shared.post(None, message))
+            .await
+            .unwrap_or_else(|_| Err(remote::too_slow(TELL)))
     }
 
     /// See [`super::Link::close`].
@@ -129,13 +152,22 @@ impl Shared {
             return Err(LinkError::NotSent(how));
         }
         let mut request = self.remote.post(&self.endpoint, body);
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-        let response = self.remote.send(request).await?.map_err(|e| self.failed(&e))?;
+        request
+            .headers_mut()
+            .insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let response = self
+            .remote
+            .send(request)
+            .await?
+            .map_err(|e| self.failed(&e))?;
         let status = response.status();
         if status.is_success() {
             let body = self.remote.read(response).await?;
             match message::parse(&body) {
-                Some(Message::Answer { id: answered, reply }) => drop(self.pending.answer(answered.or(id), reply)),
+                Some(Message::Answer {
+                    id: answered,
+                    reply,
+                }) => drop(self.pending.answer(answered.or(id), reply)),
                 Some(Message::Unusable { ids, why }) => drop(self.pending.fail(&ids, &why)),
                 Some(Message::Incoming(_)) | None => {}
             }
@@ -152,7 +184,11 @@ impl Shared {
 
     fn failed(&self, error: &HttpError) -> LinkError {
         let why = self.remote.why(error);
-        if matches!(error, HttpError::NotSent(_)) { self.lost(&why) } else { LinkError::Lost(why) }
+        if matches!(error, HttpError::NotSent(_)) {
+            self.lost(&why)
+        } else {
+            LinkError::Lost(why)
+        }
     }
 
     /// Ends the link with the message in hand not sent: the next request makes a new one.
@@ -171,7 +207,12 @@ impl Shared {
             Some(Message::Answer { id, reply }) => drop(self.pending.answer(id, reply)),
             Some(Message::Unusable { ids, why }) => drop(self.pending.fail(&ids, &why)),
             Some(Message::Incoming(message)) => {
-                self.upstream.tell(FromServer::Message { message, during: None }).await;
+                self.upstream
+                    .tell(FromServer::Message {
+                        message,
+                        during: None,
+                    })
+                    .await;
             }
             None => {}
         }
@@ -188,7 +229,9 @@ impl Shared {
                 Ok(None) => return format!("{} ended its stream of events", self.remote.url),
                 Err(error) => return self.remote.why(&error),
             };
-            let Ok(events) = opened.events.push(&chunk) else { return self.remote.too_long() };
+            let Ok(events) = opened.events.push(&chunk) else {
+                return self.remote.too_long();
+            };
             for event in events {
                 self.take(event).await;
             }
@@ -222,7 +265,8 @@ impl Drop for InFlight {
         {
             let (shared, id) = (self.shared.clone(), self.id);
             runtime.spawn(async move {
-                let cancelled = message::cancelled(id, "the client cancelled it, or it took too long");
+                let cancelled =
+                    message::cancelled(id, "the client cancelled it, or it took too long");
                 let _ = timeout(Duration::from_secs(5), shared.post(None, cancelled)).await;
             });
         }

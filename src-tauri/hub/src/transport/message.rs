@@ -14,8 +14,15 @@ use crate::model::{
 /// A message that a server sent by itself.
 #[derive(Debug)]
 pub enum Incoming {
-    Request { id: Box<RawValue>, method: String, params: Option<Box<RawValue>> },
-    Notification { method: String, params: Option<Box<RawValue>> },
+    Request {
+        id: Box<RawValue>,
+        method: String,
+        params: Option<Box<RawValue>>,
+    },
+    Notification {
+        method: String,
+        params: Option<Box<RawValue>>,
+    },
 }
 
 /// Any message of a server.
@@ -51,13 +58,16 @@ struct Envelope<'a> {
 }
 
 /// A member that is there, `null` too.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl Envelope<'_> {
     fn is_json_rpc_2(&self) -> bool {
-        self.jsonrpc.is_some_and(|version| version.get() == r#""2.0""#)
+        self.jsonrpc
+            .is_some_and(|version| version.get() == r#""2.0""#)
     }
 
     /// The id, if it is one of Drawbridge's own.
@@ -67,7 +77,12 @@ impl Envelope<'_> {
 
     /// The id of one of Drawbridge's requests, also if the server turned it into a string.
     fn intended_id(&self) -> Option<u64> {
-        self.own_id().or_else(|| serde_json::from_str::<&str>(self.id?.get()).ok()?.parse().ok())
+        self.own_id().or_else(|| {
+            serde_json::from_str::<&str>(self.id?.get())
+                .ok()?
+                .parse()
+                .ok()
+        })
     }
 
     fn has_outcome(&self) -> bool {
@@ -84,10 +99,12 @@ impl Envelope<'_> {
             // A line of a JSON log may have an id too.
             None | Some(_) if !self.is_json_rpc_2() && !self.has_outcome() => None,
             None => Some(r#"has no "jsonrpc":"2.0""#.to_owned()),
-            Some(version) if !self.is_json_rpc_2() => Some(format!(r#"has "jsonrpc":{version} instead of "2.0""#)),
-            Some(_) if self.own_id().is_none() => {
-                Some(format!("has the id {id} as a string, not as the number that Drawbridge sent"))
+            Some(version) if !self.is_json_rpc_2() => {
+                Some(format!(r#"has "jsonrpc":{version} instead of "2.0""#))
             }
+            Some(_) if self.own_id().is_none() => Some(format!(
+                "has the id {id} as a string, not as the number that Drawbridge sent"
+            )),
             Some(_) if !self.has_outcome() => Some("has neither a result nor an error".to_owned()),
             Some(_) => None,
         }
@@ -103,7 +120,10 @@ pub fn parse(message: &Json) -> Option<Message> {
     let envelope: Envelope<'_> = serde_json::from_str(message.get()).ok()?;
     if let Some(rule) = envelope.broken_rule() {
         let ids = envelope.intended_id().into_iter().collect();
-        return Some(Message::Unusable { ids, why: format!("its answer {rule}") });
+        return Some(Message::Unusable {
+            ids,
+            why: format!("its answer {rule}"),
+        });
     }
     if !envelope.is_json_rpc_2() {
         return None;
@@ -114,15 +134,22 @@ pub fn parse(message: &Json) -> Option<Message> {
     let params = envelope.params.map(ToOwned::to_owned);
     let own_id = envelope.own_id();
     match (envelope.method, envelope.id) {
-        (Some(method), Some(id)) => {
-            Some(Message::Incoming(Incoming::Request { id: id.to_owned(), method: method.into_owned(), params }))
-        }
-        (Some(method), None) => Some(Message::Incoming(Incoming::Notification { method: method.into_owned(), params })),
+        (Some(method), Some(id)) => Some(Message::Incoming(Incoming::Request {
+            id: id.to_owned(),
+            method: method.into_owned(),
+            params,
+        })),
+        (Some(method), None) => Some(Message::Incoming(Incoming::Notification {
+            method: method.into_owned(),
+            params,
+        })),
         (None, _) => {
             let reply = match (envelope.result, envelope.error) {
                 // Some servers write the other one too, as null.
                 (None, Some(error)) => Err(RpcError::read_or_wrap(error, "server")),
-                (Some(result), Some(error)) if result.get() == "null" => Err(RpcError::read_or_wrap(error, "server")),
+                (Some(result), Some(error)) if result.get() == "null" => {
+                    Err(RpcError::read_or_wrap(error, "server"))
+                }
                 (Some(result), _) => Ok(message.part(result.get())),
                 (None, None) => return None,
             };
@@ -134,9 +161,14 @@ pub fn parse(message: &Json) -> Option<Message> {
 /// An array of messages. No revision lets a server answer a single request with one.
 fn parse_batch(message: &Json) -> Option<Message> {
     let batch: Vec<Envelope<'_>> = serde_json::from_str(message.get()).ok()?;
-    let answers = batch.iter().filter(|one| one.method.is_none() && (one.is_json_rpc_2() || one.has_outcome()));
+    let answers = batch
+        .iter()
+        .filter(|one| one.method.is_none() && (one.is_json_rpc_2() || one.has_outcome()));
     let ids: Vec<u64> = answers.filter_map(Envelope::intended_id).collect();
-    (!ids.is_empty()).then(|| Message::Unusable { ids, why: "its answer is inside an array (a JSON-RPC batch)".into() })
+    (!ids.is_empty()).then(|| Message::Unusable {
+        ids,
+        why: "its answer is inside an array (a JSON-RPC batch)".into(),
+    })
 }
 
 /// Turns an answer that is nested too deeply into an error for its caller. Any other message is dropped.
@@ -144,14 +176,23 @@ fn too_deep(envelope: &Envelope<'_>) -> Option<Message> {
     if envelope.method.is_some() {
         return None;
     }
-    let why = format!("its answer is nested deeper than {} levels", json::MAX_DEPTH);
-    Some(Message::Unusable { ids: envelope.own_id().into_iter().collect(), why })
+    let why = format!(
+        "its answer is nested deeper than {} levels",
+        json::MAX_DEPTH
+    );
+    Some(Message::Unusable {
+        ids: envelope.own_id().into_iter().collect(),
+        why,
+    })
 }
 
 /// Which request a message answers that is too long to be read, seen in its beginning.
 pub fn answers(beginning: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(beginning);
-    let before_result = text.split("\"result\"").next().filter(|before| before.len() < text.len())?;
+    let before_result = text
+        .split("\"result\"")
+        .next()
+        .filter(|before| before.len() < text.len())?;
     let (_, id) = before_result.split_once("\"id\"")?;
     let id = id.trim_start().strip_prefix(':')?.trim_start();
     id.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
@@ -179,7 +220,12 @@ pub fn answer(id: &RawValue, reply: &Reply) -> Vec<u8> {
         Ok(result) => ("result", result.clone()),
         Err(error) => ("error", json::to_raw(error).into()),
     };
-    format!(r#"{{"jsonrpc":"2.0","id":{},"{member}":{}}}"#, id.get(), value.get()).into_bytes()
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{},"{member}":{}}}"#,
+        id.get(),
+        value.get()
+    )
+    .into_bytes()
 }
 
 fn with_params(id: Option<u64>, method: &str, params: Option<&str>) -> Vec<u8> {

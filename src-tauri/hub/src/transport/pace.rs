@@ -24,12 +24,20 @@ pub(super) struct Pace {
 impl Pace {
     /// Of lines for the log.
     pub(super) fn of_words() -> Self {
-        Self { line: WORDS, since: Instant::now(), spent: 0 }
+        Self {
+            line: WORDS,
+            since: Instant::now(),
+            spent: 0,
+        }
     }
 
     /// Of requests and notifications.
     pub(super) fn of_messages() -> Self {
-        Self { line: MESSAGE, since: Instant::now(), spent: 0 }
+        Self {
+            line: MESSAGE,
+            since: Instant::now(),
+            spent: 0,
+        }
     }
 
     /// Notes a line of so many bytes; waits where that was too much for the time.
@@ -74,10 +82,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_flood_is_read_slowly_whether_its_lines_are_short_or_long() {
         let messages = reads(Pace::of_messages(), 100_000, 10).await;
-        assert!((4..=6).contains(&messages.as_secs()), "20,000 short ones a second: {messages:?}");
+        assert!(
+            (4..=6).contains(&messages.as_secs()),
+            "20,000 short ones a second: {messages:?}"
+        );
         let words = reads(Pace::of_words(), 1_000_000, 72).await;
-        assert!((4..=6).contains(&words.as_secs()), "200,000 short lines a second: {words:?}");
+        assert!(
+            (4..=6).contains(&words.as_secs()),
+            "200,000 short lines a second: {words:?}"
+        );
         let long = reads(Pace::of_messages(), 400, 1024 * 1024).await;
-        assert!((8..=12).contains(&long.as_secs()), "some 40 MiB a second: {long:?}");
+        assert!(
+            (8..=12).contains(&long.as_secs()),
+            "some 40 MiB a second: {long:?}"
+        );
     }
 }

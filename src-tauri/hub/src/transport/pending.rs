@@ -38,7 +38,9 @@ impl Pending {
 
     /// Fails the requests whose answer cannot be used. Returns whether anybody waited for one of them.
     pub(super) fn fail(&self, ids: &[u64], why: &str) -> bool {
-        let failed = ids.iter().filter(|id| self.settle(Some(**id), Err(LinkError::Protocol(why.to_owned()))));
+        let failed = ids
+            .iter()
+            .filter(|id| self.settle(Some(**id), Err(LinkError::Protocol(why.to_owned()))));
         failed.count() > 0
     }
 

@@ -52,7 +52,10 @@ pub enum SpawnError {
     #[error("the folder '{0}' does not exist")]
     NoFolder(String),
     #[error("cannot start '{command}': {source}")]
-    Io { command: String, source: std::io::Error },
+    Io {
+        command: String,
+        source: std::io::Error,
+    },
 }
 
 /// The pipes of a process.
@@ -78,18 +81,37 @@ impl Process {
         let mut child = command(launch, guard)
             .await?
             .spawn()
-            .map_err(|source| SpawnError::Io { command: launch.command.clone(), source })?;
+            .map_err(|source| SpawnError::Io {
+                command: launch.command.clone(),
+                source,
+            })?;
         let pid = child.id().unwrap_or_default();
-        let io = |what| SpawnError::Io { command: launch.command.clone(), source: std::io::Error::other(what) };
+        let io = |what| SpawnError::Io {
+            command: launch.command.clone(),
+            source: std::io::Error::other(what),
+        };
         let pipes = Pipes {
             stdin: child.stdin().take().ok_or_else(|| io("it has no stdin"))?,
-            stdout: child.stdout().take().ok_or_else(|| io("it has no stdout"))?,
-            stderr: child.stderr().take().ok_or_else(|| io("it has no stderr"))?,
+            stdout: child
+                .stdout()
+                .take()
+                .ok_or_else(|| io("it has no stdout"))?,
+            stderr: child
+                .stderr()
+                .take()
+                .ok_or_else(|| io("it has no stderr"))?,
         };
         guard.watch(pid);
         let (exited, exit) = watch::channel(None);
         let (stop, stopped) = mpsc::channel(1);
-        tokio::spawn(own(child, pid, launch.grace, stopped, exited, guard.clone()));
+        tokio::spawn(own(
+            child,
+            pid,
+            launch.grace,
+            stopped,
+            exited,
+            guard.clone(),
+        ));
         Ok((Self { pid, exit, stop }, pipes))
     }
 
@@ -101,7 +123,10 @@ impl Process {
     pub async fn exited(&self) -> String {
         let mut exit = self.exit.clone();
         let ended = exit.wait_for(Option::is_some).await;
-        ended.ok().and_then(|how| how.clone()).unwrap_or_else(|| "it ended".into())
+        ended
+            .ok()
+            .and_then(|how| how.clone())
+            .unwrap_or_else(|| "it ended".into())
     }
 
     /// How it ended, where it has.
@@ -118,17 +143,28 @@ impl Process {
 
 async fn command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnError> {
     let env = environment::environment(&launch.env, guard.run()).await;
-    let cwd = launch.cwd.clone().or_else(home).filter(|folder| !folder.as_os_str().is_empty());
+    let cwd = launch
+        .cwd
+        .clone()
+        .or_else(home)
+        .filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = cwd.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(SpawnError::NoFolder(folder.display().to_string()));
     }
     let path = env.get("PATH").cloned().unwrap_or_default();
     let here = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
-    let program = which::which_in(&launch.command, Some(&path), here)
-        .map_err(|_| SpawnError::NotFound { command: launch.command.clone(), path })?;
+    let program =
+        which::which_in(&launch.command, Some(&path), here).map_err(|_| SpawnError::NotFound {
+            command: launch.command.clone(),
+            path,
+        })?;
     let mut command = Command::new(program);
     command.args(&launch.args).env_clear().envs(env);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
     if let Some(folder) = cwd {
         command.current_dir(folder);
     }
@@ -137,11 +173,19 @@ async fn command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnErr
 
 /// Runs something beside the calls, on a thread of its own that all such things share: what a server writes without
 /// end must not take the calls' time.
-pub fn beside<F: Future<Output: Send + 'static> + Send + 'static>(work: F) -> JoinHandle<F::Output> {
+pub fn beside<F: Future<Output: Send + 'static> + Send + 'static>(
+    work: F,
+) -> JoinHandle<F::Output> {
     static THREAD: OnceLock<Option<Runtime>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
-        let built = Builder::new_multi_thread().worker_threads(1).thread_name("servers-words").enable_all().build();
-        built.inspect_err(|e| tracing::warn!("what servers write is read among the calls: {e}")).ok()
+        let built = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("servers-words")
+            .enable_all()
+            .build();
+        built
+            .inspect_err(|e| tracing::warn!("what servers write is read among the calls: {e}"))
+            .ok()
     });
     match thread {
         Some(thread) => thread.spawn(work),
@@ -183,12 +227,19 @@ async fn end_gracefully(
     grace: Duration,
 ) -> Option<std::io::Result<std::process::ExitStatus>> {
     // What it started may live on: how it ended itself is told by its own.
-    let leader = timeout(AFTER_EOF.min(grace), platform::leader(child.as_mut()).wait()).await;
+    let leader = timeout(
+        AFTER_EOF.min(grace),
+        platform::leader(child.as_mut()).wait(),
+    )
+    .await;
     if let Ok(status) = leader {
         return Some(status);
     }
     platform::ask_to_end(pid);
-    if timeout(grace.saturating_sub(AFTER_EOF), child.wait()).await.is_ok() {
+    if timeout(grace.saturating_sub(AFTER_EOF), child.wait())
+        .await
+        .is_ok()
+    {
         return None;
     }
     platform::kill_tree(pid, child.as_mut());

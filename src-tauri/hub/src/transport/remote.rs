@@ -23,7 +23,8 @@ use crate::{
 /// How much of what a server said is shown.
 const SHOWN: usize = 2_000;
 /// Said where a server forgot the session.
-pub(super) const FORGOTTEN: &str = "the server forgot the session, as after a restart; the next call begins a new one";
+pub(super) const FORGOTTEN: &str =
+    "the server forgot the session, as after a restart; the next call begins a new one";
 
 /// Where a remote server is. Header values are resolved: no references to secrets are left.
 pub struct HttpTarget {
@@ -49,19 +50,28 @@ impl Remote {
     /// # Errors
     /// In plain words, for a URL or a header that cannot be sent.
     pub(super) fn new(http: HttpClient, target: &HttpTarget) -> Result<Self, String> {
-        let mut url = Url::parse(&target.url).map_err(|e| format!("{} is not a URL: {e}", target.url))?;
+        let mut url =
+            Url::parse(&target.url).map_err(|e| format!("{} is not a URL: {e}", target.url))?;
         let mut headers = HeaderMap::new();
         headers.extend(user_of(&mut url).map(|user| (AUTHORIZATION, user)));
         for (name, value) in &target.headers {
-            let name = HeaderName::try_from(name).map_err(|_| format!("'{name}' cannot be the name of a header"))?;
-            let mut value =
-                HeaderValue::try_from(value).map_err(|_| format!("the value of header '{name}' cannot be sent"))?;
+            let name = HeaderName::try_from(name)
+                .map_err(|_| format!("'{name}' cannot be the name of a header"))?;
+            let mut value = HeaderValue::try_from(value)
+                .map_err(|_| format!("the value of header '{name}' cannot be sent"))?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
         let uri = uri_of(&url)?;
         let (url, bearer) = (target.url.clone(), target.bearer.clone());
-        Ok(Self { http, url, uri, headers, bearer, wants_sign_in: OnceLock::new() })
+        Ok(Self {
+            http,
+            url,
+            uri,
+            headers,
+            bearer,
+            wants_sign_in: OnceLock::new(),
+        })
     }
 
     /// A request with the server's headers; `uri` must be of its origin.
@@ -76,7 +86,9 @@ impl Remote {
     /// A message to be posted.
     pub(super) fn post(&self, uri: &Uri, body: Vec<u8>) -> Request {
         let mut request = self.request(Method::POST, uri).map(|_| Bytes::from(body));
-        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request
     }
 
@@ -84,16 +96,28 @@ impl Remote {
     ///
     /// # Errors
     /// Where it was not carried out for want of that; inside, what HTTP itself says.
-    pub(super) async fn send(&self, request: Request) -> Result<Result<Response, HttpError>, LinkError> {
-        let Some(bearer) = &self.bearer else { return Ok(self.http.send(request).await) };
-        Box::pin(bearer.send(&self.http, request)).await.map_err(|error| match error {
-            BearerError::Needed(why) => {
-                let _ = self.wants_sign_in.set(why.clone());
-                LinkError::NeedsSignIn(why)
-            }
-            BearerError::Refused(why) => LinkError::Refused { status: StatusCode::FORBIDDEN.as_u16(), why },
-            BearerError::Secret(_) | BearerError::Refresh(_) => LinkError::NotSent(error.to_string()),
-        })
+    pub(super) async fn send(
+        &self,
+        request: Request,
+    ) -> Result<Result<Response, HttpError>, LinkError> {
+        let Some(bearer) = &self.bearer else {
+            return Ok(self.http.send(request).await);
+        };
+        Box::pin(bearer.send(&self.http, request))
+            .await
+            .map_err(|error| match error {
+                BearerError::Needed(why) => {
+                    let _ = self.wants_sign_in.set(why.clone());
+                    LinkError::NeedsSignIn(why)
+                }
+                BearerError::Refused(why) => LinkError::Refused {
+                    status: StatusCode::FORBIDDEN.as_u16(),
+                    why,
+                },
+                BearerError::Secret(_) | BearerError::Refresh(_) => {
+                    LinkError::NotSent(error.to_string())
+                }
+            })
     }
 
     /// Why a person has to sign in, where the server said so.
@@ -104,41 +128,67 @@ impl Remote {
     /// Where the server wants a message to be posted again (307, 308). A redirect to another origin is not followed:
     /// that server would get the headers too.
     pub(super) fn moved_to(&self, response: &Response) -> Option<Uri> {
-        let moved = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT].contains(&response.status());
-        let place = response.headers().get(LOCATION).filter(|_| moved)?.to_str().ok()?;
+        let moved = [
+            StatusCode::TEMPORARY_REDIRECT,
+            StatusCode::PERMANENT_REDIRECT,
+        ]
+        .contains(&response.status());
+        let place = response
+            .headers()
+            .get(LOCATION)
+            .filter(|_| moved)?
+            .to_str()
+            .ok()?;
         let url = Url::parse(&self.uri.to_string()).ok()?;
-        let place = url.join(place).ok().filter(|place| is_same_origin(&url, place))?;
+        let place = url
+            .join(place)
+            .ok()
+            .filter(|place| is_same_origin(&url, place))?;
         uri_of(&place).ok()
     }
 
     /// What a status of failure means: the server's JSON-RPC error, or an error in words.
     pub(super) fn refused(&self, status: StatusCode, text: &str) -> Result<RpcError, LinkError> {
-        if let Some(Message::Answer { reply: Err(error), .. }) = message::parse(&Json::new(text)) {
+        if let Some(Message::Answer {
+            reply: Err(error), ..
+        }) = message::parse(&Json::new(text))
+        {
             return Ok(error);
         }
         let hint = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "; check the token in its headers",
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; check the URL's path",
-            _ if status.is_redirection() => "; it redirects elsewhere: enter the URL that it redirects to",
+            _ if status.is_redirection() => {
+                "; it redirects elsewhere: enter the URL that it redirects to"
+            }
             _ => "",
         };
-        let why = format!("{} answered HTTP {status}{hint} {}", self.url, shown(text)).trim_end().to_owned();
+        let why = format!("{} answered HTTP {status}{hint} {}", self.url, shown(text))
+            .trim_end()
+            .to_owned();
         // A gateway that gave up waiting says 5xx too: the call may have run behind it.
         Err(if status.is_server_error() {
             LinkError::Lost(why)
         } else {
-            LinkError::Refused { status: status.as_u16(), why }
+            LinkError::Refused {
+                status: status.as_u16(),
+                why,
+            }
         })
     }
 
     /// Reads a body to its end.
     pub(super) async fn read(&self, response: Response) -> Result<Json, LinkError> {
-        let body = response.bytes(MAX_MESSAGE).await.map_err(|error| match error {
-            HttpError::TooLong(_) => LinkError::Protocol(self.why(&error)),
-            HttpError::NotSent(_) | HttpError::Broke(_) => LinkError::Lost(self.why(&error)),
-        })?;
-        Json::from_utf8(body.into())
-            .map_err(|_| LinkError::Protocol(format!("{} answered something that is not UTF-8", self.url)))
+        let body = response
+            .bytes(MAX_MESSAGE)
+            .await
+            .map_err(|error| match error {
+                HttpError::TooLong(_) => LinkError::Protocol(self.why(&error)),
+                HttpError::NotSent(_) | HttpError::Broke(_) => LinkError::Lost(self.why(&error)),
+            })?;
+        Json::from_utf8(body.into()).map_err(|_| {
+            LinkError::Protocol(format!("{} answered something that is not UTF-8", self.url))
+        })
     }
 
     /// Reads what is said with a status of failure, as far as it comes.
@@ -163,7 +213,10 @@ impl Remote {
 
 /// Nobody took what needs no answer.
 pub(super) fn too_slow(patience: Duration) -> LinkError {
-    LinkError::Lost(format!("it did not take the message within {} s", patience.as_secs()))
+    LinkError::Lost(format!(
+        "it did not take the message within {} s",
+        patience.as_secs()
+    ))
 }
 
 /// The beginning of what a server said.
@@ -188,7 +241,11 @@ fn user_of(url: &mut Url) -> Option<HeaderValue> {
     if url.username().is_empty() && password.is_empty() {
         return None;
     }
-    let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let decoded = |text: &str| {
+        percent_encoding::percent_decode_str(text)
+            .decode_utf8_lossy()
+            .into_owned()
+    };
     let user = BASE64_STANDARD.encode(format!("{}:{}", decoded(url.username()), decoded(password)));
     let mut value = HeaderValue::try_from(format!("Basic {user}")).ok()?;
     value.set_sensitive(true);
@@ -200,5 +257,6 @@ fn user_of(url: &mut Url) -> Option<HeaderValue> {
 /// Whether a refusal means that the server does not know the session: 404 by the protocol; some servers
 /// answer 400 and say so.
 pub(super) fn is_about_the_session(status: StatusCode, text: &str) -> bool {
-    status == StatusCode::NOT_FOUND || status == StatusCode::BAD_REQUEST && text.to_lowercase().contains("session")
+    status == StatusCode::NOT_FOUND
+        || status == StatusCode::BAD_REQUEST && text.to_lowercase().contains("session")
 }

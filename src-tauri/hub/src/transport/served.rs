@@ -60,10 +60,20 @@ impl Served {
         guard: &Guard,
         logs: &Logs,
     ) -> Result<Self, ServedError> {
-        let (process, Pipes { stdin, stdout, stderr }) = Process::spawn(launch, guard).await?;
+        let (
+            process,
+            Pipes {
+                stdin,
+                stdout,
+                stderr,
+            },
+        ) = Process::spawn(launch, guard).await?;
         process::beside(drain(stdout, "stdout", server.clone(), logs.clone()));
         process::beside(drain(stderr, "stderr", server.clone(), logs.clone()));
-        let served = Self { process: Arc::new(process), stdin: Mutex::new(Some(stdin)) };
+        let served = Self {
+            process: Arc::new(process),
+            stdin: Mutex::new(Some(stdin)),
+        };
         let listens = tokio::select! {
             how = served.process.exited() => Err(ServedError::Ended(how)),
             listens = wait_for(url, patience) => {
@@ -99,7 +109,10 @@ impl Served {
 
     /// Ends the program and its tree.
     pub async fn stop(&self) {
-        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.stdin
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         self.process.stop().await;
     }
 }
@@ -107,8 +120,12 @@ impl Served {
 /// Whether something listens there in time.
 async fn wait_for(url: &str, patience: Duration) -> bool {
     let url = Url::parse(url).ok();
-    let address =
-        url.as_ref().and_then(|url| Some((url.host_str()?.trim_matches(['[', ']']), url.port_or_known_default()?)));
+    let address = url.as_ref().and_then(|url| {
+        Some((
+            url.host_str()?.trim_matches(['[', ']']),
+            url.port_or_known_default()?,
+        ))
+    });
     let Some(address) = address else { return false };
     let end = Instant::now() + patience;
     while Instant::now() < end {
@@ -123,7 +140,9 @@ async fn wait_for(url: &str, patience: Duration) -> bool {
 async fn drain(from: impl AsyncRead + Unpin, area: &'static str, server: ServerId, logs: Logs) {
     let mut reader = BufReader::new(from);
     let mut pace = Pace::of_words();
-    while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) = next_line(&mut reader, MAX_LINE).await {
+    while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) =
+        next_line(&mut reader, MAX_LINE).await
+    {
         pace.spend(line.len()).await;
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {

@@ -57,7 +57,11 @@ impl Events {
     /// Begins with a new connection: half an event of the old one is lost with it.
     pub(super) fn reconnected(&mut self) {
         let (last_id, retry) = (std::mem::take(&mut self.last_id), self.retry);
-        *self = Self { last_id, retry, ..Self::new(self.max) };
+        *self = Self {
+            last_id,
+            retry,
+            ..Self::new(self.max)
+        };
     }
 
     /// Takes the next bytes; the events that they complete. Events without data are none.
@@ -73,8 +77,11 @@ impl Events {
             return Ok(events);
         }
         // The other half of a CRLF that came in two.
-        let mut rest =
-            if std::mem::take(&mut self.after_cr) { bytes.strip_prefix(b"\n").unwrap_or(bytes) } else { bytes };
+        let mut rest = if std::mem::take(&mut self.after_cr) {
+            bytes.strip_prefix(b"\n").unwrap_or(bytes)
+        } else {
+            bytes
+        };
         while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
             if !self.fits(&rest[..end]) {
                 break;
@@ -83,10 +90,18 @@ impl Events {
             let is_cr = rest[end] == b'\r';
             rest = &rest[end + 1..];
             self.after_cr = is_cr && rest.is_empty();
-            rest = if is_cr { rest.strip_prefix(b"\n").unwrap_or(rest) } else { rest };
+            rest = if is_cr {
+                rest.strip_prefix(b"\n").unwrap_or(rest)
+            } else {
+                rest
+            };
         }
         let is_whole = !self.too_long && self.fits(rest);
-        if !is_whole && events.is_empty() { Err(TooLong) } else { Ok(events) }
+        if !is_whole && events.is_empty() {
+            Err(TooLong)
+        } else {
+            Ok(events)
+        }
     }
 
     /// Adds a part of a line, where there is room for it.
@@ -105,9 +120,16 @@ impl Events {
             line.drain(..3);
         }
         if line.is_empty() {
-            let (name, data) = (std::mem::take(&mut self.name), std::mem::take(&mut self.data));
+            let (name, data) = (
+                std::mem::take(&mut self.name),
+                std::mem::take(&mut self.data),
+            );
             let complete = std::mem::take(&mut self.has_data) && !data.trim().is_empty();
-            let name = if name.is_empty() { "message".to_owned() } else { name };
+            let name = if name.is_empty() {
+                "message".to_owned()
+            } else {
+                name
+            };
             return complete.then_some(SseEvent { name, data });
         }
         let line = String::from_utf8_lossy(&line);

@@ -80,16 +80,39 @@ impl StdioLink {
         noise: Arc<AtomicU32>,
         upstream: ToUpstream,
     ) -> Result<Self, SpawnError> {
-        let (process, Pipes { stdin, stdout, stderr }) = Process::spawn(launch, guard).await?;
+        let (
+            process,
+            Pipes {
+                stdin,
+                stdout,
+                stderr,
+            },
+        ) = Process::spawn(launch, guard).await?;
         let process = Arc::new(process);
-        let shared =
-            Arc::new(Shared { server, logs, pending: Pending::default(), noise, last_words: Mutex::default() });
+        let shared = Arc::new(Shared {
+            server,
+            logs,
+            pending: Pending::default(),
+            noise,
+            last_words: Mutex::default(),
+        });
         let (outbox, outgoing) = mpsc::channel(OUTBOX);
         tokio::spawn(write(stdin, outgoing, process.clone()));
         let drained = process::beside(drain_stderr(stderr, shared.clone()));
-        tokio::spawn(read(stdout, shared.clone(), process.clone(), upstream, drained));
+        tokio::spawn(read(
+            stdout,
+            shared.clone(),
+            process.clone(),
+            upstream,
+            drained,
+        ));
         let room = Arc::new(Semaphore::new(OUTBOX_KIB));
-        Ok(Self { shared, outbox: Mutex::new(Some(outbox)), room, process })
+        Ok(Self {
+            shared,
+            outbox: Mutex::new(Some(outbox)),
+            room,
+            process,
+        })
     }
 
     pub fn pid(&self) -> u32 {
@@ -102,9 +125,18 @@ impl StdioLink {
 
     /// See [`super::Link::request`].
     pub async fn request(&self, request: Request<'_>) -> Result<Reply, LinkError> {
-        let Request { id, method, params, headers: _ } = request;
+        let Request {
+            id,
+            method,
+            params,
+            headers: _,
+        } = request;
         let answered = self.shared.pending.begin(id)?;
-        let mut in_flight = InFlight { link: self, id, sent: false };
+        let mut in_flight = InFlight {
+            link: self,
+            id,
+            sent: false,
+        };
         self.send(message::request(id, method, params)).await?;
         in_flight.sent = true;
         let answer = answered.await;
@@ -120,24 +152,55 @@ impl StdioLink {
     }
 
     async fn send(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        let gone = || LinkError::NotSent(self.ended().unwrap_or_else(|| "it is being stopped".into()));
+        let gone =
+            || LinkError::NotSent(self.ended().unwrap_or_else(|| "it is being stopped".into()));
         let outbox = self.outbox().clone().ok_or_else(gone)?;
         let wanted = kib(&message);
-        if let (Ok(room), Ok(place)) = (self.room.clone().try_acquire_many_owned(wanted), outbox.try_reserve()) {
-            place.send(Waiting { message, _room: room });
+        if let (Ok(room), Ok(place)) = (
+            self.room.clone().try_acquire_many_owned(wanted),
+            outbox.try_reserve(),
+        ) {
+            place.send(Waiting {
+                message,
+                _room: room,
+            });
             return Ok(());
         }
         let waiting = async {
-            let room = self.room.clone().acquire_many_owned(wanted).await.map_err(|_| gone())?;
-            outbox.send(Waiting { message, _room: room }).await.map_err(|_| gone())
+            let room = self
+                .room
+                .clone()
+                .acquire_many_owned(wanted)
+                .await
+                .map_err(|_| gone())?;
+            outbox
+                .send(Waiting {
+                    message,
+                    _room: room,
+                })
+                .await
+                .map_err(|_| gone())
         };
-        timeout(SEND, waiting).await.unwrap_or_else(|_| Err(unread()))
+        timeout(SEND, waiting)
+            .await
+            .unwrap_or_else(|_| Err(unread()))
     }
 
     /// Sends what has no answer. A server that does not read must not hold up what it says.
     pub fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        let room = self.room.clone().try_acquire_many_owned(kib(&message)).map_err(|_| unread())?;
-        self.outbox().as_ref().ok_or_else(unread)?.try_send(Waiting { message, _room: room }).map_err(|_| unread())
+        let room = self
+            .room
+            .clone()
+            .try_acquire_many_owned(kib(&message))
+            .map_err(|_| unread())?;
+        self.outbox()
+            .as_ref()
+            .ok_or_else(unread)?
+            .try_send(Waiting {
+                message,
+                _room: room,
+            })
+            .map_err(|_| unread())
     }
 
     fn outbox(&self) -> MutexGuard<'_, Option<mpsc::Sender<Waiting>>> {
@@ -156,12 +219,19 @@ fn unread() -> LinkError {
 
 impl Shared {
     fn last_words(&self) -> MutexGuard<'_, String> {
-        self.last_words.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last_words
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answer(&self, id: Option<u64>, reply: Reply) {
         if !self.pending.answer(id, reply) {
-            self.logs.server(&self.server, Level::Debug, "stdout", "an answer that nobody waits for was dropped");
+            self.logs.server(
+                &self.server,
+                Level::Debug,
+                "stdout",
+                "an answer that nobody waits for was dropped",
+            );
         }
     }
 
@@ -170,16 +240,33 @@ impl Shared {
             Message::Answer { id, reply } => self.answer(id, reply),
             Message::Unusable { ids, why } => {
                 if !self.pending.fail(&ids, &why) {
-                    self.logs.server(&self.server, Level::Info, "stdout", &format!("dropped an answer: {why}"));
+                    self.logs.server(
+                        &self.server,
+                        Level::Info,
+                        "stdout",
+                        &format!("dropped an answer: {why}"),
+                    );
                 }
             }
-            Message::Incoming(message) => upstream.tell(FromServer::Message { message, during: None }).await,
+            Message::Incoming(message) => {
+                upstream
+                    .tell(FromServer::Message {
+                        message,
+                        during: None,
+                    })
+                    .await
+            }
         }
     }
 
     fn drop_noise(&self, line: &[u8]) {
         self.noise.fetch_add(1, Ordering::Relaxed);
-        self.logs.server(&self.server, Level::Info, "stdout", &String::from_utf8_lossy(line));
+        self.logs.server(
+            &self.server,
+            Level::Info,
+            "stdout",
+            &String::from_utf8_lossy(line),
+        );
     }
 }
 
@@ -194,22 +281,34 @@ impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.link.shared.pending.forget(self.id);
         if self.sent {
-            let _ = self.link.tell(message::cancelled(self.id, "the client cancelled it, or it took too long"));
+            let _ = self.link.tell(message::cancelled(
+                self.id,
+                "the client cancelled it, or it took too long",
+            ));
         }
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Waiting>, process: Arc<Process>) {
+async fn write(
+    mut stdin: ChildStdin,
+    mut outgoing: mpsc::Receiver<Waiting>,
+    process: Arc<Process>,
+) {
     let mut batch = Vec::new();
     // What waits is written at once: one system call for many calls.
     while outgoing.recv_many(&mut batch, OUTBOX).await > 0 {
         let mut bytes = Vec::new();
         let room: Vec<_> = batch
             .drain(..)
-            .map(|Waiting { message, _room: room }| {
-                append_line(&mut bytes, &message);
-                room
-            })
+            .map(
+                |Waiting {
+                     message,
+                     _room: room,
+                 }| {
+                    append_line(&mut bytes, &message);
+                    room
+                },
+            )
             .collect();
         let written = stdin.write_all(&bytes).await.and(stdin.flush().await);
         drop(room);
@@ -226,7 +325,10 @@ fn append_line(bytes: &mut Vec<u8>, message: &[u8]) {
     let begin = bytes.len();
     bytes.extend_from_slice(message);
     if memchr::memchr2(b'\n', b'\r', message).is_some() {
-        bytes[begin..].iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+        bytes[begin..]
+            .iter_mut()
+            .filter(|byte| matches!(byte, b'\n' | b'\r'))
+            .for_each(|byte| *byte = b' ');
     }
     bytes.push(b'\n');
 }
@@ -250,7 +352,12 @@ async fn read(
     };
     if too_noisy {
         tokio::spawn(async move { process.stop().await });
-        return end(&shared, "it wrote over 100 lines in a row that are not JSON-RPC".into(), &upstream).await;
+        return end(
+            &shared,
+            "it wrote over 100 lines in a row that are not JSON-RPC".into(),
+            &upstream,
+        )
+        .await;
     }
     let how = match timeout(Duration::from_secs(2), process.exited()).await {
         Ok(how) => how,
@@ -260,9 +367,17 @@ async fn read(
             "it closed its stdout".into()
         }
     };
-    let _ = timeout_at(last_words.unwrap_or_else(|| Instant::now() + LAST_WORDS), drained).await;
+    let _ = timeout_at(
+        last_words.unwrap_or_else(|| Instant::now() + LAST_WORDS),
+        drained,
+    )
+    .await;
     let last_words = shared.logs.masked(&shared.last_words());
-    let how = if last_words.is_empty() { how } else { format!("{how}; its last words: {last_words}") };
+    let how = if last_words.is_empty() {
+        how
+    } else {
+        format!("{how}; its last words: {last_words}")
+    };
     end(&shared, how, &upstream).await;
 }
 
@@ -272,7 +387,11 @@ async fn end(shared: &Shared, how: String, upstream: &ToUpstream) {
 }
 
 /// Reads until the end of stdout, or until there is too much noise: then true.
-async fn read_messages(stdout: impl AsyncRead + Unpin, shared: &Shared, upstream: &ToUpstream) -> bool {
+async fn read_messages(
+    stdout: impl AsyncRead + Unpin,
+    shared: &Shared,
+    upstream: &ToUpstream,
+) -> bool {
     let mut reader = BufReader::with_capacity(64 * 1024, stdout);
     let mut noise_in_a_row = 0;
     while let Ok(Some(line)) = next_line(&mut reader, MAX_MESSAGE).await {
@@ -281,7 +400,10 @@ async fn read_messages(stdout: impl AsyncRead + Unpin, shared: &Shared, upstream
             Line::Whole(line) => read_line(line),
             Line::TooLong(line) => {
                 if let Some(id) = message::answers(&line) {
-                    shared.pending.fail(&[id], &format!("its answer is longer than {} MiB", MAX_MESSAGE >> 20));
+                    shared.pending.fail(
+                        &[id],
+                        &format!("its answer is longer than {} MiB", MAX_MESSAGE >> 20),
+                    );
                     continue;
                 }
                 Err(line)
@@ -324,11 +446,15 @@ fn unglue(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
         return (messages, line.to_vec());
     }
     for _ in 0..MAX_GLUED {
-        let Some(begin) = memchr::memchr(b'{', rest) else { break };
+        let Some(begin) = memchr::memchr(b'{', rest) else {
+            break;
+        };
         let object = first_object(&rest[begin..]);
         let message = object.and_then(|object| message::parse(&Json::new(object)));
         // Nothing at this brace: it belongs to the noise, and the next one is looked at.
-        let end = object.filter(|_| message.is_some()).map_or(begin + 1, |object| begin + object.len());
+        let end = object
+            .filter(|_| message.is_some())
+            .map_or(begin + 1, |object| begin + object.len());
         noise.extend_from_slice(&rest[..if message.is_some() { begin } else { end }]);
         messages.extend(message);
         rest = &rest[end..];
@@ -346,11 +472,15 @@ fn first_object(text: &[u8]) -> Option<&str> {
 async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
     let mut reader = BufReader::new(stderr);
     let mut pace = Pace::of_words();
-    while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) = next_line(&mut reader, MAX_STDERR_LINE).await {
+    while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) =
+        next_line(&mut reader, MAX_STDERR_LINE).await
+    {
         pace.spend(line.len()).await;
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
-            shared.logs.server(&shared.server, Level::Info, "stderr", &text);
+            shared
+                .logs
+                .server(&shared.server, Level::Info, "stderr", &text);
             text.trim().clone_into(&mut shared.last_words());
         }
     }

@@ -74,7 +74,11 @@ impl HttpLink {
     ///
     /// # Errors
     /// In plain words, for a header that cannot be sent.
-    pub fn new(http: HttpClient, target: &HttpTarget, upstream: ToUpstream) -> Result<Arc<Self>, String> {
+    pub fn new(
+        http: HttpClient,
+        target: &HttpTarget,
+        upstream: ToUpstream,
+    ) -> Result<Arc<Self>, String> {
         Ok(Arc::new(Self {
             remote: Remote::new(http, target)?,
             moved_to: OnceLock::new(),
@@ -94,17 +98,26 @@ impl HttpLink {
             && let Ok(version) = HeaderValue::try_from(&hello.protocol_version)
         {
             let _ = self.version.set(version);
-            let _ = self.listener.set(tokio::spawn(listening::listen(Arc::downgrade(self))).abort_handle());
+            let _ = self
+                .listener
+                .set(tokio::spawn(listening::listen(Arc::downgrade(self))).abort_handle());
         }
     }
 
     pub fn ended(&self) -> Option<String> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// See [`super::Link::request`].
     pub async fn request(self: &Arc<Self>, request: Request<'_>) -> Result<Reply, LinkError> {
-        let mut in_flight = InFlight { link: self.clone(), id: request.id, answered: false };
+        let mut in_flight = InFlight {
+            link: self.clone(),
+            id: request.id,
+            answered: false,
+        };
         let body = message::request(request.id, request.method, request.params);
         let answer = match self.post(body, request.headers).await {
             Ok(Ok(response)) => {
@@ -122,7 +135,10 @@ impl HttpLink {
 
     /// Sends what has no answer; not for ever.
     pub async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        timeout(TELL, self.post(message, &[])).await.unwrap_or_else(|_| Err(remote::too_slow(TELL))).map(drop)
+        timeout(TELL, self.post(message, &[]))
+            .await
+            .unwrap_or_else(|_| Err(remote::too_slow(TELL)))
+            .map(drop)
     }
 
     /// See [`super::Link::close`].
@@ -135,7 +151,10 @@ impl HttpLink {
     }
 
     fn end(&self, why: &str) {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
+        self.ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_with(|| why.to_owned());
         if let Some(listener) = self.listener.get() {
             listener.abort();
         }
@@ -161,12 +180,20 @@ impl HttpLink {
     }
 
     /// Posts a message. Returns the response, or the JSON-RPC error that came with an HTTP error.
-    async fn post(&self, body: Vec<u8>, headers: &[(String, String)]) -> Result<Result<Response, RpcError>, LinkError> {
+    async fn post(
+        &self,
+        body: Vec<u8>,
+        headers: &[(String, String)],
+    ) -> Result<Result<Response, RpcError>, LinkError> {
         let mut request = self.with_session(self.remote.post(self.uri(), body));
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        request.headers_mut().insert(
+            ACCEPT,
+            HeaderValue::from_static("application/json, text/event-stream"),
+        );
         for (name, value) in headers {
             let unfit = || LinkError::NotSent(format!("the header '{name}' cannot be sent"));
-            let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
+            let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value))
+            else {
                 return Err(unfit());
             };
             request.headers_mut().append(name, value);
@@ -174,10 +201,18 @@ impl HttpLink {
         // A redirect shows at the first message. Later ones need no copy to be sent again.
         let is_first = self.is_modern.get().is_none();
         let again = is_first.then(|| request.clone());
-        let mut response = self.remote.send(request).await?.map_err(|e| self.failed(&e))?;
+        let mut response = self
+            .remote
+            .send(request)
+            .await?
+            .map_err(|e| self.failed(&e))?;
         if let (Some(mut again), Some(place)) = (again, self.remote.moved_to(&response)) {
             again.uri_mut().clone_from(&place);
-            response = self.remote.send(again).await?.map_err(|e| self.failed(&e))?;
+            response = self
+                .remote
+                .send(again)
+                .await?
+                .map_err(|e| self.failed(&e))?;
             let _ = self.moved_to.set(place);
         }
         self.check(response).await
@@ -195,8 +230,13 @@ impl HttpLink {
         }
         let text = self.remote.read_text(response).await;
         let error = self.remote.refused(status, &text);
-        let knows_no_method = error.as_ref().is_ok_and(|error| error.code == code::METHOD_NOT_FOUND);
-        if self.session.get().is_some() && !knows_no_method && remote::is_about_the_session(status, &text) {
+        let knows_no_method = error
+            .as_ref()
+            .is_ok_and(|error| error.code == code::METHOD_NOT_FOUND);
+        if self.session.get().is_some()
+            && !knows_no_method
+            && remote::is_about_the_session(status, &text)
+        {
             return Err(self.lost(remote::FORGOTTEN));
         }
         error.map(Err)
@@ -211,7 +251,11 @@ impl HttpLink {
 
     fn failed(&self, error: &HttpError) -> LinkError {
         let why = self.remote.why(error);
-        if matches!(error, HttpError::NotSent(_)) { self.lost(&why) } else { LinkError::Lost(why) }
+        if matches!(error, HttpError::NotSent(_)) {
+            self.lost(&why)
+        } else {
+            LinkError::Lost(why)
+        }
     }
 
     async fn read_answer(&self, response: Response, id: u64) -> Result<Reply, LinkError> {
@@ -224,7 +268,9 @@ impl HttpLink {
             Some(Message::Unusable { why, .. }) => Err(LinkError::Protocol(why)),
             Some(Message::Incoming(_)) | None => {
                 let (url, said) = (&self.remote.url, remote::shown(body.get()));
-                Err(LinkError::Protocol(format!("{url} answered something that is not JSON-RPC: {said}")))
+                Err(LinkError::Protocol(format!(
+                    "{url} answered something that is not JSON-RPC: {said}"
+                )))
             }
         }
     }
@@ -252,7 +298,12 @@ impl HttpLink {
         }
     }
 
-    async fn read_until_answer(&self, mut response: Response, events: &mut Events, id: u64) -> Result<Read, LinkError> {
+    async fn read_until_answer(
+        &self,
+        mut response: Response,
+        events: &mut Events,
+        id: u64,
+    ) -> Result<Read, LinkError> {
         loop {
             let chunk = match response.chunk().await {
                 Ok(Some(chunk)) => chunk,
@@ -261,11 +312,19 @@ impl HttpLink {
             };
             for event in events.push(&chunk).map_err(|_| self.too_long())? {
                 match message::parse(&Json::new(event.data)) {
-                    Some(Message::Answer { id: answered, reply }) if answered == Some(id) || answered.is_none() => {
+                    Some(Message::Answer {
+                        id: answered,
+                        reply,
+                    }) if answered == Some(id) || answered.is_none() => {
                         return Ok(Read::Answered(reply));
                     }
                     Some(Message::Incoming(message)) => {
-                        self.upstream.tell(FromServer::Message { message, during: Some(id) }).await;
+                        self.upstream
+                            .tell(FromServer::Message {
+                                message,
+                                during: Some(id),
+                            })
+                            .await;
                     }
                     Some(Message::Unusable { ids, why }) if ids.is_empty() || ids.contains(&id) => {
                         return Err(LinkError::Protocol(why));
@@ -274,7 +333,10 @@ impl HttpLink {
                 }
             }
         }
-        let why = format!("{} ended its stream of events before the answer", self.remote.url);
+        let why = format!(
+            "{} ended its stream of events before the answer",
+            self.remote.url
+        );
         Ok(Read::Broken(LinkError::Lost(why)))
     }
 
@@ -283,7 +345,12 @@ impl HttpLink {
         // One that cannot be said would begin another stream, without the answer.
         HeaderValue::try_from(last_id).ok()?;
         sleep(pause.unwrap_or(RETRY).min(MAX_RETRY)).await;
-        let response = self.remote.send(self.listening(Some(last_id))).await.ok()?.ok()?;
+        let response = self
+            .remote
+            .send(self.listening(Some(last_id)))
+            .await
+            .ok()?
+            .ok()?;
         (response.status() == StatusCode::OK && is_stream(&response)).then_some(response)
     }
 
@@ -310,7 +377,11 @@ impl Drop for HttpLink {
 }
 
 fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
     kind.starts_with("text/event-stream")
 }
 
@@ -330,7 +401,8 @@ impl Drop for InFlight {
         {
             let (link, id) = (self.link.clone(), self.id);
             runtime.spawn(async move {
-                let cancelled = message::cancelled(id, "the client cancelled it, or it took too long");
+                let cancelled =
+                    message::cancelled(id, "the client cancelled it, or it took too long");
                 let _ = timeout(Duration::from_secs(5), link.post(cancelled, &[])).await;
             });
         }

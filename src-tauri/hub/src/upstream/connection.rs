@@ -60,12 +60,20 @@ pub(super) struct Asking<'a> {
 
 impl Connection {
     pub(super) fn new(link: Link, hello: ServerHello, ids: Ids) -> Self {
-        Self { link, hello, ids, log_level: Mutex::default(), has_answered: AtomicBool::new(false) }
+        Self {
+            link,
+            hello,
+            ids,
+            log_level: Mutex::default(),
+            has_answered: AtomicBool::new(false),
+        }
     }
 
     /// Notes that the server has answered a request with a result.
     pub(super) fn note_answered(&self, method: &str) {
-        if self.era().is_modern() && matches!(method, "tools/call" | "prompts/get" | "resources/read") {
+        if self.era().is_modern()
+            && matches!(method, "tools/call" | "prompts/get" | "resources/read")
+        {
             self.has_answered.store(true, Ordering::Relaxed);
         }
     }
@@ -86,7 +94,10 @@ impl Connection {
 
     /// Whether it has to be told to log from this level on; then it counts as told.
     pub(super) fn wants_level(&self, level: LogLevel) -> bool {
-        let mut told = self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let is_more = told.is_none_or(|told| level < told);
         if is_more {
             *told = Some(level);
@@ -98,7 +109,12 @@ impl Connection {
     ///
     /// # Errors
     /// Where the server does not answer, or not in time.
-    pub async fn ask(&self, method: &str, params: &RawValue, patience: Duration) -> Result<Reply, UpstreamError> {
+    pub async fn ask(
+        &self,
+        method: &str,
+        params: &RawValue,
+        patience: Duration,
+    ) -> Result<Reply, UpstreamError> {
         let asking = Asking::own(self.ids.next(), method, Some(params));
         match timeout(patience, self.request(asking)).await {
             Ok(reply) => Ok(reply?),
@@ -120,21 +136,53 @@ impl Connection {
 
     /// Asks and waits, for as long as it takes. Dropping the future cancels the request.
     pub(super) async fn request(&self, asking: Asking<'_>) -> Result<Reply, LinkError> {
-        let Asking { id, method, params, client, log_level, .. } = asking;
+        let Asking {
+            id,
+            method,
+            params,
+            client,
+            log_level,
+            ..
+        } = asking;
         let modern = self.era().is_modern();
         if !modern && !asking.wants_progress {
-            return self.link.request(Request { id, method, params: params.map(RawValue::get), headers: &[] }).await;
+            return self
+                .link
+                .request(Request {
+                    id,
+                    method,
+                    params: params.map(RawValue::get),
+                    headers: &[],
+                })
+                .await;
         }
-        let unreadable = |e: serde_json::Error| LinkError::NotSent(format!("the params of {method}: {e}"));
-        let told = Told { modern, client, log_level, progress_token: asking.wants_progress.then_some(id) };
+        let unreadable =
+            |e: serde_json::Error| LinkError::NotSent(format!("the params of {method}: {e}"));
+        let told = Told {
+            modern,
+            client,
+            log_level,
+            progress_token: asking.wants_progress.then_some(id),
+        };
         let text = meta::put(params, &told).map_err(unreadable)?;
         let headers = if modern && self.link.is_http() {
-            let params = params.map(RawObject::parse).transpose().map_err(unreadable)?.unwrap_or_default();
+            let params = params
+                .map(RawObject::parse)
+                .transpose()
+                .map_err(unreadable)?
+                .unwrap_or_default();
             repeated(method, &params, asking.mirrored)
         } else {
             Vec::new()
         };
-        self.link.request(Request { id, method, params: Some(&text), headers: &headers }).await
+        self.link
+            .request(Request {
+                id,
+                method,
+                params: Some(&text),
+                headers: &headers,
+            })
+            .await
     }
 
     pub async fn close(&self) {
@@ -144,7 +192,15 @@ impl Connection {
 
 impl<'a> Asking<'a> {
     pub(super) fn own(id: u64, method: &'a str, params: Option<&'a RawValue>) -> Self {
-        Self { id, method, params, wants_progress: false, client: None, log_level: None, mirrored: &[] }
+        Self {
+            id,
+            method,
+            params,
+            wants_progress: false,
+            client: None,
+            log_level: None,
+            mirrored: &[],
+        }
     }
 }
 
@@ -152,7 +208,9 @@ impl<'a> Asking<'a> {
 fn repeated(method: &str, params: &RawObject<'_>, mirrored: &[Mirrored]) -> Vec<(String, String)> {
     let mut all = headers::standard(method, params);
     if let Some(arguments) = params.get("arguments") {
-        let given = mirrored.iter().filter_map(|one| Some((one, headers::value(arguments, one)?)));
+        let given = mirrored
+            .iter()
+            .filter_map(|one| Some((one, headers::value(arguments, one)?)));
         all.extend(given.map(|(one, value)| (one.header.clone(), headers::encode(&value))));
     }
     all

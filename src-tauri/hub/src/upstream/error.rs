@@ -68,7 +68,10 @@ impl UpstreamError {
 
     /// There was none in time.
     pub(super) fn no_answer(patience: Duration) -> Self {
-        Self::TimedOut(format!("it did not answer within {} s", patience.as_secs_f32()))
+        Self::TimedOut(format!(
+            "it did not answer within {} s",
+            patience.as_secs_f32()
+        ))
     }
 
     /// Whether trying again at once may help. A start that was too slow has had its time.
@@ -87,7 +90,10 @@ impl UpstreamError {
     /// Whether it is certain that the server got nothing.
     pub fn was_not_sent(&self) -> bool {
         match self {
-            Self::Unreachable(_) | Self::Starting { .. } | Self::Secret(_) | Self::NeedsSignIn(_) => true,
+            Self::Unreachable(_)
+            | Self::Starting { .. }
+            | Self::Secret(_)
+            | Self::NeedsSignIn(_) => true,
             Self::Lost(_) | Self::Refused(_) | Self::TimedOut(_) | Self::Protocol(_) => false,
         }
     }
@@ -99,12 +105,18 @@ impl UpstreamError {
             Self::Unreachable(why) if why.contains("cannot find the command") => {
                 "Install the program, or give its full path in the server's command.".into()
             }
-            Self::Unreachable(_) | Self::Refused(_) => "Check its command or URL and its log, then restart it.".into(),
+            Self::Unreachable(_) | Self::Refused(_) => {
+                "Check its command or URL and its log, then restart it.".into()
+            }
             Self::Starting { .. } => "The start goes on. Try again in a moment.".into(),
             Self::NeedsSignIn(_) => SIGN_IN.into(),
             Self::Lost(_) => "See its log. The next call starts it again.".into(),
-            Self::TimedOut(_) => "See its log; give it more time in its spec (timeouts), or restart it.".into(),
-            Self::Protocol(_) => "Check that it is an MCP server: see its log for what it wrote.".into(),
+            Self::TimedOut(_) => {
+                "See its log; give it more time in its spec (timeouts), or restart it.".into()
+            }
+            Self::Protocol(_) => {
+                "Check that it is an MCP server: see its log for what it wrote.".into()
+            }
         }
     }
 }

@@ -34,7 +34,11 @@ pub(super) struct Wanted {
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { resources: Mutex::default(), changed: Notify::new(), acknowledged: watch::Sender::default() }
+        Self {
+            resources: Mutex::default(),
+            changed: Notify::new(),
+            acknowledged: watch::Sender::default(),
+        }
     }
 }
 
@@ -72,12 +76,15 @@ impl Wanted {
             resource_subscriptions: BTreeSet<String>,
         }
         if let Ok(Params { notifications }) = serde_json::from_str(params.get()) {
-            self.acknowledged.send_replace(notifications.resource_subscriptions);
+            self.acknowledged
+                .send_replace(notifications.resource_subscriptions);
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.resources.lock().unwrap_or_else(PoisonError::into_inner)
+        self.resources
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -93,7 +100,11 @@ async fn subscribe_again(wanted: &Wanted, connection: &Connection) {
     let uris = wanted.lock().clone();
     for uri in uris {
         let params = json::to_raw(&json!({ "uri": uri }));
-        if connection.ask("resources/subscribe", &params, PATIENCE).await.is_err() {
+        if connection
+            .ask("resources/subscribe", &params, PATIENCE)
+            .await
+            .is_err()
+        {
             tracing::warn!("a subscription to {uri} could not be renewed");
         }
     }

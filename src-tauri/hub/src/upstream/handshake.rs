@@ -49,7 +49,11 @@ pub struct Known(Arc<Mutex<HashMap<String, Way>>>);
 impl Known {
     /// Notes the revision that a server spoke when its lists were last read.
     pub fn remember(&self, identity: &str, package: Option<String>, protocol_version: &str) {
-        let way = if Era::of(protocol_version) == Some(Era::Legacy) { Way::Initialize } else { Way::Discover };
+        let way = if Era::of(protocol_version) == Some(Era::Legacy) {
+            Way::Initialize
+        } else {
+            Way::Discover
+        };
         self.put(identity, package, way);
     }
 
@@ -70,8 +74,17 @@ impl Known {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let package = package(&server.spec);
         let of_package = || known.get(package.as_ref()?).copied();
-        let built_in = || NEED_INITIALIZE.contains(&package.as_deref()?).then_some(Way::Initialize);
-        known.get(&server.identity).copied().or_else(of_package).or_else(built_in).unwrap_or(Way::Discover)
+        let built_in = || {
+            NEED_INITIALIZE
+                .contains(&package.as_deref()?)
+                .then_some(Way::Initialize)
+        };
+        known
+            .get(&server.identity)
+            .copied()
+            .or_else(of_package)
+            .or_else(built_in)
+            .unwrap_or(Way::Discover)
     }
 
     pub(super) fn note(&self, server: &Registered, way: Way, hello: &ServerHello) {
@@ -96,14 +109,25 @@ pub fn package(spec: &ServerSpec) -> Option<String> {
     let command = spec.command.as_deref().filter(|_| spec.url.is_none())?;
     let program = command.rsplit(['/', '\\']).next().unwrap_or(command);
     let program = program.trim_end_matches(".exe").trim_end_matches(".cmd");
-    let starts_packages = matches!(program, "npx" | "uvx" | "bunx" | "pnpx" | "node" | "bun" | "python" | "python3");
+    let starts_packages = matches!(
+        program,
+        "npx" | "uvx" | "bunx" | "pnpx" | "node" | "bun" | "python" | "python3"
+    );
     if !starts_packages {
         return spec.args.is_empty().then(|| program.to_owned());
     }
-    let first = spec.args.iter().find(|argument| !argument.starts_with('-'))?;
+    let first = spec
+        .args
+        .iter()
+        .find(|argument| !argument.starts_with('-'))?;
     // A version after the name, as in `name@1.2`; a scope, as in `@scope/name`, stays.
-    let first = first.split_once("==").map_or(first.as_str(), |(name, _)| name);
-    let name = first.get(1..)?.split_once('@').map_or(first, |(name, _)| &first[..=name.len()]);
+    let first = first
+        .split_once("==")
+        .map_or(first.as_str(), |(name, _)| name);
+    let name = first
+        .get(1..)?
+        .split_once('@')
+        .map_or(first, |(name, _)| &first[..=name.len()]);
     Some(format!("{program} {name}"))
 }
 
@@ -117,7 +141,12 @@ pub(super) enum Failure {
 
 impl Failure {
     /// What else may work with this server.
-    pub(super) fn next_way(&self, tried: Way, link: &Link, asked_for: Option<TransportKind>) -> Option<Way> {
+    pub(super) fn next_way(
+        &self,
+        tried: Way,
+        link: &Link,
+        asked_for: Option<TransportKind>,
+    ) -> Option<Way> {
         match (tried, link) {
             (Way::Discover | Way::Initialize | Way::OnlyInitialize, Link::Http(_))
                 if self.takes_no_post() && asked_for.is_none() =>
@@ -139,7 +168,9 @@ impl Failure {
     /// Whether the URL may be that of an HTTP+SSE server, which takes no POST. Statuses about the client's rights or
     /// its pace say nothing about that.
     fn takes_no_post(&self) -> bool {
-        let Self::Link(LinkError::Refused { status, .. }) = self else { return false };
+        let Self::Link(LinkError::Refused { status, .. }) = self else {
+            return false;
+        };
         (400..500).contains(status) && ![401, 403, 407, 408, 429].contains(status)
     }
 }
@@ -147,11 +178,14 @@ impl Failure {
 impl From<Failure> for UpstreamError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::TooSlow(patience) => {
-                Self::TimedOut(format!("it did not answer initialize within {} s", patience.as_secs_f32()))
-            }
+            Failure::TooSlow(patience) => Self::TimedOut(format!(
+                "it did not answer initialize within {} s",
+                patience.as_secs_f32()
+            )),
             Failure::Link(error) => error.into(),
-            Failure::Refused(error) => Self::Protocol(format!("it refused initialize: {}", error.message)),
+            Failure::Refused(error) => {
+                Self::Protocol(format!("it refused initialize: {}", error.message))
+            }
             Failure::Unreadable(why) => Self::Protocol(why),
         }
     }
@@ -164,7 +198,12 @@ impl From<LinkError> for Failure {
 }
 
 /// Performs the handshake. Takes as long as the server does. `revision` is the one that the spec names, if any.
-pub(super) async fn shake(link: &Link, ids: &Ids, way: Way, revision: Option<&str>) -> Result<ServerHello, Failure> {
+pub(super) async fn shake(
+    link: &Link,
+    ids: &Ids,
+    way: Way,
+    revision: Option<&str>,
+) -> Result<ServerHello, Failure> {
     let is_modern_only = revision.and_then(Era::of) == Some(Era::Modern);
     let hello = match way {
         Way::Discover if is_modern_only => discover(link, ids).await,
@@ -223,13 +262,27 @@ async fn discover(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
         reply = ask(link, ids, METHOD, &params, &headers).await?;
     }
     let result = reply.map_err(Failure::Refused)?;
-    let unknown =
-        || Failure::Unreadable("its answer to server/discover names no revision that Drawbridge knows".into());
+    let unknown = || {
+        Failure::Unreadable(
+            "its answer to server/discover names no revision that Drawbridge knows".into(),
+        )
+    };
     handshake::discovered(&result).ok_or_else(unknown)
 }
 
-async fn initialize(link: &Link, ids: &Ids, revision: Option<&str>) -> Result<ServerHello, Failure> {
-    let reply = ask(link, ids, "initialize", handshake::initialize_params(revision).get(), &[]).await?;
+async fn initialize(
+    link: &Link,
+    ids: &Ids,
+    revision: Option<&str>,
+) -> Result<ServerHello, Failure> {
+    let reply = ask(
+        link,
+        ids,
+        "initialize",
+        handshake::initialize_params(revision).get(),
+        &[],
+    )
+    .await?;
     let result = reply.map_err(Failure::Refused)?;
     handshake::initialized(&result).map_err(Failure::Unreadable)
 }
@@ -241,7 +294,13 @@ async fn ask(
     params: &str,
     headers: &[(String, String)],
 ) -> Result<Reply, LinkError> {
-    link.request(Request { id: ids.next(), method, params: Some(params), headers }).await
+    link.request(Request {
+        id: ids.next(),
+        method,
+        params: Some(params),
+        headers,
+    })
+    .await
 }
 
 /// Whether a server refuses a request because nobody has sent `initialize`. It carried out nothing then.

@@ -27,11 +27,16 @@ impl History {
     /// The steps of a server, the latest last.
     pub fn of(&self, id: &ServerId) -> Vec<Transition> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(id).map(|steps| steps.iter().cloned().collect()).unwrap_or_default()
+        all.get(id)
+            .map(|steps| steps.iter().cloned().collect())
+            .unwrap_or_default()
     }
 
     /// Forgets a server that was removed.
     pub fn forget(&self, id: &ServerId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(id);
     }
 }

@@ -41,22 +41,50 @@ struct Pulse {
 
 impl InFlight {
     /// Notes a request until the returned value is dropped.
-    pub(super) fn begin(&self, id: u64, back: Option<&Back>, progress_token: Option<&RawValue>) -> Flight<'_> {
-        let pulse = Arc::new(Pulse { last: Mutex::new(Instant::now()), asking: AtomicU32::new(0) });
+    pub(super) fn begin(
+        &self,
+        id: u64,
+        back: Option<&Back>,
+        progress_token: Option<&RawValue>,
+    ) -> Flight<'_> {
+        let pulse = Arc::new(Pulse {
+            last: Mutex::new(Instant::now()),
+            asking: AtomicU32::new(0),
+        });
         let progress_token = progress_token.map(ToOwned::to_owned);
-        self.lock().insert(id, Request { back: back.cloned(), progress_token, pulse: pulse.clone() });
-        Flight { all: self, id, pulse, began: Instant::now() }
+        self.lock().insert(
+            id,
+            Request {
+                back: back.cloned(),
+                progress_token,
+                pulse: pulse.clone(),
+            },
+        );
+        Flight {
+            all: self,
+            id,
+            pulse,
+            began: Instant::now(),
+        }
     }
 
     /// Passes progress on to the client that asked for it, with its own token.
     pub(super) fn progress(&self, params: &RawValue) {
-        let Ok(mut params) = RawObject::parse(params) else { return };
-        let id = params.get("progressToken").and_then(|token| token.get().parse().ok());
+        let Ok(mut params) = RawObject::parse(params) else {
+            return;
+        };
+        let id = params
+            .get("progressToken")
+            .and_then(|token| token.get().parse().ok());
         let requests = self.lock();
-        let Some(request) = id.and_then(|id: u64| requests.get(&id)) else { return };
+        let Some(request) = id.and_then(|id: u64| requests.get(&id)) else {
+            return;
+        };
         request.pulse.beat();
         if let Some(back) = &request.back
-            && let Some(token) = back.progress_token().or_else(|| request.progress_token.clone())
+            && let Some(token) = back
+                .progress_token()
+                .or_else(|| request.progress_token.clone())
         {
             params.set("progressToken", token);
             back.notify("notifications/progress", Some(&params.to_raw()));
@@ -67,13 +95,20 @@ impl InFlight {
     /// one client that has something in flight; nobody where there is none, or more than one.
     pub(super) fn owner(&self, during: Option<u64>) -> Option<Owner> {
         let requests = self.lock();
-        let owner = |request: &Request| Some(Owner { back: request.back.clone()?, pulse: request.pulse.clone() });
+        let owner = |request: &Request| {
+            Some(Owner {
+                back: request.back.clone()?,
+                pulse: request.pulse.clone(),
+            })
+        };
         if let Some(id) = during {
             return requests.get(&id).and_then(owner);
         }
         let mut owners = requests.values().rev().filter_map(owner);
         let latest = owners.next()?;
-        owners.all(|other| other.back.session().id == latest.back.session().id).then_some(latest)
+        owners
+            .all(|other| other.back.session().id == latest.back.session().id)
+            .then_some(latest)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Request>> {
@@ -145,7 +180,9 @@ impl Flight<'_> {
             return UpstreamError::no_answer(patience.quiet);
         }
         let total = patience.total.as_secs_f32();
-        UpstreamError::TimedOut(format!("it went on for {total} s without an answer, the most that its spec lets it"))
+        UpstreamError::TimedOut(format!(
+            "it went on for {total} s without an answer, the most that its spec lets it"
+        ))
     }
 }
 

@@ -27,7 +27,8 @@ use crate::{
     oauth::Authorizer,
     secrets::{Secret, Secrets},
     transport::{
-        FromServer, HttpLink, HttpTarget, Link, Served, ServedError, SseError, SseLink, StdioLink, ToUpstream,
+        FromServer, HttpLink, HttpTarget, Link, Served, ServedError, SseError, SseLink, StdioLink,
+        ToUpstream,
         process::{Launch, guard::Guard, usage::Meter},
     },
 };
@@ -64,7 +65,13 @@ pub struct Linked {
 }
 
 impl Linker {
-    pub fn new(events: Events, logs: Logs, secrets: Secrets, authorizer: Authorizer, guard: Guard) -> Self {
+    pub fn new(
+        events: Events,
+        logs: Logs,
+        secrets: Secrets,
+        authorizer: Authorizer,
+        guard: Guard,
+    ) -> Self {
         Self {
             events,
             logs,
@@ -117,7 +124,8 @@ impl Linker {
         loop {
             tried.push(way);
             let (linked, next) = self.try_way(server, noise.clone(), way, progress).await;
-            let may_try = |next: &Way| !tried.contains(next) && server.spec.protocol_version.is_none();
+            let may_try =
+                |next: &Way| !tried.contains(next) && server.spec.protocol_version.is_none();
             match (linked, next.filter(may_try)) {
                 (Ok(linked), _) => {
                     self.known.note(server, way, &linked.connection.hello);
@@ -139,13 +147,23 @@ impl Linker {
     ) -> (Result<Linked, UpstreamError>, Option<Way>) {
         let (to_upstream, inbox) = mpsc::channel(INBOX);
         let to_upstream = ToUpstream::new(to_upstream);
-        let link = match self.open(&server.id, &server.spec, noise, to_upstream, way).await {
+        let link = match self
+            .open(&server.id, &server.spec, noise, to_upstream, way)
+            .await
+        {
             Ok(link) => link,
             Err(error) => return (Err(error), None),
         };
         let patience = Duration::from_millis(server.spec.timeouts.initialize_ms.into());
-        let handshake = handshake::shake(&link, &self.ids, way, server.spec.protocol_version.as_deref());
-        let shaken = self.in_time(server, &link, patience, progress, handshake).await;
+        let handshake = handshake::shake(
+            &link,
+            &self.ids,
+            way,
+            server.spec.protocol_version.as_deref(),
+        );
+        let shaken = self
+            .in_time(server, &link, patience, progress, handshake)
+            .await;
         match shaken.unwrap_or(Err(handshake::Failure::TooSlow(patience))) {
             Ok(hello) => {
                 let connection = Arc::new(Connection::new(link, hello, self.ids.clone()));
@@ -174,8 +192,13 @@ impl Linker {
         progress: Progress<'_>,
         awaited: impl Future<Output = T>,
     ) -> Option<T> {
-        let runtime = server.spec.runtime().filter(|runtime| runtime.may_download());
-        let (Some(runtime), Some(pid)) = (runtime, link.pid()) else { return timeout(patience, awaited).await.ok() };
+        let runtime = server
+            .spec
+            .runtime()
+            .filter(|runtime| runtime.may_download());
+        let (Some(runtime), Some(pid)) = (runtime, link.pid()) else {
+            return timeout(patience, awaited).await.ok();
+        };
         let mut awaited = std::pin::pin!(awaited);
         let (began, mut worked_at, mut worked) = (Instant::now(), Instant::now(), 0_u64);
         while worked_at.elapsed() < patience && began.elapsed() < LONGEST_START.max(patience) {
@@ -183,7 +206,12 @@ impl Linker {
                 done = &mut awaited => return Some(done),
                 () = sleep(LOOK.min(patience)) => {}
             }
-            let used = self.meter.measure(vec![pid]).await.get(&pid).map_or(0, |used| used.cpu_ms);
+            let used = self
+                .meter
+                .measure(vec![pid])
+                .await
+                .get(&pid)
+                .map_or(0, |used| used.cpu_ms);
             if used.abs_diff(worked) >= LEAST_WORK_MS {
                 (worked, worked_at) = (used, Instant::now());
             }
@@ -210,7 +238,8 @@ impl Linker {
             (Some(_), Some(url)) => {
                 let launch = self.launch(spec).await?;
                 let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
-                let served = Served::start(id, &launch, url, patience, &self.guard, &self.logs).await?;
+                let served =
+                    Served::start(id, &launch, url, patience, &self.guard, &self.logs).await?;
                 match self.open_url(id, spec, url, to_upstream.clone(), way).await {
                     Ok(link) => Ok(served.with(link, to_upstream)),
                     Err(error) => {
@@ -222,8 +251,17 @@ impl Linker {
             (None, Some(url)) => self.open_url(id, spec, url, to_upstream, way).await,
             (_, None) => {
                 let launch = self.launch(spec).await?;
-                let link = StdioLink::start(id.clone(), &launch, &self.guard, self.logs.clone(), noise, to_upstream);
-                link.await.map(Link::Stdio).map_err(|e| UpstreamError::Unreachable(e.to_string()))
+                let link = StdioLink::start(
+                    id.clone(),
+                    &launch,
+                    &self.guard,
+                    self.logs.clone(),
+                    noise,
+                    to_upstream,
+                );
+                link.await
+                    .map(Link::Stdio)
+                    .map_err(|e| UpstreamError::Unreachable(e.to_string()))
             }
         }
     }
@@ -238,13 +276,21 @@ impl Linker {
     ) -> Result<Link, UpstreamError> {
         let (headers, used) = self.secrets.resolve(&spec.all_headers()).await?;
         self.mask(&used);
-        let target = HttpTarget { url: url.to_owned(), headers, bearer: self.authorizer.bearer(id, spec) };
+        let target = HttpTarget {
+            url: url.to_owned(),
+            headers,
+            bearer: self.authorizer.bearer(id, spec),
+        };
         if way == Way::LegacySse {
             let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
             let link = SseLink::connect(self.http.clone(), &target, patience, to_upstream).await;
-            return link.map(Link::Sse).map_err(|e| no_stream(&e).map_text(|text| self.logs.masked(text)));
+            return link
+                .map(Link::Sse)
+                .map_err(|e| no_stream(&e).map_text(|text| self.logs.masked(text)));
         }
-        HttpLink::new(self.http.clone(), &target, to_upstream).map(Link::Http).map_err(UpstreamError::Unreachable)
+        HttpLink::new(self.http.clone(), &target, to_upstream)
+            .map(Link::Http)
+            .map_err(UpstreamError::Unreachable)
     }
 
     async fn launch(&self, spec: &ServerSpec) -> Result<Launch, UpstreamError> {

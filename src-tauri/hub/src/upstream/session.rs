@@ -53,16 +53,25 @@ pub struct Patience {
 impl Patience {
     /// That of a call, of this tool where it is one.
     pub fn of(timeouts: &Timeouts, tool: Option<&str>) -> Self {
-        let quiet = tool.and_then(|tool| timeouts.tools.get(tool)).copied().unwrap_or(timeouts.call_ms);
+        let quiet = tool
+            .and_then(|tool| timeouts.tools.get(tool))
+            .copied()
+            .unwrap_or(timeouts.call_ms);
         let ms = |ms: u32| Duration::from_millis(ms.into());
-        Self { quiet: ms(quiet), total: ms(timeouts.total_ms.max(quiet)) }
+        Self {
+            quiet: ms(quiet),
+            total: ms(timeouts.total_ms.max(quiet)),
+        }
     }
 }
 
 impl From<Duration> for Patience {
     /// Progress extends it up to ten times.
     fn from(quiet: Duration) -> Self {
-        Self { quiet, total: quiet * 10 }
+        Self {
+            quiet,
+            total: quiet * 10,
+        }
     }
 }
 
@@ -77,14 +86,29 @@ pub struct Outgoing<'a> {
 }
 
 impl<'a> Outgoing<'a> {
-    pub fn new(method: &'a str, params: Option<&'a RawValue>, patience: impl Into<Patience>) -> Self {
-        Self { method, params, patience: patience.into(), back: None, progress_token: None, mirrored: &[] }
+    pub fn new(
+        method: &'a str,
+        params: Option<&'a RawValue>,
+        patience: impl Into<Patience>,
+    ) -> Self {
+        Self {
+            method,
+            params,
+            patience: patience.into(),
+            back: None,
+            progress_token: None,
+            mirrored: &[],
+        }
     }
 
     /// For a client: over `back` goes what the server sends meanwhile, progress with the client's token.
     #[must_use]
     pub fn on_behalf_of(self, back: &'a Back, progress_token: Option<&'a RawValue>) -> Self {
-        Self { back: Some(back), progress_token, ..self }
+        Self {
+            back: Some(back),
+            progress_token,
+            ..self
+        }
     }
 
     /// With arguments that are repeated outside the body, where the transport and the revision have that.
@@ -199,7 +223,10 @@ impl ServerSession {
     /// Where the server cannot be started, went away, or did not answer in time.
     pub async fn request(self: &Arc<Self>, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
         let _used = self.in_use();
-        let connection = self.connection_for(&outgoing).await.map_err(UpstreamError::before_sending)?;
+        let connection = self
+            .connection_for(&outgoing)
+            .await
+            .map_err(UpstreamError::before_sending)?;
         if let Some(level) = outgoing.back.and_then(Back::log_level) {
             Box::pin(self.set_level(&connection, level)).await;
         }
@@ -208,7 +235,8 @@ impl ServerSession {
             && connection.may_need_initialize()
             && handshake::asks_for_initialize(error)
         {
-            reply = Box::pin(self.request_after_initialize(&connection, &outgoing, &error.message)).await;
+            reply = Box::pin(self.request_after_initialize(&connection, &outgoing, &error.message))
+                .await;
         }
         reply.map_err(|error| error.map_text(|text| self.linker.logs().masked(text)))
     }
@@ -221,16 +249,32 @@ impl ServerSession {
         why: &str,
     ) -> Result<Reply, UpstreamError> {
         self.linker.known().needs_initialize(&self.server);
-        self.end_for_now(refused_on, format!("it wants initialize first ({why}): starting again with that")).await;
-        let connection = self.connection_for(outgoing).await.map_err(UpstreamError::before_sending)?;
+        self.end_for_now(
+            refused_on,
+            format!("it wants initialize first ({why}): starting again with that"),
+        )
+        .await;
+        let connection = self
+            .connection_for(outgoing)
+            .await
+            .map_err(UpstreamError::before_sending)?;
         // Its lists are read again, so that the revision is stored with them.
         self.mailbox.list_changes.tell(self.server.id.clone());
         self.converse(&connection, outgoing).await
     }
 
     /// Asks until the answer is final: what a server of the modern era needs is asked of a client with sessions.
-    async fn converse(&self, connection: &Connection, outgoing: &Outgoing<'_>) -> Result<Reply, UpstreamError> {
-        let Outgoing { method, params, back, .. } = *outgoing;
+    async fn converse(
+        &self,
+        connection: &Connection,
+        outgoing: &Outgoing<'_>,
+    ) -> Result<Reply, UpstreamError> {
+        let Outgoing {
+            method,
+            params,
+            back,
+            ..
+        } = *outgoing;
         // Drawbridge itself understands every server.
         let client = back.map_or(connection.era(), Back::era);
         let mut current = match (client, connection.era()) {
@@ -238,13 +282,21 @@ impl ServerSession {
             _ => None,
         };
         for _ in 0..MAX_ROUNDS {
-            let result = match self.exchange(connection, outgoing, current.as_deref().or(params)).await? {
+            let result = match self
+                .exchange(connection, outgoing, current.as_deref().or(params))
+                .await?
+            {
                 Ok(result) => result,
                 Err(error) => return Ok(Err(error)),
             };
             let required = translate::must_be_asked(client, connection.era(), &result);
             let (Some(back), Some(required)) = (back, required) else {
-                return Ok(Ok(translate::result_between(client, connection.era(), method, result)));
+                return Ok(Ok(translate::result_between(
+                    client,
+                    connection.era(),
+                    method,
+                    result,
+                )));
             };
             let answers = match Box::pin(rounds::ask_all(back, &required)).await {
                 Ok(answers) => answers,
@@ -252,7 +304,9 @@ impl ServerSession {
             };
             current = rounds::retry(params, &required, &answers);
         }
-        Err(UpstreamError::Protocol("it asks for more input without end".into()))
+        Err(UpstreamError::Protocol(
+            "it asks for more input without end".into(),
+        ))
     }
 
     async fn exchange(
@@ -261,7 +315,14 @@ impl ServerSession {
         outgoing: &Outgoing<'_>,
         params: Option<&RawValue>,
     ) -> Result<Reply, UpstreamError> {
-        let Outgoing { method, patience, back, progress_token, mirrored, .. } = *outgoing;
+        let Outgoing {
+            method,
+            patience,
+            back,
+            progress_token,
+            mirrored,
+            ..
+        } = *outgoing;
         let id = self.linker.ids().next();
         let flight = self.in_flight.begin(id, back, progress_token);
         let asking = Asking {
@@ -288,7 +349,10 @@ impl ServerSession {
 
     /// Has a server with sessions log as much as a client wants. Others may want more: it is never told less.
     async fn set_level(&self, connection: &Connection, level: LogLevel) {
-        if connection.era() == Era::Legacy && connection.hello.capabilities.logs() && connection.wants_level(level) {
+        if connection.era() == Era::Legacy
+            && connection.hello.capabilities.logs()
+            && connection.wants_level(level)
+        {
             let params = json::raw(format!(r#"{{"level":"{}"}}"#, level.as_str()));
             let _ = connection.ask("logging/setLevel", &params, SHORT).await;
         }
@@ -305,7 +369,11 @@ impl ServerSession {
     ///
     /// # Errors
     /// As for [`ServerSession::request`].
-    pub async fn subscribe(self: &Arc<Self>, uri: &str, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
+    pub async fn subscribe(
+        self: &Arc<Self>,
+        uri: &str,
+        outgoing: Outgoing<'_>,
+    ) -> Result<Reply, UpstreamError> {
         let connection = self.connection().await?;
         if connection.era() == Era::Modern {
             self.wanted.add(uri);
@@ -323,7 +391,11 @@ impl ServerSession {
     ///
     /// # Errors
     /// As for [`ServerSession::request`].
-    pub async fn unsubscribe(self: &Arc<Self>, uri: &str, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
+    pub async fn unsubscribe(
+        self: &Arc<Self>,
+        uri: &str,
+        outgoing: Outgoing<'_>,
+    ) -> Result<Reply, UpstreamError> {
         self.wanted.remove(uri);
         match self.live() {
             Some(connection) if connection.era() == Era::Legacy => self.request(outgoing).await,
@@ -333,7 +405,10 @@ impl ServerSession {
 
     /// Sends a notification, where the server runs and has sessions.
     pub async fn notify(&self, method: &str, params: Option<&RawValue>) {
-        if let Some(connection) = self.live().filter(|connection| connection.era() == Era::Legacy) {
+        if let Some(connection) = self
+            .live()
+            .filter(|connection| connection.era() == Era::Legacy)
+        {
             let _ = connection.link().notify(method, params).await;
         }
     }
@@ -352,8 +427,13 @@ impl ServerSession {
             state: inner.state,
             reason: inner.reason.clone(),
             failure: inner.failure.clone(),
-            left_alone: inner.paused_until.map(|until| until.saturating_duration_since(Instant::now())),
-            pid: inner.connection.as_ref().and_then(|connection| connection.link().pid()),
+            left_alone: inner
+                .paused_until
+                .map(|until| until.saturating_duration_since(Instant::now())),
+            pid: inner
+                .connection
+                .as_ref()
+                .and_then(|connection| connection.link().pid()),
             noise_lines: self.noise.load(Ordering::Relaxed),
             starts: self.starts.load(Ordering::Relaxed),
         }

@@ -84,30 +84,52 @@ impl State {
     /// The next state, and what to do. An event that means nothing in a state changes nothing.
     pub fn on(self, event: Event) -> (Self, Option<Effect>) {
         match (self, event) {
-            (Self::Idle | Self::Closed, Event::Wanted) => (Self::Initializing { failures: 0 }, Some(Effect::Start)),
+            (Self::Idle | Self::Closed, Event::Wanted) => {
+                (Self::Initializing { failures: 0 }, Some(Effect::Start))
+            }
             (Self::Initializing { .. }, Event::Ready) => (Self::Active, None),
-            (Self::Initializing { failures }, Event::Failed { for_good, retries, crashes }) => {
+            (
+                Self::Initializing { failures },
+                Event::Failed {
+                    for_good,
+                    retries,
+                    crashes,
+                },
+            ) => {
                 if crashes >= MAX_CRASHES {
                     (Self::Open, Some(Effect::Pause(OPEN)))
                 } else if for_good || failures >= retries {
                     (Self::Closed, None)
                 } else {
-                    (Self::Error { failures: failures + 1 }, Some(Effect::Pause(pause(failures))))
+                    (
+                        Self::Error {
+                            failures: failures + 1,
+                        },
+                        Some(Effect::Pause(pause(failures))),
+                    )
                 }
             }
             (Self::Error { failures: 0 } | Self::Open, Event::PauseOver) => (Self::Idle, None),
-            (Self::Error { failures }, Event::PauseOver) => (Self::Initializing { failures }, Some(Effect::Start)),
+            (Self::Error { failures }, Event::PauseOver) => {
+                (Self::Initializing { failures }, Some(Effect::Start))
+            }
             (Self::Active, Event::Ended { crashes }) if crashes >= MAX_CRASHES => {
                 (Self::Open, Some(Effect::Pause(OPEN)))
             }
-            (Self::Active, Event::Ended { crashes }) => {
-                (Self::Error { failures: 0 }, Some(Effect::Pause(pause(crashes.saturating_sub(1)))))
-            }
+            (Self::Active, Event::Ended { crashes }) => (
+                Self::Error { failures: 0 },
+                Some(Effect::Pause(pause(crashes.saturating_sub(1)))),
+            ),
             (Self::Active, Event::IdleTimeout) => (Self::Idle, Some(Effect::Stop)),
             (Self::Active, Event::Close) => (Self::Closed, Some(Effect::Stop)),
-            (Self::Idle | Self::Initializing { .. } | Self::Error { .. } | Self::Open | Self::Closed, Event::Close) => {
-                (Self::Closed, None)
-            }
+            (
+                Self::Idle
+                | Self::Initializing { .. }
+                | Self::Error { .. }
+                | Self::Open
+                | Self::Closed,
+                Event::Close,
+            ) => (Self::Closed, None),
             (
                 state,
                 Event::Wanted

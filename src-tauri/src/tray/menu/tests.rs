@@ -8,7 +8,12 @@ use crate::{
 };
 
 fn servers(count: usize) -> Vec<ServerLine> {
-    (0..count).map(|i| ServerLine { name: format!("server {i}"), state: ServerState::Idle }).collect()
+    (0..count)
+        .map(|i| ServerLine {
+            name: format!("server {i}"),
+            state: ServerState::Idle,
+        })
+        .collect()
 }
 
 fn line(text: &str) -> Item {
@@ -44,21 +49,36 @@ fn seen() -> Seen {
 
 /// The menu of a waiting call.
 fn submenu(request: ApprovalRequest) -> Vec<Item> {
-    let view = TrayView::of(&Overview { waiting: vec![request], ..Overview::default() });
-    let submenus =
-        view.items.into_iter().filter_map(|item| if let Item::Menu(_, items) = item { Some(items) } else { None });
+    let view = TrayView::of(&Overview {
+        waiting: vec![request],
+        ..Overview::default()
+    });
+    let submenus = view.items.into_iter().filter_map(|item| {
+        if let Item::Menu(_, items) = item {
+            Some(items)
+        } else {
+            None
+        }
+    });
     submenus.flatten().collect()
 }
 
 fn can_be_approved(request: ApprovalRequest) -> bool {
-    submenu(request).iter().any(|item| matches!(item, Item::Action(Choice::Approve(_), _)))
+    submenu(request)
+        .iter()
+        .any(|item| matches!(item, Item::Action(Choice::Approve(_), _)))
 }
 
 #[test]
 fn a_call_that_waits_is_told_first_and_can_be_decided() {
     let trouble = Some("1 server is in error".to_owned());
     let waiting = vec![request("1")];
-    let view = TrayView::of(&Overview { waiting, servers: servers(1), trouble, ..Overview::default() });
+    let view = TrayView::of(&Overview {
+        waiting,
+        servers: servers(1),
+        trouble,
+        ..Overview::default()
+    });
     assert_eq!(view.state, TrayState::Waiting);
     assert_eq!(view.title.as_deref(), Some("1"));
     assert_eq!(
@@ -88,7 +108,10 @@ fn a_call_that_waits_is_told_first_and_can_be_decided() {
 
 #[test]
 fn a_call_that_does_not_fit_is_shown_or_denied_but_not_approved() {
-    let long = submenu(ApprovalRequest { arguments: "x".repeat(121), ..request("1") });
+    let long = submenu(ApprovalRequest {
+        arguments: "x".repeat(121),
+        ..request("1")
+    });
     assert_eq!(
         long,
         [
@@ -101,17 +124,32 @@ fn a_call_that_does_not_fit_is_shown_or_denied_but_not_approved() {
 
 #[test]
 fn what_is_not_in_the_arguments_is_said_and_not_approved() {
-    let along = ApprovalRequest { extra: Some("{}".into()), ..request("1") };
-    assert_eq!(submenu(along.clone())[..2], [line("{}"), line("more is sent along")]);
+    let along = ApprovalRequest {
+        extra: Some("{}".into()),
+        ..request("1")
+    };
+    assert_eq!(
+        submenu(along.clone())[..2],
+        [line("{}"), line("more is sent along")]
+    );
     assert!(!can_be_approved(along));
-    let held = ApprovalRequest { result: Some("{}".into()), ..request("1") };
-    assert_eq!(submenu(held.clone())[..2], [line("{}"), line("it has run, and its result waits")]);
+    let held = ApprovalRequest {
+        result: Some("{}".into()),
+        ..request("1")
+    };
+    assert_eq!(
+        submenu(held.clone())[..2],
+        [line("{}"), line("it has run, and its result waits")]
+    );
     assert!(!can_be_approved(held));
 }
 
 #[test]
 fn hidden_characters_are_shown_and_not_approved() {
-    let hiding = ApprovalRequest { arguments: "{\"a\":\"\u{202e}\"}".into(), ..request("1") };
+    let hiding = ApprovalRequest {
+        arguments: "{\"a\":\"\u{202e}\"}".into(),
+        ..request("1")
+    };
     assert_eq!(submenu(hiding.clone())[0], line("{\"a\":\"⟨U+202E⟩\"}"));
     assert!(!can_be_approved(hiding));
 }
@@ -119,26 +157,62 @@ fn hidden_characters_are_shown_and_not_approved() {
 #[test]
 fn a_raised_drawbridge_is_told_before_all_else() {
     let trouble = Some("1 server is in error".to_owned());
-    let view = TrayView::of(&Overview { raised: true, trouble, ..Overview::default() });
+    let view = TrayView::of(&Overview {
+        raised: true,
+        trouble,
+        ..Overview::default()
+    });
     assert_eq!(view.state, TrayState::Raised);
     assert_eq!(view.tooltip, "The drawbridge is raised: no call crosses");
-    assert_eq!(view.items[..2], [line("The drawbridge is raised: no call crosses"), line("1 server is in error")]);
-    assert!(view.items.contains(&action(Choice::Lower, "Lower the drawbridge")));
-    assert!(!view.items.contains(&action(Choice::Raise, "Raise the drawbridge")));
+    assert_eq!(
+        view.items[..2],
+        [
+            line("The drawbridge is raised: no call crosses"),
+            line("1 server is in error")
+        ]
+    );
+    assert!(
+        view.items
+            .contains(&action(Choice::Lower, "Lower the drawbridge"))
+    );
+    assert!(
+        !view
+            .items
+            .contains(&action(Choice::Raise, "Raise the drawbridge"))
+    );
 }
 
 #[test]
 fn trouble_is_named_in_the_first_line() {
-    let view = TrayView::of(&Overview { trouble: Some("not listening on [::1]:8765".into()), ..Overview::default() });
+    let view = TrayView::of(&Overview {
+        trouble: Some("not listening on [::1]:8765".into()),
+        ..Overview::default()
+    });
     assert_eq!(view.state, TrayState::Trouble);
-    assert_eq!(view.items[0], line("Drawbridge: not listening on [::1]:8765"));
+    assert_eq!(
+        view.items[0],
+        line("Drawbridge: not listening on [::1]:8765")
+    );
 }
 
 #[test]
 fn long_lists_are_cut_and_say_so() {
     let waiting = (0..7).map(|id| request(&id.to_string())).collect();
-    let view = TrayView::of(&Overview { waiting, servers: servers(10), ..Overview::default() });
-    assert_eq!(view.items.iter().filter(|item| matches!(item, Item::Menu(..))).count(), 5);
-    assert!(view.items.contains(&action(Choice::ShowApprovals, "2 more…")));
+    let view = TrayView::of(&Overview {
+        waiting,
+        servers: servers(10),
+        ..Overview::default()
+    });
+    assert_eq!(
+        view.items
+            .iter()
+            .filter(|item| matches!(item, Item::Menu(..)))
+            .count(),
+        5
+    );
+    assert!(
+        view.items
+            .contains(&action(Choice::ShowApprovals, "2 more…"))
+    );
     assert!(view.items.contains(&line("2 more")));
 }

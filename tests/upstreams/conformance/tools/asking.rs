@@ -14,32 +14,83 @@ use crate::{
 
 pub(crate) fn list() -> Vec<Tool> {
     let plain = [
-        ("test_elicitation_sep1034_defaults", "Asks a person, with a default for each field"),
-        ("test_elicitation_sep1330_enums", "Asks a person to choose, in each form there is"),
-        ("test_streaming_elicitation", "Asks a person while its stream is open"),
-        ("test_input_required_result_elicitation", "Asks a person for a name"),
-        ("test_input_required_result_sampling", "Asks a model for a capital"),
-        ("test_input_required_result_list_roots", "Asks for the client's roots"),
-        ("test_input_required_result_request_state", "Asks a person, and wants its state back"),
-        ("test_input_required_result_multiple_inputs", "Asks a person, a model and for the roots at once"),
-        ("test_input_required_result_multi_round", "Asks a person twice"),
-        ("test_input_required_result_tampered_state", "Asks a person, and refuses a state that is not its own"),
-        ("test_input_required_result_capabilities", "Asks only what the client can answer"),
+        (
+            "test_elicitation_sep1034_defaults",
+            "Asks a person, with a default for each field",
+        ),
+        (
+            "test_elicitation_sep1330_enums",
+            "Asks a person to choose, in each form there is",
+        ),
+        (
+            "test_streaming_elicitation",
+            "Asks a person while its stream is open",
+        ),
+        (
+            "test_input_required_result_elicitation",
+            "Asks a person for a name",
+        ),
+        (
+            "test_input_required_result_sampling",
+            "Asks a model for a capital",
+        ),
+        (
+            "test_input_required_result_list_roots",
+            "Asks for the client's roots",
+        ),
+        (
+            "test_input_required_result_request_state",
+            "Asks a person, and wants its state back",
+        ),
+        (
+            "test_input_required_result_multiple_inputs",
+            "Asks a person, a model and for the roots at once",
+        ),
+        (
+            "test_input_required_result_multi_round",
+            "Asks a person twice",
+        ),
+        (
+            "test_input_required_result_tampered_state",
+            "Asks a person, and refuses a state that is not its own",
+        ),
+        (
+            "test_input_required_result_capabilities",
+            "Asks only what the client can answer",
+        ),
     ];
     let text = |what: &str| json!({"type": "string", "description": what});
-    let mut tools: Vec<Tool> = plain.into_iter().map(|(name, what)| tool(name, what, json!({}))).collect();
-    tools.push(tool("test_sampling", "Asks a model", json!({"prompt": text("What to ask")})));
-    tools.push(tool("test_elicitation", "Asks a person", json!({"message": text("What to ask")})));
+    let mut tools: Vec<Tool> = plain
+        .into_iter()
+        .map(|(name, what)| tool(name, what, json!({})))
+        .collect();
+    tools.push(tool(
+        "test_sampling",
+        "Asks a model",
+        json!({"prompt": text("What to ask")}),
+    ));
+    tools.push(tool(
+        "test_elicitation",
+        "Asks a person",
+        json!({"message": text("What to ask")}),
+    ));
     tools
 }
 
-pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+pub(crate) async fn call(
+    fixture: &Fixture,
+    name: &str,
+    call: &Call<'_>,
+) -> Result<CallToolResponse, ErrorData> {
     let codec = &fixture.codec;
     let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default();
     match name {
         "test_sampling" => {
             let question = sample(argument("prompt"), 100)?;
-            ask(call, "sampling", question, |answer| format!("LLM response: {}", answer["content"]["text"])).await
+            ask(call, "sampling", question, |answer| {
+                format!("LLM response: {}", answer["content"]["text"])
+            })
+            .await
         }
         "test_elicitation" => {
             let properties = json!({
@@ -47,31 +98,55 @@ pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Resu
                 "email": {"type": "string", "description": "User's email address"}
             });
             let question = form(argument("message"), properties, &["username", "email"])?;
-            ask(call, "elicitation", question, |answer| format!("User response: {answer}")).await
+            ask(call, "elicitation", question, |answer| {
+                format!("User response: {answer}")
+            })
+            .await
         }
         "test_elicitation_sep1034_defaults" => {
             let question = form("Please check your details", defaults(), &[])?;
-            ask(call, "elicitation", question, |answer| format!("Elicitation completed: {answer}")).await
+            ask(call, "elicitation", question, |answer| {
+                format!("Elicitation completed: {answer}")
+            })
+            .await
         }
         "test_elicitation_sep1330_enums" => {
             let question = form("Please choose", choices(), &[])?;
-            ask(call, "elicitation", question, |answer| format!("Elicitation completed: {answer}")).await
+            ask(call, "elicitation", question, |answer| {
+                format!("Elicitation completed: {answer}")
+            })
+            .await
         }
         "test_streaming_elicitation" => {
-            ask(call, "confirm", confirmation()?, |answer| format!("User response: {answer}")).await
+            ask(call, "confirm", confirmation()?, |answer| {
+                format!("User response: {answer}")
+            })
+            .await
         }
         "test_input_required_result_elicitation" => {
-            ask(call, "user_name", name_of("What is your name?")?, |answer| format!("Hello, {}!", name_in(answer)))
-                .await
+            ask(
+                call,
+                "user_name",
+                name_of("What is your name?")?,
+                |answer| format!("Hello, {}!", name_in(answer)),
+            )
+            .await
         }
         "test_input_required_result_sampling" => {
             let question = sample("What is the capital of France?", 100)?;
-            ask(call, "capital_question", question, |answer| answer["content"]["text"].to_string()).await
+            ask(call, "capital_question", question, |answer| {
+                answer["content"]["text"].to_string()
+            })
+            .await
         }
         "test_input_required_result_list_roots" => {
-            ask(call, "client_roots", roots(), |answer| format!("The roots are {}", answer["roots"])).await
+            ask(call, "client_roots", roots(), |answer| {
+                format!("The roots are {}", answer["roots"])
+            })
+            .await
         }
-        "test_input_required_result_request_state" | "test_input_required_result_tampered_state" => {
+        "test_input_required_result_request_state"
+        | "test_input_required_result_tampered_state" => {
             let questions = [("confirm".to_owned(), confirmation()?)];
             let state = seal(codec, &json!({"tool": name}))?;
             let asked = call.ask(questions.into(), Some(state)).await?;
@@ -95,25 +170,36 @@ async fn ask(
     answer(asked, |answers| say(&answers[key]))
 }
 
-pub(super) fn answer(asked: Asked, say: impl FnOnce(&InputResponses) -> String) -> Result<CallToolResponse, ErrorData> {
+pub(super) fn answer(
+    asked: Asked,
+    say: impl FnOnce(&InputResponses) -> String,
+) -> Result<CallToolResponse, ErrorData> {
     match asked {
         Asked::Answered(answers) => said(&say(&answers)),
         Asked::Required(required) => Ok(required.into()),
     }
 }
 
-async fn at_once(codec: &RequestStateCodec, call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+async fn at_once(
+    codec: &RequestStateCodec,
+    call: &Call<'_>,
+) -> Result<CallToolResponse, ErrorData> {
     let questions = [
         ("user_name".to_owned(), name_of("What is your name?")?),
         ("greeting".to_owned(), sample("Generate a greeting", 50)?),
         ("client_roots".to_owned(), roots()),
     ];
     let state = seal(codec, &json!({"asked": 3}))?;
-    answer(call.ask(questions.into(), Some(state)).await?, |answers| json!(answers).to_string())
+    answer(call.ask(questions.into(), Some(state)).await?, |answers| {
+        json!(answers).to_string()
+    })
 }
 
 /// The name is asked first and kept in the state while the color is asked.
-async fn in_rounds(codec: &RequestStateCodec, call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+async fn in_rounds(
+    codec: &RequestStateCodec,
+    call: &Call<'_>,
+) -> Result<CallToolResponse, ErrorData> {
     let kept = call.state.as_ref().and_then(|state| state["name"].as_str());
     let name = match kept {
         Some(name) => name.to_owned(),
@@ -126,10 +212,18 @@ async fn in_rounds(codec: &RequestStateCodec, call: &Call<'_>) -> Result<CallToo
             }
         }
     };
-    let color = form("Step 2: What is your favorite color?", json!({"color": {"type": "string"}}), &["color"])?;
+    let color = form(
+        "Step 2: What is your favorite color?",
+        json!({"color": {"type": "string"}}),
+        &["color"],
+    )?;
     let state = seal(codec, &json!({"name": name}))?;
-    let asked = call.ask([("step2".to_owned(), color)].into(), Some(state)).await?;
-    answer(asked, |answers| format!("{name} likes {}", answers["step2"]["content"]["color"]))
+    let asked = call
+        .ask([("step2".to_owned(), color)].into(), Some(state))
+        .await?;
+    answer(asked, |answers| {
+        format!("{name} likes {}", answers["step2"]["content"]["color"])
+    })
 }
 
 async fn what_it_can(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
@@ -155,11 +249,18 @@ pub(super) fn name_of(message: &str) -> Result<InputRequest, ErrorData> {
 }
 
 pub(super) fn name_in(answer: &Value) -> String {
-    answer["content"]["name"].as_str().unwrap_or("whoever you are").to_owned()
+    answer["content"]["name"]
+        .as_str()
+        .unwrap_or("whoever you are")
+        .to_owned()
 }
 
 fn confirmation() -> Result<InputRequest, ErrorData> {
-    form("Please confirm", json!({"ok": {"type": "boolean"}}), &["ok"])
+    form(
+        "Please confirm",
+        json!({"ok": {"type": "boolean"}}),
+        &["ok"],
+    )
 }
 
 fn defaults() -> Value {
@@ -175,9 +276,12 @@ fn defaults() -> Value {
 fn choices() -> Value {
     let options = json!(["option1", "option2", "option3"]);
     let titled = |what: &str| {
-        let title =
-            |number: &str, place: &str| json!({"const": format!("value{number}"), "title": format!("{place} {what}")});
-        json!([title("1", "First"), title("2", "Second"), title("3", "Third")])
+        let title = |number: &str, place: &str| json!({"const": format!("value{number}"), "title": format!("{place} {what}")});
+        json!([
+            title("1", "First"),
+            title("2", "Second"),
+            title("3", "Third")
+        ])
     };
     json!({
         "untitledSingle": {"type": "string", "enum": options},

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use rmcp::{
     ErrorData,
-    model::{CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult, InputRequest, Tool},
+    model::{
+        CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, CreateTaskResult,
+        InputRequest, Tool,
+    },
     task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions},
 };
 use serde_json::{Value, json};
@@ -17,40 +20,92 @@ pub(crate) fn list() -> Vec<Tool> {
     let text = |what: &str| json!({"type": "string", "description": what});
     let seconds = json!({"type": "number", "description": "How long it takes"});
     vec![
-        tool("greet", "Greets, never in a task", json!({"name": text("Whom")})),
-        tool("slow_compute", "Takes its time", json!({"seconds": seconds, "label": text("What it is called")})),
-        tool("failing_job", "Fails after a moment, only in a task", json!({})),
-        tool("protocol_error_job", "Ends in an error of the protocol", json!({})),
-        tool("confirm_delete", "Asks a person in a task", json!({"filename": text("What to delete")})),
-        tool("multi_input", "Asks a person two things in a task", json!({})),
-        tool("test_tool_with_task", "Asks a person, then works in a task", json!({})),
+        tool(
+            "greet",
+            "Greets, never in a task",
+            json!({"name": text("Whom")}),
+        ),
+        tool(
+            "slow_compute",
+            "Takes its time",
+            json!({"seconds": seconds, "label": text("What it is called")}),
+        ),
+        tool(
+            "failing_job",
+            "Fails after a moment, only in a task",
+            json!({}),
+        ),
+        tool(
+            "protocol_error_job",
+            "Ends in an error of the protocol",
+            json!({}),
+        ),
+        tool(
+            "confirm_delete",
+            "Asks a person in a task",
+            json!({"filename": text("What to delete")}),
+        ),
+        tool(
+            "multi_input",
+            "Asks a person two things in a task",
+            json!({}),
+        ),
+        tool(
+            "test_tool_with_task",
+            "Asks a person, then works in a task",
+            json!({}),
+        ),
     ]
 }
 
-pub(crate) async fn call(tasks: &TaskManager, name: &str, call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
-    let in_task = call.context.client_capabilities().is_some_and(|client| client.supports_tasks());
+pub(crate) async fn call(
+    tasks: &TaskManager,
+    name: &str,
+    call: &Call<'_>,
+) -> Result<CallToolResponse, ErrorData> {
+    let in_task = call
+        .context
+        .client_capabilities()
+        .is_some_and(|client| client.supports_tasks());
     let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default().to_owned();
     match name {
         "greet" => said(&format!("Hello, {}!", argument("name"))),
         "slow_compute" => {
-            let time = Duration::try_from_secs_f64(call.arguments["seconds"].as_f64().unwrap_or_default());
-            let time = time.map_err(|why| ErrorData::invalid_params(format!("seconds: {why}"), None))?;
+            let time =
+                Duration::try_from_secs_f64(call.arguments["seconds"].as_f64().unwrap_or_default());
+            let time =
+                time.map_err(|why| ErrorData::invalid_params(format!("seconds: {why}"), None))?;
             let done = format!("{} is computed.", argument("label"));
-            if in_task { Ok(start(tasks, move |task| compute(task, time, done))) } else { slowly(time, &done).await }
+            if in_task {
+                Ok(start(tasks, move |task| compute(task, time, done)))
+            } else {
+                slowly(time, &done).await
+            }
         }
         "failing_job" if !in_task => {
             let required = ClientCapabilities::builder().enable_tasks().build();
             Err(ErrorData::missing_required_client_capability(required))
         }
         "failing_job" => Ok(start(tasks, |_| fail())),
-        "protocol_error_job" if in_task => Ok(start(tasks, |_| async { Err(TaskExit::Error(broken())) })),
+        "protocol_error_job" if in_task => {
+            Ok(start(tasks, |_| async { Err(TaskExit::Error(broken())) }))
+        }
         "protocol_error_job" => Err(broken()),
         "confirm_delete" => {
             let file = argument("filename");
-            confirm(tasks, call, in_task, vec![("confirm", yes_or_no(&format!("Delete {file}?"))?)]).await
+            confirm(
+                tasks,
+                call,
+                in_task,
+                vec![("confirm", yes_or_no(&format!("Delete {file}?"))?)],
+            )
+            .await
         }
         "multi_input" => {
-            let questions = vec![("first", yes_or_no("First?")?), ("second", yes_or_no("Second?")?)];
+            let questions = vec![
+                ("first", yes_or_no("First?")?),
+                ("second", yes_or_no("Second?")?),
+            ];
             confirm(tasks, call, in_task, questions).await
         }
         "test_tool_with_task" => greet_in_task(tasks, call, in_task).await,
@@ -77,7 +132,11 @@ async fn slowly(time: Duration, done: &str) -> Result<CallToolResponse, ErrorDat
     said(done)
 }
 
-async fn compute(task: TaskContext, time: Duration, done: String) -> Result<CallToolResult, TaskExit> {
+async fn compute(
+    task: TaskContext,
+    time: Duration,
+    done: String,
+) -> Result<CallToolResult, TaskExit> {
     tokio::select! {
         () = sleep(time) => Ok(text(&done)),
         () = task.cancelled() => Err(TaskExit::Cancelled),
@@ -86,7 +145,9 @@ async fn compute(task: TaskContext, time: Duration, done: String) -> Result<Call
 
 async fn fail() -> Result<CallToolResult, TaskExit> {
     sleep(MOMENT).await;
-    Ok(CallToolResult::error(vec![ContentBlock::text("This job intentionally fails for testing")]))
+    Ok(CallToolResult::error(vec![ContentBlock::text(
+        "This job intentionally fails for testing",
+    )]))
 }
 
 fn broken() -> ErrorData {
@@ -94,7 +155,11 @@ fn broken() -> ErrorData {
 }
 
 fn yes_or_no(message: &str) -> Result<InputRequest, ErrorData> {
-    form(message, json!({"confirm": {"type": "boolean"}}), &["confirm"])
+    form(
+        message,
+        json!({"confirm": {"type": "boolean"}}),
+        &["confirm"],
+    )
 }
 
 /// Asks all questions at once: through the task, or else as any tool does.
@@ -107,8 +172,12 @@ async fn confirm(
     if in_task {
         return Ok(start(tasks, |task| confirm_in_task(task, questions)));
     }
-    let questions = questions.into_iter().map(|(key, question)| (key.to_owned(), question));
-    asking::answer(call.ask(questions.collect(), None).await?, |answers| json!(answers).to_string())
+    let questions = questions
+        .into_iter()
+        .map(|(key, question)| (key.to_owned(), question));
+    asking::answer(call.ask(questions.collect(), None).await?, |answers| {
+        json!(answers).to_string()
+    })
 }
 
 async fn confirm_in_task(
@@ -121,17 +190,32 @@ async fn confirm_in_task(
     });
     let mut answers: Vec<Value> = vec![];
     for answer in asked.collect::<Vec<_>>() {
-        answers.push(answer.await.map_err(|why| ErrorData::internal_error(why.to_string(), None))??);
+        answers.push(
+            answer
+                .await
+                .map_err(|why| ErrorData::internal_error(why.to_string(), None))??,
+        );
     }
     Ok(text(&json!(answers).to_string()))
 }
 
 /// The name is asked before there is a task.
-async fn greet_in_task(tasks: &TaskManager, call: &Call<'_>, in_task: bool) -> Result<CallToolResponse, ErrorData> {
+async fn greet_in_task(
+    tasks: &TaskManager,
+    call: &Call<'_>,
+    in_task: bool,
+) -> Result<CallToolResponse, ErrorData> {
     let question = asking::name_of("What is your name?")?;
-    let greeting = match call.ask([("user_name".to_owned(), question)].into(), None).await? {
+    let greeting = match call
+        .ask([("user_name".to_owned(), question)].into(), None)
+        .await?
+    {
         Asked::Answered(answers) => format!("Hello, {}!", asking::name_in(&answers["user_name"])),
         Asked::Required(required) => return Ok(required.into()),
     };
-    if in_task { Ok(start(tasks, |task| compute(task, MOMENT, greeting))) } else { said(&greeting) }
+    if in_task {
+        Ok(start(tasks, |task| compute(task, MOMENT, greeting)))
+    } else {
+        said(&greeting)
+    }
 }

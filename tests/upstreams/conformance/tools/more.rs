@@ -12,19 +12,44 @@ use crate::{changes::Change, fixture::Fixture, questions::Call, resources};
 
 pub(crate) fn list() -> Vec<Tool> {
     let properties = json!({"city": {"type": "string"}, "degrees": {"type": "number"}});
-    let schema = json!({"type": "object", "properties": properties, "required": ["city", "degrees"]});
-    let structured = tool("test_structured_content", "Answers an object, as its schema says", json!({}));
+    let schema =
+        json!({"type": "object", "properties": properties, "required": ["city", "degrees"]});
+    let structured = tool(
+        "test_structured_content",
+        "Answers an object, as its schema says",
+        json!({}),
+    );
     let schema = serde_json::from_value(schema).expect("a schema is an object");
     vec![
         structured.with_raw_output_schema(schema),
-        tool("test_cancellable", "Says that it works, then waits until it is cancelled", json!({})),
-        tool("test_was_cancelled", "Waits until a call was cancelled", json!({})),
-        tool("test_resource_link", "Links to a resource that is in no list", json!({})),
-        tool("test_resource_update", "Updates the resource that can be subscribed to", json!({})),
+        tool(
+            "test_cancellable",
+            "Says that it works, then waits until it is cancelled",
+            json!({}),
+        ),
+        tool(
+            "test_was_cancelled",
+            "Waits until a call was cancelled",
+            json!({}),
+        ),
+        tool(
+            "test_resource_link",
+            "Links to a resource that is in no list",
+            json!({}),
+        ),
+        tool(
+            "test_resource_update",
+            "Updates the resource that can be subscribed to",
+            json!({}),
+        ),
     ]
 }
 
-pub(crate) async fn call(fixture: &Fixture, name: &str, call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+pub(crate) async fn call(
+    fixture: &Fixture,
+    name: &str,
+    call: &Call<'_>,
+) -> Result<CallToolResponse, ErrorData> {
     match name {
         "test_structured_content" => structured(json!({"city": "Oslo", "degrees": 21.50})),
         "test_cancellable" => until_cancelled(fixture, call).await,
@@ -46,12 +71,21 @@ fn structured(object: Value) -> Result<CallToolResponse, ErrorData> {
 }
 
 /// The first progress tells the client that there is something to cancel.
-async fn until_cancelled(fixture: &Fixture, call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+async fn until_cancelled(
+    fixture: &Fixture,
+    call: &Call<'_>,
+) -> Result<CallToolResponse, ErrorData> {
     let token = call.context.meta.get_progress_token();
-    let token = token.ok_or_else(|| ErrorData::invalid_params("a progress token is needed", None))?;
+    let token =
+        token.ok_or_else(|| ErrorData::invalid_params("a progress token is needed", None))?;
     // Either way of being cancelled: told so, or no longer polled.
     let _cancelled = OnDrop(&fixture.cancelled);
-    drop(call.context.peer.notify_progress(ProgressNotificationParam::new(token, 1.0)).await);
+    drop(
+        call.context
+            .peer
+            .notify_progress(ProgressNotificationParam::new(token, 1.0))
+            .await,
+    );
     call.context.ct.cancelled().await;
     said("Nobody waits for this.")
 }

@@ -15,7 +15,10 @@ use crate::{connection::Context, exit::Failure, output};
 pub(super) async fn run(context: &Context, hub: &ApiClient) -> Result<(), Failure> {
     // Events first, so that none falls between them and the list.
     let mut events = hub.events().await?;
-    let mut watch = Watch { json: context.json, seen: HashSet::new() };
+    let mut watch = Watch {
+        json: context.json,
+        seen: HashSet::new(),
+    };
     watch.print_all(hub).await?;
     while let Some(event) = events.next().await {
         if let Event::ApprovalAsked { request } = event {

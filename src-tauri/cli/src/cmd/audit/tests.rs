@@ -35,7 +35,9 @@ fn call(tool: &str, arguments: &str) -> AuditedCall {
 fn written(format: Format, calls: &[AuditedCall]) -> String {
     let mut bytes = Vec::new();
     let mut out = Out::new(format, &mut bytes).expect("a writer");
-    calls.iter().for_each(|call| out.write(call).expect("written"));
+    calls
+        .iter()
+        .for_each(|call| out.write(call).expect("written"));
     out.end().expect("flushed");
     String::from_utf8(bytes).expect("text")
 }
@@ -49,14 +51,23 @@ fn a_csv_is_quoted_and_has_no_formulas() {
         let rows: Vec<_> = reader.records().collect::<Result<_, _>>().expect("rows");
         assert_eq!(rows.len(), 1);
         assert_eq!(&rows[0][4], format!("'{formula}"));
-        assert_eq!((&rows[0][8], &rows[0][15]), ("one, \"two\"\nthree", "{\"a\":\"b,c\"}"));
-        assert!(text.ends_with("\r\n") && text.contains("\"one, \"\"two\"\"\nthree\""), "{text}");
+        assert_eq!(
+            (&rows[0][8], &rows[0][15]),
+            ("one, \"two\"\nthree", "{\"a\":\"b,c\"}")
+        );
+        assert!(
+            text.ends_with("\r\n") && text.contains("\"one, \"\"two\"\"\nthree\""),
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn a_line_of_json_is_a_call_with_its_entry() {
     let text = written(Format::Jsonl, &[call("t", "{}"), call("u", "{}")]);
-    let lines: Vec<AuditedCall> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines: Vec<AuditedCall> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
     assert_eq!(lines, [call("t", "{}"), call("u", "{}")]);
 }

@@ -13,21 +13,38 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let is = match word {
         "is" => Test::Equals(literal(value)?),
         "one-of" => {
-            let values: Vec<Box<RawValue>> =
-                serde_json::from_str(value).map_err(|e| format!("'{value}' is no JSON array: {e}"))?;
-            Test::OneOf(values.into_iter().map(|value| Literal(value.get().to_owned())).collect())
+            let values: Vec<Box<RawValue>> = serde_json::from_str(value)
+                .map_err(|e| format!("'{value}' is no JSON array: {e}"))?;
+            Test::OneOf(
+                values
+                    .into_iter()
+                    .map(|value| Literal(value.get().to_owned()))
+                    .collect(),
+            )
         }
         "in" => Test::PathWithin(value.to_owned()),
         "host" => Test::Host(value.to_owned()),
         "between" => {
             let (min, max) = value.split_once(' ').ok_or(WRONG)?;
-            let bound = |text: &str| if text == "-" { Ok(None) } else { literal(text).map(Some) };
-            Test::Between { min: bound(min)?, max: bound(max.trim_start())? }
+            let bound = |text: &str| {
+                if text == "-" {
+                    Ok(None)
+                } else {
+                    literal(text).map(Some)
+                }
+            };
+            Test::Between {
+                min: bound(min)?,
+                max: bound(max.trim_start())?,
+            }
         }
         "matches" => Test::Matches(value.to_owned()),
         _ => return Err(WRONG.into()),
     };
-    Ok(Condition { pointer: pointer.to_owned(), is })
+    Ok(Condition {
+        pointer: pointer.to_owned(),
+        is,
+    })
 }
 
 fn literal(text: &str) -> Result<Literal, String> {

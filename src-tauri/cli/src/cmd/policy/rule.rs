@@ -76,5 +76,9 @@ impl RuleArgs {
 }
 
 fn after(time: Duration) -> Timestamp {
-    Timestamp(clock::now().0.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
+    Timestamp(
+        clock::now()
+            .0
+            .saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)),
+    )
 }

@@ -7,7 +7,10 @@ use super::{Target, condition};
 #[test]
 fn a_target_is_all_servers_or_one_or_one_tool() {
     let target = |server: Option<&str>, tool: Option<&str>| {
-        Ok(Target { server: server.map(ServerId::new), tool: tool.map(str::to_owned) })
+        Ok(Target {
+            server: server.map(ServerId::new),
+            tool: tool.map(str::to_owned),
+        })
     };
     assert_eq!("*".parse(), target(None, None));
     assert_eq!("files".parse(), target(Some("files"), None));
@@ -23,15 +26,32 @@ fn conditions_are_read_as_they_are_shown() {
     for (text, shown) in [
         ("/n is 1.0", "/n is 1.0"),
         ("/mode one-of [\"r\", 1e2]", "/mode is one of \"r\", 1e2"),
-        ("/path in /home/me/my notes", "/path is in /home/me/my notes"),
+        (
+            "/path in /home/me/my notes",
+            "/path is in /home/me/my notes",
+        ),
         ("/url host *.example.com", "/url is a URL of *.example.com"),
         ("/n between 1 10", "/n is from 1 to 10"),
         ("/n between - 10", "/n is at most 10"),
         ("/command matches ls .*", "/command fits /ls .*/"),
     ] {
-        assert_eq!(condition(text).map(|condition| condition.to_string()).as_deref(), Ok(shown), "{text}");
+        assert_eq!(
+            condition(text)
+                .map(|condition| condition.to_string())
+                .as_deref(),
+            Ok(shown),
+            "{text}"
+        );
     }
-    for wrong in ["", "/a", "/a is", "/a is b", "/a was 1", "/a one-of 1", "/a between 1"] {
+    for wrong in [
+        "",
+        "/a",
+        "/a is",
+        "/a is b",
+        "/a was 1",
+        "/a one-of 1",
+        "/a between 1",
+    ] {
         assert!(condition(wrong).is_err(), "{wrong}");
     }
 }

@@ -14,10 +14,12 @@ mod tests;
 
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("where").required(true).args(["command", "url", "preset", "manifest"]))]
-#[command(override_usage = "drawbridge servers add NAME [OPTIONS] -- COMMAND [ARGS]...
+#[command(
+    override_usage = "drawbridge servers add NAME [OPTIONS] -- COMMAND [ARGS]...
        drawbridge servers add NAME [OPTIONS] --url URL
        drawbridge servers add [NAME] [OPTIONS] --preset ID
-       drawbridge servers add [NAME] [OPTIONS] --manifest PATH")]
+       drawbridge servers add [NAME] [OPTIONS] --manifest PATH"
+)]
 pub(crate) struct Add {
     /// The server's name, from which its id is made [default: that of the preset or manifest].
     #[arg(required_unless_present_any = ["preset", "manifest"])]
@@ -113,13 +115,21 @@ impl Add {
     pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self.source()? {
             Some(source) => self.add_from(source, context).await,
-            None => context.show(self.into_verb(), |server| super::done("added", server)).await,
+            None => {
+                context
+                    .show(self.into_verb(), |server| super::done("added", server))
+                    .await
+            }
         }
     }
 
     fn into_verb(self) -> AddServer {
         let callback_port = self.oauth_callback_port;
-        let client = |client_id| OauthClient { client_id, client_secret: None, callback_port };
+        let client = |client_id| OauthClient {
+            client_id,
+            client_secret: None,
+            callback_port,
+        };
         let mut words = self.command.into_iter();
         let spec = ServerSpec {
             name: self.name.unwrap_or_default(),
@@ -132,7 +142,11 @@ impl Add {
             oauth: self.oauth_client_id.map(client),
             transport: self.transport.map(Transport::kind),
             protocol_version: self.protocol_version,
-            isolation: if self.per_client { Isolation::PerClient } else { Isolation::Shared },
+            isolation: if self.per_client {
+                Isolation::PerClient
+            } else {
+                Isolation::Shared
+            },
             validate: self.validate.kind(),
             ..ServerSpec::default()
         };
@@ -141,7 +155,11 @@ impl Add {
             headers: self.secret_header.into_iter().collect(),
             oauth_client: self.oauth_client_secret,
         };
-        AddServer { spec, secrets, pending: self.pending }
+        AddServer {
+            spec,
+            secrets,
+            pending: self.pending,
+        }
     }
 }
 

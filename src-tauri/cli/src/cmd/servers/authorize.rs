@@ -33,11 +33,15 @@ impl Authorize {
         connection.close().await;
         let attempt = ended?;
         match &attempt.state {
-            SignInState::Failed { reason } => {
-                Err(Failure::new(format!("not signed in to {}: {}", shown(&self.id), shown(reason))))
-            }
+            SignInState::Failed { reason } => Err(Failure::new(format!(
+                "not signed in to {}: {}",
+                shown(&self.id),
+                shown(reason)
+            ))),
             SignInState::Done | SignInState::WaitingForBrowser | SignInState::Exchanging => {
-                output::answer(context.json, &attempt, |_| format!("signed in to {}", shown(&self.id)))
+                output::answer(context.json, &attempt, |_| {
+                    format!("signed in to {}", shown(&self.id))
+                })
             }
         }
     }

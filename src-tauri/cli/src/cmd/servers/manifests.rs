@@ -13,8 +13,15 @@ pub(super) fn presets(presets: &[PresetView]) -> String {
     let mut table = Table::new(["ID", "NEEDS", "WHAT IT DOES", "ASKS FOR"]);
     for preset in presets {
         let needs = preset.choice.runtime.map(word).unwrap_or_default();
-        let ready = preset.runtime.as_ref().is_none_or(|found| found.problem.is_empty());
-        let needs = if ready { needs } else { format!("{needs} (missing)") };
+        let ready = preset
+            .runtime
+            .as_ref()
+            .is_none_or(|found| found.problem.is_empty());
+        let needs = if ready {
+            needs
+        } else {
+            format!("{needs} (missing)")
+        };
         let inputs: Vec<_> = preset.choice.inputs.iter().map(asked).collect();
         table.row([&preset.id, &needs, &preset.description, &inputs.join(", ")]);
     }
@@ -23,7 +30,12 @@ pub(super) fn presets(presets: &[PresetView]) -> String {
     for found in presets.iter().filter_map(|preset| preset.runtime.as_ref()) {
         if !found.problem.is_empty() && !told.contains(&found.runtime) {
             told.push(found.runtime);
-            let _ = write!(lines, "\n{}. {}", shown(&found.problem), shown(&found.remedy));
+            let _ = write!(
+                lines,
+                "\n{}. {}",
+                shown(&found.problem),
+                shown(&found.remedy)
+            );
         }
     }
     lines
@@ -33,9 +45,18 @@ pub(super) fn runtimes(found: &[RuntimeFound]) -> String {
     let mut table = Table::new(["RUNTIME", "VERSION", "PATH", "PROBLEM"]);
     for found in found {
         let problem = [found.problem.as_str(), &found.remedy].join(". ");
-        let problem = if found.problem.is_empty() { "" } else { &problem };
+        let problem = if found.problem.is_empty() {
+            ""
+        } else {
+            &problem
+        };
         let version = found.version.as_deref().unwrap_or_default();
-        table.row([&word(found.runtime), version, found.path.as_deref().unwrap_or_default(), problem]);
+        table.row([
+            &word(found.runtime),
+            version,
+            found.path.as_deref().unwrap_or_default(),
+            problem,
+        ]);
     }
     table.lines_or("no runtimes")
 }
@@ -47,14 +68,23 @@ pub(super) fn manifest(view: &ManifestView) -> String {
         let _ = write!(lines, "\n{}", shown(&view.description));
     }
     for (at, choice) in view.choices.iter().enumerate() {
-        let start = if choice.preview.is_empty() { &choice.label } else { &choice.preview };
+        let start = if choice.preview.is_empty() {
+            &choice.label
+        } else {
+            &choice.preview
+        };
         let _ = write!(lines, "\n\n{}  {}", at + 1, shown(start));
         if !choice.problem.is_empty() {
             let _ = write!(lines, "\n   cannot be used: {}", shown(&choice.problem));
         }
         for input in &choice.inputs {
             let option = if input.secret { "--secret" } else { "--set" };
-            let _ = write!(lines, "\n   {option} {}  {}", shown(&asked(input)), shown(&described(input)));
+            let _ = write!(
+                lines,
+                "\n   {option} {}  {}",
+                shown(&asked(input)),
+                shown(&described(input))
+            );
         }
     }
     lines
@@ -62,7 +92,11 @@ pub(super) fn manifest(view: &ManifestView) -> String {
 
 /// An input by its name; in brackets where it can be left out.
 fn asked(input: &ManifestInput) -> String {
-    if input.required && input.default.is_none() { input.name.clone() } else { format!("[{}]", input.name) }
+    if input.required && input.default.is_none() {
+        input.name.clone()
+    } else {
+        format!("[{}]", input.name)
+    }
 }
 
 fn described(input: &ManifestInput) -> String {
@@ -114,21 +148,40 @@ mod tests {
             remedy: "Install uv.".into(),
         };
         let (id, title, description) = ("x".into(), "X".into(), "Does x.".into());
-        PresetView { id, title, description, choice, runtime: Some(found) }
+        PresetView {
+            id,
+            title,
+            description,
+            choice,
+            runtime: Some(found),
+        }
     }
 
     #[test]
     fn a_missing_runtime_is_said_once_with_what_to_do() {
         let lines = presets(&[preset(), preset()]);
-        assert!(lines.contains("x   uvx (missing)  Does x.       [mode]"), "{lines}");
-        assert_eq!(lines.matches("'uvx' was not found. Install uv.").count(), 1, "{lines}");
+        assert!(
+            lines.contains("x   uvx (missing)  Does x.       [mode]"),
+            "{lines}"
+        );
+        assert_eq!(
+            lines.matches("'uvx' was not found. Install uv.").count(),
+            1,
+            "{lines}"
+        );
     }
 
     #[test]
     fn a_manifest_shows_what_each_of_its_packages_asks() {
         let choices = vec![preset().choice];
         let (name, title, description) = ("a/x".into(), "X".into(), "Does x.".into());
-        let lines = manifest(&ManifestView { name, title, description, version: "1".into(), choices });
+        let lines = manifest(&ManifestView {
+            name,
+            title,
+            description,
+            version: "1".into(),
+            choices,
+        });
         assert_eq!(
             lines,
             "a/x 1\nDoes x.\n\n1  uvx x\n   --set [mode]  How it works (one of fast, slow) [default: fast]"

@@ -9,27 +9,45 @@ use serde_json::{Map, Value};
 use crate::{connection::Context, exit::Failure};
 
 /// Changes fields, each as `FIELD=VALUE`; the new spec counts as accepted.
-pub(super) async fn verb(context: &Context, id: String, fields: &[String]) -> Result<UpdateServer, Failure> {
+pub(super) async fn verb(
+    context: &Context,
+    id: String,
+    fields: &[String],
+) -> Result<UpdateServer, Failure> {
     let id = ServerId::new(id);
     let spec = context.ask(ShowServer { id: id.clone() }).await?.spec;
-    Ok(UpdateServer { id, spec: changed(&spec, fields)?, secrets: SecretValues::default(), pending: false })
+    Ok(UpdateServer {
+        id,
+        spec: changed(&spec, fields)?,
+        secrets: SecretValues::default(),
+        pending: false,
+    })
 }
 
 fn changed(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, Failure> {
     let mut members = serde_json::to_value(spec)?;
     for field in fields {
-        let (path, value) =
-            field.split_once('=').ok_or_else(|| Failure::new(format!("'{field}' must be FIELD=VALUE")))?;
-        put(&mut members, path, read(value)).ok_or_else(|| Failure::new(format!("'{path}' leads into no object")))?;
+        let (path, value) = field
+            .split_once('=')
+            .ok_or_else(|| Failure::new(format!("'{field}' must be FIELD=VALUE")))?;
+        put(&mut members, path, read(value))
+            .ok_or_else(|| Failure::new(format!("'{path}' leads into no object")))?;
     }
     let known = ServerSpec::default();
-    let spec: ServerSpec = serde_json::from_value(members).map_err(|e| Failure::new(e.to_string()))?;
+    let spec: ServerSpec =
+        serde_json::from_value(members).map_err(|e| Failure::new(e.to_string()))?;
     // What no field is called so is kept in a file, but typed here it is a slip.
     let unknown = spec.other.keys().find(|key| {
-        !known.other.contains_key(*key) && fields.iter().any(|field| field.split(['.', '=']).next() == Some(key))
+        !known.other.contains_key(*key)
+            && fields
+                .iter()
+                .any(|field| field.split(['.', '=']).next() == Some(key))
     });
-    unknown
-        .map_or(Ok(spec.clone()), |key| Err(Failure::new(format!("a spec has no field '{key}'; see docs/servers.md"))))
+    unknown.map_or(Ok(spec.clone()), |key| {
+        Err(Failure::new(format!(
+            "a spec has no field '{key}'; see docs/servers.md"
+        )))
+    })
 }
 
 /// JSON where it is, and else the text as it stands.
@@ -39,10 +57,16 @@ fn read(value: &str) -> Value {
 
 /// Puts a value where the path leads; null takes away what is there.
 fn put(members: &mut Value, path: &str, value: Value) -> Option<()> {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let (first, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(first, rest)| (first, Some(rest)));
     let members = members.as_object_mut()?;
     match (rest, value) {
-        (Some(rest), value) => put(members.entry(first).or_insert_with(|| Map::new().into()), rest, value),
+        (Some(rest), value) => put(
+            members.entry(first).or_insert_with(|| Map::new().into()),
+            rest,
+            value,
+        ),
         (None, Value::Null) => {
             members.remove(first);
             Some(())
@@ -59,19 +83,42 @@ mod tests {
     use super::*;
 
     fn set(fields: &[&str]) -> Result<ServerSpec, String> {
-        let spec = serde_json::from_str(r#"{"command":"x","env":{"A":"1"},"mine":true}"#).expect("a spec");
+        let spec =
+            serde_json::from_str(r#"{"command":"x","env":{"A":"1"},"mine":true}"#).expect("a spec");
         let fields: Vec<_> = fields.iter().map(|field| (*field).to_owned()).collect();
         changed(&spec, &fields).map_err(|failure| format!("{failure:?}"))
     }
 
     #[test]
     fn a_field_is_set_by_its_name_also_within_another_and_null_takes_it_away() {
-        let spec = set(&["visibility=deferred", "timeouts.tools.slow=90000", "prefix=", "env.A=null", "env.B=2 words"]);
+        let spec = set(&[
+            "visibility=deferred",
+            "timeouts.tools.slow=90000",
+            "prefix=",
+            "env.A=null",
+            "env.B=2 words",
+        ]);
         let spec = spec.expect("a spec");
-        assert_eq!(serde_json::to_value(&spec).expect("json")["visibility"], "deferred");
-        assert_eq!((spec.timeouts.tools["slow"], spec.timeouts.call_ms), (90_000, 30_000));
-        assert_eq!((spec.prefix.as_deref(), spec.env.get("A"), spec.env["B"].as_str()), (Some(""), None, "2 words"));
-        assert_eq!(spec.other["mine"], true, "what the file holds beside is kept");
+        assert_eq!(
+            serde_json::to_value(&spec).expect("json")["visibility"],
+            "deferred"
+        );
+        assert_eq!(
+            (spec.timeouts.tools["slow"], spec.timeouts.call_ms),
+            (90_000, 30_000)
+        );
+        assert_eq!(
+            (
+                spec.prefix.as_deref(),
+                spec.env.get("A"),
+                spec.env["B"].as_str()
+            ),
+            (Some(""), None, "2 words")
+        );
+        assert_eq!(
+            spec.other["mine"], true,
+            "what the file holds beside is kept"
+        );
     }
 
     #[test]

@@ -4,10 +4,14 @@ use std::fmt::Write;
 
 use drawbridge_hub::{
     api::{
-        servers::{DefinitionVersion, ServerUsage, ServerView, ServersView, ShownTool, VerifiedView},
+        servers::{
+            DefinitionVersion, ServerUsage, ServerView, ServersView, ShownTool, VerifiedView,
+        },
         tools::ToolView,
     },
-    model::{authorization::Authorization, capability::LeftOutEntries, spec::ServerSpec, tool::Standing},
+    model::{
+        authorization::Authorization, capability::LeftOutEntries, spec::ServerSpec, tool::Standing,
+    },
 };
 
 use crate::{
@@ -19,12 +23,23 @@ pub(super) fn list(view: &ServersView) -> String {
     let mut table = Table::new(["ID", "STATE", "TOOLS", "STARTS", "REASON"]);
     for server in &view.servers {
         let (tools, starts) = (server.tools.len().to_string(), server.starts.to_string());
-        table.row([server.id.as_str(), &word(server.state), &tools, &starts, &server.reason]);
+        table.row([
+            server.id.as_str(),
+            &word(server.state),
+            &tools,
+            &starts,
+            &server.reason,
+        ]);
     }
     let mut lines = table.lines_or("no servers: add one with `drawbridge servers add`");
     for broken in &view.broken {
         let place = format!("{}:{}:{}", broken.file, broken.line, broken.column);
-        let _ = write!(lines, "\nbroken spec {}: {}", shown(&place), shown(&broken.message));
+        let _ = write!(
+            lines,
+            "\nbroken spec {}: {}",
+            shown(&place),
+            shown(&broken.message)
+        );
     }
     lines
 }
@@ -33,11 +48,21 @@ pub(super) fn list(view: &ServersView) -> String {
 pub(super) fn waiting(server: &ServerView, names: &[String]) -> Result<Vec<ShownTool>, Failure> {
     let waits = |tool: &&ToolView| tool.standing != Standing::Accepted;
     let waiting: Vec<_> = server.tools.iter().filter(waits).collect();
-    if let Some(name) = names.iter().find(|name| waiting.iter().all(|tool| tool.name != **name)) {
-        return Err(Failure::new(format!("no tool '{}' of '{}' waits to be accepted", shown(name), server.id)));
+    if let Some(name) = names
+        .iter()
+        .find(|name| waiting.iter().all(|tool| tool.name != **name))
+    {
+        return Err(Failure::new(format!(
+            "no tool '{}' of '{}' waits to be accepted",
+            shown(name),
+            server.id
+        )));
     }
     let is_meant = |tool: &&&ToolView| names.is_empty() || names.contains(&tool.name);
-    let shown_tool = |tool: &&ToolView| ShownTool { name: tool.name.clone(), digest: tool.digest.clone() };
+    let shown_tool = |tool: &&ToolView| ShownTool {
+        name: tool.name.clone(),
+        digest: tool.digest.clone(),
+    };
     Ok(waiting.iter().filter(is_meant).map(shown_tool).collect())
 }
 
@@ -51,14 +76,25 @@ pub(super) fn history(versions: &[DefinitionVersion]) -> String {
             (Some(_), true) => "accepted, offered now",
             (Some(_), false) => "accepted",
         };
-        let _ =
-            writeln!(lines, "{}  {}  {standing}", moment_or_dash(Some(version.first_seen_at)), &version.digest[..12]);
+        let _ = writeln!(
+            lines,
+            "{}  {}  {standing}",
+            moment_or_dash(Some(version.first_seen_at)),
+            &version.digest[..12]
+        );
         for change in &version.changes {
             let value = |value: &Option<serde_json::Value>| {
-                value.as_ref().map_or_else(|| "nothing".to_owned(), |value| shown(&value.to_string()))
+                value
+                    .as_ref()
+                    .map_or_else(|| "nothing".to_owned(), |value| shown(&value.to_string()))
             };
             let _ = writeln!(lines, "    {}", shown(&change.field));
-            let _ = writeln!(lines, "      - {}\n      + {}", value(&change.before), value(&change.after));
+            let _ = writeln!(
+                lines,
+                "      - {}\n      + {}",
+                value(&change.before),
+                value(&change.after)
+            );
         }
     }
     lines.trim_end().to_owned()
@@ -68,7 +104,12 @@ pub(super) fn usage(servers: &[ServerUsage]) -> String {
     let mut table = Table::new(["ID", "PROCESSES", "MEMORY", "CPU"]);
     for used in servers {
         let memory = format!("{} MiB", used.memory_kib / 1024);
-        table.row([used.id.as_str(), &used.processes.to_string(), &memory, &format!("{:.0} %", used.cpu_percent)]);
+        table.row([
+            used.id.as_str(),
+            &used.processes.to_string(),
+            &memory,
+            &format!("{:.0} %", used.cpu_percent),
+        ]);
     }
     table.lines_or("no local server runs")
 }
@@ -98,25 +139,51 @@ pub(super) fn one(server: &ServerView) -> String {
     line("file", &server.file);
     match &server.authorization {
         Authorization::None => {}
-        Authorization::Needed => line("signed in", "no: run `drawbridge servers authorize` with its id"),
+        Authorization::Needed => line(
+            "signed in",
+            "no: run `drawbridge servers authorize` with its id",
+        ),
         Authorization::SignedIn { issuer, expires_at } => {
-            line("signed in", &format!("by {issuer}; the token runs out {}", moment_or_dash(*expires_at)));
+            line(
+                "signed in",
+                &format!(
+                    "by {issuer}; the token runs out {}",
+                    moment_or_dash(*expires_at)
+                ),
+            );
         }
     }
     if let Some(pid) = server.pid {
         line("pid", &pid.to_string());
     }
     if let Some(name) = &server.server_name {
-        line("calls itself", &format!("{name} {}", server.server_version.as_deref().unwrap_or_default()));
+        line(
+            "calls itself",
+            &format!(
+                "{name} {}",
+                server.server_version.as_deref().unwrap_or_default()
+            ),
+        );
     }
     if let Some(version) = &server.protocol_version {
         line("protocol", version);
     }
     let stale = if server.stale { ", stale" } else { "" };
-    line("synced", &format!("{} {}{stale}", word(server.sync_status), moment_or_dash(server.last_synced_at)));
+    line(
+        "synced",
+        &format!(
+            "{} {}{stale}",
+            word(server.sync_status),
+            moment_or_dash(server.last_synced_at)
+        ),
+    );
     line("noise lines", &server.noise_lines.to_string());
     if let Some(instructions) = &server.instructions {
-        let _ = writeln!(lines, "\ninstructions, as the server wrote them:\n{}", shown_lines(instructions));
+        let _ = writeln!(
+            lines,
+            "\ninstructions, as the server wrote them:\n{}",
+            shown_lines(instructions)
+        );
     }
     let _ = write!(lines, "\n{}", tools(&server.tools));
     lines.push_str(&left_out(&server.left_out));
@@ -133,10 +200,20 @@ pub(super) fn left_out(left_out: &LeftOutEntries) -> String {
     for entry in &left_out.entries {
         table.row([entry.kind.noun(), &entry.name, &entry.why]);
     }
-    let what =
-        if count == 1 { "1 entry of its lists is".to_owned() } else { format!("{count} entries of its lists are") };
-    let more = if left_out.more > 0 { format!("\nand {} more", left_out.more) } else { String::new() };
-    format!("\n\n{what} left out, and no client sees them:\n{}{more}", table.lines_or(""))
+    let what = if count == 1 {
+        "1 entry of its lists is".to_owned()
+    } else {
+        format!("{count} entries of its lists are")
+    };
+    let more = if left_out.more > 0 {
+        format!("\nand {} more", left_out.more)
+    } else {
+        String::new()
+    };
+    format!(
+        "\n\n{what} left out, and no client sees them:\n{}{more}",
+        table.lines_or("")
+    )
 }
 
 fn describe_spec(spec: &ServerSpec, line: &mut impl FnMut(&str, &str)) {
@@ -161,7 +238,14 @@ fn describe_spec(spec: &ServerSpec, line: &mut impl FnMut(&str, &str)) {
     if let Some(client) = &spec.oauth {
         line("oauth client", &client.client_id);
         if let Some(secret) = &client.client_secret {
-            line("  secret", if secret.starts_with("${keyring:") { secret } else { "in the spec file" });
+            line(
+                "  secret",
+                if secret.starts_with("${keyring:") {
+                    secret
+                } else {
+                    "in the spec file"
+                },
+            );
         }
     }
 }

@@ -17,6 +17,12 @@ pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]]) {
 }
 
 pub(crate) fn read(pieces: &[&[u8]]) -> Vec<Sent> {
-    let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, Infallible>(Bytes::copy_from_slice(piece))).collect();
-    sent(stream::iter(pieces)).collect().now_or_never().expect("it need not wait")
+    let pieces: Vec<_> = pieces
+        .iter()
+        .map(|piece| Ok::<_, Infallible>(Bytes::copy_from_slice(piece)))
+        .collect();
+    sent(stream::iter(pieces))
+        .collect()
+        .now_or_never()
+        .expect("it need not wait")
 }

@@ -16,10 +16,22 @@ const BODY: &str = ":\n\ndata: {\"kind\":\"policy_changed\"}\n\n: keep alive\n\n
 #[tokio::test]
 async fn events_are_the_same_wherever_the_body_is_cut() {
     for size in 1..BODY.len() {
-        let chunks: Vec<_> =
-            BODY.as_bytes().chunks(size).map(|chunk| Ok::<_, Infallible>(Bytes::copy_from_slice(chunk))).collect();
+        let chunks: Vec<_> = BODY
+            .as_bytes()
+            .chunks(size)
+            .map(|chunk| Ok::<_, Infallible>(Bytes::copy_from_slice(chunk)))
+            .collect();
         let events: Vec<Event> = super::read(stream::iter(chunks)).collect().await;
-        assert_eq!(events, [Event::PolicyChanged, Event::ServerChanged { id: ServerId::new("a") }], "{size}");
+        assert_eq!(
+            events,
+            [
+                Event::PolicyChanged,
+                Event::ServerChanged {
+                    id: ServerId::new("a")
+                }
+            ],
+            "{size}"
+        );
     }
 }
 
@@ -29,7 +41,13 @@ async fn an_event_keeps_its_id_and_all_lines_of_its_data() {
     let chunks = [Ok::<_, Infallible>(Bytes::from_static(body.as_bytes()))];
     let sent: Vec<_> = super::sent(stream::iter(chunks)).collect().await;
     let expected = [("7", "{\n}"), ("", " x")];
-    assert_eq!(sent, expected.map(|(id, data)| Sent { id: id.to_owned(), data: data.as_bytes().to_vec() }));
+    assert_eq!(
+        sent,
+        expected.map(|(id, data)| Sent {
+            id: id.to_owned(),
+            data: data.as_bytes().to_vec()
+        })
+    );
 }
 
 proptest! {
@@ -53,17 +71,33 @@ proptest! {
 }
 
 fn sent_by_the_door(event: axum::response::sse::Event) -> Bytes {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
     runtime.block_on(async {
         let response = crate::mcp::events::response(stream::iter([event]));
-        axum::body::to_bytes(response.into_body(), usize::MAX).await.expect("a body")
+        axum::body::to_bytes(response.into_body(), usize::MAX)
+            .await
+            .expect("a body")
     })
 }
 
 /// Text among which the parts that mean something are frequent.
 fn part() -> impl Strategy<Value = Vec<u8>> {
-    const PARTS: &[&str] =
-        &["\n", "\r\n", "\n\n", "data:", "data: {}", "event: message", "id:", "id: 7", ":", " ", "\r"];
+    const PARTS: &[&str] = &[
+        "\n",
+        "\r\n",
+        "\n\n",
+        "data:",
+        "data: {}",
+        "event: message",
+        "id:",
+        "id: 7",
+        ":",
+        " ",
+        "\r",
+    ];
     prop_oneof![
         4 => prop::sample::select(PARTS).prop_map(|part| part.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 0..20),

@@ -16,12 +16,21 @@ fn folder() -> tempfile::TempDir {
 
 #[test]
 fn the_socket_lies_in_the_data_folder_unless_its_path_were_too_long() {
-    assert_eq!(path(Path::new("/nowhere/data")), Path::new("/nowhere/data/drawbridge.sock"));
+    assert_eq!(
+        path(Path::new("/nowhere/data")),
+        Path::new("/nowhere/data/drawbridge.sock")
+    );
     let long = path(Path::new(&format!("/nowhere/{}", "x".repeat(100))));
     assert!(long.as_os_str().len() <= 100, "{}", long.display());
-    let name = long.file_name().and_then(|name| name.to_str()).expect("a name");
+    let name = long
+        .file_name()
+        .and_then(|name| name.to_str())
+        .expect("a name");
     assert_eq!(name.len(), 16 + ".sock".len());
-    assert_ne!(long, path(Path::new(&format!("/nowhere/{}", "y".repeat(100)))));
+    assert_ne!(
+        long,
+        path(Path::new(&format!("/nowhere/{}", "y".repeat(100))))
+    );
 }
 
 #[tokio::test]
@@ -50,5 +59,9 @@ async fn a_socket_that_a_dead_hub_left_is_replaced_and_a_living_one_is_not() {
 async fn a_folder_that_others_can_write_is_refused() {
     let folder = folder();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o770)).expect("chmod");
-    assert!(bind(folder.path()).await.is_err_and(|e| e.error.contains("chmod 700")));
+    assert!(
+        bind(folder.path())
+            .await
+            .is_err_and(|e| e.error.contains("chmod 700"))
+    );
 }

@@ -17,14 +17,22 @@ fn streamed(events: Vec<Event>) -> Response {
 }
 
 async fn text(response: Response) -> String {
-    let body = to_bytes(response.into_body(), usize::MAX).await.expect("a body");
+    let body = to_bytes(response.into_body(), usize::MAX)
+        .await
+        .expect("a body");
     String::from_utf8(body.to_vec()).expect("UTF-8")
 }
 
 #[tokio::test]
 async fn a_message_is_an_event_of_that_name() {
-    let response = streamed(vec![message(&Bytes::from_static(br#"{"a":"\n \u00e9"}"#)), message(&"{}".into())]);
-    assert_eq!(response.headers()[header::CONTENT_TYPE], "text/event-stream");
+    let response = streamed(vec![
+        message(&Bytes::from_static(br#"{"a":"\n \u00e9"}"#)),
+        message(&"{}".into()),
+    ]);
+    assert_eq!(
+        response.headers()[header::CONTENT_TYPE],
+        "text/event-stream"
+    );
     let expected = "event: message\ndata: {\"a\":\"\\n \\u00e9\"}\n\nevent: message\ndata: {}\n\n";
     assert_eq!(text(response).await, expected);
 }
@@ -32,14 +40,26 @@ async fn a_message_is_an_event_of_that_name() {
 #[tokio::test]
 async fn line_breaks_between_tokens_do_not_end_the_event() {
     let said = text(streamed(vec![message(&"{\n\"a\": 1\r\n}".into())])).await;
-    let data: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&data.join("\n")).expect("JSON")["a"], 1, "{said}");
-    assert!(said.ends_with("\n\n") && said.trim_end().lines().all(|line| !line.is_empty()), "one event: {said:?}");
+    let data: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .collect();
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&data.join("\n")).expect("JSON")["a"],
+        1,
+        "{said}"
+    );
+    assert!(
+        said.ends_with("\n\n") && said.trim_end().lines().all(|line| !line.is_empty()),
+        "one event: {said:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_stream_says_every_fifteen_seconds_that_it_is_there() {
-    let mut body = response(stream::pending::<Event>()).into_body().into_data_stream();
+    let mut body = response(stream::pending::<Event>())
+        .into_body()
+        .into_data_stream();
     for _ in 0..2 {
         let begun = tokio::time::Instant::now();
         let comment = body.next().await.expect("a piece").expect("no error");

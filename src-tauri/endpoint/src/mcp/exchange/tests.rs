@@ -32,7 +32,10 @@ async fn what_is_sent_with_the_last_breath_comes_before_the_answer() {
         assert_eq!(conversation.next().await, Some(Bytes::from(expected)));
     }
     assert!(conversation.is_over());
-    assert!(late.try_send(Bytes::from("late")).is_err(), "what comes after it is for the session");
+    assert!(
+        late.try_send(Bytes::from("late")).is_err(),
+        "what comes after it is for the session"
+    );
 }
 
 #[tokio::test]

@@ -12,8 +12,12 @@ use super::{MAX_WAITING, Outlet};
 #[test]
 fn a_client_that_does_not_read_is_disconnected_and_one_that_does_is_not() {
     let (queue, mut messages) = mpsc::channel(MAX_WAITING);
-    let outlet =
-        Outlet { client: ClientName::new("desk"), queue, session: OnceLock::new(), closed: CancellationToken::new() };
+    let outlet = Outlet {
+        client: ClientName::new("desk"),
+        queue,
+        session: OnceLock::new(),
+        closed: CancellationToken::new(),
+    };
     for _ in 0..2 * MAX_WAITING {
         outlet.say(Bytes::new());
         assert!(messages.try_recv().is_ok() && !outlet.closed.is_cancelled());

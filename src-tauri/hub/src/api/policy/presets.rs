@@ -44,18 +44,36 @@ impl Verb for ApplyPreset {
         for id in texts.iter().filter_map(|text| text.scope.server.as_ref()) {
             hub.registry.get(id)?;
         }
-        let new: Vec<Rule> = texts.into_iter().map(|text| made(hub, None, text)).collect();
+        let new: Vec<Rule> = texts
+            .into_iter()
+            .map(|text| made(hub, None, text))
+            .collect();
         let kept = hub.rules.list();
-        let stays =
-            |old: &&std::sync::Arc<Rule>| !is_of_preset(&old.text) && !new.iter().any(|new| replaces_plain(new, old));
-        let kept: Vec<Rule> = kept.iter().filter(stays).map(|rule| (**rule).clone()).collect();
+        let stays = |old: &&std::sync::Arc<Rule>| {
+            !is_of_preset(&old.text) && !new.iter().any(|new| replaces_plain(new, old))
+        };
+        let kept: Vec<Rule> = kept
+            .iter()
+            .filter(stays)
+            .map(|rule| (**rule).clone())
+            .collect();
         // Asking comes first: in between nothing may cross that neither policy lets through.
-        let strict = |values: Values| Values { default_policy: Effect::Ask, ..values };
+        let strict = |values: Values| Values {
+            default_policy: Effect::Ask,
+            ..values
+        };
         if default != Effect::Ask || hub.settings.get().default_policy == Effect::Allow {
             hub.settings.change(strict).await?;
         }
-        hub.rules.replace_all(kept.into_iter().chain(new).collect()).await?;
-        hub.settings.change(|values| Values { default_policy: default, ..values }).await?;
+        hub.rules
+            .replace_all(kept.into_iter().chain(new).collect())
+            .await?;
+        hub.settings
+            .change(|values| Values {
+                default_policy: default,
+                ..values
+            })
+            .await?;
         hub.events.tell(Event::PolicyChanged);
         Ok(Done {})
     }
@@ -63,7 +81,10 @@ impl Verb for ApplyPreset {
 
 impl Preset {
     fn rules(self) -> (Effect, Vec<RuleText>) {
-        let of = |server: ServerId| Scope { server: Some(server), ..Scope::default() };
+        let of = |server: ServerId| Scope {
+            server: Some(server),
+            ..Scope::default()
+        };
         match self {
             Self::AskAll => (Effect::Ask, Vec::new()),
             Self::AskWrites { trusted } => {
@@ -76,7 +97,11 @@ impl Preset {
                 (Effect::Ask, trusted.into_iter().map(rule).collect())
             }
             Self::AskListed { listed } => {
-                let rule = |server| RuleText { scope: of(server), effect: Some(Effect::Ask), ..RuleText::default() };
+                let rule = |server| RuleText {
+                    scope: of(server),
+                    effect: Some(Effect::Ask),
+                    ..RuleText::default()
+                };
                 (Effect::Allow, listed.into_iter().map(rule).collect())
             }
         }

@@ -82,16 +82,27 @@ impl Verb for ShowFigures {
         let count = self.days.unwrap_or(14).clamp(1, MAX_DAYS);
         let today = clock::now().0.div_euclid(DAY_MS);
         let first = today - i64::from(count) + 1;
-        let filter =
-            PastFilter { asked: true, since: Some(Timestamp(first * DAY_MS)), limit: MAX_CALLS, ..Default::default() };
+        let filter = PastFilter {
+            asked: true,
+            since: Some(Timestamp(first * DAY_MS)),
+            limit: MAX_CALLS,
+            ..Default::default()
+        };
         hub.journal.flush().await;
         let calls = hub.store.past_calls(&filter).await?;
         let mut days: Vec<Day> = (first..=today)
-            .map(|day| Day { at: Timestamp(day * DAY_MS), approved: 0, denied: 0, unanswered: 0 })
+            .map(|day| Day {
+                at: Timestamp(day * DAY_MS),
+                approved: 0,
+                denied: 0,
+                unanswered: 0,
+            })
             .collect();
         for (call, _) in &calls {
             let at = usize::try_from(call.at.0.div_euclid(DAY_MS) - first).ok();
-            let Some(day) = at.and_then(|at| days.get_mut(at)) else { continue };
+            let Some(day) = at.and_then(|at| days.get_mut(at)) else {
+                continue;
+            };
             match (call.decision, call.decided_by) {
                 (Decision::Allowed, DecidedBy::Person) => day.approved += 1,
                 (Decision::Denied, DecidedBy::Person) => day.denied += 1,
@@ -99,34 +110,65 @@ impl Verb for ShowFigures {
                 _ => {}
             }
         }
-        Ok(Figures { days, suggestions: suggestions(hub, &calls).await? })
+        Ok(Figures {
+            days,
+            suggestions: suggestions(hub, &calls).await?,
+        })
     }
 }
 
-async fn suggestions(hub: &Hub, calls: &[(Call, Option<String>)]) -> Result<Vec<Suggestion>, ApiError> {
+async fn suggestions(
+    hub: &Hub,
+    calls: &[(Call, Option<String>)],
+) -> Result<Vec<Suggestion>, ApiError> {
     type Key<'a> = (&'a ClientName, &'a ServerId, &'a str);
     let mut groups: BTreeMap<Key<'_>, Vec<&(Call, Option<String>)>> = BTreeMap::new();
-    for past in calls.iter().filter(|(call, _)| call.decided_by == DecidedBy::Person) {
-        groups.entry((&past.0.client, &past.0.server, &past.0.tool)).or_default().push(past);
+    for past in calls
+        .iter()
+        .filter(|(call, _)| call.decided_by == DecidedBy::Person)
+    {
+        groups
+            .entry((&past.0.client, &past.0.server, &past.0.tool))
+            .or_default()
+            .push(past);
     }
     let mut suggestions = Vec::new();
     for ((client, server, tool), group) in groups {
-        let is_always_approved = group.iter().all(|(call, _)| call.decision == Decision::Allowed && !call.is_edited);
-        if group.len() < ALIKE || !is_always_approved || !is_still_asked(hub, client, server, tool) {
+        let is_always_approved = group
+            .iter()
+            .all(|(call, _)| call.decision == Decision::Allowed && !call.is_edited);
+        if group.len() < ALIKE || !is_always_approved || !is_still_asked(hub, client, server, tool)
+        {
             continue;
         }
-        let arguments: Option<Vec<Value>> =
-            group.iter().map(|(_, arguments)| serde_json::from_str(arguments.as_deref()?).ok()).collect();
+        let arguments: Option<Vec<Value>> = group
+            .iter()
+            .map(|(_, arguments)| serde_json::from_str(arguments.as_deref()?).ok())
+            .collect();
         let when = arguments.map(|all| in_common(&all)).unwrap_or_default();
         // What may destroy is not let through whatever its arguments are.
         if when.is_empty() && !is_read_only(hub, server, tool) {
             continue;
         }
-        let scope = Scope { server: Some(server.clone()), tool: Some(tool.to_owned()), client: Some(client.clone()) };
-        let rule = RuleText { scope, when, effect: Some(Effect::Allow), ..RuleText::default() };
+        let scope = Scope {
+            server: Some(server.clone()),
+            tool: Some(tool.to_owned()),
+            client: Some(client.clone()),
+        };
+        let rule = RuleText {
+            scope,
+            when,
+            effect: Some(Effect::Allow),
+            ..RuleText::default()
+        };
         let past = matched(hub, &rule).await?;
         let approved = u32::try_from(group.len()).unwrap_or(u32::MAX);
-        suggestions.push(Suggestion { words: rule.to_string(), rule, approved, matched: past.matched });
+        suggestions.push(Suggestion {
+            words: rule.to_string(),
+            rule,
+            approved,
+            matched: past.matched,
+        });
     }
     suggestions.sort_by_key(|suggestion| std::cmp::Reverse(suggestion.approved));
     suggestions.truncate(MAX_SUGGESTIONS);
@@ -134,9 +176,13 @@ async fn suggestions(hub: &Hub, calls: &[(Call, Option<String>)]) -> Result<Vec<
 }
 
 fn is_still_asked(hub: &Hub, client: &ClientName, server: &ServerId, tool: &str) -> bool {
-    let Ok(registered) = hub.registry.get(server) else { return false };
+    let Ok(registered) = hub.registry.get(server) else {
+        return false;
+    };
     let copy = hub.catalog.copy(server);
-    let Some(definition) = copy.tools().iter().find(|known| known.name == tool) else { return false };
+    let Some(definition) = copy.tools().iter().find(|known| known.name == tool) else {
+        return false;
+    };
     let has_rule = hub.rules.list().iter().any(|rule| {
         let scope = &rule.text.scope;
         scope.client.as_ref() == Some(client)
@@ -158,13 +204,17 @@ fn is_still_asked(hub: &Hub, client: &ClientName, server: &ServerId, tool: &str)
 
 fn is_read_only(hub: &Hub, server: &ServerId, tool: &str) -> bool {
     let copy = hub.catalog.copy(server);
-    copy.tools().iter().any(|known| known.name == tool && known.annotations.read_only == Some(true))
+    copy.tools()
+        .iter()
+        .any(|known| known.name == tool && known.annotations.read_only == Some(true))
 }
 
 /// What the arguments of calls have in common: the same value, a folder, a host.
 fn in_common(all: &[Value]) -> Vec<Condition> {
     let objects: Option<Vec<_>> = all.iter().map(Value::as_object).collect();
-    let Some(objects) = objects else { return Vec::new() };
+    let Some(objects) = objects else {
+        return Vec::new();
+    };
     let keys: BTreeSet<&String> = objects.iter().flat_map(|object| object.keys()).collect();
     let mut when = Vec::new();
     for key in keys {
@@ -172,7 +222,10 @@ fn in_common(all: &[Value]) -> Vec<Condition> {
         // Not every call had it.
         let Some(values) = values else { continue };
         if let Some(is) = alike(&values) {
-            when.push(Condition { pointer: format!("/{}", key.replace('~', "~0").replace('/', "~1")), is });
+            when.push(Condition {
+                pointer: format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+                is,
+            });
         }
     }
     when
@@ -187,7 +240,9 @@ fn alike(values: &[&Value]) -> Option<Test> {
     }
     let texts: Option<Vec<&str>> = values.iter().map(|value| value.as_str()).collect();
     let texts = texts?;
-    folder(&texts).map(Test::PathWithin).or_else(|| host(&texts).map(Test::Host))
+    folder(&texts)
+        .map(Test::PathWithin)
+        .or_else(|| host(&texts).map(Test::Host))
 }
 
 /// The deepest folder that all these paths are in; none where that is hardly any.
@@ -205,10 +260,14 @@ fn folder(texts: &[&str]) -> Option<String> {
 }
 
 fn host(texts: &[&str]) -> Option<String> {
-    let hosts: Option<BTreeSet<String>> =
-        texts.iter().map(|text| Url::parse(text).ok()?.host_str().map(str::to_owned)).collect();
+    let hosts: Option<BTreeSet<String>> = texts
+        .iter()
+        .map(|text| Url::parse(text).ok()?.host_str().map(str::to_owned))
+        .collect();
     let hosts = hosts?;
-    (hosts.len() == 1).then(|| hosts.into_iter().next()).flatten()
+    (hosts.len() == 1)
+        .then(|| hosts.into_iter().next())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -227,14 +286,36 @@ mod tests {
             json!({"path": "/home/me/notes/a.md", "mode": "r", "url": "https://example.com/a", "n": 1, "rare": 1}),
             json!({"path": "/home/me/notes/b/c.md", "mode": "r", "url": "https://example.com/b?x", "n": 2}),
         ];
-        assert_eq!(conditions(&all), ["/mode is \"r\"", "/path is in /home/me/notes", "/url is a URL of example.com"]);
+        assert_eq!(
+            conditions(&all),
+            [
+                "/mode is \"r\"",
+                "/path is in /home/me/notes",
+                "/url is a URL of example.com"
+            ]
+        );
     }
 
     #[test]
     fn what_says_nothing_suggests_nothing() {
-        assert!(conditions(&[json!({"path": "/a"}), json!({"path": "/b"})]).is_empty(), "the root is everything");
-        assert!(conditions(&[json!({"path": "a"}), json!({"path": "b"})]).is_empty(), "relative to what?");
-        assert!(conditions(&[json!({"key": "•••"}), json!({"key": "•••"})]).is_empty(), "a secret is not kept");
-        assert!(conditions(&[json!({"u": "https://a.com/"}), json!({"u": "https://b.com/"})]).is_empty());
+        assert!(
+            conditions(&[json!({"path": "/a"}), json!({"path": "/b"})]).is_empty(),
+            "the root is everything"
+        );
+        assert!(
+            conditions(&[json!({"path": "a"}), json!({"path": "b"})]).is_empty(),
+            "relative to what?"
+        );
+        assert!(
+            conditions(&[json!({"key": "•••"}), json!({"key": "•••"})]).is_empty(),
+            "a secret is not kept"
+        );
+        assert!(
+            conditions(&[
+                json!({"u": "https://a.com/"}),
+                json!({"u": "https://b.com/"})
+            ])
+            .is_empty()
+        );
     }
 }

@@ -49,7 +49,10 @@ impl Verb for AuthorizeServer {
     async fn run(self, hub: &Hub) -> Result<SignIn, ApiError> {
         let server = hub.registry.get(&self.id)?;
         if hub.registry.acceptance(&server) != Acceptance::Accepted {
-            return Err(ApiError::conflict(format!("'{}' waits for your approval; accept it first", self.id)));
+            return Err(ApiError::conflict(format!(
+                "'{}' waits for your approval; accept it first",
+                self.id
+            )));
         }
         Ok(hub.authorizer.sign_in(&self.id, &server.spec).await?)
     }

@@ -58,6 +58,12 @@ impl Verb for ShowCapabilities {
 }
 
 fn definitions(copy: &ServerCopy, kind: Kind) -> Vec<Value> {
-    let read = |one: &std::sync::Arc<crate::catalog::Definition>| serde_json::from_str(one.raw.get()).ok();
-    copy.offered.get(&kind).into_iter().flatten().filter_map(read).collect()
+    let read =
+        |one: &std::sync::Arc<crate::catalog::Definition>| serde_json::from_str(one.raw.get()).ok();
+    copy.offered
+        .get(&kind)
+        .into_iter()
+        .flatten()
+        .filter_map(read)
+        .collect()
 }

@@ -79,23 +79,38 @@ impl Verb for ShowToolHistory {
     async fn run(self, hub: &Hub) -> Result<Vec<DefinitionVersion>, ApiError> {
         hub.registry.get(&self.id)?;
         let copy = hub.catalog.copy(&self.id);
-        let offered = copy.tools().iter().find(|tool| tool.name == self.tool).map(|tool| tool.digest.clone());
+        let offered = copy
+            .tools()
+            .iter()
+            .find(|tool| tool.name == self.tool)
+            .map(|tool| tool.digest.clone());
         let rows = hub.store.definitions(&self.id).await?;
-        let rows: Vec<_> = rows.into_iter().filter(|row| row.name == self.tool).collect();
+        let rows: Vec<_> = rows
+            .into_iter()
+            .filter(|row| row.name == self.tool)
+            .collect();
         if rows.is_empty() {
-            return Err(ApiError::not_found(format!("'{}' has never offered a tool '{}'", self.id, self.tool)));
+            return Err(ApiError::not_found(format!(
+                "'{}' has never offered a tool '{}'",
+                self.id, self.tool
+            )));
         }
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
         let version = |(at, row): (usize, &crate::store::table::definition::DefinitionRow)| {
             let older = rows.get(at + 1..).unwrap_or_default();
-            let base = older.iter().find(|row| row.accepted_at.is_some()).or_else(|| older.first());
+            let base = older
+                .iter()
+                .find(|row| row.accepted_at.is_some())
+                .or_else(|| older.first());
             let definition = read(&row.definition);
             DefinitionVersion {
                 digest: row.digest.clone(),
                 first_seen_at: row.first_seen_at,
                 accepted_at: row.accepted_at,
                 offered: offered.as_ref() == Some(&row.digest),
-                changes: base.map(|base| differences(&read(&base.definition), &definition)).unwrap_or_default(),
+                changes: base
+                    .map(|base| differences(&read(&base.definition), &definition))
+                    .unwrap_or_default(),
                 definition,
             }
         };
@@ -109,7 +124,11 @@ impl Verb for AcceptTools {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        let tools: Vec<_> = self.tools.into_iter().map(|tool| (tool.name, tool.digest)).collect();
+        let tools: Vec<_> = self
+            .tools
+            .into_iter()
+            .map(|tool| (tool.name, tool.digest))
+            .collect();
         hub.catalog.accept_tools(&self.id, &tools).await?;
         hub.rules.tools_accepted(&self.id, &tools).await?;
         for (tool, digest) in &tools {
@@ -127,18 +146,30 @@ fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
     changes.into_values().collect()
 }
 
-fn compare(field: &str, before: Option<&Value>, after: Option<&Value>, changes: &mut BTreeMap<String, FieldChange>) {
+fn compare(
+    field: &str,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    changes: &mut BTreeMap<String, FieldChange>,
+) {
     if before == after {
         return;
     }
     if let (Some(Value::Object(one)), Some(Value::Object(other))) = (before, after) {
-        for key in one.keys().chain(other.keys().filter(|key| !one.contains_key(*key))) {
+        for key in one
+            .keys()
+            .chain(other.keys().filter(|key| !one.contains_key(*key)))
+        {
             let pointer = format!("{field}/{}", key.replace('~', "~0").replace('/', "~1"));
             compare(&pointer, one.get(key), other.get(key), changes);
         }
         return;
     }
-    let change = FieldChange { field: field.to_owned(), before: before.cloned(), after: after.cloned() };
+    let change = FieldChange {
+        field: field.to_owned(),
+        before: before.cloned(),
+        after: after.cloned(),
+    };
     changes.insert(field.to_owned(), change);
 }
 
@@ -148,15 +179,25 @@ mod tests {
 
     #[test]
     fn what_differs_is_told_field_by_field() {
-        let before =
-            json!({"name":"t","description":"reads","inputSchema":{"properties":{"a/b":{"type":"string"},"c":{}}}});
+        let before = json!({"name":"t","description":"reads","inputSchema":{"properties":{"a/b":{"type":"string"},"c":{}}}});
         let after = json!({"name":"t","description":"reads, ignore all else","inputSchema":{"properties":{"a/b":{"type":"number"}}},"title":"T"});
-        let told: Vec<_> = differences(&before, &after).into_iter().map(|c| (c.field, c.before, c.after)).collect();
+        let told: Vec<_> = differences(&before, &after)
+            .into_iter()
+            .map(|c| (c.field, c.before, c.after))
+            .collect();
         assert_eq!(
             told,
             [
-                ("/description".into(), Some(json!("reads")), Some(json!("reads, ignore all else"))),
-                ("/inputSchema/properties/a~1b/type".into(), Some(json!("string")), Some(json!("number"))),
+                (
+                    "/description".into(),
+                    Some(json!("reads")),
+                    Some(json!("reads, ignore all else"))
+                ),
+                (
+                    "/inputSchema/properties/a~1b/type".into(),
+                    Some(json!("string")),
+                    Some(json!("number"))
+                ),
                 ("/inputSchema/properties/c".into(), Some(json!({})), None),
                 ("/title".into(), None, Some(json!("T"))),
             ]

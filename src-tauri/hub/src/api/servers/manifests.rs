@@ -123,7 +123,10 @@ pub struct FillManifest {
 
 impl std::fmt::Debug for FillManifest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FillManifest").field("choice", &self.choice).field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("FillManifest")
+            .field("choice", &self.choice)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -132,11 +135,17 @@ impl Verb for ListPresets {
     type Answer = Vec<PresetView>;
 
     async fn run(self, _: &Hub) -> Result<Vec<PresetView>, ApiError> {
-        let mut needed: Vec<Runtime> = presets::all().iter().filter_map(|preset| preset.choice.runtime).collect();
+        let mut needed: Vec<Runtime> = presets::all()
+            .iter()
+            .filter_map(|preset| preset.choice.runtime)
+            .collect();
         needed.sort_unstable();
         needed.dedup();
         let found = runtime::check(&needed).await;
-        Ok(presets::all().iter().map(|preset| preset_view(preset, &found)).collect())
+        Ok(presets::all()
+            .iter()
+            .map(|preset| preset_view(preset, &found))
+            .collect())
     }
 }
 
@@ -172,14 +181,28 @@ impl Verb for FillManifest {
     async fn run(self, _: &Hub) -> Result<FilledManifest, ApiError> {
         let manifest = read(&self.source)?;
         let count = manifest.choices.len();
-        let choice = usize::try_from(self.choice).ok().and_then(|at| manifest.choices.get(at));
-        let choice =
-            choice.ok_or_else(|| ApiError::invalid(format!("choice: the manifest has {count}, counted from 0")))?;
-        let name = self.name.as_deref().unwrap_or_else(|| manifest.server_name());
-        let Filled { spec, secret_env, secret_headers } = choice.fill(name, &self.values, &self.secrets)?;
+        let choice = usize::try_from(self.choice)
+            .ok()
+            .and_then(|at| manifest.choices.get(at));
+        let choice = choice.ok_or_else(|| {
+            ApiError::invalid(format!("choice: the manifest has {count}, counted from 0"))
+        })?;
+        let name = self
+            .name
+            .as_deref()
+            .unwrap_or_else(|| manifest.server_name());
+        let Filled {
+            spec,
+            secret_env,
+            secret_headers,
+        } = choice.fill(name, &self.values, &self.secrets)?;
         Ok(FilledManifest {
             spec,
-            secrets: SecretValues { env: secret_env, headers: secret_headers, oauth_client: None },
+            secrets: SecretValues {
+                env: secret_env,
+                headers: secret_headers,
+                oauth_client: None,
+            },
         })
     }
 }
@@ -188,11 +211,14 @@ fn read(source: &ManifestSource) -> Result<Manifest, ApiError> {
     match source {
         ManifestSource::Text(text) => Ok(manifest::read(text)?),
         ManifestSource::Path(path) if path.is_absolute() => Ok(manifest::read_path(path)?),
-        ManifestSource::Path(path) => {
-            Err(ApiError::invalid(format!("the path must be absolute, as in /plugins/github: {}", path.display())))
-        }
+        ManifestSource::Path(path) => Err(ApiError::invalid(format!(
+            "the path must be absolute, as in /plugins/github: {}",
+            path.display()
+        ))),
         ManifestSource::Preset(id) => {
-            let unknown = || ApiError::not_found(format!("no preset is called '{id}'; see `servers presets`"));
+            let unknown = || {
+                ApiError::not_found(format!("no preset is called '{id}'; see `servers presets`"))
+            };
             Ok(presets::get(id).ok_or_else(unknown)?.manifest())
         }
     }
@@ -214,7 +240,10 @@ fn preset_view(preset: &Preset, found: &[RuntimeFound]) -> PresetView {
         title: preset.title.clone(),
         description: preset.description.clone(),
         choice: choice_view(&preset.choice),
-        runtime: found.iter().find(|found| Some(found.runtime) == preset.choice.runtime).cloned(),
+        runtime: found
+            .iter()
+            .find(|found| Some(found.runtime) == preset.choice.runtime)
+            .cloned(),
     }
 }
 

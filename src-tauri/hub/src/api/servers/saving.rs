@@ -73,7 +73,10 @@ fn refer(
 /// The user accepts the server as it is; it is read behind the answer.
 pub(super) async fn accept(hub: &Hub, server: &Arc<Registered>) -> Result<(), ApiError> {
     hub.registry.accept(server).await?;
-    hub.store.note(AuditKind::ServerAccepted, &json!({ "server": server.id, "identity": server.identity }));
+    hub.store.note(
+        AuditKind::ServerAccepted,
+        &json!({ "server": server.id, "identity": server.identity }),
+    );
     hub.catalog.rebuild();
     read_behind(hub, server);
     Ok(())
@@ -97,7 +100,12 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     hub.rules.remove_server(id).await?;
     forget_tokens(hub, id, &server.spec).await?;
     let own = format!("{id}.");
-    for name in server.spec.values().flat_map(|text| secrets::names(text)).filter(|name| name.starts_with(&own)) {
+    for name in server
+        .spec
+        .values()
+        .flat_map(|text| secrets::names(text))
+        .filter(|name| name.starts_with(&own))
+    {
         hub.secrets.remove(&name).await?;
     }
     Ok(())
@@ -106,7 +114,13 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
 /// Forgets what signing in to a server gave that is not there any more.
 async fn forget_tokens(hub: &Hub, id: &ServerId, gone: &ServerSpec) -> Result<(), ApiError> {
     hub.authorizer.cancel(id);
-    if !hub.registry.specs().servers.values().any(|server| signs_in_alike(&server.spec, gone)) {
+    if !hub
+        .registry
+        .specs()
+        .servers
+        .values()
+        .any(|server| signs_in_alike(&server.spec, gone))
+    {
         hub.authorizer.sign_out(gone).await?;
     }
     Ok(())
@@ -120,9 +134,9 @@ fn signs_in_alike(one: &ServerSpec, other: &ServerSpec) -> bool {
 /// # Errors
 /// Returns an error if the spec has no OAuth client that could have a secret.
 fn oauth_client(spec: &mut ServerSpec) -> Result<&mut OauthClient, ApiError> {
-    spec.oauth
-        .as_mut()
-        .ok_or_else(|| ApiError::invalid("a secret of an OAuth client needs 'oauth' with its 'client_id'"))
+    spec.oauth.as_mut().ok_or_else(|| {
+        ApiError::invalid("a secret of an OAuth client needs 'oauth' with its 'client_id'")
+    })
 }
 
 /// A server that may be started now.
@@ -132,12 +146,23 @@ pub(super) fn runnable(hub: &Hub, id: &ServerId) -> Result<Arc<Registered>, ApiE
         return Ok(server);
     }
     let (_, reason, remedy) = super::view::state(hub, &server);
-    Err(ApiError::conflict(format!("'{id}' cannot be started: {reason}. {remedy}")))
+    Err(ApiError::conflict(format!(
+        "'{id}' cannot be started: {reason}. {remedy}"
+    )))
 }
 
 /// Tries a spec that is not saved. Its secrets go no further than the server.
-pub(super) async fn try_spec(hub: &Hub, mut spec: ServerSpec, secrets: SecretValues) -> Result<VerifiedView, ApiError> {
-    for value in secrets.env.values().chain(secrets.headers.values()).chain(&secrets.oauth_client) {
+pub(super) async fn try_spec(
+    hub: &Hub,
+    mut spec: ServerSpec,
+    secrets: SecretValues,
+) -> Result<VerifiedView, ApiError> {
+    for value in secrets
+        .env
+        .values()
+        .chain(secrets.headers.values())
+        .chain(&secrets.oauth_client)
+    {
         hub.logs.mask(&Secret::new(value.clone()));
     }
     spec.env.extend(secrets.env);
@@ -146,14 +171,22 @@ pub(super) async fn try_spec(hub: &Hub, mut spec: ServerSpec, secrets: SecretVal
         oauth_client(&mut spec)?.client_secret = Some(value);
     }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
-    let id = crate::model::names::server_id(&spec.name).unwrap_or_else(|| ServerId::new("new-server"));
+    let id =
+        crate::model::names::server_id(&spec.name).unwrap_or_else(|| ServerId::new("new-server"));
     verify(hub, &Registered::new(id, spec, PathBuf::new())).await
 }
 
 /// Connects apart from the session, lists the tools, and ends the connection.
 pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
-    let Linked { connection, mut inbox } = hub.pool.linker().link(server, Arc::new(AtomicU32::new(0)), &|_| {}).await?;
+    let Linked {
+        connection,
+        mut inbox,
+    } = hub
+        .pool
+        .linker()
+        .link(server, Arc::new(AtomicU32::new(0)), &|_| {})
+        .await?;
     // What it says by itself is of no interest here, but must not keep it waiting.
     let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
     let ask = |method: &'static str, params: Box<RawValue>| {
@@ -169,7 +202,10 @@ pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedVie
         server_name: Some(connection.hello.server_info.name.clone()),
         server_version: Some(connection.hello.server_info.version.clone()),
         protocol_version: connection.hello.protocol_version.clone(),
-        tools: tools.iter().map(|tool| tools::view(hub, server, tool)).collect(),
+        tools: tools
+            .iter()
+            .map(|tool| tools::view(hub, server, tool))
+            .collect(),
         left_out: hub.catalog.masked(read.left_out),
         duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
     })

@@ -33,13 +33,28 @@ impl Verb for MeasureServers {
 
     async fn run(self, hub: &Hub) -> Result<Vec<ServerUsage>, ApiError> {
         let processes = hub.pool.processes();
-        let used = hub.pool.linker().meter().measure(processes.iter().map(|(_, pid)| *pid).collect()).await;
+        let used = hub
+            .pool
+            .linker()
+            .meter()
+            .measure(processes.iter().map(|(_, pid)| *pid).collect())
+            .await;
         let mut servers: BTreeMap<ServerId, ServerUsage> = BTreeMap::new();
-        for (id, usage) in processes.into_iter().filter_map(|(id, pid)| Some((id, used.get(&pid)?))) {
-            let nothing = || ServerUsage { id: id.clone(), processes: 0, memory_kib: 0, cpu_percent: 0.0 };
+        for (id, usage) in processes
+            .into_iter()
+            .filter_map(|(id, pid)| Some((id, used.get(&pid)?)))
+        {
+            let nothing = || ServerUsage {
+                id: id.clone(),
+                processes: 0,
+                memory_kib: 0,
+                cpu_percent: 0.0,
+            };
             let sum = servers.entry(id.clone()).or_insert_with(nothing);
             sum.processes += usage.processes;
-            sum.memory_kib = sum.memory_kib.saturating_add(u32::try_from(usage.memory / 1024).unwrap_or(u32::MAX));
+            sum.memory_kib = sum
+                .memory_kib
+                .saturating_add(u32::try_from(usage.memory / 1024).unwrap_or(u32::MAX));
             sum.cpu_percent += usage.cpu_percent;
         }
         Ok(servers.into_values().collect())

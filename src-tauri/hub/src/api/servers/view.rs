@@ -29,7 +29,10 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         state,
         reason,
         remedy,
-        retry_at: status.as_ref().and_then(|status| status.left_alone).map(clock::after),
+        retry_at: status
+            .as_ref()
+            .and_then(|status| status.left_alone)
+            .map(clock::after),
         transitions: hub.pool.history().of(&server.id),
         authorization: hub.authorizer.standing(&server.spec),
         signing_in: hub.authorizer.attempt(&server.id),
@@ -41,9 +44,18 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         server_version: copy.row.server_version.clone(),
         protocol_version: copy.row.protocol_version.clone(),
         instructions: copy.row.instructions.clone(),
-        tokens: if server.spec.visibility == Visibility::Deferred { 0 } else { tokens(&tools) },
-        waiting_tools: u32::try_from(tools.iter().filter(|tool| tool.standing != Standing::Accepted).count())
-            .unwrap_or(u32::MAX),
+        tokens: if server.spec.visibility == Visibility::Deferred {
+            0
+        } else {
+            tokens(&tools)
+        },
+        waiting_tools: u32::try_from(
+            tools
+                .iter()
+                .filter(|tool| tool.standing != Standing::Accepted)
+                .count(),
+        )
+        .unwrap_or(u32::MAX),
         tools,
         left_out: hub.catalog.left_out(&server.id),
         noise_lines: status.as_ref().map_or(0, |status| status.noise_lines),
@@ -52,19 +64,30 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
 }
 
 fn tokens(tools: &[ToolView]) -> u32 {
-    tools.iter().filter(|tool| tool.hidden.is_empty()).map(|tool| tool.tokens).sum()
+    tools
+        .iter()
+        .filter(|tool| tool.hidden.is_empty())
+        .map(|tool| tool.tokens)
+        .sum()
 }
 
 /// The state, the reason for it, and what to do about it.
 pub(super) fn state(hub: &Hub, server: &Registered) -> (ServerState, String, String) {
     let said = |state, reason: &str, remedy: &str| (state, reason.to_owned(), remedy.to_owned());
     if !server.spec.enabled {
-        return said(ServerState::Disabled, "turned off", "Turn it on to use its tools.");
+        return said(
+            ServerState::Disabled,
+            "turned off",
+            "Turn it on to use its tools.",
+        );
     }
     match hub.registry.acceptance(server) {
         Acceptance::Accepted => match hub.authorizer.wants_sign_in(&server.spec) {
             Some(reason) => said(ServerState::NeedsSignIn, &reason, upstream::SIGN_IN),
-            None => hub.pool.status(&server.id).map_or_else(|| said(ServerState::Idle, "", ""), of_session),
+            None => hub
+                .pool
+                .status(&server.id)
+                .map_or_else(|| said(ServerState::Idle, "", ""), of_session),
         },
         Acceptance::Pending => said(
             ServerState::NeedsApproval,
@@ -93,7 +116,10 @@ fn of_session(status: Status) -> (ServerState, String, String) {
     let remedy = if status.state == State::Open {
         "See its log for why it crashes. Restart it to try at once.".into()
     } else {
-        status.failure.map(|failure| failure.remedy()).unwrap_or_default()
+        status
+            .failure
+            .map(|failure| failure.remedy())
+            .unwrap_or_default()
     };
     (state, status.reason, remedy)
 }
@@ -113,5 +139,10 @@ pub(super) fn read(read: Read) -> ReadSpec {
         Ok(spec) => (Some(spec), String::new()),
         Err(problem) => (None, problem),
     };
-    ReadSpec { name: read.name, spec, problem, likely_secrets: read.likely_secrets }
+    ReadSpec {
+        name: read.name,
+        spec,
+        problem,
+        likely_secrets: read.likely_secrets,
+    }
 }

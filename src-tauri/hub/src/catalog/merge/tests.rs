@@ -15,7 +15,11 @@ fn server_with(id: &str, more: &str) -> Arc<Registered> {
 }
 
 fn names(lists: &Lists) -> Vec<&str> {
-    lists.entries(Kind::Tools).iter().map(|tool| tool.exposed_name.as_str()).collect()
+    lists
+        .entries(Kind::Tools)
+        .iter()
+        .map(|tool| tool.exposed_name.as_str())
+        .collect()
 }
 
 fn tools(tools: &[Arc<Definition>]) -> Offered {
@@ -28,7 +32,9 @@ fn tool(text: &str) -> Arc<Definition> {
 
 #[test]
 fn a_listed_tool_differs_from_the_servers_in_its_name_only() {
-    let tools = [tool(r#"{"x":1.0,"name":"read","inputSchema":{"type":"object"},"_meta":{"a":12345678901234567890}}"#)];
+    let tools = [tool(
+        r#"{"x":1.0,"name":"read","inputSchema":{"type":"object"},"_meta":{"a":12345678901234567890}}"#,
+    )];
     let snapshot = Snapshot::merge(&[(server("fs"), &self::tools(&tools))]);
     assert_eq!(
         snapshot.all().listed(Kind::Tools).get(),
@@ -37,8 +43,11 @@ fn a_listed_tool_differs_from_the_servers_in_its_name_only() {
 }
 
 #[test]
-fn a_name_that_is_written_in_another_way_is_replaced_all_the_same_and_the_rest_stays_byte_for_byte() {
-    let tools = [tool(r#"{ "title":"name", "\u006eame" : "a\u0062" ,"x":{"name":"ab"} }"#)];
+fn a_name_that_is_written_in_another_way_is_replaced_all_the_same_and_the_rest_stays_byte_for_byte()
+{
+    let tools = [tool(
+        r#"{ "title":"name", "\u006eame" : "a\u0062" ,"x":{"name":"ab"} }"#,
+    )];
     let snapshot = Snapshot::merge(&[(server("s"), &self::tools(&tools))]);
     let expected = r#"{"tools":[{ "title":"name", "\u006eame" : "s__ab" ,"x":{"name":"ab"} }]}"#;
     assert_eq!(snapshot.all().listed(Kind::Tools).get(), expected);
@@ -46,16 +55,31 @@ fn a_name_that_is_written_in_another_way_is_replaced_all_the_same_and_the_rest_s
 
 #[test]
 fn a_snapshot_knows_what_it_was_made_of() {
-    let (a, b) = (tools(&[tool(r#"{"name":"a"}"#)]), tools(&[tool(r#"{"name":"b"}"#)]));
+    let (a, b) = (
+        tools(&[tool(r#"{"name":"a"}"#)]),
+        tools(&[tool(r#"{"name":"b"}"#)]),
+    );
     let snapshot = Snapshot::merge(&[(server("one"), &a), (server("two"), &b)]);
     let again = tools(&[tool(r#"{"name":"a"}"#)]);
-    assert!(snapshot.is_of(&[(server("one"), &again), (server("two"), &b)]), "read again, it is the same");
+    assert!(
+        snapshot.is_of(&[(server("one"), &again), (server("two"), &b)]),
+        "read again, it is the same"
+    );
     for (what, servers) in [
         ("order", vec![(server("two"), &b), (server("one"), &a)]),
         ("definition", vec![(server("one"), &b), (server("two"), &b)]),
-        ("spec", vec![(server_with("one", r#"{"prefix":"x"}"#), &a), (server("two"), &b)]),
+        (
+            "spec",
+            vec![
+                (server_with("one", r#"{"prefix":"x"}"#), &a),
+                (server("two"), &b),
+            ],
+        ),
         ("one less", vec![(server("one"), &a)]),
-        ("one more", vec![(server("one"), &a), (server("two"), &b), (server("z"), &a)]),
+        (
+            "one more",
+            vec![(server("one"), &a), (server("two"), &b), (server("z"), &a)],
+        ),
     ] {
         assert!(!snapshot.is_of(&servers), "{what}");
     }
@@ -63,35 +87,76 @@ fn a_snapshot_knows_what_it_was_made_of() {
 
 #[test]
 fn tools_of_one_name_are_told_apart_and_each_leads_to_its_own() {
-    let tools = [tool(r#"{"name":"a.b"}"#), tool(r#"{"name":"a/b"}"#), tool(r#"{"name":"a_b"}"#)];
-    let snapshot = Snapshot::merge(&[(server("one"), &self::tools(&tools)), (server("two"), &self::tools(&tools))]);
+    let tools = [
+        tool(r#"{"name":"a.b"}"#),
+        tool(r#"{"name":"a/b"}"#),
+        tool(r#"{"name":"a_b"}"#),
+    ];
+    let snapshot = Snapshot::merge(&[
+        (server("one"), &self::tools(&tools)),
+        (server("two"), &self::tools(&tools)),
+    ]);
     assert_eq!(snapshot.all().entries(Kind::Tools).len(), 6);
     for tool in snapshot.all().entries(Kind::Tools) {
-        let found = snapshot.all().find(Kind::Tools, &tool.exposed_name).expect("found");
-        assert_eq!((&found.server.id, &found.definition.name), (&tool.server.id, &tool.definition.name));
+        let found = snapshot
+            .all()
+            .find(Kind::Tools, &tool.exposed_name)
+            .expect("found");
+        assert_eq!(
+            (&found.server.id, &found.definition.name),
+            (&tool.server.id, &tool.definition.name)
+        );
     }
 }
 
 #[test]
 fn a_tool_that_a_server_lists_twice_is_listed_once() {
-    let tools = [tool(r#"{"name":"a"}"#), tool(r#"{"name":"a","description":"other"}"#)];
+    let tools = [
+        tool(r#"{"name":"a"}"#),
+        tool(r#"{"name":"a","description":"other"}"#),
+    ];
     let snapshot = Snapshot::merge(&[(server("s"), &self::tools(&tools))]);
     // The second gets a hashed name, a third would be left out.
-    assert!(snapshot.all().find(Kind::Tools, "s__a").is_some_and(|tool| tool.definition.description.is_empty()));
+    assert!(
+        snapshot
+            .all()
+            .find(Kind::Tools, "s__a")
+            .is_some_and(|tool| tool.definition.description.is_empty())
+    );
 }
 
 #[test]
 fn no_tools_are_an_empty_list() {
-    assert_eq!(Snapshot::default().all().listed(Kind::Tools).get(), r#"{"tools":[]}"#);
+    assert_eq!(
+        Snapshot::default().all().listed(Kind::Tools).get(),
+        r#"{"tools":[]}"#
+    );
 }
 
 #[test]
 fn a_resource_keeps_its_uri_and_the_first_server_has_a_contested_one() {
-    let resource = |text: &str| Arc::new(Definition::read(Kind::Resources, text.into()).expect("a definition"));
-    let offered = Offered::from([(Kind::Resources, vec![resource(r#"{"uri":"file:///a","name":"x"}"#)])]);
+    let resource = |text: &str| {
+        Arc::new(Definition::read(Kind::Resources, text.into()).expect("a definition"))
+    };
+    let offered = Offered::from([(
+        Kind::Resources,
+        vec![resource(r#"{"uri":"file:///a","name":"x"}"#)],
+    )]);
     let snapshot = Snapshot::merge(&[(server("one"), &offered), (server("two"), &offered)]);
-    assert_eq!(snapshot.all().listed(Kind::Resources).get(), r#"{"resources":[{"uri":"file:///a","name":"x"}]}"#);
-    assert_eq!(snapshot.all().find_resource("file:///a").expect("found").server.id.as_str(), "one");
+    assert_eq!(
+        snapshot.all().listed(Kind::Resources).get(),
+        r#"{"resources":[{"uri":"file:///a","name":"x"}]}"#
+    );
+    assert_eq!(
+        snapshot
+            .all()
+            .find_resource("file:///a")
+            .expect("found")
+            .server
+            .id
+            .as_str(),
+        "one"
+    );
 }
 
 #[test]
@@ -112,17 +177,39 @@ fn a_uri_is_found_by_the_template_that_it_fits() {
 #[test]
 fn a_server_alone_has_its_own_names() {
     let tools = [tool(r#"{"name":"a.b","x":1.0}"#)];
-    let snapshot = Snapshot::merge(&[(server("one"), &self::tools(&tools)), (server("two"), &self::tools(&tools))]);
+    let snapshot = Snapshot::merge(&[
+        (server("one"), &self::tools(&tools)),
+        (server("two"), &self::tools(&tools)),
+    ]);
     let alone = snapshot.of(&Reach::One(ServerId::new("two")), None);
-    assert_eq!(alone.listed(Kind::Tools).get(), r#"{"tools":[{"name":"a.b","x":1.0}]}"#);
-    assert_eq!(alone.find(Kind::Tools, "a.b").expect("found").server.id.as_str(), "two");
-    assert!(snapshot.of(&Reach::One(ServerId::new("three")), None).entries(Kind::Tools).is_empty());
+    assert_eq!(
+        alone.listed(Kind::Tools).get(),
+        r#"{"tools":[{"name":"a.b","x":1.0}]}"#
+    );
+    assert_eq!(
+        alone
+            .find(Kind::Tools, "a.b")
+            .expect("found")
+            .server
+            .id
+            .as_str(),
+        "two"
+    );
+    assert!(
+        snapshot
+            .of(&Reach::One(ServerId::new("three")), None)
+            .entries(Kind::Tools)
+            .is_empty()
+    );
 }
 
 #[test]
 fn a_server_has_the_prefix_that_its_spec_gives_it() {
     let tools = tools(&[tool(r#"{"name":"read"}"#)]);
-    let (files, bare) = (server_with("fs", r#"{"prefix":"files"}"#), server_with("b", r#"{"prefix":""}"#));
+    let (files, bare) = (
+        server_with("fs", r#"{"prefix":"files"}"#),
+        server_with("b", r#"{"prefix":""}"#),
+    );
     let snapshot = Snapshot::merge(&[(files, &tools), (bare, &tools)]);
     assert_eq!(names(snapshot.all()), ["read", "files__read"]);
 }
@@ -130,19 +217,43 @@ fn a_server_has_the_prefix_that_its_spec_gives_it() {
 #[test]
 fn of_two_servers_with_one_bare_name_the_first_has_it_and_the_other_says_why_not() {
     let tools = tools(&[tool(r#"{"name":"read"}"#)]);
-    let (old, new) = (server_with("z", r#"{"prefix":""}"#), server_with("a", r#"{"prefix":""}"#));
+    let (old, new) = (
+        server_with("z", r#"{"prefix":""}"#),
+        server_with("a", r#"{"prefix":""}"#),
+    );
     let snapshot = Snapshot::merge(&[(old, &tools), (new, &tools)]);
-    assert_eq!(snapshot.all().find(Kind::Tools, "read").expect("found").server.id.as_str(), "z");
+    assert_eq!(
+        snapshot
+            .all()
+            .find(Kind::Tools, "read")
+            .expect("found")
+            .server
+            .id
+            .as_str(),
+        "z"
+    );
     let left_out = snapshot.all().left_out();
     assert_eq!((left_out[0].server.as_str(), left_out.len()), ("a", 1));
-    assert!(left_out[0].entry.why.contains("'z' has that name"), "{}", left_out[0].entry.why);
+    assert!(
+        left_out[0].entry.why.contains("'z' has that name"),
+        "{}",
+        left_out[0].entry.why
+    );
 }
 
 #[test]
 fn a_bare_name_of_ours_or_like_ours_is_refused() {
-    let tools = tools(&[tool(r#"{"name":"tool_search"}"#), tool(r#"{"name":"Tool-Call"}"#), tool(r#"{"name":"x.y"}"#)]);
+    let tools = tools(&[
+        tool(r#"{"name":"tool_search"}"#),
+        tool(r#"{"name":"Tool-Call"}"#),
+        tool(r#"{"name":"x.y"}"#),
+    ]);
     let snapshot = Snapshot::merge(&[(server_with("s", r#"{"prefix":""}"#), &tools)]);
-    assert_eq!(names(snapshot.all()).len(), 1, "only the third, under a name that all clients take");
+    assert_eq!(
+        names(snapshot.all()).len(),
+        1,
+        "only the third, under a name that all clients take"
+    );
     assert_eq!(snapshot.all().left_out().len(), 2);
 }
 
@@ -158,32 +269,76 @@ fn only_allowed_tools_are_there() {
 #[test]
 fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
     let read = tools(&[tool(r#"{"name":"read","description":"Reads a file"}"#)]);
-    let (deferred, visible) = (server_with("d", r#"{"visibility":"deferred"}"#), server("v"));
+    let (deferred, visible) = (
+        server_with("d", r#"{"visibility":"deferred"}"#),
+        server("v"),
+    );
     let snapshot = Snapshot::merge(&[(deferred.clone(), &read), (visible, &read)]);
-    let listed: serde_json::Value = serde_json::from_str(snapshot.all().listed(Kind::Tools).get()).expect("json");
-    let listed: Vec<_> = listed["tools"].as_array().expect("tools").iter().map(|tool| tool["name"].clone()).collect();
+    let listed: serde_json::Value =
+        serde_json::from_str(snapshot.all().listed(Kind::Tools).get()).expect("json");
+    let listed: Vec<_> = listed["tools"]
+        .as_array()
+        .expect("tools")
+        .iter()
+        .map(|tool| tool["name"].clone())
+        .collect();
     assert_eq!(listed, ["tool_search", "tool_call", "v__read"]);
     assert!(snapshot.all().find(Kind::Tools, "d__read").is_some());
     let query = json::raw(r#"{"query":"read files"}"#.into());
     let found = deferred::search(snapshot.all(), &query).expect("found");
-    assert!(found.get().contains(r#""name":"d__read""#) && !found.get().contains("v__read"), "{}", found.get());
-    assert!(deferred::search(snapshot.all(), &json::raw("{}".into())).expect_err("no query").contains("query"));
+    assert!(
+        found.get().contains(r#""name":"d__read""#) && !found.get().contains("v__read"),
+        "{}",
+        found.get()
+    );
+    assert!(
+        deferred::search(snapshot.all(), &json::raw("{}".into()))
+            .expect_err("no query")
+            .contains("query")
+    );
     let alone = snapshot.alone(&deferred.id).expect("there");
-    assert!(alone.listed(Kind::Tools).get().contains(r#""name":"read""#), "who asks for it alone sees it");
+    assert!(
+        alone.listed(Kind::Tools).get().contains(r#""name":"read""#),
+        "who asks for it alone sees it"
+    );
 }
 
 #[test]
 fn a_profile_shows_its_servers_and_tools_and_no_others() {
     let both = tools(&[tool(r#"{"name":"read"}"#), tool(r#"{"name":"write"}"#)]);
-    let snapshot = Snapshot::merge(&[(server("a"), &both), (server("b"), &both), (server("c"), &both)]);
+    let snapshot = Snapshot::merge(&[
+        (server("a"), &both),
+        (server("b"), &both),
+        (server("c"), &both),
+    ]);
     let servers = serde_json::from_str(r#"{"a":null,"b":["read"]}"#).expect("servers");
-    let profile = Arc::new(Profile { name: "work".into(), servers });
+    let profile = Arc::new(Profile {
+        name: "work".into(),
+        servers,
+    });
     let lists = snapshot.of(&Reach::All, Some(&profile));
     assert_eq!(names(&lists), ["a__read", "a__write", "b__read"]);
-    assert!(lists.find(Kind::Tools, "c__read").is_none() && lists.find(Kind::Tools, "b__write").is_none());
-    assert!(snapshot.of(&Reach::One(ServerId::new("c")), Some(&profile)).entries(Kind::Tools).is_empty());
-    let less = Arc::new(Profile { name: "work".into(), servers: Default::default() });
-    assert!(snapshot.of(&Reach::All, Some(&less)).entries(Kind::Tools).is_empty(), "a changed profile holds at once");
+    assert!(
+        lists.find(Kind::Tools, "c__read").is_none()
+            && lists.find(Kind::Tools, "b__write").is_none()
+    );
+    assert!(
+        snapshot
+            .of(&Reach::One(ServerId::new("c")), Some(&profile))
+            .entries(Kind::Tools)
+            .is_empty()
+    );
+    let less = Arc::new(Profile {
+        name: "work".into(),
+        servers: Default::default(),
+    });
+    assert!(
+        snapshot
+            .of(&Reach::All, Some(&less))
+            .entries(Kind::Tools)
+            .is_empty(),
+        "a changed profile holds at once"
+    );
 }
 
 mod one_to_one {
@@ -209,7 +364,12 @@ mod one_to_one {
     }
 
     fn prefix() -> impl Strategy<Value = Option<String>> {
-        prop_oneof![Just(None), Just(Some(String::new())), Just(Some("a".to_owned())), Just(Some("same".to_owned()))]
+        prop_oneof![
+            Just(None),
+            Just(Some(String::new())),
+            Just(Some("a".to_owned())),
+            Just(Some("same".to_owned()))
+        ]
     }
 
     proptest! {

@@ -11,18 +11,31 @@ fn checked(schema: &Value, arguments: &Value) -> Result<(), String> {
 
 fn checked_as(validate: Validate, schema: &Value, arguments: &Value) -> Result<(), String> {
     let arguments = serde_json::value::to_raw_value(arguments).expect("json");
-    compile("t", schema).map_or(Ok(()), |validator| check_arguments(&validator, &arguments, validate))
+    compile("t", schema).map_or(Ok(()), |validator| {
+        check_arguments(&validator, &arguments, validate)
+    })
 }
 
 #[test]
 fn a_fault_names_the_path_and_the_rule() {
     let schema = json!({"type":"object","required":["path"],"properties":{"path":{"type":"string"},
         "edits":{"type":"array","items":{"type":"object","properties":{"line":{"type":"integer","minimum":1}}}}}});
-    assert_eq!(checked(&schema, &json!({"path":"/a","edits":[{"line":1}]})), Ok(()));
-    let fault = checked(&schema, &json!({"path":"/a","edits":[{"line":0}]})).expect_err("too small");
-    assert!(fault.starts_with("/edits/0/line: ") && fault.ends_with("(rule 'minimum')"), "{fault}");
+    assert_eq!(
+        checked(&schema, &json!({"path":"/a","edits":[{"line":1}]})),
+        Ok(())
+    );
+    let fault =
+        checked(&schema, &json!({"path":"/a","edits":[{"line":0}]})).expect_err("too small");
+    assert!(
+        fault.starts_with("/edits/0/line: ") && fault.ends_with("(rule 'minimum')"),
+        "{fault}"
+    );
     let fault = checked(&schema, &json!({})).expect_err("it is missing");
-    assert!(fault.starts_with("the arguments: ") && fault.contains("path") && fault.ends_with("(rule 'required')"));
+    assert!(
+        fault.starts_with("the arguments: ")
+            && fault.contains("path")
+            && fault.ends_with("(rule 'required')")
+    );
 }
 
 #[test]
@@ -30,7 +43,12 @@ fn a_reference_within_the_schema_is_followed_and_one_to_the_network_is_refused()
     let schema = json!({"type":"object","properties":{"a":{"$ref":"#/$defs/word"}},"$defs":{"word":{"type":"string"}}});
     assert_eq!(check(&schema), Ok(()));
     assert!(checked(&schema, &json!({"a":1})).is_err());
-    for to in ["https://example.com/schema.json", "http://127.0.0.1:1/x", "file:///etc/passwd", "//example.com/x"] {
+    for to in [
+        "https://example.com/schema.json",
+        "http://127.0.0.1:1/x",
+        "file:///etc/passwd",
+        "//example.com/x",
+    ] {
         let schema = json!({"type":"object","properties":{"a":{"allOf":[{"$ref":to}]}}});
         assert!(check(&schema).expect_err("refused").contains(to));
     }
@@ -38,15 +56,31 @@ fn a_reference_within_the_schema_is_followed_and_one_to_the_network_is_refused()
 
 #[test]
 fn a_schema_that_is_none_leaves_the_check_to_the_server() {
-    assert_eq!(checked(&json!({"type":"no such type"}), &json!({"a":1})), Ok(()));
-    assert_eq!(checked(&json!({"$schema":"https://example.com/mine","type":"object"}), &json!({"a":1})), Ok(()));
+    assert_eq!(
+        checked(&json!({"type":"no such type"}), &json!({"a":1})),
+        Ok(())
+    );
+    assert_eq!(
+        checked(
+            &json!({"$schema":"https://example.com/mine","type":"object"}),
+            &json!({"a":1})
+        ),
+        Ok(())
+    );
 }
 
 #[test]
 fn a_schema_as_deep_as_the_sea_is_no_definition_and_costs_no_time() {
-    let deep = format!("{}{}", r#"{"properties":{"a":"#.repeat(10_000), "{}".to_owned() + &"}}".repeat(10_000));
+    let deep = format!(
+        "{}{}",
+        r#"{"properties":{"a":"#.repeat(10_000),
+        "{}".to_owned() + &"}}".repeat(10_000)
+    );
     let began = Instant::now();
-    let read = Definition::read(Kind::Tools, format!(r#"{{"name":"deep","inputSchema":{deep}}}"#));
+    let read = Definition::read(
+        Kind::Tools,
+        format!(r#"{{"name":"deep","inputSchema":{deep}}}"#),
+    );
     assert!(read.is_err());
     assert!(began.elapsed().as_millis() < 100, "{:?}", began.elapsed());
 }
@@ -61,12 +95,19 @@ fn a_pattern_made_to_be_slow_ends() {
 
 #[test]
 fn a_schema_that_demands_nothing_is_not_checked() {
-    for schema in
-        [json!({}), json!({"type":"object"}), json!({"type":"object","properties":{},"required":[]}), json!(null)]
-    {
+    for schema in [
+        json!({}),
+        json!({"type":"object"}),
+        json!({"type":"object","properties":{},"required":[]}),
+        json!(null),
+    ] {
         assert!(compile("t", &schema).is_none(), "{schema}");
     }
-    for schema in [json!({"type":"object","required":["a"]}), json!({"additionalProperties":false}), json!(false)] {
+    for schema in [
+        json!({"type":"object","required":["a"]}),
+        json!({"additionalProperties":false}),
+        json!(false),
+    ] {
         assert!(compile("t", &schema).is_some(), "{schema}");
     }
 }
@@ -78,10 +119,15 @@ fn of(property: &Value) -> Value {
 
 #[test]
 fn values_that_servers_coerce_on_purpose_fit_unless_the_spec_says_strict() {
-    let (number, integer, truth) = (json!({"type":"number"}), json!({"type":"integer"}), json!({"type":"boolean"}));
+    let (number, integer, truth) = (
+        json!({"type":"number"}),
+        json!({"type":"integer"}),
+        json!({"type":"boolean"}),
+    );
     let text = json!({"type":"string"});
     let point = json!({"type":"object","required":["x"],"properties":{"x":integer,"y":integer}});
-    let optional_point = json!({"anyOf":[{"$ref":"#/properties/v/$defs/p"},{"type":"null"}],"$defs":{"p":point}});
+    let optional_point =
+        json!({"anyOf":[{"$ref":"#/properties/v/$defs/p"},{"type":"null"}],"$defs":{"p":point}});
     let list = json!({"type":"array","items":integer});
     for (property, value) in [
         (&integer, json!("2")),
@@ -102,8 +148,14 @@ fn values_that_servers_coerce_on_purpose_fit_unless_the_spec_says_strict() {
         (&optional_point, json!("{\"x\":\"1\"}")),
         (&optional_point, json!("null")),
         (&json!({"anyOf":[integer, truth]}), json!("true")),
-        (&json!({"oneOf":[{"type":"object","required":["a"]}, list]}), json!("[\"4\"]")),
-        (&json!({"oneOf":[{"type":"integer","minimum":5}, {"type":"string","minLength":3}]}), json!("7")),
+        (
+            &json!({"oneOf":[{"type":"object","required":["a"]}, list]}),
+            json!("[\"4\"]"),
+        ),
+        (
+            &json!({"oneOf":[{"type":"integer","minimum":5}, {"type":"string","minLength":3}]}),
+            json!("7"),
+        ),
         (&json!({"allOf":[integer, {"minimum":1}]}), json!("3")),
         (&json!({"enum":[1, 2]}), json!("2")),
         (&json!({"type":"integer","enum":[1, 2]}), json!("2")),
@@ -111,13 +163,29 @@ fn values_that_servers_coerce_on_purpose_fit_unless_the_spec_says_strict() {
         (&json!({"const":true}), json!("true")),
         (&json!({"enum":["a"]}), json!(null)),
         (&json!({"type":["integer","boolean"]}), json!("true")),
-        (&json!({"type":"array","items":point}), json!([{"x":"1"}, "{\"x\":2}"])),
-        (&json!({"type":"array","items":{"anyOf":[integer, {"type":"null"}]}}), json!(vec!["7"; 300])),
-        (&json!({"anyOf":[{"type":"integer","minimum":9}, {"type":"array","items":integer}, truth]}), json!("false")),
+        (
+            &json!({"type":"array","items":point}),
+            json!([{"x":"1"}, "{\"x\":2}"]),
+        ),
+        (
+            &json!({"type":"array","items":{"anyOf":[integer, {"type":"null"}]}}),
+            json!(vec!["7"; 300]),
+        ),
+        (
+            &json!({"anyOf":[{"type":"integer","minimum":9}, {"type":"array","items":integer}, truth]}),
+            json!("false"),
+        ),
     ] {
         let arguments = json!({"v": value});
-        assert!(checked_as(Validate::Strict, &of(property), &arguments).is_err(), "{property} {value}");
-        assert_eq!(checked_as(Validate::Coercible, &of(property), &arguments), Ok(()), "{property} {value}");
+        assert!(
+            checked_as(Validate::Strict, &of(property), &arguments).is_err(),
+            "{property} {value}"
+        );
+        assert_eq!(
+            checked_as(Validate::Coercible, &of(property), &arguments),
+            Ok(()),
+            "{property} {value}"
+        );
     }
 }
 
@@ -135,10 +203,19 @@ fn what_no_conversion_makes_fit_is_refused_with_the_faults_of_what_was_sent() {
         (&json!({"type":"boolean"}), json!(1)),
         (&json!({"type":"string"}), json!(["a"])),
         (&json!({"type":"object"}), json!("[1]")),
-        (&json!({"type":"array","items":{"type":"integer"}}), json!([null])),
-        (&json!({"type":"array","items":{"type":"integer"}}), json!("[\"x\"]")),
+        (
+            &json!({"type":"array","items":{"type":"integer"}}),
+            json!([null]),
+        ),
+        (
+            &json!({"type":"array","items":{"type":"integer"}}),
+            json!("[\"x\"]"),
+        ),
         (&json!({"enum":[1, 2]}), json!("3")),
-        (&json!({"anyOf":[{"type":"integer"},{"type":"boolean"}]}), json!("maybe")),
+        (
+            &json!({"anyOf":[{"type":"integer"},{"type":"boolean"}]}),
+            json!("maybe"),
+        ),
     ] {
         let arguments = json!({"v": value});
         let strict = checked_as(Validate::Strict, &of(property), &arguments).expect_err("strict");
@@ -147,23 +224,35 @@ fn what_no_conversion_makes_fit_is_refused_with_the_faults_of_what_was_sent() {
             Err(strict.clone()),
             "{property} {value}"
         );
-        assert!(strict.contains("/v: ") || strict.contains("/v/0: "), "{strict}");
-        assert_eq!(checked_as(Validate::Off, &of(property), &arguments), Ok(()), "{property} {value}");
+        assert!(
+            strict.contains("/v: ") || strict.contains("/v/0: "),
+            "{strict}"
+        );
+        assert_eq!(
+            checked_as(Validate::Off, &of(property), &arguments),
+            Ok(()),
+            "{property} {value}"
+        );
     }
 }
 
 #[test]
 fn a_null_for_a_property_that_is_required_is_refused() {
     let schema = json!({"type":"object","required":["v"],"properties":{"v":{"type":"string"}}});
-    let fault = checked_as(Validate::Coercible, &schema, &json!({"v":null})).expect_err("it is required");
-    assert!(fault.starts_with("/v: null"), "what was sent is told, and not what it was converted to: {fault}");
+    let fault =
+        checked_as(Validate::Coercible, &schema, &json!({"v":null})).expect_err("it is required");
+    assert!(
+        fault.starts_with("/v: null"),
+        "what was sent is told, and not what it was converted to: {fault}"
+    );
 }
 
 #[test]
 fn looking_for_a_conversion_ends_however_many_there_are() {
     // Each fits by its type, and none by its least: all of them are tried.
-    let alternatives: Vec<Value> =
-        (0..40).map(|n| json!({"type":["integer","boolean"],"minimum":100 + n,"maximum":100 + n})).collect();
+    let alternatives: Vec<Value> = (0..40)
+        .map(|n| json!({"type":["integer","boolean"],"minimum":100 + n,"maximum":100 + n}))
+        .collect();
     let schema = of(&json!({"type":"array","items":{"anyOf":alternatives}}));
     let began = Instant::now();
     assert!(checked_as(Validate::Coercible, &schema, &json!({"v": vec!["1"; 300]})).is_err());
@@ -188,7 +277,10 @@ fn a_schema_with_a_name_refers_to_its_own_parts_by_it() {
     ] {
         assert_eq!(check(&schema), Ok(()), "{schema}");
         assert!(compile("t", &schema).is_some(), "{schema}");
-        assert!(checked(&schema, &json!({"a":1})).is_err(), "it is followed: {schema}");
+        assert!(
+            checked(&schema, &json!({"a":1})).is_err(),
+            "it is followed: {schema}"
+        );
         assert_eq!(checked(&schema, &json!({"a":"x"})), Ok(()), "{schema}");
     }
 }
@@ -204,7 +296,11 @@ fn a_schema_may_refer_to_the_schemas_of_json_schema_itself() {
     ] {
         let schema = of(&json!({"$ref":to}));
         assert_eq!(check(&schema), Ok(()), "{to}");
-        assert_eq!(checked(&schema, &json!({"v":{"type":"string"}})), Ok(()), "{to}");
+        assert_eq!(
+            checked(&schema, &json!({"v":{"type":"string"}})),
+            Ok(()),
+            "{to}"
+        );
         assert!(checked(&schema, &json!({"v":{"type":7}})).is_err(), "{to}");
     }
 }
@@ -220,16 +316,23 @@ fn a_name_elsewhere_makes_no_reference_to_the_network_local() {
         json!({"$ref":"https://json-schema.org/draft/2020-12/other"}),
         json!({"$id":"file:///etc/a","$ref":"passwd"}),
     ] {
-        assert!(check(&schema).expect_err("refused").contains("would have to be fetched"), "{schema}");
+        assert!(
+            check(&schema)
+                .expect_err("refused")
+                .contains("would have to be fetched"),
+            "{schema}"
+        );
     }
-    let example =
-        json!({"type":"object","default":{"$ref":"https://example.com/t"},"properties":{"$ref":{"type":"string"}}});
+    let example = json!({"type":"object","default":{"$ref":"https://example.com/t"},"properties":{"$ref":{"type":"string"}}});
     assert_eq!(check(&example), Ok(()), "an example refers to nothing");
 }
 
 #[test]
 fn a_schema_that_refers_to_itself_without_end_does_not_end_the_hub() {
-    for schema in [json!({"$ref":"#"}), json!({"$id":"https://example.com/s","$ref":"https://example.com/s"})] {
+    for schema in [
+        json!({"$ref":"#"}),
+        json!({"$id":"https://example.com/s","$ref":"https://example.com/s"}),
+    ] {
         let _ = checked(&schema, &json!({"a":1}));
     }
 }

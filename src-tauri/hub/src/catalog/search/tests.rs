@@ -15,14 +15,21 @@ fn tool(server: &str, name: &str, description: &str, parameter: &str) -> Arc<Cat
     Arc::new(CatalogEntry {
         exposed_name: format!("{server}__{name}"),
         server: Arc::new(Registered::new(ServerId::new(server), spec, PathBuf::new())),
-        definition: Arc::new(Definition::read(Kind::Tools, definition.to_string()).expect("a definition")),
+        definition: Arc::new(
+            Definition::read(Kind::Tools, definition.to_string()).expect("a definition"),
+        ),
     })
 }
 
 fn desk() -> Index {
     Index::new(vec![
         tool("fs", "read_text_file", "Reads a file as text.", "path"),
-        tool("fs", "write_file", "Makes a file, or overwrites one.", "path"),
+        tool(
+            "fs",
+            "write_file",
+            "Makes a file, or overwrites one.",
+            "path",
+        ),
         tool("git", "gitCommit", "Records the staged changes.", "message"),
         tool("git", "git_log", "Shows the history of commits.", "branch"),
         tool("web", "fetch", "Gets a page of the web as text.", "url"),
@@ -31,7 +38,10 @@ fn desk() -> Index {
 }
 
 fn names(found: Vec<&Arc<CatalogEntry>>) -> Vec<&str> {
-    found.into_iter().map(|tool| tool.definition.name.as_str()).collect()
+    found
+        .into_iter()
+        .map(|tool| tool.definition.name.as_str())
+        .collect()
 }
 
 #[test]
@@ -46,7 +56,11 @@ fn the_tool_that_is_called_so_comes_first() {
         ("GIT COMMIT", "gitCommit"),
         ("overwrit", "write_file"),
     ] {
-        assert_eq!(names(desk().search(query, |_| true)).first(), Some(&first), "{query}");
+        assert_eq!(
+            names(desk().search(query, |_| true)).first(),
+            Some(&first),
+            "{query}"
+        );
     }
 }
 
@@ -62,7 +76,9 @@ fn a_server_can_be_asked_alone_and_nothing_is_found_for_what_is_nowhere() {
 fn words_are_taken_apart_as_they_are_written() {
     assert_eq!(
         words("readTextFile read_text-files HTTP2Server"),
-        ["read", "text", "file", "read", "text", "file", "http2", "server"]
+        [
+            "read", "text", "file", "read", "text", "file", "http2", "server"
+        ]
     );
     assert_eq!(words("queries class status"), ["query", "class", "status"]);
     assert!(words(" -_. ").is_empty());
@@ -71,8 +87,14 @@ fn words_are_taken_apart_as_they_are_written() {
 /// A bound far above what is measured in the benchmark: it fails where the cost is of another order.
 #[test]
 fn five_thousand_tools_are_no_burden() {
-    let tools =
-        (0..5_000).map(|n| tool("many", &format!("tool_{n}"), "Does one of a great many things with files.", "path"));
+    let tools = (0..5_000).map(|n| {
+        tool(
+            "many",
+            &format!("tool_{n}"),
+            "Does one of a great many things with files.",
+            "path",
+        )
+    });
     let index = Index::new(tools.collect());
     let began = Instant::now();
     let found = index.search("do things with tool 4711", |_| true);

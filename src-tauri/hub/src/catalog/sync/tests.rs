@@ -20,15 +20,25 @@ async fn a_list_may_be_kept_as_long_as_the_shortest_of_its_pages_says() {
     ])
     .await
     .expect("a list");
-    assert_eq!(listed.definitions.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+    assert_eq!(
+        listed
+            .definitions
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect::<Vec<_>>(),
+        ["a", "b", "c"]
+    );
     assert_eq!(listed.ttl_ms, Some(5_000));
 }
 
 #[tokio::test]
 async fn what_is_no_time_says_nothing() {
-    for page in
-        [r#"{"tools":[]}"#, r#"{"tools":[],"ttlMs":-1}"#, r#"{"tools":[],"ttlMs":"5"}"#, r#"{"tools":[],"ttlMs":1e3}"#]
-    {
+    for page in [
+        r#"{"tools":[]}"#,
+        r#"{"tools":[],"ttlMs":-1}"#,
+        r#"{"tools":[],"ttlMs":"5"}"#,
+        r#"{"tools":[],"ttlMs":1e3}"#,
+    ] {
         let pages: &'static [&'static str] = Box::leak(Box::new([page]));
         assert_eq!(read(pages).await.expect("a list").ttl_ms, None, "{page}");
     }

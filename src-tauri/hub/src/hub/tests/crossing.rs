@@ -43,13 +43,21 @@ impl Door {
         std::fs::create_dir(&folder).expect("a folder");
         let door = Self {
             id: ServerId::new("s"),
-            back: Back::at_any_time(desk.hub.sessions.open(ClientName::new("c"), hello(), Reach::All)),
+            back: Back::at_any_time(desk.hub.sessions.open(
+                ClientName::new("c"),
+                hello(),
+                Reach::All,
+            )),
             folder,
             desk,
         };
         door.offer("does it");
         door.desk
-            .run(AddServer { spec: door.spec("a"), secrets: SecretValues::default(), pending: false })
+            .run(AddServer {
+                spec: door.spec("a"),
+                secrets: SecretValues::default(),
+                pending: false,
+            })
             .await
             .expect("added");
         door.sync().await;
@@ -68,7 +76,12 @@ impl Door {
     }
 
     async fn sync(&self) {
-        self.desk.run(SyncServer { id: self.id.clone() }).await.expect("read");
+        self.desk
+            .run(SyncServer {
+                id: self.id.clone(),
+            })
+            .await
+            .expect("read");
     }
 
     fn heard(&self) -> usize {
@@ -77,8 +90,13 @@ impl Door {
 
     /// A call, as it stands behind its reading.
     async fn tool_call(&self) -> ToolCall {
-        let tool =
-            self.desk.hub.router.find(self.back.session(), Kind::Tools, "s__t").await.expect("the tool is there");
+        let tool = self
+            .desk
+            .hub
+            .router
+            .find(self.back.session(), Kind::Tools, "s__t")
+            .await
+            .expect("the tool is there");
         ToolCall {
             client: ClientName::new("c"),
             session: SessionId::new("session"),
@@ -91,13 +109,24 @@ impl Door {
     }
 
     async fn permitted(&self) -> Permitted {
-        self.desk.run(SetDefaultPolicy { effect: Effect::Allow }).await.expect("set");
-        gate(&self.desk.hub).admit(self.tool_call().await, None).await.expect("permitted")
+        self.desk
+            .run(SetDefaultPolicy {
+                effect: Effect::Allow,
+            })
+            .await
+            .expect("set");
+        gate(&self.desk.hub)
+            .admit(self.tool_call().await, None)
+            .await
+            .expect("permitted")
     }
 
     async fn call(&self) -> Reply {
         let params = json::raw(r#"{"name":"s__t","arguments":{}}"#.into());
-        self.desk.hub.request(&self.back, "tools/call", Some(&params)).await
+        self.desk
+            .hub
+            .request(&self.back, "tools/call", Some(&params))
+            .await
     }
 
     /// Calls while a person does something about the question.
@@ -114,14 +143,34 @@ impl Door {
     }
 
     async fn approve(&self, request: ApprovalRequest, verdict: Verdict) -> Result<Call, ApiError> {
-        self.desk.run(DecideApproval { id: request.id, digest: request.digest, verdict }).await
+        self.desk
+            .run(DecideApproval {
+                id: request.id,
+                digest: request.digest,
+                verdict,
+            })
+            .await
     }
 
     /// A rule about the tool.
     async fn rule(&self, effect: Effect) {
-        let scope = Scope { server: Some(self.id.clone()), tool: Some("t".into()), client: None };
-        let text = RuleText { scope, effect: Some(effect), ..RuleText::default() };
-        self.desk.run(SaveRule { id: None, rule: text }).await.expect("saved");
+        let scope = Scope {
+            server: Some(self.id.clone()),
+            tool: Some("t".into()),
+            client: None,
+        };
+        let text = RuleText {
+            scope,
+            effect: Some(effect),
+            ..RuleText::default()
+        };
+        self.desk
+            .run(SaveRule {
+                id: None,
+                rule: text,
+            })
+            .await
+            .expect("saved");
     }
 
     /// As it was before something changed.
@@ -129,10 +178,25 @@ impl Door {
         let (hub, id) = (&self.desk.hub, self.id.clone());
         match change {
             "server by hand" => {
-                let identity = self.desk.run(ShowServer { id: id.clone() }).await.expect("shown").identity;
-                drop(self.desk.run(AcceptServer { id, identity }).await.expect("accepted"));
+                let identity = self
+                    .desk
+                    .run(ShowServer { id: id.clone() })
+                    .await
+                    .expect("shown")
+                    .identity;
+                drop(
+                    self.desk
+                        .run(AcceptServer { id, identity })
+                        .await
+                        .expect("accepted"),
+                );
             }
-            "off" => drop(self.desk.run(EnableServer { id, enabled: true }).await.expect("turned on")),
+            "off" => drop(
+                self.desk
+                    .run(EnableServer { id, enabled: true })
+                    .await
+                    .expect("turned on"),
+            ),
             "tool gone" => self.offer("does it"),
             _ => {}
         }
@@ -158,7 +222,10 @@ fn gate(hub: &Hub) -> Gate {
 #[track_caller]
 fn is_refused(reply: &Reply, why: &str) {
     let result = reply.as_ref().expect("a result").get();
-    assert!(result.contains(r#""isError":true"#) && result.contains(why), "not '{why}': {result}");
+    assert!(
+        result.contains(r#""isError":true"#) && result.contains(why),
+        "not '{why}': {result}"
+    );
 }
 
 #[tokio::test]
@@ -166,24 +233,54 @@ async fn what_was_approved_is_what_runs_or_nothing_does() {
     let door = Door::new().await;
     let (hub, id) = (&door.desk.hub, || door.id.clone());
     let permitted = door.permitted().await;
-    assert!(hub.router.forward(&permitted, &door.back).await.is_ok_and(|reply| reply.is_ok()));
+    assert!(
+        hub.router
+            .forward(&permitted, &door.back)
+            .await
+            .is_ok_and(|reply| reply.is_ok())
+    );
     assert_eq!(door.heard(), 1, "where nothing changed it runs");
-    for change in ["server", "server by hand", "off", "definition", "tool gone", "removed"] {
+    for change in [
+        "server",
+        "server by hand",
+        "off",
+        "definition",
+        "tool gone",
+        "removed",
+    ] {
         let permitted = door.permitted().await;
         match change {
             "server" => {
                 let spec = door.spec("b");
-                let update = UpdateServer { id: id(), spec, secrets: SecretValues::default(), pending: false };
+                let update = UpdateServer {
+                    id: id(),
+                    spec,
+                    secrets: SecretValues::default(),
+                    pending: false,
+                };
                 drop(door.desk.run(update).await.expect("updated"));
                 door.sync().await;
             }
             "server by hand" => {
-                let file = door.desk.run(ShowServer { id: id() }).await.expect("shown").file;
+                let file = door
+                    .desk
+                    .run(ShowServer { id: id() })
+                    .await
+                    .expect("shown")
+                    .file;
                 let text = std::fs::read_to_string(&file).expect("read");
                 std::fs::write(&file, text.replace("\"b\"", "\"c\"")).expect("written");
                 hub.registry.reload();
             }
-            "off" => drop(door.desk.run(EnableServer { id: id(), enabled: false }).await.expect("turned off")),
+            "off" => drop(
+                door.desk
+                    .run(EnableServer {
+                        id: id(),
+                        enabled: false,
+                    })
+                    .await
+                    .expect("turned off"),
+            ),
             "definition" => {
                 door.offer("does something else");
                 door.sync().await;
@@ -192,10 +289,18 @@ async fn what_was_approved_is_what_runs_or_nothing_does() {
                 std::fs::write(door.folder.join("tools"), r#"{"tools":[]}"#).expect("written");
                 door.sync().await;
             }
-            _ => drop(door.desk.run(RemoveServer { id: id() }).await.expect("removed")),
+            _ => drop(
+                door.desk
+                    .run(RemoveServer { id: id() })
+                    .await
+                    .expect("removed"),
+            ),
         }
         let forwarded = hub.router.forward(&permitted, &door.back).await;
-        assert!(matches!(forwarded, Err(ForwardError::Changed)), "{change}: {forwarded:?}");
+        assert!(
+            matches!(forwarded, Err(ForwardError::Changed)),
+            "{change}: {forwarded:?}"
+        );
         assert_eq!(door.heard(), 1, "{change}: nothing was sent");
         door.restore(change).await;
     }
@@ -214,28 +319,56 @@ async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
     ] {
         let door = Door::new().await;
         let hub = &door.desk.hub;
-        door.desk.run(SetDefaultPolicy { effect: Effect::Allow }).await.expect("set");
+        door.desk
+            .run(SetDefaultPolicy {
+                effect: Effect::Allow,
+            })
+            .await
+            .expect("set");
         match broken {
             "closed" => hub.store.close().await,
             "rule" => {
                 // One that was written by something else, or by a later version.
                 door.rule(Effect::Allow).await;
-                hub.store.forge(r#"UPDATE rule SET conditions = '[{"pointer":"/a","is":{"matches":"("}}]'"#).await;
-                hub.rules.forget(&RuleId::new("none")).await.expect("read again");
+                hub.store
+                    .forge(
+                        r#"UPDATE rule SET conditions = '[{"pointer":"/a","is":{"matches":"("}}]'"#,
+                    )
+                    .await;
+                hub.rules
+                    .forget(&RuleId::new("none"))
+                    .await
+                    .expect("read again");
             }
             "secret" => {
-                let secrets = SecretValues { env: [("TOKEN".into(), "x".into())].into(), ..SecretValues::default() };
-                let update = UpdateServer { id: door.id.clone(), spec: door.spec("a"), secrets, pending: false };
+                let secrets = SecretValues {
+                    env: [("TOKEN".into(), "x".into())].into(),
+                    ..SecretValues::default()
+                };
+                let update = UpdateServer {
+                    id: door.id.clone(),
+                    spec: door.spec("a"),
+                    secrets,
+                    pending: false,
+                };
                 door.desk.run(update).await.expect("updated");
                 door.sync().await;
-                door.desk.run(RemoveSecret { name: "s.TOKEN".into() }).await.expect("removed");
+                door.desk
+                    .run(RemoveSecret {
+                        name: "s.TOKEN".into(),
+                    })
+                    .await
+                    .expect("removed");
                 hub.pool.remove(&door.id, "it shall begin anew").await;
             }
             sql => hub.store.forge(sql).await,
         }
         let reply = door.call().await;
         let result = reply.as_ref().expect("a result").get().to_lowercase();
-        assert!(result.contains(r#""iserror":true"#) && result.contains(why), "{broken}: {result}");
+        assert!(
+            result.contains(r#""iserror":true"#) && result.contains(why),
+            "{broken}: {result}"
+        );
         assert_eq!(door.heard(), 0, "{broken}");
     }
 }
@@ -243,8 +376,18 @@ async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
 #[tokio::test]
 async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
     let always = || Verdict::ApproveAlways { when: vec![] };
-    let edited = || Verdict::ApproveOnce { arguments: Some("[1]".into()) };
-    for broken in ["closed", "DROP TABLE call", "DROP TABLE audit", "no rules", "dropped", "edited", "forbidden"] {
+    let edited = || Verdict::ApproveOnce {
+        arguments: Some("[1]".into()),
+    };
+    for broken in [
+        "closed",
+        "DROP TABLE call",
+        "DROP TABLE audit",
+        "no rules",
+        "dropped",
+        "edited",
+        "forbidden",
+    ] {
         let door = Door::new().await;
         let hub = &door.desk.hub;
         let (reply, decided) = door
@@ -258,16 +401,28 @@ async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
                     door.approve(request, always()).await
                 }
                 "dropped" => {
-                    drop(hub.queue.take(&request.id, &request.digest).expect("it waits"));
+                    drop(
+                        hub.queue
+                            .take(&request.id, &request.digest)
+                            .expect("it waits"),
+                    );
                     Err(ApiError::invalid("whoever took it is gone"))
                 }
                 // Past the checks that come before it is taken.
-                "edited" => {
-                    Ok(hub.queue.take(&request.id, &request.digest).expect("it waits").decide(edited()).await?)
-                }
+                "edited" => Ok(hub
+                    .queue
+                    .take(&request.id, &request.digest)
+                    .expect("it waits")
+                    .decide(edited())
+                    .await?),
                 "forbidden" => {
                     door.rule(Effect::Deny).await;
-                    Ok(hub.queue.take(&request.id, &request.digest).expect("it waits").decide(always()).await?)
+                    Ok(hub
+                        .queue
+                        .take(&request.id, &request.digest)
+                        .expect("it waits")
+                        .decide(always())
+                        .await?)
                 }
                 sql => {
                     hub.store.forge(sql).await;
@@ -276,7 +431,10 @@ async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
             })
             .await;
         is_refused(&reply, "was not run");
-        assert!(decided.is_err() || decided.is_ok_and(|call| call.decision == Decision::Denied), "{broken}");
+        assert!(
+            decided.is_err() || decided.is_ok_and(|call| call.decision == Decision::Denied),
+            "{broken}"
+        );
         assert_eq!(door.heard(), 0, "{broken}");
     }
 }
@@ -287,10 +445,20 @@ async fn a_deny_that_is_made_while_a_call_waits_holds_for_it() {
     let (reply, _) = door
         .asked(async |request| {
             door.rule(Effect::Deny).await;
-            let refused = door.approve(request.clone(), Verdict::once()).await.expect_err("a rule denies it");
+            let refused = door
+                .approve(request.clone(), Verdict::once())
+                .await
+                .expect_err("a rule denies it");
             assert_eq!(refused.code, ErrorCode::Conflict, "{refused}");
             assert!(refused.message.contains("rule: deny t of s"), "{refused}");
-            door.approve(request, Verdict::Deny { reason: String::new() }).await.expect("denied");
+            door.approve(
+                request,
+                Verdict::Deny {
+                    reason: String::new(),
+                },
+            )
+            .await
+            .expect("denied");
         })
         .await;
     is_refused(&reply, "Denied by the user");

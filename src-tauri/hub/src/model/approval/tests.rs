@@ -19,10 +19,14 @@ fn a_verdict_is_read_as_it_is_written() {
 
 #[test]
 fn what_a_verdict_lacks_is_named() {
-    for (text, field) in
-        [(r#"{"kind":"approve_for"}"#, "seconds"), (r#"{"kind":"approve_calls"}"#, "count"), ("{}", "kind")]
-    {
-        let why = serde_json::from_str::<Verdict>(text).expect_err(text).to_string();
+    for (text, field) in [
+        (r#"{"kind":"approve_for"}"#, "seconds"),
+        (r#"{"kind":"approve_calls"}"#, "count"),
+        ("{}", "kind"),
+    ] {
+        let why = serde_json::from_str::<Verdict>(text)
+            .expect_err(text)
+            .to_string();
         assert!(why.contains(field), "{why}");
     }
 }

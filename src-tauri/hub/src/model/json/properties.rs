@@ -6,15 +6,26 @@ use super::{RawObject, fold};
 
 /// What is read and written again has the same keys and values in the same order, and is written so for good.
 pub(crate) fn rewritten_is_the_same(text: &str) {
-    let Ok(raw) = serde_json::from_str::<&RawValue>(text) else { return };
-    let Ok(object) = RawObject::parse(raw) else { return };
+    let Ok(raw) = serde_json::from_str::<&RawValue>(text) else {
+        return;
+    };
+    let Ok(object) = RawObject::parse(raw) else {
+        return;
+    };
     let written = object.to_raw();
     let again = RawObject::parse(&written).expect("what was written is an object");
-    assert!(object.keys().eq(again.keys()), "{text} is written as {written}");
+    assert!(
+        object.keys().eq(again.keys()),
+        "{text} is written as {written}"
+    );
     for key in object.keys() {
         let value = object.get(key).expect("it has its keys").get();
         assert!(text.contains(value), "{value} does not stand in {text}");
-        assert_eq!(Some(value), again.get(key).map(RawValue::get), "{text} is written as {written}");
+        assert_eq!(
+            Some(value),
+            again.get(key).map(RawValue::get),
+            "{text} is written as {written}"
+        );
     }
     assert_eq!(again.to_raw().get(), written.get());
 }

@@ -18,7 +18,10 @@ fn what_is_not_changed_stays_as_it_was_written() {
 
 #[test]
 fn a_member_is_replaced_in_its_place() {
-    assert_eq!(rewrite(r#"{"a":1,"b":2}"#, |o| o.set("a", raw("3".into()))), r#"{"a":3,"b":2}"#);
+    assert_eq!(
+        rewrite(r#"{"a":1,"b":2}"#, |o| o.set("a", raw("3".into()))),
+        r#"{"a":3,"b":2}"#
+    );
 }
 
 #[test]
@@ -41,8 +44,12 @@ fn no_letter_hides_a_variant_of_a_key() {
 
 #[test]
 fn keys_fold_to_what_a_reader_might_take_them_for() {
-    for (one, other) in [("straße", "STRASSE"), ("straße", "STRAẞE"), ("paramſ", "params"), ("\u{212a}ey", "key")]
-    {
+    for (one, other) in [
+        ("straße", "STRASSE"),
+        ("straße", "STRAẞE"),
+        ("paramſ", "params"),
+        ("\u{212a}ey", "key"),
+    ] {
         assert_eq!(fold(one), fold(other));
     }
     assert_ne!(fold("name"), fold("names"));

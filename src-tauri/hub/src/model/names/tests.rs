@@ -33,14 +33,24 @@ fn a_long_or_strange_name_is_cut_and_hashed_and_stays_distinct() {
         exposed_name("fs", &server, ""),
     ];
     for (index, name) in names.iter().enumerate() {
-        assert!(name.len() <= MAX_TOOL_NAME && name.chars().all(is_name_char), "{name}");
+        assert!(
+            name.len() <= MAX_TOOL_NAME && name.chars().all(is_name_char),
+            "{name}"
+        );
         assert!(!names[..index].contains(name), "{name} twice");
     }
 }
 
 #[test]
 fn the_names_of_built_in_tools_and_what_looks_like_them_are_reserved() {
-    for name in ["tool_search", "Tool-Search", "toolsearch", "TOOL_CALL", "store_memory", "list-categories"] {
+    for name in [
+        "tool_search",
+        "Tool-Search",
+        "toolsearch",
+        "TOOL_CALL",
+        "store_memory",
+        "list-categories",
+    ] {
         assert!(is_reserved(name), "{name}");
     }
     for name in ["search", "tool_searches", "fs__tool_search", "memory"] {

@@ -10,8 +10,15 @@ fn an_error_is_written_with_all_members_that_were_read() {
     let text = r#"{"code":-32000,"message":"m","data":{"a" : 1.0},"retryable":true,"x":[1e400]}"#;
     let error = read(text).expect("readable");
     assert_eq!(json::to_raw(&error).get(), text);
-    let moved = RpcError { code: -32602, ..error };
-    assert_eq!(json::to_raw(&moved).get(), text.replace("-32000", "-32602"), "a translated code changes nothing else");
+    let moved = RpcError {
+        code: -32602,
+        ..error
+    };
+    assert_eq!(
+        json::to_raw(&moved).get(),
+        text.replace("-32000", "-32602"),
+        "a translated code changes nothing else"
+    );
 }
 
 #[test]
@@ -40,7 +47,13 @@ fn a_code_is_read_in_any_notation_of_an_integer() {
 fn missing_members_are_filled_in_and_wrong_ones_refused() {
     let empty = read("{}").expect("readable");
     assert_eq!((empty.code, empty.message.as_str()), (0, ""));
-    for wrong in ["\"no\"", "[]", "null", r#"{"code":1,"message":5}"#, r#"{"code":1,"code":2}"#] {
+    for wrong in [
+        "\"no\"",
+        "[]",
+        "null",
+        r#"{"code":1,"message":5}"#,
+        r#"{"code":1,"code":2}"#,
+    ] {
         assert!(read(wrong).is_none(), "{wrong}");
     }
 }

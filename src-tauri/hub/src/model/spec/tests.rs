@@ -9,40 +9,115 @@ fn contradictions_are_errors_that_say_so() {
     for (text, error) in [
         ("{}", SpecError::Neither),
         (r#"{"command":"a","url":"http://b"}"#, SpecError::Both),
-        (r#"{"command":"a","url":"http://b","type":"sse"}"#, SpecError::ServedElsewhere("http://b".into())),
-        (r#"{"command":"a","transport":"http"}"#, SpecError::RemoteWithCommand("http")),
-        (r#"{"command":"a","type":"sse"}"#, SpecError::RemoteWithCommand("sse")),
+        (
+            r#"{"command":"a","url":"http://b","type":"sse"}"#,
+            SpecError::ServedElsewhere("http://b".into()),
+        ),
+        (
+            r#"{"command":"a","transport":"http"}"#,
+            SpecError::RemoteWithCommand("http"),
+        ),
+        (
+            r#"{"command":"a","type":"sse"}"#,
+            SpecError::RemoteWithCommand("sse"),
+        ),
         (r#"{"transport":"sse"}"#, SpecError::Neither),
-        (r#"{"url":"http://b","type":"stdio"}"#, SpecError::StdioWithUrl),
-        (r#"{"url":"http://b","args":["x"]}"#, SpecError::Useless("args", "remote")),
-        (r#"{"command":"a","headers":{"x":"y"}}"#, SpecError::Useless("headers", "local")),
-        (r#"{"url":"file:///etc"}"#, SpecError::BadUrl("file:///etc".into())),
-        (r#"{"command":"a","args":["${keyring:x}"]}"#, SpecError::SecretInArguments("args")),
-        (r#"{"command":"a","bearer_token":"t"}"#, SpecError::Useless("bearer_token", "local")),
-        (r#"{"url":"http://b","lifecycle":"transient"}"#, SpecError::Useless("lifecycle", "remote")),
-        (r#"{"url":"http://b","headers":{"authorization":"x"},"bearer_token":"t"}"#, SpecError::TwoTokens),
-        (r#"{"command":"a","oauth":{"client_id":"c"}}"#, SpecError::Useless("oauth", "local")),
-        (r#"{"url":"http://b","oauth":{"client_id":" "}}"#, SpecError::BadOauthClient),
-        (r#"{"url":"http://b","oauth":{"client_id":"${keyring:x}"}}"#, SpecError::BadOauthClient),
-        (r#"{"url":"http://b","oauth":{"client_id":"c"},"bearer_token":"t"}"#, SpecError::OauthWithToken),
-        (r#"{"url":"http://b","oauth":{"client_id":"c"},"headers":{"authorization":"t"}}"#, SpecError::OauthWithToken),
-        (r#"{"command":"a","prefix":"a__b"}"#, SpecError::BadPrefix("a__b".into())),
-        (r#"{"command":"a","timeouts":{"call_ms":0}}"#, SpecError::TooSmall("timeouts.call_ms", 1)),
-        (r#"{"command":"a","timeouts":{"tools":{"x":0}}}"#, SpecError::TooSmall("timeouts.tools", 1)),
-        (r#"{"command":"a","fallback":["b","b"]}"#, SpecError::FallbackTwice(ServerId::new("b"))),
+        (
+            r#"{"url":"http://b","type":"stdio"}"#,
+            SpecError::StdioWithUrl,
+        ),
+        (
+            r#"{"url":"http://b","args":["x"]}"#,
+            SpecError::Useless("args", "remote"),
+        ),
+        (
+            r#"{"command":"a","headers":{"x":"y"}}"#,
+            SpecError::Useless("headers", "local"),
+        ),
+        (
+            r#"{"url":"file:///etc"}"#,
+            SpecError::BadUrl("file:///etc".into()),
+        ),
+        (
+            r#"{"command":"a","args":["${keyring:x}"]}"#,
+            SpecError::SecretInArguments("args"),
+        ),
+        (
+            r#"{"command":"a","bearer_token":"t"}"#,
+            SpecError::Useless("bearer_token", "local"),
+        ),
+        (
+            r#"{"url":"http://b","lifecycle":"transient"}"#,
+            SpecError::Useless("lifecycle", "remote"),
+        ),
+        (
+            r#"{"url":"http://b","headers":{"authorization":"x"},"bearer_token":"t"}"#,
+            SpecError::TwoTokens,
+        ),
+        (
+            r#"{"command":"a","oauth":{"client_id":"c"}}"#,
+            SpecError::Useless("oauth", "local"),
+        ),
+        (
+            r#"{"url":"http://b","oauth":{"client_id":" "}}"#,
+            SpecError::BadOauthClient,
+        ),
+        (
+            r#"{"url":"http://b","oauth":{"client_id":"${keyring:x}"}}"#,
+            SpecError::BadOauthClient,
+        ),
+        (
+            r#"{"url":"http://b","oauth":{"client_id":"c"},"bearer_token":"t"}"#,
+            SpecError::OauthWithToken,
+        ),
+        (
+            r#"{"url":"http://b","oauth":{"client_id":"c"},"headers":{"authorization":"t"}}"#,
+            SpecError::OauthWithToken,
+        ),
+        (
+            r#"{"command":"a","prefix":"a__b"}"#,
+            SpecError::BadPrefix("a__b".into()),
+        ),
+        (
+            r#"{"command":"a","timeouts":{"call_ms":0}}"#,
+            SpecError::TooSmall("timeouts.call_ms", 1),
+        ),
+        (
+            r#"{"command":"a","timeouts":{"tools":{"x":0}}}"#,
+            SpecError::TooSmall("timeouts.tools", 1),
+        ),
+        (
+            r#"{"command":"a","fallback":["b","b"]}"#,
+            SpecError::FallbackTwice(ServerId::new("b")),
+        ),
     ] {
         assert_eq!(spec(text).check(), Err(error), "{text}");
     }
-    assert_eq!(spec(r#"{"command":"npx","args":["-y","x"],"env":{"A":"1"}}"#).check(), Ok(()));
-    assert_eq!(spec(r#"{"url":"https://example.com/mcp","type":"streamable-http"}"#).check(), Ok(()));
-    assert_eq!(spec(r#"{"url":"https://example.com/sse","type":"sse"}"#).check(), Ok(()));
-    assert_eq!(spec(r#"{"command":"a","url":"http://127.0.0.1:3001/sse","type":"sse"}"#).check(), Ok(()));
+    assert_eq!(
+        spec(r#"{"command":"npx","args":["-y","x"],"env":{"A":"1"}}"#).check(),
+        Ok(())
+    );
+    assert_eq!(
+        spec(r#"{"url":"https://example.com/mcp","type":"streamable-http"}"#).check(),
+        Ok(())
+    );
+    assert_eq!(
+        spec(r#"{"url":"https://example.com/sse","type":"sse"}"#).check(),
+        Ok(())
+    );
+    assert_eq!(
+        spec(r#"{"command":"a","url":"http://127.0.0.1:3001/sse","type":"sse"}"#).check(),
+        Ok(())
+    );
 }
 
 #[test]
 fn only_what_would_run_is_the_identity() {
     let base = spec(r#"{"name":"a","command":"x","args":["1"]}"#);
-    assert_eq!(base.identity(), spec(r#"{"name":"b","command":"x","args":["1"],"enabled":false}"#).identity());
+    assert_eq!(
+        base.identity(),
+        spec(r#"{"name":"b","command":"x","args":["1"],"enabled":false}"#).identity()
+    );
     for other in [
         r#"{"command":"x","args":["2"]}"#,
         r#"{"command":"x","args":["1"],"env":{"A":""}}"#,
@@ -55,8 +130,14 @@ fn only_what_would_run_is_the_identity() {
 #[test]
 fn the_older_way_to_a_url_is_another_identity() {
     let http = spec(r#"{"url":"http://a/sse"}"#);
-    assert_eq!(http.identity(), spec(r#"{"url":"http://a/sse","transport":"http"}"#).identity());
-    assert_ne!(http.identity(), spec(r#"{"url":"http://a/sse","transport":"sse"}"#).identity());
+    assert_eq!(
+        http.identity(),
+        spec(r#"{"url":"http://a/sse","transport":"http"}"#).identity()
+    );
+    assert_ne!(
+        http.identity(),
+        spec(r#"{"url":"http://a/sse","transport":"sse"}"#).identity()
+    );
 }
 
 #[test]
@@ -78,7 +159,10 @@ fn a_bearer_token_is_a_header_and_part_of_the_identity() {
 fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyring() {
     let without = spec(r#"{"url":"http://a"}"#);
     // As it was before there was such a field: what was accepted stays so.
-    assert_eq!(without.identity(), "7c051b5e94e09b132590105bd4e20432cddfef3fff4143c37b941cc9179ba73d");
+    assert_eq!(
+        without.identity(),
+        "7c051b5e94e09b132590105bd4e20432cddfef3fff4143c37b941cc9179ba73d"
+    );
     let with = |client: &str| spec(&format!(r#"{{"url":"http://a","oauth":{client}}}"#));
     let one = with(r#"{"client_id":"one","client_secret":"${keyring:s}"}"#);
     assert_eq!(one.check(), Ok(()));
@@ -98,7 +182,10 @@ fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyri
 #[test]
 fn trusting_a_server_s_changes_needs_the_user_too() {
     let asks = spec(r#"{"command":"x"}"#);
-    assert_ne!(asks.identity(), spec(r#"{"command":"x","definitions":"trust"}"#).identity());
+    assert_ne!(
+        asks.identity(),
+        spec(r#"{"command":"x","definitions":"trust"}"#).identity()
+    );
 }
 
 #[test]
@@ -113,5 +200,8 @@ fn the_runtime_is_told_by_the_command() {
     ] {
         assert_eq!(Runtime::of_command(command), runtime, "{command}");
     }
-    assert_eq!(spec(r#"{"command":"my-server","runtime_hint":"npx"}"#).runtime(), Some(Runtime::Npx));
+    assert_eq!(
+        spec(r#"{"command":"my-server","runtime_hint":"npx"}"#).runtime(),
+        Some(Runtime::Npx)
+    );
 }

@@ -1,7 +1,10 @@
 use super::*;
 
 fn code(text: &str) -> Option<Answer> {
-    Some(Answer { outcome: Outcome::Code(text.into()), issuer: None })
+    Some(Answer {
+        outcome: Outcome::Code(text.into()),
+        issuer: None,
+    })
 }
 
 #[test]
@@ -9,29 +12,58 @@ fn only_an_answer_with_the_state_counts() {
     assert_eq!(read("code=c&state=s", "s"), code("c"));
     assert_eq!(
         read("state=s&code=c%2B&iss=https%3A%2F%2Fa.example", "s"),
-        Some(Answer { outcome: Outcome::Code("c+".into()), issuer: Some("https://a.example".into()) })
+        Some(Answer {
+            outcome: Outcome::Code("c+".into()),
+            issuer: Some("https://a.example".into())
+        })
     );
-    for other in
-        ["", "code=c", "code=c&state=", "code=c&state=x", "state=s", "code=c&state=s&error=e", "code=c&state=s&state=s"]
-    {
+    for other in [
+        "",
+        "code=c",
+        "code=c&state=",
+        "code=c&state=x",
+        "state=s",
+        "code=c&state=s&error=e",
+        "code=c&state=s&state=s",
+    ] {
         assert_eq!(read(other, "s"), None, "{other}");
     }
     let twice = ["code=c&code=d&state=s", "code=c&state=s&iss=a&iss=b"];
-    assert!(twice.iter().all(|query| read(query, "s").is_none()), "what is said twice is not said");
+    assert!(
+        twice.iter().all(|query| read(query, "s").is_none()),
+        "what is said twice is not said"
+    );
 }
 
 #[test]
 fn a_refusal_has_its_reason() {
-    let refused = read("error=access_denied&error_description=not+today&state=s", "s").expect("an answer");
-    assert_eq!(refused.outcome, Outcome::Refused("access_denied: not today".into()));
-    assert_eq!(read("error=access_denied&state=x", "s"), None, "a refusal of somebody else's ends nothing");
+    let refused = read(
+        "error=access_denied&error_description=not+today&state=s",
+        "s",
+    )
+    .expect("an answer");
+    assert_eq!(
+        refused.outcome,
+        Outcome::Refused("access_denied: not today".into())
+    );
+    assert_eq!(
+        read("error=access_denied&state=x", "s"),
+        None,
+        "a refusal of somebody else's ends nothing"
+    );
 }
 
 async fn ask(url: &str) -> (u16, String) {
     crate::install_tls();
-    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .expect("a client");
     let response = client.get(url).send().await.expect("an answer");
-    (response.status().as_u16(), response.text().await.expect("a page"))
+    (
+        response.status().as_u16(),
+        response.text().await.expect("a page"),
+    )
 }
 
 #[tokio::test]
@@ -41,13 +73,36 @@ async fn the_browser_gets_a_page_and_the_listener_is_gone_after_one_answer() {
     let port = Callback::port_of(&uri).expect("a port");
     let waiting = tokio::spawn(async move { callback.wait("s").await });
     assert_eq!(ask(&format!("{uri}?code=c&state=wrong")).await.0, 400);
-    assert_eq!(ask(&format!("http://127.0.0.1:{port}/other?code=c&state=s")).await.0, 404);
-    assert_eq!(ask(&format!("http://localhost:{port}/callback?code=c&state=s")).await.0, 404, "another host's name");
+    assert_eq!(
+        ask(&format!("http://127.0.0.1:{port}/other?code=c&state=s"))
+            .await
+            .0,
+        404
+    );
+    assert_eq!(
+        ask(&format!("http://localhost:{port}/callback?code=c&state=s"))
+            .await
+            .0,
+        404,
+        "another host's name"
+    );
     let (status, page) = ask(&format!("{uri}?code=c&state=s")).await;
-    assert!(status == 200 && page.contains("You can close this window") && !page.contains("<script"), "{page}");
+    assert!(
+        status == 200 && page.contains("You can close this window") && !page.contains("<script"),
+        "{page}"
+    );
     assert_eq!(waiting.await.ok(), code("c"));
-    let gone = reqwest::Client::builder().no_proxy().build().expect("a client").get(&uri).send().await;
-    assert!(gone.is_err_and(|e| e.is_connect()), "nothing listens any more");
+    let gone = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .expect("a client")
+        .get(&uri)
+        .send()
+        .await;
+    assert!(
+        gone.is_err_and(|e| e.is_connect()),
+        "nothing listens any more"
+    );
 }
 
 #[tokio::test]
@@ -56,5 +111,8 @@ async fn the_port_of_before_is_taken_again_where_it_is_free() {
     let port = Callback::port_of(&first.redirect_uri());
     assert!(Callback::bind(port).await.is_err(), "it is taken");
     drop(first);
-    assert_eq!(Callback::port_of(&Callback::bind(port).await.expect("bind").redirect_uri()), port);
+    assert_eq!(
+        Callback::port_of(&Callback::bind(port).await.expect("bind").redirect_uri()),
+        port
+    );
 }

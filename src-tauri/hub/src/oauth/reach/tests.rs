@@ -5,7 +5,9 @@ fn reach(server: &str) -> Reach {
 }
 
 fn checked(server: &str, url: &str) -> bool {
-    reach(server).check(&Url::parse(url).expect("a URL")).is_ok()
+    reach(server)
+        .check(&Url::parse(url).expect("a URL"))
+        .is_ok()
 }
 
 #[test]
@@ -87,7 +89,10 @@ fn metadata_of_a_public_server_leads_to_no_private_address() {
     ] {
         assert!(!checked(server, url), "{url} would be dialled");
     }
-    assert!(checked(server, "https://auth.example.com/token") && checked(server, "https://93.184.216.34/token"));
+    assert!(
+        checked(server, "https://auth.example.com/token")
+            && checked(server, "https://93.184.216.34/token")
+    );
 }
 
 #[test]
@@ -95,21 +100,39 @@ fn a_name_is_refused_for_what_it_resolves_to() {
     let address = |text: &str| text.parse::<IpAddr>().expect("an address");
     let public = reach("https://mcp.example.com/mcp");
     for private in ["127.0.0.1", "10.0.0.9", "169.254.169.254", "::1", "fd00::1"] {
-        assert!(!public.allows("auth.example.com", address(private)), "{private}");
+        assert!(
+            !public.allows("auth.example.com", address(private)),
+            "{private}"
+        );
     }
     assert!(public.allows("auth.example.com", address("93.184.216.34")));
-    assert!(public.allows("MCP.example.com.", address("10.0.0.9")), "the server's own host, in the house");
-    assert!(!public.allows("mcp.example.com", address("127.0.0.1")), "and not this machine");
+    assert!(
+        public.allows("MCP.example.com.", address("10.0.0.9")),
+        "the server's own host, in the house"
+    );
+    assert!(
+        !public.allows("mcp.example.com", address("127.0.0.1")),
+        "and not this machine"
+    );
     assert!(!public.allows("mcp.example.com", address("169.254.169.254")));
     let house = reach("https://10.0.0.4/mcp");
-    assert!(house.allows("10.0.0.4", address("10.0.0.4")) && !house.allows("10.0.0.9", address("10.0.0.9")));
+    assert!(
+        house.allows("10.0.0.4", address("10.0.0.4"))
+            && !house.allows("10.0.0.9", address("10.0.0.9"))
+    );
 }
 
 #[test]
 fn a_server_on_this_machine_may_have_its_authorization_server_there() {
     let server = "http://127.0.0.1:3000/mcp";
-    assert!(checked(server, "http://127.0.0.1:4000/token") && checked(server, "http://localhost:4000/token"));
-    assert!(!checked(server, "http://10.0.0.9/token") && !checked(server, "http://auth.example.com/token"));
+    assert!(
+        checked(server, "http://127.0.0.1:4000/token")
+            && checked(server, "http://localhost:4000/token")
+    );
+    assert!(
+        !checked(server, "http://10.0.0.9/token")
+            && !checked(server, "http://auth.example.com/token")
+    );
     assert!(!checked(server, "http://169.254.169.254/"));
 }
 

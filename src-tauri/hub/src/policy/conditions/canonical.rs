@@ -44,7 +44,9 @@ fn write(value: &RawValue, into: &mut String) -> Option<()> {
             }
             into.push(']');
         }
-        b'"' => into.push_str(&json::string(&serde_json::from_str::<Cow<'_, str>>(text).ok()?)),
+        b'"' => into.push_str(&json::string(
+            &serde_json::from_str::<Cow<'_, str>>(text).ok()?,
+        )),
         b't' | b'f' | b'n' => into.push_str(text),
         _ => into.push_str(&Number::parse(text)?.canonical()),
     }

@@ -14,7 +14,9 @@ pub(super) struct Number {
 impl Number {
     /// Reads a number of JSON; none where it is none.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let (is_negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (is_negative, rest) = text
+            .strip_prefix('-')
+            .map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, power(exponent)?),
             None => (rest, 0),
@@ -36,10 +38,18 @@ impl Number {
         let begin = all.iter().take_while(|digit| **digit == b'0').count();
         let end = all.len() - all.iter().rev().take_while(|digit| **digit == b'0').count();
         if begin >= end {
-            return Some(Self { is_negative: false, exponent: 0, digits: Vec::new() });
+            return Some(Self {
+                is_negative: false,
+                exponent: 0,
+                digits: Vec::new(),
+            });
         }
         let place = i64::try_from(whole.len()).ok()? - i64::try_from(begin).ok()?;
-        Some(Self { is_negative, exponent: exponent.saturating_add(place), digits: all[begin..end].to_vec() })
+        Some(Self {
+            is_negative,
+            exponent: exponent.saturating_add(place),
+            digits: all[begin..end].to_vec(),
+        })
     }
 
     pub(super) fn is_zero(&self) -> bool {
@@ -49,7 +59,11 @@ impl Number {
     /// One text for each value.
     pub(super) fn canonical(&self) -> String {
         let sign = if self.is_negative { "-" } else { "" };
-        format!("{sign}0.{}e{}", String::from_utf8_lossy(&self.digits), self.exponent)
+        format!(
+            "{sign}0.{}e{}",
+            String::from_utf8_lossy(&self.digits),
+            self.exponent
+        )
     }
 }
 
@@ -71,7 +85,11 @@ impl Ord for Number {
             (false, true) => -1,
             (false, false) => 1,
         };
-        let by_size = || self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits));
+        let by_size = || {
+            self.exponent
+                .cmp(&other.exponent)
+                .then_with(|| self.digits.cmp(&other.digits))
+        };
         sign(self).cmp(&sign(other)).then_with(|| match sign(self) {
             1 => by_size(),
             -1 => by_size().reverse(),
@@ -98,7 +116,13 @@ mod tests {
 
     #[test]
     fn the_same_value_in_other_digits_is_the_same() {
-        for (one, other) in [("1", "1.0"), ("1", "10e-1"), ("0", "-0.00e7"), ("-120", "-1.2E+2"), ("0.05", "5e-2")] {
+        for (one, other) in [
+            ("1", "1.0"),
+            ("1", "10e-1"),
+            ("0", "-0.00e7"),
+            ("-120", "-1.2E+2"),
+            ("0.05", "5e-2"),
+        ] {
             assert_eq!(number(one), number(other), "{one} {other}");
         }
     }
@@ -113,7 +137,10 @@ mod tests {
 
     #[test]
     fn what_is_no_number_of_json_is_none() {
-        for text in ["", "-", "01", "1.", ".5", "1e", "+1", "0x10", "NaN", "Infinity", "1 ", "１", "true", "\"1\""] {
+        for text in [
+            "", "-", "01", "1.", ".5", "1e", "+1", "0x10", "NaN", "Infinity", "1 ", "１", "true",
+            "\"1\"",
+        ] {
             assert_eq!(Number::parse(text), None, "{text}");
         }
     }

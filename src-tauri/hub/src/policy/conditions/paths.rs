@@ -25,33 +25,47 @@ impl Folder {
         if text.starts_with('~') || text.contains(char::is_control) {
             return false;
         }
-        let Some(path) = absolute(text, folder) else { return false };
+        let Some(path) = absolute(text, folder) else {
+            return false;
+        };
         let resolved = || Some(real(&path)?.starts_with(real(&self.0)?));
         plain(&path).starts_with(&self.0) && resolved().unwrap_or(false)
     }
 
     /// Whether the path is in the folder by its words, or by what is on the disk now, or nobody can tell.
     pub(super) fn may_hold(&self, text: &str, folder: Option<&Path>) -> bool {
-        let Some(path) = at_home(text).or_else(|| absolute(text, folder)) else { return true };
+        let Some(path) = at_home(text).or_else(|| absolute(text, folder)) else {
+            return true;
+        };
         let is_in = |path: &Path, folder: &Path| folded(path).starts_with(folded(folder));
         is_in(&plain(&path), &self.0)
-            || real(&path).is_none_or(|path| is_in(&path, &real(&self.0).unwrap_or_else(|| self.0.clone())))
+            || real(&path)
+                .is_none_or(|path| is_in(&path, &real(&self.0).unwrap_or_else(|| self.0.clone())))
     }
 }
 
 /// `~` and what is under it.
 fn at_home(text: &str) -> Option<PathBuf> {
-    let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))?;
+    let rest = text
+        .strip_prefix('~')
+        .filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))?;
     let dirs = directories::BaseDirs::new()?;
     Some(dirs.home_dir().join(rest.trim_start_matches(['/', '\\'])))
 }
 
 fn absolute(text: &str, folder: Option<&Path>) -> Option<PathBuf> {
-    if text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+    if text
+        .get(..5)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
+    {
         return Url::parse(text).ok()?.to_file_path().ok();
     }
     let path = Path::new(text);
-    if path.is_absolute() { Some(path.to_owned()) } else { folder.map(|folder| folder.join(path)) }
+    if path.is_absolute() {
+        Some(path.to_owned())
+    } else {
+        folder.map(|folder| folder.join(path))
+    }
 }
 
 /// Without `.` and `..`, by its words alone.
@@ -61,7 +75,9 @@ fn plain(path: &Path) -> PathBuf {
         match component {
             Component::CurDir => {}
             Component::ParentDir => drop(plain.pop()),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(component),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                plain.push(component)
+            }
         }
     }
     plain

@@ -37,12 +37,21 @@ pub(super) fn parse(pointer: &str) -> Result<Vec<String>, String> {
     if pointer.is_empty() {
         return Ok(Vec::new());
     }
-    let rest = pointer.strip_prefix('/').ok_or_else(|| format!("a JSON pointer begins with /, such as /{pointer}"))?;
-    Ok(rest.split('/').map(|key| key.replace("~1", "/").replace("~0", "~")).collect())
+    let rest = pointer
+        .strip_prefix('/')
+        .ok_or_else(|| format!("a JSON pointer begins with /, such as /{pointer}"))?;
+    Ok(rest
+        .split('/')
+        .map(|key| key.replace("~1", "/").replace("~0", "~"))
+        .collect())
 }
 
 pub(super) fn resolve<'a>(keys: &[String], value: &'a RawValue) -> Found<'a> {
-    let mut found = Found { values: vec![Cow::Borrowed(value)], is_sure: true, is_unclear: false };
+    let mut found = Found {
+        values: vec![Cow::Borrowed(value)],
+        is_sure: true,
+        is_unclear: false,
+    };
     for key in keys {
         for value in std::mem::take(&mut found.values) {
             match (within(&value), value) {
@@ -51,8 +60,12 @@ pub(super) fn resolve<'a>(keys: &[String], value: &'a RawValue) -> Found<'a> {
                     found.is_sure = false;
                     step(key, &inner, &mut found, |one| Cow::Owned(one.to_owned()));
                 }
-                (Within::Nothing, Cow::Borrowed(value)) => step(key, value, &mut found, Cow::Borrowed),
-                (Within::Nothing, Cow::Owned(value)) => step(key, &value, &mut found, |one| Cow::Owned(one.to_owned())),
+                (Within::Nothing, Cow::Borrowed(value)) => {
+                    step(key, value, &mut found, Cow::Borrowed)
+                }
+                (Within::Nothing, Cow::Owned(value)) => {
+                    step(key, &value, &mut found, |one| Cow::Owned(one.to_owned()))
+                }
             }
         }
         found.is_sure &= found.values.len() == 1;
@@ -73,12 +86,18 @@ fn step<'v, 'a>(
             return;
         };
         let folded = json::fold(key);
-        for (name, value) in members.into_iter().filter(|(name, _)| json::fold(name) == folded) {
+        for (name, value) in members
+            .into_iter()
+            .filter(|(name, _)| json::fold(name) == folded)
+        {
             found.is_sure &= name == key;
             found.values.push(keep(value));
         }
     } else if let Some(items) = items(value)
-        && let Some(item) = key.parse().ok().and_then(|at: usize| items.get(at).copied())
+        && let Some(item) = key
+            .parse()
+            .ok()
+            .and_then(|at: usize| items.get(at).copied())
     {
         found.is_sure &= key == "0" || !key.starts_with(['0', '+']);
         found.values.push(keep(item));
@@ -87,12 +106,20 @@ fn step<'v, 'a>(
 
 /// What a string holds as JSON text: many servers read an object or a list in it in the place of the string.
 pub(super) fn within(value: &RawValue) -> Within {
-    let Some(text) = value.get().strip_prefix('"').filter(|text| text.contains(['{', '[', '\\'])) else {
+    let Some(text) = value
+        .get()
+        .strip_prefix('"')
+        .filter(|text| text.contains(['{', '[', '\\']))
+    else {
         return Within::Nothing;
     };
     let Ok(text) = serde_json::from_str::<String>(value.get()) else {
         // Half a surrogate, with which some readers go on.
-        return if text.contains(['{', '[']) { Within::Unclear } else { Within::Nothing };
+        return if text.contains(['{', '[']) {
+            Within::Unclear
+        } else {
+            Within::Nothing
+        };
     };
     if !text.trim_start().starts_with(['{', '[']) {
         return Within::Nothing;
@@ -108,12 +135,19 @@ pub(super) fn within(value: &RawValue) -> Within {
 
 /// The entries of a list; none where it is no list.
 pub(super) fn items(value: &RawValue) -> Option<Vec<&RawValue>> {
-    value.get().starts_with('[').then(|| serde_json::from_str(value.get()).ok())?
+    value
+        .get()
+        .starts_with('[')
+        .then(|| serde_json::from_str(value.get()).ok())?
 }
 
 /// The members of an object, also such as stand twice; none where it is no object.
 pub(super) fn members(value: &RawValue) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
-    value.get().starts_with('{').then(|| serde_json::from_str(value.get()).ok().map(|Members(all)| all))?
+    value.get().starts_with('{').then(|| {
+        serde_json::from_str(value.get())
+            .ok()
+            .map(|Members(all)| all)
+    })?
 }
 
 struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);

@@ -23,22 +23,31 @@ pub(super) fn may_be(wanted: &RawValue, value: &RawValue) -> bool {
         Some(b'{') => may_be_object(wanted, value),
         Some(b'[') => match (items(wanted), items(value)) {
             (Some(wanted), Some(items)) => {
-                wanted.len() == items.len() && wanted.iter().zip(items).all(|(wanted, item)| may_be(wanted, item))
+                wanted.len() == items.len()
+                    && wanted
+                        .iter()
+                        .zip(items)
+                        .all(|(wanted, item)| may_be(wanted, item))
             }
             _ => false,
         },
         Some(b'"') if !is_text => {
             let wanted: Option<Cow<'_, str>> = serde_json::from_str(wanted.get()).ok();
-            wanted.is_some_and(|wanted| texts(value).is_none_or(|texts| texts.iter().any(|text| *text == wanted)))
+            wanted.is_some_and(|wanted| {
+                texts(value).is_none_or(|texts| texts.iter().any(|text| *text == wanted))
+            })
         }
         Some(b'"') => canonical::of(value).is_none_or(|value| Some(value) == canonical::of(wanted)),
         Some(b't') => may_be_true(value),
         Some(b'f') => may_be_false(value),
         Some(b'n') => match texts(value) {
-            Some(texts) => texts.iter().any(|text| ["null", "None"].contains(&text.trim())),
+            Some(texts) => texts
+                .iter()
+                .any(|text| ["null", "None"].contains(&text.trim())),
             None => true,
         },
-        Some(_) => Number::parse(wanted.get()).is_some_and(|wanted| may_be_number(value, |number| *number == wanted)),
+        Some(_) => Number::parse(wanted.get())
+            .is_some_and(|wanted| may_be_number(value, |number| *number == wanted)),
         None => false,
     }
 }
@@ -48,13 +57,21 @@ fn may_be_object(wanted: &RawValue, value: &RawValue) -> bool {
     if !value.get().starts_with('{') {
         return false;
     }
-    let (Some(wanted), Some(given)) = (members(wanted), members(value)) else { return true };
+    let (Some(wanted), Some(given)) = (members(wanted), members(value)) else {
+        return true;
+    };
     let is_given = |value: &RawValue| value.get() != "null";
     let has = |(key, wanted): &(Cow<'_, str>, &RawValue)| {
-        !is_given(wanted) || given.iter().any(|(name, value)| name == key && may_be(wanted, value))
+        !is_given(wanted)
+            || given
+                .iter()
+                .any(|(name, value)| name == key && may_be(wanted, value))
     };
     let is_wanted = |(key, value): &(Cow<'_, str>, &RawValue)| {
-        !is_given(value) || wanted.iter().any(|(name, value)| name == key && is_given(value))
+        !is_given(value)
+            || wanted
+                .iter()
+                .any(|(name, value)| name == key && is_given(value))
     };
     wanted.iter().all(has) && given.iter().all(is_wanted)
 }
@@ -71,9 +88,15 @@ fn may_be_true(value: &RawValue) -> bool {
 
 fn may_be_false(value: &RawValue) -> bool {
     const WORDS: [&str; 5] = ["false", "f", "no", "n", "off"];
-    let says_so = |text: &str| WORDS.iter().any(|word| text.trim().eq_ignore_ascii_case(word));
+    let says_so = |text: &str| {
+        WORDS
+            .iter()
+            .any(|word| text.trim().eq_ignore_ascii_case(word))
+    };
     match texts(value) {
-        Some(texts) => texts.iter().any(|text| says_so(text)) || may_be_number(value, Number::is_zero),
+        Some(texts) => {
+            texts.iter().any(|text| says_so(text)) || may_be_number(value, Number::is_zero)
+        }
         None => true,
     }
 }
@@ -110,17 +133,24 @@ fn plain_number(text: &str) -> Option<String> {
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = rest.strip_prefix(prefix) {
-            return u128::from_str_radix(digits, radix).ok().map(|number| format!("{sign}{number}"));
+            return u128::from_str_radix(digits, radix)
+                .ok()
+                .map(|number| format!("{sign}{number}"));
         }
     }
-    let (mantissa, exponent) = rest.split_once('e').map_or((rest.as_str(), None), |(mantissa, e)| (mantissa, Some(e)));
+    let (mantissa, exponent) = rest
+        .split_once('e')
+        .map_or((rest.as_str(), None), |(mantissa, e)| (mantissa, Some(e)));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
     let whole = whole.trim_start_matches('0');
     let exponent = exponent.map_or(String::new(), |exponent| format!("e{exponent}"));
-    Some(format!("{sign}{}.{fraction}0{exponent}", if whole.is_empty() { "0" } else { whole }))
+    Some(format!(
+        "{sign}{}.{fraction}0{exponent}",
+        if whole.is_empty() { "0" } else { whole }
+    ))
 }
 
 /// The texts that servers make of a string, number, boolean or null. None if the string cannot be read, such as one

@@ -2,7 +2,10 @@ use super::*;
 use crate::model::json;
 
 fn condition(pointer: &str, is: Test) -> Condition {
-    Condition { pointer: pointer.into(), is }
+    Condition {
+        pointer: pointer.into(),
+        is,
+    }
 }
 
 /// Whether the test holds for sure, and whether it may, at `/v`.
@@ -29,10 +32,20 @@ fn equals(text: &str) -> Test {
 #[test]
 fn values_are_the_same_by_what_they_are_and_not_by_how_they_are_written() {
     assert_eq!(told(&equals("1"), "1.0"), BOTH);
-    assert_eq!(told(&equals("9007199254740993"), "9007199254740992"), NEITHER);
+    assert_eq!(
+        told(&equals("9007199254740993"), "9007199254740992"),
+        NEITHER
+    );
     assert_eq!(told(&equals(r#""a/b""#), r#""\u0061\/b""#), BOTH);
-    assert_eq!(told(&equals(r#"{"a":1,"b":[2]}"#), r#"{ "b": [2.0], "a": 1 }"#), BOTH);
-    assert_eq!(told(&equals("\"1\""), "1"), MAYBE, "many a server takes a number for a text");
+    assert_eq!(
+        told(&equals(r#"{"a":1,"b":[2]}"#), r#"{ "b": [2.0], "a": 1 }"#),
+        BOTH
+    );
+    assert_eq!(
+        told(&equals("\"1\""), "1"),
+        MAYBE,
+        "many a server takes a number for a text"
+    );
     assert_eq!(told(&equals(r#"{"a":1}"#), r#"{"a":1,"a":2}"#), MAYBE);
 }
 
@@ -59,22 +72,57 @@ fn of_a_list_each_entry_counts_for_an_allow_and_any_for_a_deny() {
 
 #[test]
 fn numbers_lie_between_their_bounds_both_included() {
-    let is = Test::Between { min: Some(Literal("0".into())), max: Some(Literal("10".into())) };
-    for (value, wanted) in [("0", BOTH), ("10.0", BOTH), ("10.0000000000000000001", NEITHER), ("-0.1", NEITHER)] {
+    let is = Test::Between {
+        min: Some(Literal("0".into())),
+        max: Some(Literal("10".into())),
+    };
+    for (value, wanted) in [
+        ("0", BOTH),
+        ("10.0", BOTH),
+        ("10.0000000000000000001", NEITHER),
+        ("-0.1", NEITHER),
+    ] {
         assert_eq!(told(&is, value), wanted, "{value}");
     }
-    assert_eq!(told(&is, "\"5\""), MAYBE, "many a server takes a number in quotes");
+    assert_eq!(
+        told(&is, "\"5\""),
+        MAYBE,
+        "many a server takes a number in quotes"
+    );
     assert_eq!(told(&is, "1e999999999999999999999"), NEITHER);
     assert_eq!(told(&is, "null"), MAYBE, "JavaScript reads it as 0");
-    assert_eq!(told(&Test::Between { min: Some(Literal("1".into())), max: None }, "null"), NEITHER);
+    assert_eq!(
+        told(
+            &Test::Between {
+                min: Some(Literal("1".into())),
+                max: None
+            },
+            "null"
+        ),
+        NEITHER
+    );
 }
 
 #[test]
 fn a_number_is_one_however_a_text_writes_it() {
-    let is = Test::Between { min: Some(Literal("101".into())), max: None };
-    for text in
-        ["200", " 200 ", "+200", "0200", "2_00", "2e2", "200.", "0xC8", "0b11001000", "1e999", "Infinity", "２００"]
-    {
+    let is = Test::Between {
+        min: Some(Literal("101".into())),
+        max: None,
+    };
+    for text in [
+        "200",
+        " 200 ",
+        "+200",
+        "0200",
+        "2_00",
+        "2e2",
+        "200.",
+        "0xC8",
+        "0b11001000",
+        "1e999",
+        "Infinity",
+        "２００",
+    ] {
         assert_eq!(told(&is, &format!("\"{text}\"")), MAYBE, "{text}");
         assert!(!told(&equals("200"), &format!("\"{text}\"")).0, "{text}");
     }
@@ -132,28 +180,88 @@ fn a_value_is_the_named_one_in_another_type_only_for_a_deny() {
     ] {
         assert_eq!(told(&equals(wanted), value), NEITHER, "{wanted} {value}");
     }
-    assert_eq!(told(&equals(r#""[1]""#), r#""[1]""#), BOTH, "who named that very text has allowed it");
+    assert_eq!(
+        told(&equals(r#""[1]""#), r#""[1]""#),
+        BOTH,
+        "who named that very text has allowed it"
+    );
 }
 
 #[test]
 fn what_a_string_holds_as_json_counts_for_a_deny_and_never_for_an_allow() {
     let is = Test::PathWithin("/etc".into());
     for (arguments, pointer, wanted) in [
-        (r#"{"options":{"path":"/etc/passwd"}}"#, "/options/path", BOTH),
-        (r#"{"options":"{\"path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
-        (r#"{"options":" {\"path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
-        (r#"{"options":"\u007b\"path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
-        (r#"{"options":"{\"Path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
-        (r#"{"options":"{\"path\":\"/home\",\"path\":\"/etc/passwd\"}"}"#, "/options/path", MAYBE),
-        (r#"{"options":"{\"path\":\"/etc/passwd\",\"n\":NaN}"}"#, "/options/path", MAYBE),
-        (r#"{"options":"{\"paths\":\"[\\\"/etc/passwd\\\"]\"}"}"#, "/options/paths", MAYBE),
-        (r#"{"options":"{\"path\":\"/home/a\"}"}"#, "/options/path", NEITHER),
-        (r#"{"options":"[{\"path\":\"/etc/passwd\"}]"}"#, "/options/0/path", MAYBE),
+        (
+            r#"{"options":{"path":"/etc/passwd"}}"#,
+            "/options/path",
+            BOTH,
+        ),
+        (
+            r#"{"options":"{\"path\":\"/etc/passwd\"}"}"#,
+            "/options/path",
+            MAYBE,
+        ),
+        (
+            r#"{"options":" {\"path\":\"/etc/passwd\"}"}"#,
+            "/options/path",
+            MAYBE,
+        ),
+        (
+            r#"{"options":"\u007b\"path\":\"/etc/passwd\"}"}"#,
+            "/options/path",
+            MAYBE,
+        ),
+        (
+            r#"{"options":"{\"Path\":\"/etc/passwd\"}"}"#,
+            "/options/path",
+            MAYBE,
+        ),
+        (
+            r#"{"options":"{\"path\":\"/home\",\"path\":\"/etc/passwd\"}"}"#,
+            "/options/path",
+            MAYBE,
+        ),
+        (
+            r#"{"options":"{\"path\":\"/etc/passwd\",\"n\":NaN}"}"#,
+            "/options/path",
+            MAYBE,
+        ),
+        (
+            r#"{"options":"{\"paths\":\"[\\\"/etc/passwd\\\"]\"}"}"#,
+            "/options/paths",
+            MAYBE,
+        ),
+        (
+            r#"{"options":"{\"path\":\"/home/a\"}"}"#,
+            "/options/path",
+            NEITHER,
+        ),
+        (
+            r#"{"options":"[{\"path\":\"/etc/passwd\"}]"}"#,
+            "/options/0/path",
+            MAYBE,
+        ),
         (r#"{"options":"no JSON"}"#, "/options/path", NEITHER),
-        (r#"{"paths":"[\"/home/a\",\"/etc/passwd\"]"}"#, "/paths", MAYBE),
-        (r#"{"paths":["/home/a","[\"/etc/passwd\"]"]}"#, "/paths", MAYBE),
-        (r#"{"options":{"\ud800":1,"path":"/etc/passwd"}}"#, "/options/path", MAYBE),
-        (r#"{"path":"/home/\ud800/../../etc/passwd"}"#, "/path", MAYBE),
+        (
+            r#"{"paths":"[\"/home/a\",\"/etc/passwd\"]"}"#,
+            "/paths",
+            MAYBE,
+        ),
+        (
+            r#"{"paths":["/home/a","[\"/etc/passwd\"]"]}"#,
+            "/paths",
+            MAYBE,
+        ),
+        (
+            r#"{"options":{"\ud800":1,"path":"/etc/passwd"}}"#,
+            "/options/path",
+            MAYBE,
+        ),
+        (
+            r#"{"path":"/home/\ud800/../../etc/passwd"}"#,
+            "/path",
+            MAYBE,
+        ),
     ] {
         assert_eq!(told_of(arguments, &is, pointer), wanted, "{arguments}");
     }
@@ -171,27 +279,52 @@ fn a_list_in_a_string_is_not_allowed_as_if_it_were_a_relative_path() {
         conditions.hold(&arguments, Some(&root), Sure::Surely)
     };
     assert!(allows("a.txt"));
-    assert!(allows(r#"["a.txt","b.txt"]"#), "it holds in both ways of reading it");
+    assert!(
+        allows(r#"["a.txt","b.txt"]"#),
+        "it holds in both ways of reading it"
+    );
     assert!(!allows(r#"["/etc/passwd"]"#));
     assert!(!allows(r#"["a.txt","/etc/passwd"]"#));
     assert!(!allows(r#"{"path":"/etc/passwd"}"#));
-    let matches = Conditions::compile(&[condition("/paths", Test::Matches("[^;]*".into()))]).expect("a condition");
+    let matches = Conditions::compile(&[condition("/paths", Test::Matches("[^;]*".into()))])
+        .expect("a condition");
     let arguments = json::raw(r#"{"paths":"[\"a\\u003b rm\"]"}"#.into());
-    assert!(!matches.hold(&arguments, None, Sure::Surely), "what is escaped within it counts");
+    assert!(
+        !matches.hold(&arguments, None, Sure::Surely),
+        "what is escaped within it counts"
+    );
 }
 
 #[test]
 fn json_that_is_nested_deeper_than_any_message_is_looked_at_without_end_of_the_stack() {
     let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
-    let arguments = serde_json::json!({"options": format!(r#"{{"a":{deep},"path":"/etc/passwd"}}"#)}).to_string();
-    assert_eq!(told_of(&arguments, &Test::PathWithin("/etc".into()), "/options/path"), MAYBE);
-    assert_eq!(told_of(&arguments, &equals(r#"{"path":"/etc/passwd"}"#), "/options"), MAYBE, "it is too deep to tell");
+    let arguments =
+        serde_json::json!({"options": format!(r#"{{"a":{deep},"path":"/etc/passwd"}}"#)})
+            .to_string();
+    assert_eq!(
+        told_of(
+            &arguments,
+            &Test::PathWithin("/etc".into()),
+            "/options/path"
+        ),
+        MAYBE
+    );
+    assert_eq!(
+        told_of(&arguments, &equals(r#"{"path":"/etc/passwd"}"#), "/options"),
+        MAYBE,
+        "it is too deep to tell"
+    );
 }
 
 #[test]
 fn a_regular_expression_has_to_fit_the_whole_text() {
     let is = Test::Matches("rm|ls .*".into());
-    for (value, wanted) in [("rm", BOTH), ("ls -l", BOTH), ("ls -l\\nrm -rf /", BOTH), ("xrm", NEITHER)] {
+    for (value, wanted) in [
+        ("rm", BOTH),
+        ("ls -l", BOTH),
+        ("ls -l\\nrm -rf /", BOTH),
+        ("xrm", NEITHER),
+    ] {
         assert_eq!(told(&is, &format!("\"{value}\"")), wanted, "{value}");
     }
 }
@@ -248,12 +381,23 @@ fn a_path_is_in_a_folder_by_its_words_and_on_the_disk() {
     ] {
         assert_eq!(told(&is, &at(path)), wanted, "{path}");
     }
-    assert_eq!(told(&is, &format!("\"file://{}/project/a.txt\"", root.display())), BOTH);
+    assert_eq!(
+        told(&is, &format!("\"file://{}/project/a.txt\"", root.display())),
+        BOTH
+    );
     assert_eq!(told(&is, "\"~/project\""), NEITHER, "another folder");
     let work = Test::PathWithin("/work".into());
-    assert_eq!(told(&work, "\"a/b\""), BOTH, "relative to where the server runs");
+    assert_eq!(
+        told(&work, "\"a/b\""),
+        BOTH,
+        "relative to where the server runs"
+    );
     assert_eq!(told(&work, "\"../etc\""), NEITHER);
-    assert_eq!(told(&Test::PathWithin("~/x".into()), "\"~/x/y\""), MAYBE, "not every server knows ~");
+    assert_eq!(
+        told(&Test::PathWithin("~/x".into()), "\"~/x/y\""),
+        MAYBE,
+        "not every server knows ~"
+    );
 }
 
 #[test]
@@ -262,19 +406,42 @@ fn a_condition_that_cannot_be_says_which_and_why() {
         (condition("a", equals("1")), "begins with /"),
         (condition("/a", equals("{")), "no JSON value"),
         (condition("/a", Test::OneOf(vec![])), "names no value"),
-        (condition("/a", Test::PathWithin("a/b".into())), "no absolute path"),
+        (
+            condition("/a", Test::PathWithin("a/b".into())),
+            "no absolute path",
+        ),
         (condition("/a", Test::Host("a b".into())), "no host"),
         (
-            condition("/a", Test::Between { min: Some(Literal("2".into())), max: Some(Literal("1".into())) }),
+            condition(
+                "/a",
+                Test::Between {
+                    min: Some(Literal("2".into())),
+                    max: Some(Literal("1".into())),
+                },
+            ),
             "its least",
         ),
-        (condition("/a", Test::Matches("(".into())), "regular expression"),
-        (condition("/a", Test::Matches("a)(b".into())), "regular expression"),
-        (condition("/a", Test::Matches("(\\w{1000}){1000}".into())), "regular expression"),
+        (
+            condition("/a", Test::Matches("(".into())),
+            "regular expression",
+        ),
+        (
+            condition("/a", Test::Matches("a)(b".into())),
+            "regular expression",
+        ),
+        (
+            condition("/a", Test::Matches("(\\w{1000}){1000}".into())),
+            "regular expression",
+        ),
     ];
     for (condition, why) in wrong {
         let fine = self::condition("/x", equals("1"));
-        let error = Conditions::compile(&[fine, condition]).expect_err(why).to_string();
-        assert!(error.contains("condition 2") && error.contains(why), "{error}");
+        let error = Conditions::compile(&[fine, condition])
+            .expect_err(why)
+            .to_string();
+        assert!(
+            error.contains("condition 2") && error.contains(why),
+            "{error}"
+        );
     }
 }

@@ -20,9 +20,16 @@ struct Desk {
 
 async fn desk() -> Desk {
     let temp = tempfile::tempdir().expect("a folder");
-    let (store, _) = Store::open(&temp.path().join("test.db")).await.expect("a store");
-    let (events, settings) = (Events::new(), Settings::load(store.clone()).await.expect("settings"));
-    let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await.expect("rules");
+    let (store, _) = Store::open(&temp.path().join("test.db"))
+        .await
+        .expect("a store");
+    let (events, settings) = (
+        Events::new(),
+        Settings::load(store.clone()).await.expect("settings"),
+    );
+    let rules = Rules::load(store.clone(), settings.clone(), events.clone())
+        .await
+        .expect("rules");
     let queue = Queue::new(events.clone());
     let logs = Logs::open(temp.path(), events.clone()).expect("logs");
     let gate = Gate {
@@ -35,15 +42,31 @@ async fn desk() -> Desk {
         events,
         logs,
     };
-    Desk { gate, queue, store, settings, _temp: temp }
+    Desk {
+        gate,
+        queue,
+        store,
+        settings,
+        _temp: temp,
+    }
 }
 
 impl Desk {
     /// The recorded calls, once there is one.
     async fn recorded(&self) -> Call {
-        let filter = CallFilter { limit: 10, ..CallFilter::default() };
+        let filter = CallFilter {
+            limit: 10,
+            ..CallFilter::default()
+        };
         loop {
-            if let Some(call) = self.store.calls(&filter).await.expect("read").into_iter().next() {
+            if let Some(call) = self
+                .store
+                .calls(&filter)
+                .await
+                .expect("read")
+                .into_iter()
+                .next()
+            {
                 return call;
             }
             tokio::task::yield_now().await;
@@ -78,20 +101,37 @@ impl Desk {
 async fn arguments_are_kept_without_what_is_secret_where_they_are_not_long() {
     let desk = desk().await;
     desk.gate.logs.mask(&Secret::new("tiger-42".into()));
-    desk.set(|values| values.default_policy = Effect::Deny).await;
+    desk.set(|values| values.default_policy = Effect::Deny)
+        .await;
     let mut heard = desk.gate.events.subscribe();
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_KEPT));
     for (arguments, kept) in [
-        (r#"{"n":1.0, "password":"x", "b":"a tiger-42"}"#, Some(r#"{"n":1.0, "password":"•••", "b":"a •••"}"#)),
+        (
+            r#"{"n":1.0, "password":"x", "b":"a tiger-42"}"#,
+            Some(r#"{"n":1.0, "password":"•••", "b":"a •••"}"#),
+        ),
         (long.as_str(), None),
     ] {
-        assert!(desk.gate.admit(call("client", arguments), None).await.is_err());
+        assert!(
+            desk.gate
+                .admit(call("client", arguments), None)
+                .await
+                .is_err()
+        );
         let id = desk.recorded().await.id;
-        let shown = desk.store.call(&id).await.expect("read").expect("it is there");
+        let shown = desk
+            .store
+            .call(&id)
+            .await
+            .expect("read")
+            .expect("it is there");
         assert_eq!(shown.arguments.as_deref(), kept);
     }
     while let Ok(event) = heard.try_recv() {
-        assert!(!format!("{event:?}").contains("password"), "events are light: {event:?}");
+        assert!(
+            !format!("{event:?}").contains("password"),
+            "events are light: {event:?}"
+        );
     }
 }
 
@@ -100,7 +140,9 @@ fn call(client: &str, arguments: &str) -> ToolCall {
     let tool = CatalogEntry {
         exposed_name: "s__t".into(),
         server: Arc::new(Registered::new(ServerId::new("s"), spec, PathBuf::new())),
-        definition: Arc::new(Definition::read(Kind::Tools, r#"{"name":"t"}"#.into()).expect("a definition")),
+        definition: Arc::new(
+            Definition::read(Kind::Tools, r#"{"name":"t"}"#.into()).expect("a definition"),
+        ),
     };
     ToolCall {
         client: ClientName::new(client),
@@ -116,20 +158,37 @@ fn call(client: &str, arguments: &str) -> ToolCall {
 #[tokio::test]
 async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
     let desk = desk().await;
-    desk.set(|values| values.default_policy = Effect::Allow).await;
-    let permitted = desk.gate.admit(call("c", "{}"), None).await.expect("permitted");
+    desk.set(|values| values.default_policy = Effect::Allow)
+        .await;
+    let permitted = desk
+        .gate
+        .admit(call("c", "{}"), None)
+        .await
+        .expect("permitted");
     let recorded = desk.recorded().await;
-    assert_eq!((recorded.decision, recorded.outcome), (Decision::Allowed, Outcome::Running));
+    assert_eq!(
+        (recorded.decision, recorded.outcome),
+        (Decision::Allowed, Outcome::Running)
+    );
     drop(permitted);
 }
 
 #[tokio::test]
 async fn a_call_whose_decision_cannot_be_written_is_denied() {
     let desk = desk().await;
-    desk.set(|values| values.default_policy = Effect::Allow).await;
+    desk.set(|values| values.default_policy = Effect::Allow)
+        .await;
     desk.store.close().await;
-    let refusal = desk.gate.admit(call("c", "{}"), None).await.err().expect("refused");
-    assert!(refusal.to_string().contains("could not be written"), "{refusal}");
+    let refusal = desk
+        .gate
+        .admit(call("c", "{}"), None)
+        .await
+        .err()
+        .expect("refused");
+    assert!(
+        refusal.to_string().contains("could not be written"),
+        "{refusal}"
+    );
 }
 
 #[tokio::test]
@@ -137,10 +196,19 @@ async fn a_person_approves_and_a_second_decision_is_told_that_it_came_too_late()
     let desk = desk().await;
     let asked = desk.ask();
     let request = desk.waiting().await;
-    let taken = desk.queue.take(&request.id, &request.digest).expect("taken");
-    assert_eq!(desk.queue.take(&request.id, &request.digest).err(), Some(DecideError::Gone(request.id.clone())));
+    let taken = desk
+        .queue
+        .take(&request.id, &request.digest)
+        .expect("taken");
+    assert_eq!(
+        desk.queue.take(&request.id, &request.digest).err(),
+        Some(DecideError::Gone(request.id.clone()))
+    );
     let recorded = taken.decide(Verdict::once()).await.expect("decided");
-    assert_eq!((recorded.decision, recorded.decided_by), (Decision::Allowed, DecidedBy::Person));
+    assert_eq!(
+        (recorded.decision, recorded.decided_by),
+        (Decision::Allowed, DecidedBy::Person)
+    );
     assert!(asked.await.expect("asked").is_ok());
 }
 
@@ -149,10 +217,23 @@ async fn a_denial_gives_its_reason_to_the_model() {
     let desk = desk().await;
     let asked = desk.ask();
     let request = desk.waiting().await;
-    let taken = desk.queue.take(&request.id, &request.digest).expect("taken");
-    taken.decide(Verdict::Deny { reason: "not today".into() }).await.expect("decided");
+    let taken = desk
+        .queue
+        .take(&request.id, &request.digest)
+        .expect("taken");
+    taken
+        .decide(Verdict::Deny {
+            reason: "not today".into(),
+        })
+        .await
+        .expect("decided");
     let refusal = asked.await.expect("asked").err().expect("refused");
-    assert!(refusal.to_string().contains("Denied by the user: not today"), "{refusal}");
+    assert!(
+        refusal
+            .to_string()
+            .contains("Denied by the user: not today"),
+        "{refusal}"
+    );
 }
 
 #[tokio::test]
@@ -160,7 +241,10 @@ async fn a_decision_on_something_else_than_was_shown_does_not_count() {
     let desk = desk().await;
     let _asked = desk.ask();
     let request = desk.waiting().await;
-    assert_eq!(desk.queue.take(&request.id, "another").err(), Some(DecideError::Changed(request.id)));
+    assert_eq!(
+        desk.queue.take(&request.id, "another").err(),
+        Some(DecideError::Changed(request.id))
+    );
     assert_eq!(desk.queue.list().len(), 1);
 }
 
@@ -175,9 +259,15 @@ fn the_digest_is_bound_to_client_and_exact_arguments() {
 #[tokio::test]
 async fn nobody_decides_in_time_and_the_call_is_denied_as_timed_out() {
     let desk = desk().await;
-    desk.set(|values| values.approval_timeout = Duration::from_millis(20)).await;
+    desk.set(|values| values.approval_timeout = Duration::from_millis(20))
+        .await;
     let _screen = desk.gate.events.subscribe();
-    let refusal = desk.gate.admit(call("c", "{}"), None).await.err().expect("refused");
+    let refusal = desk
+        .gate
+        .admit(call("c", "{}"), None)
+        .await
+        .err()
+        .expect("refused");
     assert!(refusal.to_string().starts_with("Timed out"), "{refusal}");
     assert_eq!(desk.recorded().await.decision, Decision::TimedOut);
     assert!(desk.queue.list().is_empty());
@@ -190,7 +280,10 @@ async fn a_client_that_leaves_takes_its_request_along_and_it_is_recorded_as_aban
     let request = desk.waiting().await;
     asked.abort();
     assert_eq!(desk.recorded().await.decision, Decision::Abandoned);
-    assert!(matches!(desk.queue.take(&request.id, &request.digest), Err(DecideError::Gone(_))));
+    assert!(matches!(
+        desk.queue.take(&request.id, &request.digest),
+        Err(DecideError::Gone(_))
+    ));
 }
 
 #[tokio::test]
@@ -200,7 +293,12 @@ async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
     while desk.queue.list().len() < MAX_PER_CLIENT {
         tokio::task::yield_now().await;
     }
-    let refusal = desk.gate.admit(call("client", "{}"), None).await.err().expect("refused");
+    let refusal = desk
+        .gate
+        .admit(call("client", "{}"), None)
+        .await
+        .err()
+        .expect("refused");
     assert!(refusal.to_string().contains("wait already"), "{refusal}");
     waiting.into_iter().for_each(|asked| asked.abort());
 }
@@ -208,8 +306,14 @@ async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
 #[tokio::test]
 async fn a_running_call_that_is_dropped_is_recorded_as_cancelled() {
     let desk = desk().await;
-    desk.set(|values| values.default_policy = Effect::Allow).await;
-    drop(desk.gate.admit(call("c", "{}"), None).await.expect("permitted"));
+    desk.set(|values| values.default_policy = Effect::Allow)
+        .await;
+    drop(
+        desk.gate
+            .admit(call("c", "{}"), None)
+            .await
+            .expect("permitted"),
+    );
     while desk.recorded().await.outcome != Outcome::Cancelled {
         tokio::task::yield_now().await;
     }

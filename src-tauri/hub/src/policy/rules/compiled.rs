@@ -33,7 +33,12 @@ impl Compiled {
     pub(super) fn new(rule: Arc<Rule>) -> Result<Self, ConditionError> {
         let conditions = Conditions::compile(&rule.text.when)?;
         let used = Arc::new(AtomicU32::new(rule.used));
-        Ok(Self { words: format!("rule: {}", rule.text), conditions, used, rule })
+        Ok(Self {
+            words: format!("rule: {}", rule.text),
+            conditions,
+            used,
+            rule,
+        })
     }
 
     /// Whether it decides the call, and so.
@@ -56,24 +61,34 @@ impl Compiled {
     }
 
     fn is_suspended(&self, facts: &Facts<'_>) -> bool {
-        self.rule.is_suspended(&facts.server.identity, Some(facts.definition))
+        self.rule
+            .is_suspended(&facts.server.identity, Some(facts.definition))
     }
 
     fn fits(&self, facts: &Facts<'_>, now: Timestamp, sure: Sure) -> bool {
         let text = &self.rule.text;
         let scope = &text.scope;
-        scope.server.as_ref().is_none_or(|server| *server == facts.server.id)
+        scope
+            .server
+            .as_ref()
+            .is_none_or(|server| *server == facts.server.id)
             && scope.tool.as_ref().is_none_or(|tool| tool == facts.tool)
-            && scope.client.as_ref().is_none_or(|client| Some(client) == facts.client)
+            && scope
+                .client
+                .as_ref()
+                .is_none_or(|client| Some(client) == facts.client)
             && (!text.read_only || facts.annotations.read_only == Some(true))
             && match &text.life {
                 Life::Session { session } => Some(session) == facts.session,
-                Life::UntilRevoked | Life::Until { .. } | Life::Calls { .. } => !self.rule.is_over(now),
+                Life::UntilRevoked | Life::Until { .. } | Life::Calls { .. } => {
+                    !self.rule.is_over(now)
+                }
             }
             && (self.conditions.is_empty()
-                || facts
-                    .arguments
-                    .is_some_and(|arguments| self.conditions.hold(arguments, folder_of(facts.server).as_deref(), sure)))
+                || facts.arguments.is_some_and(|arguments| {
+                    self.conditions
+                        .hold(arguments, folder_of(facts.server).as_deref(), sure)
+                }))
     }
 
     pub(super) fn is_counted(&self) -> bool {
@@ -89,16 +104,23 @@ impl Compiled {
 
     /// Counts a call; false where none is left.
     pub(super) fn take(&self) -> bool {
-        let Life::Calls { count } = self.rule.text.life else { return true };
+        let Life::Calls { count } = self.rule.text.life else {
+            return true;
+        };
         let one_more = |used: u32| (used < count).then_some(used + 1);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+        self.used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .is_ok()
     }
 
     /// The rule with what it has counted by now.
     pub(super) fn current(&self) -> Arc<Rule> {
         match self.used.load(Ordering::Relaxed) {
             used if used == self.rule.used => self.rule.clone(),
-            used => Arc::new(Rule { used, ..(*self.rule).clone() }),
+            used => Arc::new(Rule {
+                used,
+                ..(*self.rule).clone()
+            }),
         }
     }
 }
@@ -115,15 +137,23 @@ pub(super) struct RuleSet {
 impl RuleSet {
     /// Counts go on where they were. A rule that cannot be compiled any more denies what it is about.
     pub(super) fn new(rules: Vec<Rule>, before: Option<&Self>) -> Self {
-        let counted: HashMap<&RuleId, &Arc<AtomicU32>> =
-            before.iter().flat_map(|before| &before.all).map(|rule| (&rule.rule.id, &rule.used)).collect();
+        let counted: HashMap<&RuleId, &Arc<AtomicU32>> = before
+            .iter()
+            .flat_map(|before| &before.all)
+            .map(|rule| (&rule.rule.id, &rule.used))
+            .collect();
         let mut set = Self::default();
         for rule in rules {
             let compiled = Compiled::new(Arc::new(rule.clone())).unwrap_or_else(|why| {
-                tracing::error!("the rule {} is broken and denies all that it is about: {why}", rule.id);
+                tracing::error!(
+                    "the rule {} is broken and denies all that it is about: {why}",
+                    rule.id
+                );
                 Compiled::broken(rule)
             });
-            let used = counted.get(&compiled.rule.id).map_or_else(|| compiled.used.clone(), |used| (*used).clone());
+            let used = counted
+                .get(&compiled.rule.id)
+                .map_or_else(|| compiled.used.clone(), |used| (*used).clone());
             let at = set.all.len();
             match &compiled.rule.text.scope.server {
                 Some(server) => set.by_server.entry(server.clone()).or_default().push(at),
@@ -145,11 +175,18 @@ impl RuleSet {
         now: Timestamp,
         take: impl Fn(&Compiled) -> bool,
     ) -> Option<(Effect, &Compiled)> {
-        [Effect::Deny, Effect::Allow, Effect::Ask].into_iter().find_map(|effect| {
-            let matching = || self.of(&facts.server.id).filter(|rule| rule.decides(effect, facts, now));
-            let lasting = matching().find(|rule| !rule.is_counted());
-            lasting.or_else(|| matching().find(|rule| take(rule))).map(|rule| (effect, rule))
-        })
+        [Effect::Deny, Effect::Allow, Effect::Ask]
+            .into_iter()
+            .find_map(|effect| {
+                let matching = || {
+                    self.of(&facts.server.id)
+                        .filter(|rule| rule.decides(effect, facts, now))
+                };
+                let lasting = matching().find(|rule| !rule.is_counted());
+                lasting
+                    .or_else(|| matching().find(|rule| take(rule)))
+                    .map(|rule| (effect, rule))
+            })
     }
 
     /// The rules that may be about a server.
@@ -164,6 +201,11 @@ impl Compiled {
         rule.text.when.clear();
         rule.text.effect = Some(Effect::Deny);
         let words = format!("a broken rule denies: {}", rule.text);
-        Self { words, conditions: Conditions::default(), used: Arc::default(), rule: Arc::new(rule) }
+        Self {
+            words,
+            conditions: Conditions::default(),
+            used: Arc::default(),
+            rule: Arc::new(rule),
+        }
     }
 }

@@ -16,10 +16,20 @@ struct Desk {
 
 async fn desk() -> Desk {
     let temp = tempfile::tempdir().expect("a folder");
-    let (store, _) = Store::open(&temp.path().join("test.db")).await.expect("a store");
+    let (store, _) = Store::open(&temp.path().join("test.db"))
+        .await
+        .expect("a store");
     let settings = Settings::load(store.clone()).await.expect("settings");
-    let rules = Rules::load(store.clone(), settings.clone(), Events::new()).await.expect("rules");
-    Desk { rules, settings, server: server(), store, _temp: temp }
+    let rules = Rules::load(store.clone(), settings.clone(), Events::new())
+        .await
+        .expect("rules");
+    Desk {
+        rules,
+        settings,
+        server: server(),
+        store,
+        _temp: temp,
+    }
 }
 
 fn server() -> Registered {
@@ -30,7 +40,10 @@ fn server() -> Registered {
 fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
     let mut rule = Rule {
         id: RuleId::new(crate::random::id()),
-        text: RuleText { effect: Some(effect), ..RuleText::default() },
+        text: RuleText {
+            effect: Some(effect),
+            ..RuleText::default()
+        },
         identity: None,
         definition: None,
         created_at: Timestamp(0),
@@ -41,12 +54,28 @@ fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
 }
 
 /// Of any client's call, whatever its arguments.
-fn facts<'a>(server: &'a Registered, definition: &'a str, annotations: &'a Annotations) -> Facts<'a> {
-    Facts { client: None, session: None, server, tool: "t", definition, annotations, arguments: None }
+fn facts<'a>(
+    server: &'a Registered,
+    definition: &'a str,
+    annotations: &'a Annotations,
+) -> Facts<'a> {
+    Facts {
+        client: None,
+        session: None,
+        server,
+        tool: "t",
+        definition,
+        annotations,
+        arguments: None,
+    }
 }
 
-const READ_ONLY: Annotations =
-    Annotations { read_only: Some(true), destructive: None, idempotent: None, open_world: None };
+const READ_ONLY: Annotations = Annotations {
+    read_only: Some(true),
+    destructive: None,
+    idempotent: None,
+    open_world: None,
+};
 
 impl Desk {
     fn ruling(&self, client: &str, definition: &str, arguments: &str) -> Ruling {
@@ -80,7 +109,10 @@ impl Desk {
 async fn without_a_rule_the_default_holds_and_it_is_to_ask() {
     let desk = desk().await;
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    let deny = |values| crate::settings::Values { default_policy: Effect::Deny, ..values };
+    let deny = |values| crate::settings::Values {
+        default_policy: Effect::Deny,
+        ..values
+    };
     desk.settings.change(deny).await.expect("changed");
     assert_eq!(desk.effect("c", "d"), Effect::Deny);
 }
@@ -88,12 +120,24 @@ async fn without_a_rule_the_default_holds_and_it_is_to_ask() {
 #[tokio::test]
 async fn deny_beats_allow_beats_ask_whatever_the_scopes() {
     let desk = desk().await;
-    desk.put(Effect::Ask, |rule| rule.text.scope.tool = None).await;
-    desk.put(Effect::Allow, |rule| rule.text.scope.server = Some(ServerId::new("s"))).await;
+    desk.put(Effect::Ask, |rule| rule.text.scope.tool = None)
+        .await;
+    desk.put(Effect::Allow, |rule| {
+        rule.text.scope.server = Some(ServerId::new("s"))
+    })
+    .await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
-    let id = desk.put(Effect::Deny, |rule| rule.text.scope.client = Some(ClientName::new("c"))).await;
+    let id = desk
+        .put(Effect::Deny, |rule| {
+            rule.text.scope.client = Some(ClientName::new("c"))
+        })
+        .await;
     assert_eq!(desk.effect("c", "d"), Effect::Deny);
-    assert_eq!(desk.ruling("c", "d", "{}").rule, Some(id), "it says which rule");
+    assert_eq!(
+        desk.ruling("c", "d", "{}").rule,
+        Some(id),
+        "it says which rule"
+    );
     assert_eq!(desk.effect("other", "d"), Effect::Allow);
 }
 
@@ -103,7 +147,11 @@ async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
     let identity = desk.server.identity.clone();
     let id = desk
         .put(Effect::Allow, |rule| {
-            rule.text.scope = Scope { server: Some(ServerId::new("s")), tool: Some("t".into()), client: None };
+            rule.text.scope = Scope {
+                server: Some(ServerId::new("s")),
+                tool: Some("t".into()),
+                client: None,
+            };
             rule.identity = Some(identity);
             rule.definition = Some("d".into());
         })
@@ -112,7 +160,11 @@ async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
     assert_eq!(desk.effect("c", "changed"), Effect::Ask);
     let (annotations, server) = (Annotations::default(), desk.server.clone());
     let facts = facts(&server, "changed", &annotations);
-    assert_eq!(desk.rules.suspended(&facts).map(|rule| rule.id.clone()), Some(id), "a prompt can say why it asks");
+    assert_eq!(
+        desk.rules.suspended(&facts).map(|rule| rule.id.clone()),
+        Some(id),
+        "a prompt can say why it asks"
+    );
     desk.server.identity = "another".into();
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
 }
@@ -120,35 +172,65 @@ async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
 #[tokio::test]
 async fn a_rule_ends_with_its_time_or_its_session() {
     let desk = desk().await;
-    desk.put(Effect::Allow, |rule| rule.text.life = Life::Until { at: clock::now() }).await;
+    desk.put(Effect::Allow, |rule| {
+        rule.text.life = Life::Until { at: clock::now() }
+    })
+    .await;
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    let of = |session| Life::Session { session: SessionId::new(session) };
-    desk.put(Effect::Allow, |rule| rule.text.life = of("another")).await;
+    let of = |session| Life::Session {
+        session: SessionId::new(session),
+    };
+    desk.put(Effect::Allow, |rule| rule.text.life = of("another"))
+        .await;
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    desk.put(Effect::Allow, |rule| rule.text.life = of("session")).await;
+    desk.put(Effect::Allow, |rule| rule.text.life = of("session"))
+        .await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
 }
 
 #[tokio::test]
 async fn a_rule_for_a_number_of_calls_is_used_up_and_a_look_uses_nothing() {
     let desk = desk().await;
-    let id = desk.put(Effect::Allow, |rule| rule.text.life = Life::Calls { count: 2 }).await;
-    let left = || desk.rules.list().iter().find(|rule| rule.id == id).and_then(|rule| rule.left());
+    let id = desk
+        .put(Effect::Allow, |rule| {
+            rule.text.life = Life::Calls { count: 2 }
+        })
+        .await;
+    let left = || {
+        desk.rules
+            .list()
+            .iter()
+            .find(|rule| rule.id == id)
+            .and_then(|rule| rule.left())
+    };
     let (annotations, server) = (Annotations::default(), server());
     let facts = facts(&server, "d", &annotations);
-    assert_eq!((desk.rules.peek(&facts).effect, left()), (Effect::Allow, Some(2)));
+    assert_eq!(
+        (desk.rules.peek(&facts).effect, left()),
+        (Effect::Allow, Some(2))
+    );
     assert_eq!((desk.effect("c", "d"), left()), (Effect::Allow, Some(1)));
     // Another rule comes: what was counted stays counted.
     desk.put(Effect::Ask, |_| {}).await;
-    assert_eq!((desk.effect("c", "d"), left()), (Effect::Allow, None), "what is used up is not listed");
+    assert_eq!(
+        (desk.effect("c", "d"), left()),
+        (Effect::Allow, None),
+        "what is used up is not listed"
+    );
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
 }
 
 #[tokio::test]
 async fn a_lasting_allow_spares_the_one_that_is_counted() {
     let desk = desk().await;
-    desk.put(Effect::Allow, |rule| rule.text.life = Life::Calls { count: 1 }).await;
-    desk.put(Effect::Allow, |rule| rule.text.scope.client = Some(ClientName::new("c"))).await;
+    desk.put(Effect::Allow, |rule| {
+        rule.text.life = Life::Calls { count: 1 }
+    })
+    .await;
+    desk.put(Effect::Allow, |rule| {
+        rule.text.scope.client = Some(ClientName::new("c"))
+    })
+    .await;
     assert!(!desk.ruling("c", "d", "{}").is_counted);
     assert!(desk.ruling("other", "d", "{}").is_counted);
     assert_eq!(desk.effect("other", "d"), Effect::Ask);
@@ -160,25 +242,41 @@ async fn an_allow_for_a_while_stands_beside_a_lasting_rule_and_never_beats_a_den
     let now = clock::now();
     let timed = |rule: &mut Rule| {
         rule.created_at = now;
-        rule.text.life = Life::Until { at: Timestamp(now.0 + 60_000) };
+        rule.text.life = Life::Until {
+            at: Timestamp(now.0 + 60_000),
+        };
     };
     desk.put(Effect::Ask, |_| {}).await;
     desk.put(Effect::Allow, timed).await;
-    assert_eq!((desk.effect("c", "d"), desk.rules.list().len()), (Effect::Allow, 2));
+    assert_eq!(
+        (desk.effect("c", "d"), desk.rules.list().len()),
+        (Effect::Allow, 2)
+    );
     desk.put(Effect::Deny, |_| {}).await;
     assert_eq!(desk.effect("c", "d"), Effect::Deny);
-    assert_eq!(desk.rules.list().len(), 2, "of a scope there is one plain rule");
-    assert!(matches!(desk.rules.grant(rule(Effect::Allow, |_| {})).await, Err(RuleError::Denied)));
+    assert_eq!(
+        desk.rules.list().len(),
+        2,
+        "of a scope there is one plain rule"
+    );
+    assert!(matches!(
+        desk.rules.grant(rule(Effect::Allow, |_| {})).await,
+        Err(RuleError::Denied)
+    ));
     assert_eq!(desk.effect("c", "d"), Effect::Deny);
 }
 
 #[tokio::test]
 async fn hints_count_only_where_a_rule_says_that_they_are_believed() {
     let desk = desk().await;
-    desk.put(Effect::Allow, |rule| rule.text.read_only = true).await;
+    desk.put(Effect::Allow, |rule| rule.text.read_only = true)
+        .await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
     let server = server();
-    let says = |read_only| Annotations { read_only, ..Annotations::default() };
+    let says = |read_only| Annotations {
+        read_only,
+        ..Annotations::default()
+    };
     for (annotations, effect) in [(says(None), Effect::Ask), (says(Some(false)), Effect::Ask)] {
         let facts = facts(&server, "d", &annotations);
         assert_eq!(desk.rules.peek(&facts).effect, effect);
@@ -188,14 +286,21 @@ async fn hints_count_only_where_a_rule_says_that_they_are_believed() {
 #[tokio::test]
 async fn of_rules_about_results_the_strictest_holds_and_the_call_is_decided_by_others() {
     let desk = desk().await;
-    let about = |effect| move |rule: &mut Rule| (rule.text.effect, rule.text.result) = (None, Some(effect));
+    let about =
+        |effect| move |rule: &mut Rule| (rule.text.effect, rule.text.result) = (None, Some(effect));
     desk.put(Effect::Ask, about(ResultEffect::Mask)).await;
     let server = server();
     let annotations = Annotations::default();
     let facts = facts(&server, "d", &annotations);
-    assert_eq!(desk.rules.result(&facts).map(|(effect, _)| effect), Some(ResultEffect::Mask));
+    assert_eq!(
+        desk.rules.result(&facts).map(|(effect, _)| effect),
+        Some(ResultEffect::Mask)
+    );
     desk.put(Effect::Ask, about(ResultEffect::Hold)).await;
-    assert_eq!(desk.rules.result(&facts).map(|(effect, _)| effect), Some(ResultEffect::Hold));
+    assert_eq!(
+        desk.rules.result(&facts).map(|(effect, _)| effect),
+        Some(ResultEffect::Hold)
+    );
     assert_eq!(desk.ruling("c", "d", "{}").by, DecidedBy::Default);
 }
 
@@ -203,20 +308,41 @@ async fn of_rules_about_results_the_strictest_holds_and_the_call_is_decided_by_o
 async fn what_was_saved_is_what_holds_after_a_restart() {
     let desk = desk().await;
     let text = RuleText {
-        scope: Scope { server: Some(ServerId::new("s")), tool: Some("t".into()), client: Some(ClientName::new("c")) },
+        scope: Scope {
+            server: Some(ServerId::new("s")),
+            tool: Some("t".into()),
+            client: Some(ClientName::new("c")),
+        },
         read_only: true,
         when: vec![
-            Condition { pointer: "/n".into(), is: Test::Equals(Literal("1.50".into())) },
-            Condition { pointer: "/m".into(), is: Test::Between { min: Some(Literal("1e400".into())), max: None } },
+            Condition {
+                pointer: "/n".into(),
+                is: Test::Equals(Literal("1.50".into())),
+            },
+            Condition {
+                pointer: "/m".into(),
+                is: Test::Between {
+                    min: Some(Literal("1e400".into())),
+                    max: None,
+                },
+            },
         ],
         effect: Some(Effect::Allow),
         result: Some(ResultEffect::Mask),
         life: Life::Calls { count: 5 },
         note: "why not".into(),
     };
-    let id = desk.put(Effect::Allow, |rule| rule.text = text.clone()).await;
-    let again = Rules::load(desk.store.clone(), desk.settings.clone(), Events::new()).await.expect("rules");
-    let read: Vec<_> = again.list().iter().map(|rule| (rule.id.clone(), rule.text.clone())).collect();
+    let id = desk
+        .put(Effect::Allow, |rule| rule.text = text.clone())
+        .await;
+    let again = Rules::load(desk.store.clone(), desk.settings.clone(), Events::new())
+        .await
+        .expect("rules");
+    let read: Vec<_> = again
+        .list()
+        .iter()
+        .map(|rule| (rule.id.clone(), rule.text.clone()))
+        .collect();
     assert_eq!(read, [(id, text)], "numbers as they were written too");
 }
 
@@ -224,13 +350,31 @@ async fn what_was_saved_is_what_holds_after_a_restart() {
 async fn a_broken_condition_is_refused_and_one_in_the_store_denies() {
     let desk = desk().await;
     let broken = |rule: &mut Rule| {
-        rule.text.when = vec![Condition { pointer: "/a".into(), is: Test::Matches("(".into()) }];
+        rule.text.when = vec![Condition {
+            pointer: "/a".into(),
+            is: Test::Matches("(".into()),
+        }];
     };
-    let error = desk.rules.put(rule(Effect::Allow, broken)).await.expect_err("refused");
-    assert!(error.to_string().contains("condition 1 (on '/a')"), "{error}");
-    desk.store.put_rule(&rule(Effect::Allow, broken), &[]).await.expect("written past the check");
-    let again = Rules::load(desk.store.clone(), desk.settings.clone(), Events::new()).await.expect("rules");
-    let desk = Desk { rules: again, ..desk };
+    let error = desk
+        .rules
+        .put(rule(Effect::Allow, broken))
+        .await
+        .expect_err("refused");
+    assert!(
+        error.to_string().contains("condition 1 (on '/a')"),
+        "{error}"
+    );
+    desk.store
+        .put_rule(&rule(Effect::Allow, broken), &[])
+        .await
+        .expect("written past the check");
+    let again = Rules::load(desk.store.clone(), desk.settings.clone(), Events::new())
+        .await
+        .expect("rules");
+    let desk = Desk {
+        rules: again,
+        ..desk
+    };
     assert_eq!(desk.effect("c", "d"), Effect::Deny, "it fails closed");
 }
 
@@ -246,7 +390,8 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 fn arguments() -> impl Strategy<Value = Value> {
-    prop::collection::btree_map(prop::sample::select(vec!["x", "y"]), value(), 0..3).prop_map(|members| json!(members))
+    prop::collection::btree_map(prop::sample::select(vec!["x", "y"]), value(), 0..3)
+        .prop_map(|members| json!(members))
 }
 
 fn condition() -> impl Strategy<Value = Condition> {
@@ -256,13 +401,19 @@ fn condition() -> impl Strategy<Value = Condition> {
         literal().prop_map(Test::Equals),
         prop::collection::vec(literal(), 1..3).prop_map(Test::OneOf),
         (bound(), bound()).prop_map(|(one, other)| match (one, other) {
-            (Some(one), Some(other)) if one.0 > other.0 => Test::Between { min: Some(other), max: Some(one) },
+            (Some(one), Some(other)) if one.0 > other.0 => Test::Between {
+                min: Some(other),
+                max: Some(one)
+            },
             (min, max) => Test::Between { min, max },
         }),
-        prop::sample::select(vec!["a", "a.*", "a|b", ""]).prop_map(|regex| Test::Matches(regex.into())),
+        prop::sample::select(vec!["a", "a.*", "a|b", ""])
+            .prop_map(|regex| Test::Matches(regex.into())),
     ];
-    (prop::sample::select(vec!["/x", "/y", "/x/0"]), test)
-        .prop_map(|(pointer, is)| Condition { pointer: pointer.into(), is })
+    (prop::sample::select(vec!["/x", "/y", "/x/0"]), test).prop_map(|(pointer, is)| Condition {
+        pointer: pointer.into(),
+        is,
+    })
 }
 
 fn any_rule() -> impl Strategy<Value = Rule> {
@@ -270,20 +421,26 @@ fn any_rule() -> impl Strategy<Value = Rule> {
     let of = |names: [&'static str; 2]| prop::option::of(prop::sample::select(names.to_vec()));
     let scope = (of(["s", "other"]), of(["t", "u"]), of(["c", "d"]));
     let bound = (of(["d", "older"]), any::<bool>());
-    (effect, scope, prop::collection::vec(condition(), 0..3), bound).prop_map(
-        |(effect, (server, tool, client), when, (definition, read_only))| {
-            rule(effect, |rule| {
-                rule.text.scope = Scope {
-                    server: server.map(ServerId::new),
-                    tool: server.and(tool).map(str::to_owned),
-                    client: client.map(ClientName::new),
-                };
-                rule.text.when = when;
-                rule.text.read_only = read_only;
-                rule.definition = definition.map(str::to_owned);
-            })
-        },
+    (
+        effect,
+        scope,
+        prop::collection::vec(condition(), 0..3),
+        bound,
     )
+        .prop_map(
+            |(effect, (server, tool, client), when, (definition, read_only))| {
+                rule(effect, |rule| {
+                    rule.text.scope = Scope {
+                        server: server.map(ServerId::new),
+                        tool: server.and(tool).map(str::to_owned),
+                        client: client.map(ClientName::new),
+                    };
+                    rule.text.when = when;
+                    rule.text.read_only = read_only;
+                    rule.definition = definition.map(str::to_owned);
+                })
+            },
+        )
 }
 
 /// What the rules say of a call of `t` of `s` by `c`, in the plainest way.
@@ -292,25 +449,53 @@ fn naive(rules: &[Rule], default: Effect, arguments: &Value, says_read_only: boo
         let text = &rule.text;
         let scope = &text.scope;
         let is_allow = text.effect == Some(Effect::Allow);
-        scope.server.as_ref().is_none_or(|server| server.as_str() == "s")
+        scope
+            .server
+            .as_ref()
+            .is_none_or(|server| server.as_str() == "s")
             && scope.tool.as_ref().is_none_or(|tool| tool == "t")
-            && scope.client.as_ref().is_none_or(|client| client.as_str() == "c")
+            && scope
+                .client
+                .as_ref()
+                .is_none_or(|client| client.as_str() == "c")
             && (!text.read_only || says_read_only)
-            && !(is_allow && rule.definition.as_ref().is_some_and(|definition| definition != "d"))
-            && text.when.iter().all(|condition| naive_condition(condition, arguments, is_allow))
+            && !(is_allow
+                && rule
+                    .definition
+                    .as_ref()
+                    .is_some_and(|definition| definition != "d"))
+            && text
+                .when
+                .iter()
+                .all(|condition| naive_condition(condition, arguments, is_allow))
     };
-    let effects: Vec<_> = rules.iter().filter(fits).filter_map(|rule| rule.text.effect).collect();
-    [Effect::Deny, Effect::Allow, Effect::Ask].into_iter().find(|effect| effects.contains(effect)).unwrap_or(default)
+    let effects: Vec<_> = rules
+        .iter()
+        .filter(fits)
+        .filter_map(|rule| rule.text.effect)
+        .collect();
+    [Effect::Deny, Effect::Allow, Effect::Ask]
+        .into_iter()
+        .find(|effect| effects.contains(effect))
+        .unwrap_or(default)
 }
 
 fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool {
-    let Some(value) = arguments.pointer(&condition.pointer) else { return false };
+    let Some(value) = arguments.pointer(&condition.pointer) else {
+        return false;
+    };
     let read = |literal: &Literal| serde_json::from_str::<Value>(&literal.0).expect("JSON");
     let one = |value: &Value| match &condition.is {
         Test::Equals(wanted) => naive_alike(&read(wanted), value, each),
-        Test::OneOf(wanted) => wanted.iter().any(|wanted| naive_alike(&read(wanted), value, each)),
+        Test::OneOf(wanted) => wanted
+            .iter()
+            .any(|wanted| naive_alike(&read(wanted), value, each)),
         Test::Between { min, max } => naive_number(value, each).is_some_and(|n| {
-            let bound = |bound: &Option<Literal>| bound.as_ref().map(|bound| read(bound).as_i64().expect("a number"));
+            let bound = |bound: &Option<Literal>| {
+                bound
+                    .as_ref()
+                    .map(|bound| read(bound).as_i64().expect("a number"))
+            };
             bound(min).is_none_or(|min| min <= n) && bound(max).is_none_or(|max| n <= max)
         }),
         Test::Matches(regex) => value.as_str().is_some_and(|text| match regex.as_str() {
@@ -333,7 +518,11 @@ fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool
 fn naive_alike(wanted: &Value, value: &Value, each: bool) -> bool {
     let in_lists = || match (wanted, value) {
         (Value::Array(wanted), Value::Array(items)) => {
-            wanted.len() == items.len() && wanted.iter().zip(items).all(|(one, other)| naive_alike(one, other, each))
+            wanted.len() == items.len()
+                && wanted
+                    .iter()
+                    .zip(items)
+                    .all(|(one, other)| naive_alike(one, other, each))
         }
         _ => wanted.is_number() && wanted.as_i64() == naive_number(value, each),
     };
@@ -343,13 +532,21 @@ fn naive_alike(wanted: &Value, value: &Value, each: bool) -> bool {
 /// JavaScript reads an empty text and null as 0.
 fn naive_number(value: &Value, each: bool) -> Option<i64> {
     let is_nothing = value.is_null() || *value == json!("");
-    if is_nothing && !each { Some(0) } else { value.as_i64() }
+    if is_nothing && !each {
+        Some(0)
+    } else {
+        value.as_i64()
+    }
 }
 
 /// What the engine says, with the rules in this order on file.
 fn engine(rules: &[Rule], default: Effect, arguments: &Value, annotations: &Annotations) -> Effect {
     let set = RuleSet::new(rules.to_vec(), None);
-    let (client, server, arguments) = (ClientName::new("c"), server(), crate::model::json::raw(arguments.to_string()));
+    let (client, server, arguments) = (
+        ClientName::new("c"),
+        server(),
+        crate::model::json::raw(arguments.to_string()),
+    );
     let facts = Facts {
         client: Some(&client),
         session: None,
@@ -359,7 +556,8 @@ fn engine(rules: &[Rule], default: Effect, arguments: &Value, annotations: &Anno
         annotations,
         arguments: Some(&arguments),
     };
-    set.ruling(&facts, Timestamp(0), Compiled::take).map_or(default, |(effect, _)| effect)
+    set.ruling(&facts, Timestamp(0), Compiled::take)
+        .map_or(default, |(effect, _)| effect)
 }
 
 proptest! {

@@ -30,8 +30,17 @@ fn the_arguments_that_a_schema_wants_in_headers_are_found_by_their_path() {
     }});
     let mut found = mirrored(&schema).expect("mirrored");
     found.sort_by(|a, b| a.header.cmp(&b.header));
-    let said: Vec<_> = found.iter().map(|one| (one.header.as_str(), one.path.join("."))).collect();
-    assert_eq!(said, [("mcp-param-n", "at.n".to_owned()), ("mcp-param-region", "region".to_owned())]);
+    let said: Vec<_> = found
+        .iter()
+        .map(|one| (one.header.as_str(), one.path.join(".")))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("mcp-param-n", "at.n".to_owned()),
+            ("mcp-param-region", "region".to_owned())
+        ]
+    );
     let arguments = json::raw(r#"{"at":{"n":42.0},"region":null}"#.into());
     assert_eq!(value(&arguments, &found[0]).as_deref(), Some("42.0"));
     assert_eq!(value(&arguments, &found[1]), None);

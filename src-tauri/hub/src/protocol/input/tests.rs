@@ -2,7 +2,10 @@ use super::*;
 
 #[test]
 fn what_is_required_is_read_as_it_was_written() {
-    let request = InputRequest { method: "roots/list".into(), params: None };
+    let request = InputRequest {
+        method: "roots/list".into(),
+        params: None,
+    };
     let ask = InputRequest {
         method: "elicitation/create".into(),
         params: Some(json::raw(r#"{"message":"?","n":1.0}"#.into())),
@@ -10,14 +13,30 @@ fn what_is_required_is_read_as_it_was_written() {
     let text = required([("a\"", &ask), ("b", &request)], Some("s"));
     let read = InputRequired::read(&text.into()).expect("required");
     assert_eq!(read.requests[0].0, "a\"");
-    assert_eq!(read.requests[0].1.params.as_ref().map(|p| p.get()), Some(r#"{"message":"?","n":1.0}"#));
-    assert_eq!((read.requests[1].1.method.as_str(), read.requests[1].1.params.is_none()), ("roots/list", true));
-    assert_eq!(read.state.map(|state| state.get().to_owned()).as_deref(), Some("\"s\""));
+    assert_eq!(
+        read.requests[0].1.params.as_ref().map(|p| p.get()),
+        Some(r#"{"message":"?","n":1.0}"#)
+    );
+    assert_eq!(
+        (
+            read.requests[1].1.method.as_str(),
+            read.requests[1].1.params.is_none()
+        ),
+        ("roots/list", true)
+    );
+    assert_eq!(
+        read.state.map(|state| state.get().to_owned()).as_deref(),
+        Some("\"s\"")
+    );
 }
 
 #[test]
 fn a_final_result_requires_nothing() {
-    for text in [r#"{"content":[]}"#, r#"{"resultType":"complete"}"#, r#"{"content":["input_required"]}"#] {
+    for text in [
+        r#"{"content":[]}"#,
+        r#"{"resultType":"complete"}"#,
+        r#"{"content":["input_required"]}"#,
+    ] {
         assert!(InputRequired::read(&Json::new(text)).is_none(), "{text}");
     }
 }
@@ -44,13 +63,20 @@ fn another_try_has_the_answers_and_exactly_the_state_that_was_given() {
 
 #[test]
 fn what_comes_with_another_try_is_taken_out_of_the_params() {
-    let params = json::raw(r#"{"name":"t","requestState":"s","inputResponses":{"k":{"x":1.0}}}"#.into());
+    let params =
+        json::raw(r#"{"name":"t","requestState":"s","inputResponses":{"k":{"x":1.0}}}"#.into());
     let mut object = RawObject::parse(&params).expect("an object");
     let retry = Retry::take(&mut object).expect("taken");
     assert_eq!(object.to_raw().get(), r#"{"name":"t"}"#);
-    assert_eq!((retry.state.as_deref(), retry.answers["k"].get()), (Some("s"), r#"{"x":1.0}"#));
+    assert_eq!(
+        (retry.state.as_deref(), retry.answers["k"].get()),
+        (Some("s"), r#"{"x":1.0}"#)
+    );
     for broken in [r#"{"requestState":1}"#, r#"{"inputResponses":[]}"#] {
         let params = json::raw(broken.into());
-        assert!(Retry::take(&mut RawObject::parse(&params).expect("an object")).is_err(), "{broken}");
+        assert!(
+            Retry::take(&mut RawObject::parse(&params).expect("an object")).is_err(),
+            "{broken}"
+        );
     }
 }

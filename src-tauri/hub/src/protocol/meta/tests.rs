@@ -9,7 +9,10 @@ const WHOLE: &str = r#"{"name":"t","arguments":{"n":1.0},"_meta":{"io.modelconte
 #[test]
 fn what_a_request_says_of_itself_is_taken_out_and_the_rest_stays_as_it_was() {
     let (meta, rest) = take(Some(&params(WHOLE))).expect("taken");
-    assert_eq!(rest.get(), r#"{"name":"t","arguments":{"n":1.0},"_meta":{"progressToken":7,"x":1}}"#);
+    assert_eq!(
+        rest.get(),
+        r#"{"name":"t","arguments":{"n":1.0},"_meta":{"progressToken":7,"x":1}}"#
+    );
     assert_eq!(meta.log_level, Some(LogLevel::Info));
     assert_eq!(meta.hello.software().as_deref(), Some("c 1"));
     assert!(meta.hello.capabilities.can_answer("roots/list", None));
@@ -18,7 +21,12 @@ fn what_a_request_says_of_itself_is_taken_out_and_the_rest_stays_as_it_was() {
 #[test]
 fn what_was_taken_out_and_put_in_again_is_the_same() {
     let (meta, rest) = take(Some(&params(WHOLE))).expect("taken");
-    let told = Told { modern: true, client: Some(&meta.hello), log_level: meta.log_level, progress_token: Some(7) };
+    let told = Told {
+        modern: true,
+        client: Some(&meta.hello),
+        log_level: meta.log_level,
+        progress_token: Some(7),
+    };
     let text = put(Some(&rest), &told).expect("put");
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
     assert_eq!(value(&text), value(WHOLE));
@@ -26,19 +34,44 @@ fn what_was_taken_out_and_put_in_again_is_the_same() {
 
 #[test]
 fn what_is_told_is_there_once_however_the_params_are_written() {
-    let told = Told { progress_token: Some(7), ..Told::default() };
+    let told = Told {
+        progress_token: Some(7),
+        ..Told::default()
+    };
     for (params, expected) in [
         ("{}", r#"{"_meta":{"progressToken":7}}"#),
         ("{ }", r#"{"_meta":{"progressToken":7}}"#),
-        (r#"{"a":"} _meta" }"#, r#"{"a":"} _meta","_meta":{"progressToken":7}}"#),
-        (r#"{"_meta":{"x":1},"a":1.0}"#, r#"{"_meta":{"x":1,"progressToken":7},"a":1.0}"#),
-        (r#"{"_\u006deta":{"x":1}}"#, r#"{"_meta":{"x":1,"progressToken":7}}"#),
-        (r#"{"a":{"_meta":{"x":1}}}"#, r#"{"a":{"_meta":{"x":1}},"_meta":{"progressToken":7}}"#),
-        (r#"{"_meta":{"progressToken":"theirs"}}"#, r#"{"_meta":{"progressToken":7}}"#),
+        (
+            r#"{"a":"} _meta" }"#,
+            r#"{"a":"} _meta","_meta":{"progressToken":7}}"#,
+        ),
+        (
+            r#"{"_meta":{"x":1},"a":1.0}"#,
+            r#"{"_meta":{"x":1,"progressToken":7},"a":1.0}"#,
+        ),
+        (
+            r#"{"_\u006deta":{"x":1}}"#,
+            r#"{"_meta":{"x":1,"progressToken":7}}"#,
+        ),
+        (
+            r#"{"a":{"_meta":{"x":1}}}"#,
+            r#"{"a":{"_meta":{"x":1}},"_meta":{"progressToken":7}}"#,
+        ),
+        (
+            r#"{"_meta":{"progressToken":"theirs"}}"#,
+            r#"{"_meta":{"progressToken":7}}"#,
+        ),
     ] {
-        assert_eq!(put(Some(&self::params(params)), &told).expect("put"), expected, "{params}");
+        assert_eq!(
+            put(Some(&self::params(params)), &told).expect("put"),
+            expected,
+            "{params}"
+        );
     }
-    assert_eq!(put(None, &told).expect("put"), r#"{"_meta":{"progressToken":7}}"#);
+    assert_eq!(
+        put(None, &told).expect("put"),
+        r#"{"_meta":{"progressToken":7}}"#
+    );
     assert_eq!(MODERN_TEXT, json::string(revision::MODERN));
 }
 
@@ -47,8 +80,18 @@ fn a_client_cannot_speak_for_another_revision_to_a_server() {
     let forged = params(
         r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/logLevel":"debug"}}"#,
     );
-    let text = put(Some(&forged), &Told { modern: true, ..Told::default() }).expect("put");
-    assert!(text.contains(r#""2026-07-28""#) && !text.contains(r#""x""#) && !text.contains("logLevel"), "{text}");
+    let text = put(
+        Some(&forged),
+        &Told {
+            modern: true,
+            ..Told::default()
+        },
+    )
+    .expect("put");
+    assert!(
+        text.contains(r#""2026-07-28""#) && !text.contains(r#""x""#) && !text.contains("logLevel"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -62,10 +105,23 @@ fn each_thing_that_is_missing_or_wrong_is_refused_by_its_code() {
         (with(""), code::INVALID_PARAMS),
         (with(version), code::INVALID_PARAMS),
         (with(capabilities), code::INVALID_PARAMS),
-        (with(&format!("{version},{capabilities},{level}")), code::INVALID_PARAMS),
-        (with(&format!("{},{capabilities}", version.replace("2026-07-28", "1900-01-01"))), UNSUPPORTED_VERSION),
+        (
+            with(&format!("{version},{capabilities},{level}")),
+            code::INVALID_PARAMS,
+        ),
+        (
+            with(&format!(
+                "{},{capabilities}",
+                version.replace("2026-07-28", "1900-01-01")
+            )),
+            UNSUPPORTED_VERSION,
+        ),
     ] {
-        assert_eq!(take(Some(&params(&text))).err().map(|e| e.code), Some(code), "{text}");
+        assert_eq!(
+            take(Some(&params(&text))).err().map(|e| e.code),
+            Some(code),
+            "{text}"
+        );
     }
     assert_eq!(take(None).err().map(|e| e.code), Some(code::INVALID_PARAMS));
 }
@@ -74,6 +130,9 @@ fn each_thing_that_is_missing_or_wrong_is_refused_by_its_code() {
 fn a_notification_gets_and_loses_the_id_of_its_subscription() {
     let bare = params(r#"{"uri":"file:///a"}"#);
     let tagged = of_subscription(Some(&bare), &params("\"7\""));
-    assert_eq!(tagged.get(), r#"{"uri":"file:///a","_meta":{"io.modelcontextprotocol/subscriptionId":"7"}}"#);
+    assert_eq!(
+        tagged.get(),
+        r#"{"uri":"file:///a","_meta":{"io.modelcontextprotocol/subscriptionId":"7"}}"#
+    );
     assert_eq!(without_subscription(&tagged).get(), bare.get());
 }

@@ -7,16 +7,36 @@ fn raw(text: &str) -> Box<RawValue> {
 #[test]
 fn a_modern_client_gets_what_each_result_must_have_and_the_rest_as_it_was() {
     for (method, result, expected) in [
-        ("tools/call", r#"{"content":[],"n":1.0}"#, r#"{"resultType":"complete","content":[],"n":1.0}"#),
-        ("completion/complete", "{ }", r#"{"resultType":"complete" }"#),
-        ("tools/list", r#"{"tools":[]}"#, r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}"#),
+        (
+            "tools/call",
+            r#"{"content":[],"n":1.0}"#,
+            r#"{"resultType":"complete","content":[],"n":1.0}"#,
+        ),
+        (
+            "completion/complete",
+            "{ }",
+            r#"{"resultType":"complete" }"#,
+        ),
+        (
+            "tools/list",
+            r#"{"tools":[]}"#,
+            r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}"#,
+        ),
         (
             "resources/read",
             r#"{"contents":[],"ttlMs":5,"resultType":"complete"}"#,
             r#"{"cacheScope":"private","contents":[],"ttlMs":5,"resultType":"complete"}"#,
         ),
-        ("tools/call", r#"{"resultType":"input_required"}"#, r#"{"resultType":"input_required"}"#),
-        ("tools/call", r#"{"resultType":"task","task":{}}"#, r#"{"resultType":"task","task":{}}"#),
+        (
+            "tools/call",
+            r#"{"resultType":"input_required"}"#,
+            r#"{"resultType":"input_required"}"#,
+        ),
+        (
+            "tools/call",
+            r#"{"resultType":"task","task":{}}"#,
+            r#"{"resultType":"task","task":{}}"#,
+        ),
         (
             "tools/call",
             r#"{"content":[{"text":"resultType"}]}"#,
@@ -31,7 +51,11 @@ fn a_modern_client_gets_what_each_result_must_have_and_the_rest_as_it_was() {
 #[test]
 fn a_legacy_client_gets_no_fields_of_the_other_era() {
     for (method, result, expected) in [
-        ("tools/call", r#"{"resultType":"complete","content":[],"ttlMs":1}"#, r#"{"content":[],"ttlMs":1}"#),
+        (
+            "tools/call",
+            r#"{"resultType":"complete","content":[],"ttlMs":1}"#,
+            r#"{"content":[],"ttlMs":1}"#,
+        ),
         (
             "resources/read",
             r#"{"resultType":"complete","ttlMs":1,"cacheScope":"public","contents":[]}"#,
@@ -39,11 +63,26 @@ fn a_legacy_client_gets_no_fields_of_the_other_era() {
         ),
         ("tools/call", r#"{"content":[]}"#, r#"{"content":[]}"#),
         ("tools/call", r#"{"resultType":"complete"}"#, "{}"),
-        ("tools/call", r#"{"content":[],"resultType":"complete"}"#, r#"{"content":[]}"#),
-        ("tools/call", r#"{"resultType":"complete", "x":"resultType"}"#, r#"{ "x":"resultType"}"#),
-        ("tools/call", r#"{"resultType":"task","taskId":"a"}"#, r#"{"resultType":"task","taskId":"a"}"#),
+        (
+            "tools/call",
+            r#"{"content":[],"resultType":"complete"}"#,
+            r#"{"content":[]}"#,
+        ),
+        (
+            "tools/call",
+            r#"{"resultType":"complete", "x":"resultType"}"#,
+            r#"{ "x":"resultType"}"#,
+        ),
+        (
+            "tools/call",
+            r#"{"resultType":"task","taskId":"a"}"#,
+            r#"{"resultType":"task","taskId":"a"}"#,
+        ),
     ] {
-        assert_eq!(result_between(Era::Legacy, Era::Modern, method, Json::new(result)).get(), expected);
+        assert_eq!(
+            result_between(Era::Legacy, Era::Modern, method, Json::new(result)).get(),
+            expected
+        );
     }
 }
 
@@ -51,23 +90,51 @@ fn a_legacy_client_gets_no_fields_of_the_other_era() {
 fn between_peers_of_one_era_nothing_is_touched() {
     let result = r#"{ "resultType" : "complete", "ttlMs" : 1 }"#;
     for era in [Era::Legacy, Era::Modern] {
-        assert_eq!(result_between(era, era, "tools/list", Json::new(result)).get(), result);
-        assert!(must_be_asked(era, era, &Json::new(r#"{"resultType":"input_required","requestState":"s"}"#)).is_none());
+        assert_eq!(
+            result_between(era, era, "tools/list", Json::new(result)).get(),
+            result
+        );
+        assert!(
+            must_be_asked(
+                era,
+                era,
+                &Json::new(r#"{"resultType":"input_required","requestState":"s"}"#)
+            )
+            .is_none()
+        );
     }
-    assert!(must_be_asked(Era::Legacy, Era::Modern, &Json::new(r#"{"resultType":"input_required"}"#)).is_some());
+    assert!(
+        must_be_asked(
+            Era::Legacy,
+            Era::Modern,
+            &Json::new(r#"{"resultType":"input_required"}"#)
+        )
+        .is_some()
+    );
 }
 
 #[test]
 fn errors_of_older_revisions_are_said_in_the_newer_ones_way() {
-    let missing = RpcError { data: Some(raw(r#"{"uri":"x"}"#)), ..RpcError::new(NO_RESOURCE, "not found") };
+    let missing = RpcError {
+        data: Some(raw(r#"{"uri":"x"}"#)),
+        ..RpcError::new(NO_RESOURCE, "not found")
+    };
     let translated = for_modern_client("resources/read", Err(missing)).expect_err("an error");
     assert_eq!(
-        (translated.code, translated.data.map(|d| d.get().to_owned()).as_deref()),
+        (
+            translated.code,
+            translated.data.map(|d| d.get().to_owned()).as_deref()
+        ),
         (code::INVALID_PARAMS, Some(r#"{"uri":"x"}"#))
     );
 
-    let data = raw(r#"{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://h","message":"go"}]}"#);
-    let visit = RpcError { data: Some(data), ..RpcError::new(URL_NEEDED, "visit") };
+    let data = raw(
+        r#"{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://h","message":"go"}]}"#,
+    );
+    let visit = RpcError {
+        data: Some(data),
+        ..RpcError::new(URL_NEEDED, "visit")
+    };
     let asked = for_modern_client("tools/call", Err(visit)).expect("a result");
     assert_eq!(
         asked.get(),
@@ -77,9 +144,28 @@ fn errors_of_older_revisions_are_said_in_the_newer_ones_way() {
 
 #[test]
 fn an_elicitation_by_url_has_an_id_only_where_there_are_sessions() {
-    let asked = |params: &str| InputRequest { method: "elicitation/create".into(), params: Some(raw(params)) };
-    let text = |request: InputRequest| request.params.map(|params| params.get().to_owned()).unwrap_or_default();
-    assert_eq!(text(for_legacy_asked(&asked(r#"{"mode":"url"}"#), "7")), r#"{"mode":"url","elicitationId":"7"}"#);
-    assert_eq!(text(for_legacy_asked(&asked(r#"{"message":"m"}"#), "7")), r#"{"message":"m"}"#);
-    assert_eq!(text(for_modern_asked(&asked(r#"{"mode":"url","elicitationId":"7"}"#))), r#"{"mode":"url"}"#);
+    let asked = |params: &str| InputRequest {
+        method: "elicitation/create".into(),
+        params: Some(raw(params)),
+    };
+    let text = |request: InputRequest| {
+        request
+            .params
+            .map(|params| params.get().to_owned())
+            .unwrap_or_default()
+    };
+    assert_eq!(
+        text(for_legacy_asked(&asked(r#"{"mode":"url"}"#), "7")),
+        r#"{"mode":"url","elicitationId":"7"}"#
+    );
+    assert_eq!(
+        text(for_legacy_asked(&asked(r#"{"message":"m"}"#), "7")),
+        r#"{"message":"m"}"#
+    );
+    assert_eq!(
+        text(for_modern_asked(&asked(
+            r#"{"mode":"url","elicitationId":"7"}"#
+        ))),
+        r#"{"mode":"url"}"#
+    );
 }

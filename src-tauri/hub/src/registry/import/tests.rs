@@ -8,9 +8,14 @@ fn one(text: &str) -> Read {
 
 #[test]
 fn the_common_form_is_read_as_it_is() {
-    let read = one(r#"{"mcpServers":{"fs":{"command":"npx","args":["-y","x"],"env":{"API_KEY":"k","PORT":80}}}}"#);
+    let read = one(
+        r#"{"mcpServers":{"fs":{"command":"npx","args":["-y","x"],"env":{"API_KEY":"k","PORT":80}}}}"#,
+    );
     let spec = read.spec.expect("a spec");
-    assert_eq!((read.name.as_str(), spec.command.as_deref(), spec.args.len()), ("fs", Some("npx"), 2));
+    assert_eq!(
+        (read.name.as_str(), spec.command.as_deref(), spec.args.len()),
+        ("fs", Some("npx"), 2)
+    );
     assert_eq!(spec.env["PORT"], "80");
     assert_eq!(read.likely_secrets, ["API_KEY"]);
 }
@@ -26,12 +31,20 @@ fn other_clients_forms_are_read_too() {
         url(r#"{"mcpServers":{"a":{"serverUrl":"https://x.test/mcp"}}}"#).as_deref(),
         Some("https://x.test/mcp")
     );
-    assert_eq!(url(r#""a": {"httpUrl":"https://x.test/mcp"},"#).as_deref(), Some("https://x.test/mcp"));
-    let local = one(r#"{"mcp":{"a":{"type":"local","command":["npx","-y","x"],"environment":{"A":"1"}}}}"#)
-        .spec
-        .expect("a spec");
     assert_eq!(
-        (local.command.as_deref(), local.args.as_slice(), local.env.len()),
+        url(r#""a": {"httpUrl":"https://x.test/mcp"},"#).as_deref(),
+        Some("https://x.test/mcp")
+    );
+    let local =
+        one(r#"{"mcp":{"a":{"type":"local","command":["npx","-y","x"],"environment":{"A":"1"}}}}"#)
+            .spec
+            .expect("a spec");
+    assert_eq!(
+        (
+            local.command.as_deref(),
+            local.args.as_slice(),
+            local.env.len()
+        ),
         (Some("npx"), &["-y".to_owned(), "x".to_owned()][..], 1)
     );
 }
@@ -42,9 +55,17 @@ fn an_older_server_keeps_its_transport() {
         r#"{"mcpServers":{"a":{"type":"sse","url":"http://x.test/sse"}}}"#,
         r#"{"servers":{"a":{"transport":"sse","url":"http://x.test/sse"}}}"#,
     ] {
-        assert_eq!(one(text).spec.expect("a spec").transport, Some(TransportKind::Sse), "{text}");
+        assert_eq!(
+            one(text).spec.expect("a spec").transport,
+            Some(TransportKind::Sse),
+            "{text}"
+        );
     }
-    assert!(one(r#"{"type":"sse","command":"x"}"#).spec.is_err_and(|e| e.contains("needs 'url'")));
+    assert!(
+        one(r#"{"type":"sse","command":"x"}"#)
+            .spec
+            .is_err_and(|e| e.contains("needs 'url'"))
+    );
 }
 
 #[test]
@@ -52,20 +73,33 @@ fn a_bare_entry_and_a_command_line_are_servers() {
     assert!(one(r#"{"command":"x"}"#).spec.is_ok());
     let line = one("npx -y @modelcontextprotocol/server-filesystem '/my files'");
     assert_eq!(line.name, "filesystem");
-    assert_eq!(line.spec.expect("a spec").args, ["-y", "@modelcontextprotocol/server-filesystem", "/my files"]);
+    assert_eq!(
+        line.spec.expect("a spec").args,
+        ["-y", "@modelcontextprotocol/server-filesystem", "/my files"]
+    );
 }
 
 #[test]
 fn one_bad_entry_leaves_the_others_whole() {
-    let read =
-        read_specs(r#"{"mcpServers":{"bad":{"command":"x","url":"http://y"},"good":{"command":"x"}}}"#).expect("read");
+    let read = read_specs(
+        r#"{"mcpServers":{"bad":{"command":"x","url":"http://y"},"good":{"command":"x"}}}"#,
+    )
+    .expect("read");
     assert!(read[0].spec.as_ref().is_err_and(|e| e.contains("both")));
     assert!(read[1].spec.is_ok());
 }
 
 #[test]
 fn what_is_no_server_is_an_error_in_words() {
-    for (text, says) in [("", "nothing"), ("{", "not JSON"), ("{}", "no server"), ("npx 'x", "command line")] {
-        assert!(read_specs(text).expect_err("an error").contains(says), "{text}");
+    for (text, says) in [
+        ("", "nothing"),
+        ("{", "not JSON"),
+        ("{}", "no server"),
+        ("npx 'x", "command line"),
+    ] {
+        assert!(
+            read_specs(text).expect_err("an error").contains(says),
+            "{text}"
+        );
     }
 }

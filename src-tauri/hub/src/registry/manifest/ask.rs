@@ -25,14 +25,20 @@ impl Choice {
         declared: &Declared,
         kind: InputKind,
     ) -> Result<Option<Template>, Problem> {
-        let place = Place { owner, within: declared, kind };
+        let place = Place {
+            owner,
+            within: declared,
+            kind,
+        };
         let Some(value) = &declared.value else {
             let piece = self.ask(owner, declared, place)?;
             return Ok(piece.map(|piece| Template::new(vec![piece])));
         };
         not_of_the_keyring(value)?;
         let asked = self.inputs.len();
-        let pieces = parts(value).into_iter().map(|part| self.piece(&part, place));
+        let pieces = parts(value)
+            .into_iter()
+            .map(|part| self.piece(&part, place));
         let pieces: Option<Vec<Piece>> = pieces.collect::<Result<_, Problem>>()?;
         if pieces.is_none() {
             self.inputs.truncate(asked);
@@ -46,14 +52,19 @@ impl Choice {
             Part::Name(name) => *name,
         };
         match place.within.variables.get(name) {
-            Some(Declared { value: Some(fixed), .. }) => {
+            Some(Declared {
+                value: Some(fixed), ..
+            }) => {
                 not_of_the_keyring(fixed)?;
                 Ok(Some(Piece::Text(fixed.clone())))
             }
             Some(variable) => self.ask(name, variable, place),
             // The registry is full of `Bearer {api_key}` without a word on `api_key`.
             None if place.within.is_secret => {
-                let variable = Declared { description: place.within.description.clone(), ..Declared::default() };
+                let variable = Declared {
+                    description: place.within.description.clone(),
+                    ..Declared::default()
+                };
                 self.ask(name, &variable, place)
             }
             None => Ok(Some(Piece::Text(format!("{{{name}}}")))),
@@ -61,9 +72,22 @@ impl Choice {
     }
 
     /// Notes an input; the same one once. Where its name is another's, it is called after its owner, too.
-    fn ask(&mut self, name: &str, asked: &Declared, place: Place<'_>) -> Result<Option<Piece>, Problem> {
-        asked.default.iter().chain(&asked.choices).try_for_each(|text| not_of_the_keyring(text))?;
-        let Place { owner, within, kind } = place;
+    fn ask(
+        &mut self,
+        name: &str,
+        asked: &Declared,
+        place: Place<'_>,
+    ) -> Result<Option<Piece>, Problem> {
+        asked
+            .default
+            .iter()
+            .chain(&asked.choices)
+            .try_for_each(|text| not_of_the_keyring(text))?;
+        let Place {
+            owner,
+            within,
+            kind,
+        } = place;
         let mut input = ManifestInput {
             name: name.to_owned(),
             kind,
@@ -77,7 +101,11 @@ impl Choice {
             format: asked.format(),
         };
         if input.secret && matches!(kind, InputKind::Argument | InputKind::Url) {
-            return if input.required { Err(open_secret(name, kind)) } else { Ok(None) };
+            return if input.required {
+                Err(open_secret(name, kind))
+            } else {
+                Ok(None)
+            };
         }
         let mut turn = 1;
         while let Some(other) = self.inputs.iter().find(|other| other.name == input.name) {
@@ -109,5 +137,9 @@ fn open_secret(name: &str, kind: InputKind) -> Problem {
 
 /// A manifest that could name an entry of the keyring could hand another server's secret to its own.
 fn not_of_the_keyring(text: &str) -> Result<(), Problem> {
-    if text.contains(OF_THE_KEYRING) { Err(NAMES_THE_KEYRING.into()) } else { Ok(()) }
+    if text.contains(OF_THE_KEYRING) {
+        Err(NAMES_THE_KEYRING.into())
+    } else {
+        Ok(())
+    }
 }

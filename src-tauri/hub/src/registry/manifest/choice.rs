@@ -54,18 +54,33 @@ impl Choice {
             return url.shown();
         }
         let words = self.args.iter().flat_map(|argument| match argument {
-            Argument::Words(words) | Argument::Each(words) => words.iter().map(Template::shown).collect(),
+            Argument::Words(words) | Argument::Each(words) => {
+                words.iter().map(Template::shown).collect()
+            }
             Argument::Switch(flag, _) => vec![format!("[{flag}]")],
         });
-        self.command.iter().cloned().chain(words).collect::<Vec<_>>().join(" ")
+        self.command
+            .iter()
+            .cloned()
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     pub(super) fn unusable(label: String, problem: Problem) -> Self {
-        Self { label, problem, ..Self::default() }
+        Self {
+            label,
+            problem,
+            ..Self::default()
+        }
     }
 
     pub(super) fn words(&mut self, words: impl IntoIterator<Item = impl Into<String>>) {
-        self.args.extend(words.into_iter().map(|word| Argument::Words(vec![Template::text(word)])));
+        self.args.extend(
+            words
+                .into_iter()
+                .map(|word| Argument::Words(vec![Template::text(word)])),
+        );
     }
 
     pub(super) fn add_env(&mut self, declared: &Declared) -> Result<(), Problem> {
@@ -78,7 +93,8 @@ impl Choice {
     pub(super) fn add_header(&mut self, declared: &Declared) -> Result<(), Problem> {
         let name = named("a header", declared)?;
         let template = self.template(&name, declared, InputKind::Header)?;
-        self.headers.extend(template.map(|template| (name, template)));
+        self.headers
+            .extend(template.map(|template| (name, template)));
         Ok(())
     }
 
@@ -88,8 +104,14 @@ impl Choice {
         let mut declared = declared.clone();
         for part in parts(declared.value.as_deref().unwrap_or_default()) {
             if let Part::Name(name) = part {
-                let unknown = || Declared { is_required: true, ..Declared::default() };
-                declared.variables.entry(name.to_owned()).or_insert_with(unknown);
+                let unknown = || Declared {
+                    is_required: true,
+                    ..Declared::default()
+                };
+                declared
+                    .variables
+                    .entry(name.to_owned())
+                    .or_insert_with(unknown);
             }
         }
         declared.is_required = true;
@@ -100,16 +122,23 @@ impl Choice {
     pub(super) fn add_argument(&mut self, declared: &Declared) -> Result<(), Problem> {
         if !declared.is_named() {
             let numbered = format!("argument {}", self.args.len() + 1);
-            let owner = if declared.value_hint.is_empty() { numbered } else { declared.value_hint.clone() };
+            let owner = if declared.value_hint.is_empty() {
+                numbered
+            } else {
+                declared.value_hint.clone()
+            };
             let template = self.template(&owner, declared, InputKind::Argument)?;
-            self.args.extend(template.map(|template| repeated(declared, vec![template])));
+            self.args
+                .extend(template.map(|template| repeated(declared, vec![template])));
             return Ok(());
         }
         let flag = named("an argument", declared)?;
         if declared.format == "boolean" {
             return self.add_switch(flag, declared);
         }
-        let Some(template) = self.template(&flag, declared, InputKind::Argument)? else { return Ok(()) };
+        let Some(template) = self.template(&flag, declared, InputKind::Argument)? else {
+            return Ok(());
+        };
         let words = match declared.value.as_deref() {
             Some("") => vec![Template::text(flag)],
             _ if flag.ends_with('=') => vec![template.after(flag)],
@@ -125,8 +154,10 @@ impl Choice {
             Some(_) => self.words([flag]),
             None => {
                 let template = self.template(&flag, declared, InputKind::Argument)?;
-                let input = template.and_then(|template| template.inputs().next().map(str::to_owned));
-                self.args.extend(input.map(|input| Argument::Switch(flag, input)));
+                let input =
+                    template.and_then(|template| template.inputs().next().map(str::to_owned));
+                self.args
+                    .extend(input.map(|input| Argument::Switch(flag, input)));
             }
         }
         Ok(())
@@ -134,9 +165,17 @@ impl Choice {
 }
 
 fn named(what: &str, declared: &Declared) -> Result<String, Problem> {
-    if declared.name.is_empty() { Err(format!("{what} of it has no 'name'")) } else { Ok(declared.name.clone()) }
+    if declared.name.is_empty() {
+        Err(format!("{what} of it has no 'name'"))
+    } else {
+        Ok(declared.name.clone())
+    }
 }
 
 fn repeated(declared: &Declared, words: Vec<Template>) -> Argument {
-    if declared.is_repeated { Argument::Each(words) } else { Argument::Words(words) }
+    if declared.is_repeated {
+        Argument::Each(words)
+    } else {
+        Argument::Words(words)
+    }
 }

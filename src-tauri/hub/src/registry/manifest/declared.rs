@@ -53,7 +53,11 @@ impl Declared {
 
     /// A positional argument, or the flag of a named one, that says nothing but this.
     pub(super) fn says(&self, word: &str) -> bool {
-        if self.is_named() { self.name == word } else { self.value.as_deref() == Some(word) }
+        if self.is_named() {
+            self.name == word
+        } else {
+            self.value.as_deref() == Some(word)
+        }
     }
 }
 
@@ -64,7 +68,10 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
 
 fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let values: Vec<Value> = Vec::deserialize(deserializer)?;
-    values.into_iter().filter_map(|value| plain(value).transpose()).collect()
+    values
+        .into_iter()
+        .filter_map(|value| plain(value).transpose())
+        .collect()
 }
 
 fn plain<E: Error>(value: Value) -> Result<Option<String>, E> {

@@ -56,7 +56,11 @@ impl Choice {
             spec: ServerSpec {
                 name: name.to_owned(),
                 command: self.command.clone(),
-                args: self.args.iter().flat_map(|argument| words(argument, &given)).collect(),
+                args: self
+                    .args
+                    .iter()
+                    .flat_map(|argument| words(argument, &given))
+                    .collect(),
                 cwd: self.cwd.clone(),
                 url: self.url.as_ref().and_then(|url| url.filled(value)),
                 transport: self.transport,
@@ -66,10 +70,18 @@ impl Choice {
             secret_headers: BTreeMap::new(),
         };
         let env = (&self.env, &mut filled.spec.env, &mut filled.secret_env);
-        let headers = (&self.headers, &mut filled.spec.headers, &mut filled.secret_headers);
+        let headers = (
+            &self.headers,
+            &mut filled.spec.headers,
+            &mut filled.secret_headers,
+        );
         for (templates, open, kept) in [env, headers] {
             for (name, template) in templates {
-                let members = if template.inputs().any(is_secret) { &mut *kept } else { &mut *open };
+                let members = if template.inputs().any(is_secret) {
+                    &mut *kept
+                } else {
+                    &mut *open
+                };
                 members.extend(template.filled(value).map(|value| (name.clone(), value)));
             }
         }
@@ -77,25 +89,44 @@ impl Choice {
         // A name that is put together from harmless parts.
         let mut members = filled.spec.env.values().chain(filled.spec.headers.values());
         let mut own = plain.values().chain(secret.values());
-        if members.any(|value| value.contains(OF_THE_KEYRING)) && !own.any(|value| value.contains(OF_THE_KEYRING)) {
+        if members.any(|value| value.contains(OF_THE_KEYRING))
+            && !own.any(|value| value.contains(OF_THE_KEYRING))
+        {
             return Err(FillError::Problem(NAMES_THE_KEYRING.into()));
         }
         Ok(filled)
     }
 
     /// The values of all inputs that have one.
-    fn given(&self, plain: &BTreeMap<String, String>, secret: &BTreeMap<String, String>) -> Result<Given, FillError> {
+    fn given(
+        &self,
+        plain: &BTreeMap<String, String>,
+        secret: &BTreeMap<String, String>,
+    ) -> Result<Given, FillError> {
         let known = |name: &&String| self.inputs.iter().any(|input| input.name == **name);
         if let Some(name) = plain.keys().chain(secret.keys()).find(|name| !known(name)) {
-            let names: Vec<_> = self.inputs.iter().map(|input| format!("'{}'", input.name)).collect();
-            let known = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
-            return Err(FillError::Unknown { name: name.clone(), known });
+            let names: Vec<_> = self
+                .inputs
+                .iter()
+                .map(|input| format!("'{}'", input.name))
+                .collect();
+            let known = if names.is_empty() {
+                "nothing".to_owned()
+            } else {
+                names.join(", ")
+            };
+            return Err(FillError::Unknown {
+                name: name.clone(),
+                known,
+            });
         }
         let (mut given, mut missing) = (Given::new(), Vec::new());
         for input in &self.inputs {
             let kept = secret.get(&input.name);
             // What is given empty is left out; the default is for what is not given.
-            let value = kept.or_else(|| plain.get(&input.name)).or(input.default.as_ref());
+            let value = kept
+                .or_else(|| plain.get(&input.name))
+                .or(input.default.as_ref());
             match value.filter(|value| !value.trim().is_empty()) {
                 None if input.required => missing.push(input.clone()),
                 None => {}
@@ -105,49 +136,93 @@ impl Choice {
                     if kept.is_some() && is_open {
                         return Err(FillError::OpenSecret(input.name.clone()));
                     }
-                    given.insert(input.name.clone(), (value.clone(), input.secret || kept.is_some()));
+                    given.insert(
+                        input.name.clone(),
+                        (value.clone(), input.secret || kept.is_some()),
+                    );
                 }
             }
         }
-        if missing.is_empty() { Ok(given) } else { Err(FillError::Missing(missing)) }
+        if missing.is_empty() {
+            Ok(given)
+        } else {
+            Err(FillError::Missing(missing))
+        }
     }
 }
 
 fn words(argument: &Argument, given: &Given) -> Vec<String> {
     let value = |name: &str| given.get(name).map(|(value, _)| value.as_str());
     match argument {
-        Argument::Words(words) => {
-            words.iter().map(|word| word.filled(value)).collect::<Option<_>>().unwrap_or_default()
-        }
-        Argument::Switch(flag, input) => (value(input) == Some("true")).then(|| flag.clone()).into_iter().collect(),
+        Argument::Words(words) => words
+            .iter()
+            .map(|word| word.filled(value))
+            .collect::<Option<_>>()
+            .unwrap_or_default(),
+        Argument::Switch(flag, input) => (value(input) == Some("true"))
+            .then(|| flag.clone())
+            .into_iter()
+            .collect(),
         Argument::Each(words) => {
             let inputs = || words.iter().flat_map(|word| word.inputs());
-            let times = inputs().map(|input| lines(value(input)).count()).max().unwrap_or(1);
+            let times = inputs()
+                .map(|input| lines(value(input)).count())
+                .max()
+                .unwrap_or(1);
             // A value of fewer lines stays at its last one.
             let line = |input: &str, turn: usize| lines(value(input)).take(turn + 1).last();
-            let once =
-                |turn| words.iter().map(|word| word.filled(|input| line(input, turn))).collect::<Option<Vec<_>>>();
+            let once = |turn| {
+                words
+                    .iter()
+                    .map(|word| word.filled(|input| line(input, turn)))
+                    .collect::<Option<Vec<_>>>()
+            };
             (0..times).filter_map(once).flatten().collect()
         }
     }
 }
 
 fn lines(value: Option<&str>) -> impl Iterator<Item = &str> {
-    value.unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty())
+    value
+        .unwrap_or_default()
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
 }
 
 fn fits(input: &ManifestInput, value: &str) -> Result<(), FillError> {
-    let unfit = |rule: String| Err(FillError::Unfit { name: input.name.clone(), rule });
-    let values: Vec<&str> = if input.repeated { lines(Some(value)).collect() } else { vec![value] };
-    if !input.choices.is_empty() && !values.iter().all(|value| input.choices.iter().any(|choice| choice == value)) {
+    let unfit = |rule: String| {
+        Err(FillError::Unfit {
+            name: input.name.clone(),
+            rule,
+        })
+    };
+    let values: Vec<&str> = if input.repeated {
+        lines(Some(value)).collect()
+    } else {
+        vec![value]
+    };
+    if !input.choices.is_empty()
+        && !values
+            .iter()
+            .all(|value| input.choices.iter().any(|choice| choice == value))
+    {
         return unfit(format!("one of {}", input.choices.join(", ")));
     }
     match input.format {
-        InputFormat::Number if !values.iter().all(|value| value.parse::<f64>().is_ok()) => unfit("a number".into()),
-        InputFormat::Boolean if !values.iter().all(|value| matches!(*value, "true" | "false")) => {
+        InputFormat::Number if !values.iter().all(|value| value.parse::<f64>().is_ok()) => {
+            unfit("a number".into())
+        }
+        InputFormat::Boolean
+            if !values
+                .iter()
+                .all(|value| matches!(*value, "true" | "false")) =>
+        {
             unfit("true or false".into())
         }
-        InputFormat::Text | InputFormat::Number | InputFormat::Boolean | InputFormat::Path => Ok(()),
+        InputFormat::Text | InputFormat::Number | InputFormat::Boolean | InputFormat::Path => {
+            Ok(())
+        }
     }
 }
 

@@ -53,11 +53,18 @@ enum Command {
 /// Its packages have commands, where those of a `server.json` have identifiers.
 pub(super) fn is_one(value: &Map<String, Value>) -> bool {
     let packages = value.get("packages").and_then(Value::as_array);
-    packages.is_some_and(|packages| packages.iter().any(|package| package.get("command").is_some()))
+    packages.is_some_and(|packages| {
+        packages
+            .iter()
+            .any(|package| package.get("command").is_some())
+    })
 }
 
 /// Its commands are started in `folder`, where the plugin's own files are.
-pub(super) fn read(value: Map<String, Value>, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
+pub(super) fn read(
+    value: Map<String, Value>,
+    folder: Option<&Path>,
+) -> Result<Manifest, ManifestError> {
     let plugin: PluginJson = typed(value)?;
     let cwd = folder.map(|folder| folder.display().to_string());
     let choice = |package: &Package| match to_choice(package, cwd.clone()) {
@@ -86,10 +93,15 @@ impl Package {
 fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> {
     if !matches!(package.transport_type.as_str(), "stdio" | "") {
         let kind = &package.transport_type;
-        return Err(format!("it speaks '{kind}', and Drawbridge starts only servers that speak over stdio"));
+        return Err(format!(
+            "it speaks '{kind}', and Drawbridge starts only servers that speak over stdio"
+        ));
     }
     let words = package.words();
-    let first = words.first().filter(|word| !word.is_empty()).ok_or("its 'command' is empty")?;
+    let first = words
+        .first()
+        .filter(|word| !word.is_empty())
+        .ok_or("its 'command' is empty")?;
     let runtime = match package.runtime.as_str() {
         "" => Runtime::named(first),
         name => {
@@ -98,11 +110,26 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
         }
     };
     let is_named = Runtime::named(first).is_some_and(|named| Some(named) == runtime);
-    let words = if is_named || runtime.is_none() { &words[1..] } else { &words[..] };
+    let words = if is_named || runtime.is_none() {
+        &words[1..]
+    } else {
+        &words[..]
+    };
     let command = runtime.map_or_else(|| first.clone(), |runtime| runtime.command().to_owned());
-    let label = words.iter().fold(command.clone(), |label, word| format!("{label} {word}"));
-    let mut choice = Choice { label, runtime, command: Some(command), cwd, ..Choice::default() };
-    package.environment_variables.iter().try_for_each(|variable| choice.add_env(variable))?;
+    let label = words
+        .iter()
+        .fold(command.clone(), |label, word| format!("{label} {word}"));
+    let mut choice = Choice {
+        label,
+        runtime,
+        command: Some(command),
+        cwd,
+        ..Choice::default()
+    };
+    package
+        .environment_variables
+        .iter()
+        .try_for_each(|variable| choice.add_env(variable))?;
     let words = match runtime {
         // Left to itself it would ask whether to install, with nobody there to answer.
         Some(Runtime::Npx) if !words.iter().any(|word| word == "-y" || word == "--yes") => {
@@ -120,7 +147,11 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
 fn container<'a>(choice: &mut Choice, package: &Package, words: &'a [String]) -> &'a [String] {
     let rest = words.strip_prefix(&["run".to_owned()]).unwrap_or(words);
     choice.words(["run"]);
-    choice.words(["-i", "--rm"].into_iter().filter(|flag| !rest.iter().any(|word| word == flag)));
+    choice.words(
+        ["-i", "--rm"]
+            .into_iter()
+            .filter(|flag| !rest.iter().any(|word| word == flag)),
+    );
     for variable in &package.environment_variables {
         choice.words(["-e", &variable.name]);
     }

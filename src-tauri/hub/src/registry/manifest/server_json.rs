@@ -83,7 +83,10 @@ struct Remote {
 }
 
 pub(super) fn read(value: Map<String, Value>) -> Result<Manifest, ManifestError> {
-    if !["packages", "remotes"].iter().any(|member| value.contains_key(*member)) {
+    if !["packages", "remotes"]
+        .iter()
+        .any(|member| value.contains_key(*member))
+    {
         return Err(ManifestError::Neither);
     }
     let server: ServerJson = typed(value)?;
@@ -92,7 +95,11 @@ pub(super) fn read(value: Map<String, Value>) -> Result<Manifest, ManifestError>
         name: server.name,
         title: server.title,
         description: server.description,
-        version: if server.version.is_empty() { server.version_detail.version } else { server.version },
+        version: if server.version.is_empty() {
+            server.version_detail.version
+        } else {
+            server.version
+        },
         choices: packages.chain(server.remotes.iter().map(remote)).collect(),
     })
 }
@@ -105,11 +112,26 @@ fn to_remote(remote: &Remote) -> Result<Choice, Problem> {
     let transport = match remote.kind.as_str() {
         "streamable-http" | "streamable_http" | "streamable" | "http" | "" => TransportKind::Http,
         "sse" => TransportKind::Sse,
-        other => return Err(format!("it speaks '{other}', which Drawbridge does not know")),
+        other => {
+            return Err(format!(
+                "it speaks '{other}', which Drawbridge does not know"
+            ));
+        }
     };
-    let url = Declared { value: Some(remote.url.clone()), variables: remote.variables.clone(), ..Declared::default() };
-    let mut choice = Choice { label: remote.url.clone(), transport: Some(transport), ..Choice::default() };
+    let url = Declared {
+        value: Some(remote.url.clone()),
+        variables: remote.variables.clone(),
+        ..Declared::default()
+    };
+    let mut choice = Choice {
+        label: remote.url.clone(),
+        transport: Some(transport),
+        ..Choice::default()
+    };
     choice.set_url(&url)?;
-    remote.headers.iter().try_for_each(|header| choice.add_header(header))?;
+    remote
+        .headers
+        .iter()
+        .try_for_each(|header| choice.add_header(header))?;
     Ok(choice)
 }

@@ -80,7 +80,10 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
 }
 
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
+    !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }
 
 #[cfg(test)]
@@ -90,7 +93,10 @@ mod tests {
     #[test]
     fn a_text_is_cut_at_its_names() {
         use Part::{Name, Text};
-        assert_eq!(parts("Bearer {api_key}"), [Text("Bearer "), Name("api_key")]);
+        assert_eq!(
+            parts("Bearer {api_key}"),
+            [Text("Bearer "), Name("api_key")]
+        );
         assert_eq!(parts("{a}{b}/x"), [Name("a"), Name("b"), Text("/x")]);
         assert_eq!(parts("plain"), [Text("plain")]);
         assert_eq!(parts(""), []);
@@ -98,7 +104,15 @@ mod tests {
 
     #[test]
     fn other_braces_are_text() {
-        for text in ["{", "{}", "{not a name}", r#"{"a":1}"#, "${keyring:x}", "${HOME}", "a}b{c"] {
+        for text in [
+            "{",
+            "{}",
+            "{not a name}",
+            r#"{"a":1}"#,
+            "${keyring:x}",
+            "${HOME}",
+            "a}b{c",
+        ] {
             assert_eq!(parts(text), [Part::Text(text)], "{text}");
         }
     }

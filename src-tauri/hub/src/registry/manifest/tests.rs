@@ -11,7 +11,10 @@ mod remotes;
 mod values;
 
 fn values(values: &[(&str, &str)]) -> BTreeMap<String, String> {
-    values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    values
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 fn one(text: &str) -> Choice {
@@ -21,17 +24,24 @@ fn one(text: &str) -> Choice {
 }
 
 fn filled(choice: &Choice, given: &[(&str, &str)]) -> Filled {
-    choice.fill("x", &values(given), &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"))
+    choice
+        .fill("x", &values(given), &BTreeMap::new())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn failed(choice: &Choice, given: &[(&str, &str)]) -> FillError {
-    choice.fill("x", &values(given), &BTreeMap::new()).err().expect("an error")
+    choice
+        .fill("x", &values(given), &BTreeMap::new())
+        .err()
+        .expect("an error")
 }
 
 /// The command and its arguments in one line.
 fn line(choice: &Choice, given: &[(&str, &str)]) -> String {
     let spec = filled(choice, given).spec;
-    [vec![spec.command.expect("a command")], spec.args].concat().join(" ")
+    [vec![spec.command.expect("a command")], spec.args]
+        .concat()
+        .join(" ")
 }
 
 /// A package with `members` beside its name.
@@ -40,7 +50,11 @@ fn package(members: &str) -> Choice {
 }
 
 fn names(choice: &Choice) -> Vec<&str> {
-    choice.inputs.iter().map(|input| input.name.as_str()).collect()
+    choice
+        .inputs
+        .iter()
+        .map(|input| input.name.as_str())
+        .collect()
 }
 
 #[test]
@@ -51,14 +65,26 @@ fn an_error_names_the_field() {
         (r#"{"mcpServers":{"a":{"command":"x"}}}"#, "neither"),
         (r#"{"name":"a","packages":[]}"#, "neither"),
         (r#"{"packages":[]}"#, "missing field `name`"),
-        (r#"{"name":"a","packages":[{"registryType":"npm"}]}"#, "packages[0]: missing field `identifier`"),
-        (r#"{"name":"a","packages":[{"identifier":5}]}"#, "packages[0].identifier: invalid type: integer `5`"),
-        (r#"{"name":"a","remotes":[{"type":"sse"}]}"#, "remotes[0]: missing field `url`"),
+        (
+            r#"{"name":"a","packages":[{"registryType":"npm"}]}"#,
+            "packages[0]: missing field `identifier`",
+        ),
+        (
+            r#"{"name":"a","packages":[{"identifier":5}]}"#,
+            "packages[0].identifier: invalid type: integer `5`",
+        ),
+        (
+            r#"{"name":"a","remotes":[{"type":"sse"}]}"#,
+            "remotes[0]: missing field `url`",
+        ),
         (
             r#"{"name":"a","packages":[{"identifier":"x","environmentVariables":[{"name":"A","default":[]}]}]}"#,
             "packages[0].environmentVariables[0].default: expected a text",
         ),
-        (r#"{"name":"a","packages":[{"command":{}}]}"#, "packages[0].command: expected a text, or a list"),
+        (
+            r#"{"name":"a","packages":[{"command":{}}]}"#,
+            "packages[0].command: expected a text, or a list",
+        ),
     ] {
         let error = read(text).expect_err("an error").to_string();
         assert!(error.contains(says), "{text}: {error}");
@@ -69,12 +95,24 @@ fn an_error_names_the_field() {
 fn a_folder_is_read_by_the_manifest_in_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |error: ManifestError| error.to_string();
-    assert!(at(read_path(folder.path()).expect_err("nothing")).contains("neither plugin.json nor server.json"));
-    assert!(at(read_path(&folder.path().join("no.json")).expect_err("nothing")).contains("cannot read"));
+    assert!(
+        at(read_path(folder.path()).expect_err("nothing"))
+            .contains("neither plugin.json nor server.json")
+    );
+    assert!(
+        at(read_path(&folder.path().join("no.json")).expect_err("nothing")).contains("cannot read")
+    );
     let server = folder.path().join("server.json");
     fs::write(&server, "{}").expect("written");
-    assert!(at(read_path(folder.path()).expect_err("nothing")).contains("server.json: this is no manifest"));
-    fs::write(&server, r#"{"name":"a/b","remotes":[{"url":"https://x.example/mcp"}]}"#).expect("written");
+    assert!(
+        at(read_path(folder.path()).expect_err("nothing"))
+            .contains("server.json: this is no manifest")
+    );
+    fs::write(
+        &server,
+        r#"{"name":"a/b","remotes":[{"url":"https://x.example/mcp"}]}"#,
+    )
+    .expect("written");
     assert_eq!(read_path(folder.path()).expect("read").name, "a/b");
     assert_eq!(read_path(&server).expect("read").server_name(), "b");
 }
@@ -88,19 +126,33 @@ fn a_manifest_cannot_name_an_entry_of_the_keyring() {
         r#""environmentVariables":[{"name":"A","value":"{b}","variables":{"b":{"value":"${keyring:github.TOKEN}"}}}]"#,
         r#""environmentVariables":[{"name":"A","choices":["${keyring:github.TOKEN}"]}]"#,
     ] {
-        let choice = package(&format!(r#""registryType":"npm","identifier":"x",{member}"#));
+        let choice = package(&format!(
+            r#""registryType":"npm","identifier":"x",{member}"#
+        ));
         assert!(choice.problem.contains("keyring"), "{member}: {choice:?}");
     }
 }
 
 #[test]
 fn nor_can_it_put_such_a_name_together() {
-    for (value, default) in [("${{b}", "keyring:github.TOKEN}"), ("{b}{keyring:github.TOKEN}", "$")] {
+    for (value, default) in [
+        ("${{b}", "keyring:github.TOKEN}"),
+        ("{b}{keyring:github.TOKEN}", "$"),
+    ] {
         let variables = format!(r#"{{"b":{{"default":"{default}"}}}}"#);
         let env = format!(r#"[{{"name":"A","value":"{value}","variables":{variables}}}]"#);
-        let choice = package(&format!(r#""registryType":"npm","identifier":"x","environmentVariables":{env}"#));
-        assert!(matches!(failed(&choice, &[]), FillError::Problem(_)), "{value}");
+        let choice = package(&format!(
+            r#""registryType":"npm","identifier":"x","environmentVariables":{env}"#
+        ));
+        assert!(
+            matches!(failed(&choice, &[]), FillError::Problem(_)),
+            "{value}"
+        );
     }
-    let choice = package(r#""registryType":"npm","identifier":"x","environmentVariables":[{"name":"A"}]"#);
-    assert_eq!(filled(&choice, &[("A", "${keyring:mine}")]).spec.env["A"], "${keyring:mine}");
+    let choice =
+        package(r#""registryType":"npm","identifier":"x","environmentVariables":[{"name":"A"}]"#);
+    assert_eq!(
+        filled(&choice, &[("A", "${keyring:mine}")]).spec.env["A"],
+        "${keyring:mine}"
+    );
 }

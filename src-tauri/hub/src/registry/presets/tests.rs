@@ -4,10 +4,21 @@ use super::*;
 use crate::model::{names, runtime::Runtime};
 
 fn filled(id: &str, values: &[(&str, &str)]) -> String {
-    let values = values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let filled = get(id).expect("a preset").choice.fill(id, &values, &BTreeMap::new()).expect("a spec");
+    let values = values
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let filled = get(id)
+        .expect("a preset")
+        .choice
+        .fill(id, &values, &BTreeMap::new())
+        .expect("a spec");
     let spec = filled.spec;
-    spec.url.unwrap_or_else(|| [vec![spec.command.unwrap_or_default()], spec.args].concat().join(" "))
+    spec.url.unwrap_or_else(|| {
+        [vec![spec.command.unwrap_or_default()], spec.args]
+            .concat()
+            .join(" ")
+    })
 }
 
 #[test]
@@ -19,8 +30,20 @@ fn every_preset_can_be_read_and_used() {
     for preset in all() {
         assert!(names::is_server_id(&preset.id), "{}", preset.id);
         assert_eq!(preset.choice.problem, "", "{}", preset.id);
-        assert!(!preset.title.is_empty() && preset.description.ends_with('.'), "{}", preset.id);
-        assert!(preset.choice.inputs.iter().all(|input| !input.description.is_empty()), "{}", preset.id);
+        assert!(
+            !preset.title.is_empty() && preset.description.ends_with('.'),
+            "{}",
+            preset.id
+        );
+        assert!(
+            preset
+                .choice
+                .inputs
+                .iter()
+                .all(|input| !input.description.is_empty()),
+            "{}",
+            preset.id
+        );
     }
 }
 
@@ -31,19 +54,34 @@ fn a_preset_becomes_the_command_that_its_makers_name() {
         "npx -y @modelcontextprotocol/server-filesystem /a b /c"
     );
     assert_eq!(filled("git", &[]), "uvx mcp-server-git");
-    assert_eq!(filled("git", &[("--repository", "/src")]), "uvx mcp-server-git --repository /src");
+    assert_eq!(
+        filled("git", &[("--repository", "/src")]),
+        "uvx mcp-server-git --repository /src"
+    );
     assert_eq!(
         filled("time", &[("--local-timezone", "Asia/Tokyo")]),
         "uvx mcp-server-time --local-timezone Asia/Tokyo"
     );
-    assert_eq!(filled("docling", &[]), "uvx --from docling-mcp[local] docling-mcp-server --transport stdio");
-    assert_eq!(filled("playwright", &[("--headless", "true")]), "npx -y @playwright/mcp --headless");
+    assert_eq!(
+        filled("docling", &[]),
+        "uvx --from docling-mcp[local] docling-mcp-server --transport stdio"
+    );
+    assert_eq!(
+        filled("playwright", &[("--headless", "true")]),
+        "npx -y @playwright/mcp --headless"
+    );
     assert_eq!(filled("github", &[]), "https://api.githubcopilot.com/mcp/");
 }
 
 #[test]
 fn a_preset_says_what_it_is_started_with() {
-    assert_eq!(get("filesystem").and_then(|preset| preset.choice.runtime), Some(Runtime::Npx));
-    assert_eq!(get("fetch").and_then(|preset| preset.choice.runtime), Some(Runtime::Uvx));
+    assert_eq!(
+        get("filesystem").and_then(|preset| preset.choice.runtime),
+        Some(Runtime::Npx)
+    );
+    assert_eq!(
+        get("fetch").and_then(|preset| preset.choice.runtime),
+        Some(Runtime::Uvx)
+    );
     assert_eq!(get("github").and_then(|preset| preset.choice.runtime), None);
 }

@@ -7,7 +7,8 @@ use crate::{
 };
 
 fn tool(hints: &str, life: u32) -> CatalogEntry {
-    let spec = serde_json::from_str(&format!(r#"{{"command":"x","cache_results_ms":{life}}}"#)).expect("a spec");
+    let spec = serde_json::from_str(&format!(r#"{{"command":"x","cache_results_ms":{life}}}"#))
+        .expect("a spec");
     let definition = format!(r#"{{"name":"t","annotations":{hints}}}"#);
     CatalogEntry {
         exposed_name: "s__t".into(),
@@ -19,17 +20,28 @@ fn tool(hints: &str, life: u32) -> CatalogEntry {
 const PURE: &str = r#"{"readOnlyHint":true,"idempotentHint":true}"#;
 
 fn key(client: &str, arguments: &str) -> Key {
-    let key = Key::of_call(&ClientName::new(client), &tool(PURE, 1_000), &json::raw(arguments.into()), None);
+    let key = Key::of_call(
+        &ClientName::new(client),
+        &tool(PURE, 1_000),
+        &json::raw(arguments.into()),
+        None,
+    );
     key.expect("a key")
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_is_answered_again_to_the_same_client_for_the_same_arguments_while_it_is_fresh() {
     let results = Results::default();
-    results.put(key("a", r#"{"x":1,"y":[2]}"#), &Json::new(r#"{"content":[]}"#));
+    results.put(
+        key("a", r#"{"x":1,"y":[2]}"#),
+        &Json::new(r#"{"content":[]}"#),
+    );
     let same = key("a", r#"{ "y": [2], "x": 1 }"#);
     assert_eq!(results.get(&same).expect("kept").get(), r#"{"content":[]}"#);
-    assert!(results.get(&key("b", r#"{"x":1,"y":[2]}"#)).is_none(), "another client's");
+    assert!(
+        results.get(&key("b", r#"{"x":1,"y":[2]}"#)).is_none(),
+        "another client's"
+    );
     assert!(results.get(&key("a", r#"{"x":2,"y":[2]}"#)).is_none());
     tokio::time::advance(Duration::from_millis(1_001)).await;
     assert!(results.get(&same).is_none(), "too old");
@@ -38,23 +50,32 @@ async fn a_result_is_answered_again_to_the_same_client_for_the_same_arguments_wh
 #[test]
 fn only_what_says_that_it_changes_nothing_is_kept_and_only_where_the_user_wants_it() {
     let (client, arguments) = (ClientName::new("a"), json::raw("{}".into()));
-    let key = |hints, life, extra: Option<&RawValue>| Key::of_call(&client, &tool(hints, life), &arguments, extra);
+    let key = |hints, life, extra: Option<&RawValue>| {
+        Key::of_call(&client, &tool(hints, life), &arguments, extra)
+    };
     assert!(key(PURE, 1, None).is_some());
     assert!(key(PURE, 0, None).is_none());
     assert!(key(r#"{"readOnlyHint":true}"#, 1, None).is_none());
     assert!(key(r#"{"idempotentHint":true}"#, 1, None).is_none());
     let retry = json::raw(r#"{"inputResponses":{}}"#.into());
     assert!(key(PURE, 1, Some(&retry)).is_none(), "a retry with answers");
-    let resource = |params: &str| Key::of_resource(&client, &tool("{}", 1), &json::raw(params.into()));
-    assert!(resource(r#"{"uri":"x"}"#).is_some() && resource(r#"{"uri":"x","requestState":"y"}"#).is_none());
+    let resource =
+        |params: &str| Key::of_resource(&client, &tool("{}", 1), &json::raw(params.into()));
+    assert!(
+        resource(r#"{"uri":"x"}"#).is_some()
+            && resource(r#"{"uri":"x","requestState":"y"}"#).is_none()
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_and_what_is_not_final_are_not_kept_and_a_server_may_shorten() {
     let results = Results::default();
-    for result in
-        [r#"{"isError":true}"#, r#"{"resultType":"input_required"}"#, r#"{"task":{"taskId":"1"}}"#, r#"{"ttlMs":0}"#]
-    {
+    for result in [
+        r#"{"isError":true}"#,
+        r#"{"resultType":"input_required"}"#,
+        r#"{"task":{"taskId":"1"}}"#,
+        r#"{"ttlMs":0}"#,
+    ] {
         results.put(key("a", "{}"), &Json::new(result));
         assert!(results.get(&key("a", "{}")).is_none(), "{result}");
     }
@@ -67,7 +88,10 @@ async fn a_failure_and_what_is_not_final_are_not_kept_and_a_server_may_shorten()
 #[test]
 fn the_oldest_make_room() {
     let results = Results::default();
-    let large = Json::new(format!(r#"{{"content":"{}"}}"#, "x".repeat(3 * 1024 * 1024)));
+    let large = Json::new(format!(
+        r#"{{"content":"{}"}}"#,
+        "x".repeat(3 * 1024 * 1024)
+    ));
     (0..20).for_each(|n| results.put(key("a", &format!("[{n}]")), &large));
     let (bytes, kept) = {
         let kept = results.lock();

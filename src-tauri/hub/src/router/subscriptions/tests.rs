@@ -16,24 +16,45 @@ fn open(sessions: &ClientSessions) -> Arc<ClientSession> {
 
 #[test]
 fn the_end_of_a_session_is_waited_for_once_however_often_it_subscribes() {
-    let (sessions, subscriptions, server) =
-        (ClientSessions::new(Events::new()), Subscriptions::default(), ServerId::new("s"));
+    let (sessions, subscriptions, server) = (
+        ClientSessions::new(Events::new()),
+        Subscriptions::default(),
+        ServerId::new("s"),
+    );
     let session = open(&sessions);
-    assert!(subscriptions.add(&server, "file:///a", &session), "the first");
+    assert!(
+        subscriptions.add(&server, "file:///a", &session),
+        "the first"
+    );
     for _ in 0..10 {
         assert!(!subscriptions.add(&server, "file:///b", &session));
-        assert!(!subscriptions.remove(&server, "file:///b", &session), "nobody else is left");
+        assert!(
+            !subscriptions.remove(&server, "file:///b", &session),
+            "nobody else is left"
+        );
     }
-    assert_eq!(subscriptions.server_of("file:///a", &session), Some(server.clone()));
+    assert_eq!(
+        subscriptions.server_of("file:///a", &session),
+        Some(server.clone())
+    );
     assert_eq!(subscriptions.server_of("file:///b", &session), None);
-    assert_eq!(subscriptions.left_by(&session), [(server.clone(), "file:///a".to_owned())].into());
-    assert!(subscriptions.add(&server, "file:///a", &open(&sessions)), "another session's");
+    assert_eq!(
+        subscriptions.left_by(&session),
+        [(server.clone(), "file:///a".to_owned())].into()
+    );
+    assert!(
+        subscriptions.add(&server, "file:///a", &open(&sessions)),
+        "another session's"
+    );
 }
 
 #[test]
 fn a_session_subscribes_to_a_bounded_number_of_resources() {
-    let (sessions, subscriptions, server) =
-        (ClientSessions::new(Events::new()), Subscriptions::default(), ServerId::new("s"));
+    let (sessions, subscriptions, server) = (
+        ClientSessions::new(Events::new()),
+        Subscriptions::default(),
+        ServerId::new("s"),
+    );
     let session = open(&sessions);
     for number in 0..MAX_PER_SESSION {
         assert!(subscriptions.has_room(&session), "{number}");

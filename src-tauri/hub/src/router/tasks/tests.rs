@@ -14,7 +14,11 @@ fn client(sessions: &ClientSessions, name: &str) -> Back {
 }
 
 fn note(tasks: &Tasks, server: &str, back: &Back, id: usize) -> Result<(), RpcError> {
-    tasks.note(&ServerId::new(server), back, &Json::new(format!(r#"{{"task":{{"taskId":"{id}"}}}}"#)))
+    tasks.note(
+        &ServerId::new(server),
+        back,
+        &Json::new(format!(r#"{{"task":{{"taskId":"{id}"}}}}"#)),
+    )
 }
 
 #[test]
@@ -37,7 +41,11 @@ fn one_client_that_stays_makes_room_by_its_oldest() {
 #[test]
 fn those_of_clients_that_are_gone_make_room_first() {
     let sessions = ClientSessions::new(Events::new());
-    let (tasks, stays, leaves) = (Tasks::default(), client(&sessions, "stays"), client(&sessions, "leaves"));
+    let (tasks, stays, leaves) = (
+        Tasks::default(),
+        client(&sessions, "stays"),
+        client(&sessions, "leaves"),
+    );
     note(&tasks, "s", &stays, 0).expect("noted");
     for id in 1..MAX_TASKS {
         note(&tasks, "s", &leaves, id).expect("noted");

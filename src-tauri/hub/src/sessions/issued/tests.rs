@@ -5,7 +5,11 @@ fn server(id: &str) -> ServerId {
 }
 
 fn issuer(issued: &Issued, uri: &str) -> Option<String> {
-    issued.lock().by_uri.get(uri).map(|(server, _)| server.as_str().to_owned())
+    issued
+        .lock()
+        .by_uri
+        .get(uri)
+        .map(|(server, _)| server.as_str().to_owned())
 }
 
 #[test]
@@ -16,8 +20,13 @@ fn the_uris_of_links_embedded_resources_and_contents_are_found_and_nothing_else(
         {"type":"text","text":"{\"uri\":\"x://in a text\"}"}, {"text":"uri","uri":5,"icon":{"uri":null}},
         {"type":"text","text":"\\"},{"uri":"x://behind a backslash"}],
         "contents":[{"uri":"x://contents"}],"uriTemplate":"x://{template}","uri"#;
-    let expected =
-        ["x://link", "x://embedded \"quoted\" é", "x://behind a backslash", "x://contents"].map(str::to_owned);
+    let expected = [
+        "x://link",
+        "x://embedded \"quoted\" é",
+        "x://behind a backslash",
+        "x://contents",
+    ]
+    .map(str::to_owned);
     assert_eq!(uris_in(result), expected);
 }
 
@@ -34,7 +43,9 @@ fn a_uri_belongs_to_the_server_that_named_it_last() {
 #[test]
 fn what_is_remembered_is_bounded_and_the_newest_stay() {
     let issued = Issued::default();
-    let many: Vec<_> = (0..3 * MAX_URIS).map(|number| format!(r#"{{"uri":"x://{number}"}}"#)).collect();
+    let many: Vec<_> = (0..3 * MAX_URIS)
+        .map(|number| format!(r#"{{"uri":"x://{number}"}}"#))
+        .collect();
     issued.note(&server("s"), &many.join(","));
     assert_eq!(issued.lock().by_uri.len(), MAX_URIS);
     assert_eq!(issuer(&issued, "x://1999"), None);
@@ -45,9 +56,19 @@ fn what_is_remembered_is_bounded_and_the_newest_stay() {
         issued.note(&server("s"), &format!(r#"{{"uri":"x://{number}/{long}"}}"#));
     }
     let all = issued.lock();
-    assert!(all.bytes <= MAX_BYTES && all.by_uri.len() == all.by_age.len(), "{} bytes", all.bytes);
-    assert_eq!(all.bytes, all.by_uri.keys().map(|uri| uri.len()).sum::<usize>());
+    assert!(
+        all.bytes <= MAX_BYTES && all.by_uri.len() == all.by_age.len(),
+        "{} bytes",
+        all.bytes
+    );
+    assert_eq!(
+        all.bytes,
+        all.by_uri.keys().map(|uri| uri.len()).sum::<usize>()
+    );
     drop(all);
-    issued.note(&server("s"), &format!(r#"{{"uri":"{}"}}"#, "l".repeat(MAX_LENGTH)));
+    issued.note(
+        &server("s"),
+        &format!(r#"{{"uri":"{}"}}"#, "l".repeat(MAX_LENGTH)),
+    );
     assert_eq!(issuer(&issued, &"l".repeat(MAX_LENGTH)), None, "too long");
 }

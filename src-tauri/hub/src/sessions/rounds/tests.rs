@@ -20,14 +20,24 @@ fn desk() -> Desk {
     let (said, _) = meta::take(Some(&json::raw(meta.into()))).expect("a hello");
     let sessions = ClientSessions::new(Events::new());
     let (session, _) = sessions.stateless(&ClientName::new("c"), &said.hello, &Reach::All);
-    Desk { rounds: Rounds::default(), sessions, session }
+    Desk {
+        rounds: Rounds::default(),
+        sessions,
+        session,
+    }
 }
 
 impl Desk {
     fn attempt(&self, params: &str) -> Try {
         let (stream, _) = mpsc::channel(1);
         let (session, params) = (self.session.clone(), json::raw(params.into()));
-        Try { session, stream, log_level: None, method: "tools/call".into(), params }
+        Try {
+            session,
+            stream,
+            log_level: None,
+            method: "tools/call".into(),
+            params,
+        }
     }
 
     /// Begins a request that asks its client something; the state that finds it again.
@@ -35,12 +45,21 @@ impl Desk {
     where
         F: Future<Output = Reply> + Send + 'static,
     {
-        let reply = self.rounds.play(self.attempt("{}"), |back, _, _| answer(back)).await.expect("a result");
-        RawObject::parse(&reply).expect("an object").string("requestState").expect("it asks")
+        let reply = self
+            .rounds
+            .play(self.attempt("{}"), |back, _, _| answer(back))
+            .await
+            .expect("a result");
+        RawObject::parse(&reply)
+            .expect("an object")
+            .string("requestState")
+            .expect("it asks")
     }
 
     async fn ask_again(&self, state: &str) -> Reply {
-        let params = format!(r#"{{"requestState":"{state}","inputResponses":{{"input-1":{{"action":"accept"}}}}}}"#);
+        let params = format!(
+            r#"{{"requestState":"{state}","inputResponses":{{"input-1":{{"action":"accept"}}}}}}"#
+        );
         let begin = |_, _, _| async { panic!("it begins anew") };
         self.rounds.play(self.attempt(&params), begin).await
     }
@@ -51,7 +70,10 @@ impl Desk {
 }
 
 async fn ask(back: &Back) -> Reply {
-    let question = InputRequest { method: "elicitation/create".into(), params: None };
+    let question = InputRequest {
+        method: "elicitation/create".into(),
+        params: None,
+    };
     back.ask(&question, Duration::from_secs(600)).await
 }
 
@@ -65,7 +87,10 @@ async fn a_request_goes_on_with_the_answer_of_its_client() {
     let state = desk.begin(|back| async move { ask(&back).await }).await;
     assert_eq!(text(desk.ask_again(&state).await), r#"{"action":"accept"}"#);
     assert_eq!(desk.waiting(), 0);
-    assert_eq!(desk.ask_again(&state).await.expect_err("it is over").code, code::INVALID_PARAMS);
+    assert_eq!(
+        desk.ask_again(&state).await.expect_err("it is over").code,
+        code::INVALID_PARAMS
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,8 +104,13 @@ async fn a_request_that_is_answered_without_its_client_ends_and_its_reply_is_kep
             Ok(json::Json::new(r#"{"nobody":"answered"}"#))
         })
         .await;
-    has_ended.await.expect("it ends although its client does not ask again");
-    assert_eq!(text(desk.ask_again(&state).await), r#"{"nobody":"answered"}"#);
+    has_ended
+        .await
+        .expect("it ends although its client does not ask again");
+    assert_eq!(
+        text(desk.ask_again(&state).await),
+        r#"{"nobody":"answered"}"#
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,8 +125,14 @@ async fn a_question_that_was_taken_back_is_not_asked_again() {
             Ok(json::Json::new("{}"))
         })
         .await;
-    is_taken_back.await.expect("its server does not wait any more");
-    assert_eq!(text(desk.ask_again(&state).await), "{}", "the client waits for the answer and is asked nothing");
+    is_taken_back
+        .await
+        .expect("its server does not wait any more");
+    assert_eq!(
+        text(desk.ask_again(&state).await),
+        "{}",
+        "the client waits for the answer and is asked nothing"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,6 +175,10 @@ async fn replies_that_nobody_fetches_are_kept_up_to_a_bound() {
     }
     assert_eq!(desk.waiting(), 3);
     for (number, state) in states.iter().enumerate() {
-        assert_eq!(desk.ask_again(state).await.is_ok(), number >= 3, "the newest are kept: {number}");
+        assert_eq!(
+            desk.ask_again(state).await.is_ok(),
+            number >= 3,
+            "the newest are kept: {number}"
+        );
     }
 }

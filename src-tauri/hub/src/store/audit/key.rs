@@ -39,11 +39,18 @@ impl Key {
         };
         let key = hex::decode(hex.trim()).ok().filter(|key| key.len() == 32);
         let key = key.ok_or_else(|| {
-            let said = format!("{} is no key: put it back, or move it away to begin the audit anew", kept.display());
+            let said = format!(
+                "{} is no key: put it back, or move it away to begin the audit anew",
+                kept.display()
+            );
             io::Error::new(io::ErrorKind::InvalidData, said)
         })?;
         let mac = Hmac::new_from_slice(&key).expect("HMAC takes a key of any length");
-        Ok(Self { mac, folder: folder.to_owned(), is_new: AtomicBool::new(is_new) })
+        Ok(Self {
+            mac,
+            folder: folder.to_owned(),
+            is_new: AtomicBool::new(is_new),
+        })
     }
 
     pub(super) fn is_new(&self) -> bool {
@@ -108,7 +115,12 @@ impl Parts {
     }
 
     pub(super) fn maybe_number(&mut self, number: Option<i64>) -> &mut Self {
-        self.maybe_bytes(number.map(i64::to_be_bytes).as_ref().map(<[u8; 8]>::as_slice))
+        self.maybe_bytes(
+            number
+                .map(i64::to_be_bytes)
+                .as_ref()
+                .map(<[u8; 8]>::as_slice),
+        )
     }
 
     pub(super) fn hash(self) -> Hash {

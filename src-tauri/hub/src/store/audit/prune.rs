@@ -28,8 +28,14 @@ impl Segment {
 }
 
 /// Finds what can be taken away next of what was written before that time.
-pub(in crate::store) fn segment(connection: &Connection, before: i64) -> Result<Segment, rusqlite::Error> {
-    Ok(Segment { through: old_entries(connection, before)?, calls_through: old_calls(connection, before)? })
+pub(in crate::store) fn segment(
+    connection: &Connection,
+    before: i64,
+) -> Result<Segment, rusqlite::Error> {
+    Ok(Segment {
+        through: old_entries(connection, before)?,
+        calls_through: old_calls(connection, before)?,
+    })
 }
 
 fn old_entries(connection: &Connection, before: i64) -> Result<Option<i64>, rusqlite::Error> {
@@ -60,7 +66,8 @@ fn old_entries(connection: &Connection, before: i64) -> Result<Option<i64>, rusq
 }
 
 fn old_calls(connection: &Connection, before: i64) -> Result<Option<i64>, rusqlite::Error> {
-    let mut statement = connection.prepare_cached("SELECT id, at, seq FROM call ORDER BY id LIMIT ?")?;
+    let mut statement =
+        connection.prepare_cached("SELECT id, at, seq FROM call ORDER BY id LIMIT ?")?;
     let mut rows = statement.query([AT_ONCE as i64])?;
     let mut through = None;
     while let Some(row) = rows.next()? {
@@ -81,9 +88,12 @@ pub(in crate::store) fn prune(
     if let Some(through) = segment.calls_through {
         connection.execute("DELETE FROM call WHERE id <= ? AND seq IS NULL", [through])?;
     }
-    let Some(through) = segment.through else { return Ok(()) };
+    let Some(through) = segment.through else {
+        return Ok(());
+    };
     let last = audit::tip_at(through, connection)?;
-    const CALLS: &str = "DELETE FROM call WHERE id IN (SELECT call FROM audit WHERE seq <= ? AND call IS NOT NULL)";
+    const CALLS: &str =
+        "DELETE FROM call WHERE id IN (SELECT call FROM audit WHERE seq <= ? AND call IS NOT NULL)";
     let calls = connection.execute(CALLS, params![through])?;
     let entries = connection.execute("DELETE FROM audit WHERE seq <= ?", params![through])?;
     let body =

@@ -24,10 +24,16 @@ struct Desk {
 impl Desk {
     async fn new() -> Self {
         let folder = tempfile::tempdir().expect("make a folder");
-        let (store, _) = Store::open(&folder.path().join("drawbridge.db")).await.expect("open");
+        let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+            .await
+            .expect("open");
         let journal = store.journal();
         journal.begin().await.expect("begin");
-        Self { folder, store, journal }
+        Self {
+            folder,
+            store,
+            journal,
+        }
     }
 
     async fn decide(&self, decision: Decision) -> CallId {
@@ -38,7 +44,8 @@ impl Desk {
 
     async fn call(&self) -> CallId {
         let id = self.decide(Decision::Allowed).await;
-        self.journal.ended(id.clone(), Outcome::Ok, String::new(), Some(3));
+        self.journal
+            .ended(id.clone(), Outcome::Ok, String::new(), Some(3));
         self.journal.flush().await;
         id
     }
@@ -47,7 +54,9 @@ impl Desk {
     async fn restart(&mut self) {
         self.journal.flush().await;
         self.store.close().await;
-        let (store, _) = Store::open(&self.folder.path().join("drawbridge.db")).await.expect("open");
+        let (store, _) = Store::open(&self.folder.path().join("drawbridge.db"))
+            .await
+            .expect("open");
         self.journal = store.journal();
         self.store = store;
         self.journal.begin().await.expect("begin");
@@ -64,7 +73,9 @@ impl Desk {
     /// Someone with SQLite and no key.
     fn forge(&self, sql: &str) {
         let connection = Connection::open(self.folder.path().join("drawbridge.db")).expect("open");
-        connection.execute_batch(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        connection
+            .execute_batch(sql)
+            .unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
 
     /// What is found in a copy in which something was changed.
@@ -77,10 +88,15 @@ fn found(folder: &Path, sql: &str) -> Option<AuditBreak> {
     let copy = folder.join("copy.db");
     let _ = std::fs::remove_file(&copy);
     let connection = Connection::open(folder.join("drawbridge.db")).expect("open");
-    connection.execute("VACUUM INTO ?", [copy.to_str()]).expect("copy");
+    connection
+        .execute("VACUUM INTO ?", [copy.to_str()])
+        .expect("copy");
     let mut copy = Connection::open(copy).expect("open the copy");
-    copy.execute_batch(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
-    verify(&mut copy, &Key::load(folder).expect("the key")).expect("verify").broken
+    copy.execute_batch(sql)
+        .unwrap_or_else(|e| panic!("{sql}: {e}"));
+    verify(&mut copy, &Key::load(folder).expect("the key"))
+        .expect("verify")
+        .broken
 }
 
 fn row(decision: Decision) -> Arc<CallRow> {
@@ -98,7 +114,11 @@ fn row(decision: Decision) -> Arc<CallRow> {
         is_edited: false,
         // No two are the same, so that what is put in the place of another shows.
         reason: format!("rule {}", random::id()),
-        outcome: if is_allowed { Outcome::Running } else { Outcome::NotSent },
+        outcome: if is_allowed {
+            Outcome::Running
+        } else {
+            Outcome::NotSent
+        },
         error: String::new(),
         waited_ms: 1,
         duration_ms: None,
@@ -120,8 +140,12 @@ fn number(id: &CallId) -> u64 {
 
 fn columns(folder: &Path, table: &str) -> Vec<(String, String)> {
     let connection = Connection::open(folder.join("drawbridge.db")).expect("open");
-    let mut statement = connection.prepare("SELECT name, type FROM pragma_table_info(?)").expect("columns");
-    let columns = statement.query_map([table], |row| Ok((row.get(0)?, row.get(1)?))).expect("columns");
+    let mut statement = connection
+        .prepare("SELECT name, type FROM pragma_table_info(?)")
+        .expect("columns");
+    let columns = statement
+        .query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))
+        .expect("columns");
     columns.collect::<Result<_, _>>().expect("columns")
 }
 
@@ -138,19 +162,36 @@ fn another(column: &str, kind: &str) -> String {
 async fn a_chain_of_calls_and_notes_holds_together_over_restarts() {
     let mut desk = Desk::new().await;
     let first = desk.verify().await;
-    assert_eq!((first.entries, first.broken), (1, None), "it begins with its beginning");
+    assert_eq!(
+        (first.entries, first.broken),
+        (1, None),
+        "it begins with its beginning"
+    );
     desk.call().await;
     desk.decide(Decision::Denied).await;
-    desk.journal.note(AuditKind::PolicyChanged, &json!({ "effect": "allow" }));
+    desk.journal
+        .note(AuditKind::PolicyChanged, &json!({ "effect": "allow" }));
     desk.restart().await;
     let ran = desk.decide(Decision::Allowed).await;
     desk.restart().await;
     desk.call().await;
     let report = desk.verify().await;
-    assert_eq!((report.entries, report.broken), (1 + 2 + 1 + 1 + 2 + 2, None));
+    assert_eq!(
+        (report.entries, report.broken),
+        (1 + 2 + 1 + 1 + 2 + 2, None)
+    );
     assert!(report.from <= report.to && report.from.is_some());
-    let closed = desk.store.call(&ran).await.expect("read").expect("it is there");
-    assert_eq!(closed.outcome, Outcome::Unknown, "and its end is in the chain");
+    let closed = desk
+        .store
+        .call(&ran)
+        .await
+        .expect("read")
+        .expect("it is there");
+    assert_eq!(
+        closed.outcome,
+        Outcome::Unknown,
+        "and its end is in the chain"
+    );
 }
 
 #[tokio::test]
@@ -159,14 +200,26 @@ async fn many_calls_at_once_make_one_chain() {
     for _ in 0..10 {
         let rows: Vec<_> = (0..20).map(|_| row(Decision::Allowed)).collect();
         let decided = rows.iter().map(|row| desk.journal.decided(row.clone()));
-        futures_util::future::try_join_all(decided).await.expect("decided");
+        futures_util::future::try_join_all(decided)
+            .await
+            .expect("decided");
         for row in rows {
-            desk.journal.ended(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
-            desk.journal.ended(row.call.id.clone(), Outcome::Cancelled, "too late".into(), None);
+            desk.journal
+                .ended(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
+            desk.journal.ended(
+                row.call.id.clone(),
+                Outcome::Cancelled,
+                "too late".into(),
+                None,
+            );
         }
     }
     let report = desk.verify().await;
-    assert_eq!((report.entries, report.broken), (1 + 2 * 200, None), "what is said of a call first holds");
+    assert_eq!(
+        (report.entries, report.broken),
+        (1 + 2 * 200, None),
+        "what is said of a call first holds"
+    );
 }
 
 #[tokio::test]
@@ -179,27 +232,49 @@ async fn any_column_of_any_call_that_is_changed_is_found() {
     assert_eq!(desk.found(""), None);
     for (call, seq, end) in [(&ended, 2, 3), (&denied, 4, 4), (&running, 5, 5)] {
         for (column, kind) in columns(desk.folder.path(), "call") {
-            let sql = format!("UPDATE call SET {column} = {} WHERE id = {}", another(&column, &kind), number(call));
-            let found = desk.found(&sql).unwrap_or_else(|| panic!("{sql} is not found"));
+            let sql = format!(
+                "UPDATE call SET {column} = {} WHERE id = {}",
+                another(&column, &kind),
+                number(call)
+            );
+            let found = desk
+                .found(&sql)
+                .unwrap_or_else(|| panic!("{sql} is not found"));
             let is_end = ["outcome", "error", "duration_ms"].contains(&column.as_str());
-            assert_eq!(found.seq, if is_end { end } else { seq }, "{sql}: {}", found.why);
+            assert_eq!(
+                found.seq,
+                if is_end { end } else { seq },
+                "{sql}: {}",
+                found.why
+            );
             assert!(found.why.contains(call.as_str()), "{sql}: {}", found.why);
         }
     }
-    let nothing = format!("UPDATE call SET arguments = NULL WHERE id = {}", number(&ended));
-    assert_eq!(desk.found(&nothing).map(|found| found.seq), Some(2), "nothing is another thing than a text");
+    let nothing = format!(
+        "UPDATE call SET arguments = NULL WHERE id = {}",
+        number(&ended)
+    );
+    assert_eq!(
+        desk.found(&nothing).map(|found| found.seq),
+        Some(2),
+        "nothing is another thing than a text"
+    );
 }
 
 #[tokio::test]
 async fn any_column_of_any_entry_that_is_changed_is_found() {
     let desk = Desk::new().await;
     desk.call().await;
-    desk.journal.note(AuditKind::ServerAccepted, &json!({ "server": "s" }));
+    desk.journal
+        .note(AuditKind::ServerAccepted, &json!({ "server": "s" }));
     desk.decide(Decision::Denied).await;
     desk.journal.flush().await;
     for seq in 1..=5 {
         for (column, kind) in columns(desk.folder.path(), "audit") {
-            let sql = format!("UPDATE audit SET {column} = {} WHERE seq = {seq}", another(&column, &kind));
+            let sql = format!(
+                "UPDATE audit SET {column} = {} WHERE seq = {seq}",
+                another(&column, &kind)
+            );
             assert_eq!(desk.found(&sql).map(|found| found.seq), Some(seq), "{sql}");
         }
     }
@@ -209,7 +284,9 @@ async fn any_column_of_any_entry_that_is_changed_is_found() {
 async fn what_is_moved_between_columns_or_rows_is_found() {
     let desk = Desk::new().await;
     let (one, other) = (number(&desk.call().await), number(&desk.call().await));
-    let moved = format!("UPDATE call SET client = client || 's', server = substr(server, 2) WHERE id = {one}");
+    let moved = format!(
+        "UPDATE call SET client = client || 's', server = substr(server, 2) WHERE id = {one}"
+    );
     assert_eq!(desk.found(&moved).map(|found| found.seq), Some(2));
     let entries = "UPDATE audit SET seq = -4 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = 2; UPDATE audit SET seq = 2 WHERE seq = -4;";
     assert_eq!(desk.found(entries).map(|found| found.seq), Some(2));
@@ -218,7 +295,11 @@ async fn what_is_moved_between_columns_or_rows_is_found() {
     );
     assert_eq!(desk.found(&calls).map(|found| found.seq), Some(2));
     let as_told = format!("{calls} UPDATE call SET seq = 6 - seq;");
-    assert_eq!(desk.found(&as_told).map(|found| found.seq), Some(2), "also where they name the right entries");
+    assert_eq!(
+        desk.found(&as_told).map(|found| found.seq),
+        Some(2),
+        "also where they name the right entries"
+    );
 }
 
 #[tokio::test]
@@ -226,25 +307,40 @@ async fn what_is_taken_away_or_added_is_found() {
     let desk = Desk::new().await;
     let call = number(&desk.call().await);
     desk.call().await;
-    let gone = desk.found(&format!("DELETE FROM call WHERE id = {call}")).expect("it is found");
+    let gone = desk
+        .found(&format!("DELETE FROM call WHERE id = {call}"))
+        .expect("it is found");
     assert_eq!(gone.seq, 2);
     assert!(gone.why.contains("missing"), "{}", gone.why);
     for seq in 1..=4 {
-        let gone = desk.found(&format!("DELETE FROM audit WHERE seq = {seq}")).expect("it is found");
+        let gone = desk
+            .found(&format!("DELETE FROM audit WHERE seq = {seq}"))
+            .expect("it is found");
         assert_eq!(gone.seq, seq);
-        assert!(gone.why.contains(&format!("entry {seq} is missing")), "{}", gone.why);
+        assert!(
+            gone.why.contains(&format!("entry {seq} is missing")),
+            "{}",
+            gone.why
+        );
     }
-    let both = format!("DELETE FROM call WHERE id = {call}; DELETE FROM audit WHERE call = {call};");
-    assert_eq!(desk.found(&both).map(|found| found.why), Some("the entries 2 to 3 are missing".into()));
+    let both =
+        format!("DELETE FROM call WHERE id = {call}; DELETE FROM audit WHERE call = {call};");
+    assert_eq!(
+        desk.found(&both).map(|found| found.why),
+        Some("the entries 2 to 3 are missing".into())
+    );
     let columns = "at, client, server, tool, exposed_name, definition_digest, arguments_digest, decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments";
     for seq in ["NULL", "2", "9"] {
         let added = format!(
             "INSERT INTO call (id, {columns}, seq) SELECT id + 1, {columns}, {seq} FROM call WHERE id = {call}"
         );
-        let found = desk.found(&added).unwrap_or_else(|| panic!("with {seq} it is not found"));
+        let found = desk
+            .found(&added)
+            .unwrap_or_else(|| panic!("with {seq} it is not found"));
         assert!(found.why.contains("added"), "{}", found.why);
     }
-    let added = "INSERT INTO audit SELECT seq + 1, at, kind, call, body, hash FROM audit WHERE seq = 5";
+    let added =
+        "INSERT INTO audit SELECT seq + 1, at, kind, call, body, hash FROM audit WHERE seq = 5";
     assert_eq!(desk.found(added).map(|found| found.seq), Some(6));
 }
 
@@ -254,21 +350,40 @@ async fn an_end_that_is_cut_off_is_found_while_the_hub_runs_after_a_restart_and_
     desk.call().await;
     desk.call().await;
     let cut = "DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 4); DELETE FROM audit WHERE seq > 3;";
-    let told = AuditBreak { seq: 4, why: "the audit was cut off at its end: the entries 4 to 5 are gone".into() };
+    let told = AuditBreak {
+        seq: 4,
+        why: "the audit was cut off at its end: the entries 4 to 5 are gone".into(),
+    };
     assert_eq!(desk.found(cut).as_ref(), Some(&told));
-    assert_eq!(desk.found("DELETE FROM audit WHERE seq = 5").map(|found| found.seq), Some(5));
+    assert_eq!(
+        desk.found("DELETE FROM audit WHERE seq = 5")
+            .map(|found| found.seq),
+        Some(5)
+    );
     let to_fit = format!("{cut} UPDATE audit_head SET seq = 3");
-    assert_eq!(desk.found(&to_fit).map(|found| found.seq), Some(4), "the head cannot be made to fit");
-    assert!(desk.found(&format!("{cut} DELETE FROM audit_head")).is_some());
+    assert_eq!(
+        desk.found(&to_fit).map(|found| found.seq),
+        Some(4),
+        "the head cannot be made to fit"
+    );
     assert!(
-        desk.found("DELETE FROM audit; DELETE FROM call; DELETE FROM audit_head").is_some(),
+        desk.found(&format!("{cut} DELETE FROM audit_head"))
+            .is_some()
+    );
+    assert!(
+        desk.found("DELETE FROM audit; DELETE FROM call; DELETE FROM audit_head")
+            .is_some(),
         "nor all be begun anew"
     );
 
     desk.forge(cut);
     assert_eq!(desk.broken().await, told);
     desk.call().await;
-    assert_eq!(desk.broken().await.seq, 4, "the hub that runs goes on behind the gap");
+    assert_eq!(
+        desk.broken().await.seq,
+        4,
+        "the hub that runs goes on behind the gap"
+    );
     desk.restart().await;
     assert_eq!(desk.broken().await.seq, 4);
 
@@ -291,8 +406,13 @@ async fn an_end_that_is_cut_off_is_found_while_the_hub_runs_after_a_restart_and_
 async fn an_entry_that_another_program_puts_in_the_way_does_not_stop_the_calls() {
     let desk = Desk::new().await;
     desk.call().await;
-    desk.forge("INSERT INTO audit SELECT seq + 1, at, kind, call, body, hash FROM audit WHERE seq = 3");
-    assert!(desk.journal.decided(row(Decision::Allowed)).await.is_ok(), "a second try finds out where it ends");
+    desk.forge(
+        "INSERT INTO audit SELECT seq + 1, at, kind, call, body, hash FROM audit WHERE seq = 3",
+    );
+    assert!(
+        desk.journal.decided(row(Decision::Allowed)).await.is_ok(),
+        "a second try finds out where it ends"
+    );
     assert_eq!(desk.broken().await.seq, 4);
 }
 
@@ -304,7 +424,10 @@ async fn another_key_or_none_is_found_and_the_key_is_for_its_user_alone() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(&file).expect("the key").permissions().mode();
+        let mode = std::fs::metadata(&file)
+            .expect("the key")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
     }
     let key = std::fs::read_to_string(&file).expect("the key");
@@ -314,7 +437,11 @@ async fn another_key_or_none_is_found_and_the_key_is_for_its_user_alone() {
     assert!(memchr::memmem::find(&database, &key_bytes).is_none());
     std::fs::remove_file(&file).expect("take it away");
     desk.restart().await;
-    assert_eq!(desk.broken().await.seq, 1, "what another key wrote cannot be told from what was forged");
+    assert_eq!(
+        desk.broken().await.seq,
+        1,
+        "what another key wrote cannot be told from what was forged"
+    );
 }
 
 #[tokio::test]
@@ -330,23 +457,59 @@ async fn what_is_old_goes_and_the_rest_holds() {
     tokio::time::sleep(Duration::from_millis(5)).await;
     let kept = desk.call().await;
     desk.journal.prune(then).await.expect("prune");
-    let left = desk.store.calls(&CallFilter { limit: 1_000, ..CallFilter::default() }).await.expect("read");
-    assert_eq!(left.iter().map(|call| &call.id).collect::<Vec<_>>(), [&kept, &under_way], "not one that is under way");
+    let left = desk
+        .store
+        .calls(&CallFilter {
+            limit: 1_000,
+            ..CallFilter::default()
+        })
+        .await
+        .expect("read");
+    assert_eq!(
+        left.iter().map(|call| &call.id).collect::<Vec<_>>(),
+        [&kept, &under_way],
+        "not one that is under way"
+    );
     let report = desk.verify().await;
     assert_eq!(report.broken, None);
     assert!(report.entries < 10, "{} entries", report.entries);
 
-    assert!(desk.found("DELETE FROM audit WHERE seq = (SELECT min(seq) FROM audit)").is_some());
-    assert!(desk.found("UPDATE audit SET body = replace(body, '9', '8') WHERE kind = 'pruned'").is_some());
-    assert!(desk.found("DELETE FROM audit WHERE kind = 'pruned'").is_some());
+    assert!(
+        desk.found("DELETE FROM audit WHERE seq = (SELECT min(seq) FROM audit)")
+            .is_some()
+    );
+    assert!(
+        desk.found("UPDATE audit SET body = replace(body, '9', '8') WHERE kind = 'pruned'")
+            .is_some()
+    );
+    assert!(
+        desk.found("DELETE FROM audit WHERE kind = 'pruned'")
+            .is_some()
+    );
     let more = "DELETE FROM call; DELETE FROM audit WHERE seq < (SELECT max(seq) FROM audit)";
-    assert!(desk.found(more).is_some(), "more cannot be taken away than the anchor says");
+    assert!(
+        desk.found(more).is_some(),
+        "more cannot be taken away than the anchor says"
+    );
 
-    desk.journal.ended(under_way, Outcome::Ok, String::new(), None);
+    desk.journal
+        .ended(under_way, Outcome::Ok, String::new(), None);
     desk.journal.flush().await;
     tokio::time::sleep(Duration::from_millis(5)).await;
-    desk.journal.prune(Timestamp(i64::MAX)).await.expect("prune all");
-    assert!(desk.store.calls(&CallFilter { limit: 9, ..CallFilter::default() }).await.expect("read").is_empty());
+    desk.journal
+        .prune(Timestamp(i64::MAX))
+        .await
+        .expect("prune all");
+    assert!(
+        desk.store
+            .calls(&CallFilter {
+                limit: 9,
+                ..CallFilter::default()
+            })
+            .await
+            .expect("read")
+            .is_empty()
+    );
     desk.call().await;
     assert_eq!(desk.verify().await.broken, None);
 }
@@ -357,28 +520,51 @@ async fn what_was_changed_does_not_go_with_what_is_old() {
     desk.call().await;
     desk.call().await;
     desk.forge("DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 2)");
-    desk.journal.prune(Timestamp(i64::MAX)).await.expect("prune");
+    desk.journal
+        .prune(Timestamp(i64::MAX))
+        .await
+        .expect("prune");
     assert_eq!(desk.broken().await.seq, 2);
 }
 
 #[tokio::test]
 async fn calls_from_before_there_was_an_audit_are_kept_and_go_when_they_are_old() {
     let folder = tempfile::tempdir().expect("make a folder");
-    let (store, _) = Store::open(&folder.path().join("drawbridge.db")).await.expect("open");
+    let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+        .await
+        .expect("open");
     let old = "INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest, arguments_digest,
         decision, decided_by, reason, outcome, waited_ms) VALUES (?, 5, 'c', 's', 't', 's_t', 'd', 'a', 'allowed', 'rule', '', ?, 0)";
     let connection = Connection::open(folder.path().join("drawbridge.db")).expect("open");
     for (id, outcome) in [(7, "ok"), (8, "running")] {
-        connection.execute(old, rusqlite::params![id, outcome]).expect("write a call");
+        connection
+            .execute(old, rusqlite::params![id, outcome])
+            .expect("write a call");
     }
     let journal = store.journal();
     journal.begin().await.expect("begin");
-    let desk = Desk { folder, store, journal };
+    let desk = Desk {
+        folder,
+        store,
+        journal,
+    };
     desk.call().await;
     assert_eq!(desk.verify().await.broken, None);
-    let all = CallFilter { limit: 9, ..CallFilter::default() };
-    let outcomes = desk.store.calls(&all).await.expect("read").into_iter().map(|call| call.outcome);
-    assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Ok, Outcome::Unknown, Outcome::Ok]);
+    let all = CallFilter {
+        limit: 9,
+        ..CallFilter::default()
+    };
+    let outcomes = desk
+        .store
+        .calls(&all)
+        .await
+        .expect("read")
+        .into_iter()
+        .map(|call| call.outcome);
+    assert_eq!(
+        outcomes.collect::<Vec<_>>(),
+        [Outcome::Ok, Outcome::Unknown, Outcome::Ok]
+    );
     desk.journal.prune(Timestamp(1_000)).await.expect("prune");
     assert_eq!(desk.store.calls(&all).await.expect("read").len(), 1);
     assert_eq!(desk.verify().await.broken, None);

@@ -39,18 +39,33 @@ struct Broken {
 }
 
 /// Verifies all of the audit, as of one moment.
-pub(in crate::store) fn verify(connection: &mut Connection, key: &Key) -> Result<AuditReport, rusqlite::Error> {
+pub(in crate::store) fn verify(
+    connection: &mut Connection,
+    key: &Key,
+) -> Result<AuditReport, rusqlite::Error> {
     let moment = connection.transaction()?;
     let bounds = moment.query_row("SELECT count(*), min(at), max(at) FROM audit", [], |row| {
-        Ok((row.get(0)?, row.get::<_, Option<i64>>(1)?, row.get::<_, Option<i64>>(2)?))
+        Ok((
+            row.get(0)?,
+            row.get::<_, Option<i64>>(1)?,
+            row.get::<_, Option<i64>>(2)?,
+        ))
     })?;
     let (entries, from, to) = bounds;
     let found = match walk(&moment, key)? {
         Ok(rest) => calls_beside(&moment, rest)?,
         Err(found) => Some(found),
     };
-    let broken = found.map(|found| AuditBreak { seq: found.seq.try_into().unwrap_or(u32::MAX), why: found.why });
-    Ok(AuditReport { entries, from: from.map(Timestamp), to: to.map(Timestamp), broken })
+    let broken = found.map(|found| AuditBreak {
+        seq: found.seq.try_into().unwrap_or(u32::MAX),
+        why: found.why,
+    });
+    Ok(AuditReport {
+        entries,
+        from: from.map(Timestamp),
+        to: to.map(Timestamp),
+        broken,
+    })
 }
 
 /// What the entries do not say by themselves.
@@ -69,44 +84,73 @@ fn walk(connection: &Connection, key: &Key) -> Result<Result<Rest, Break>, rusql
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let Some(read) = audit::read(row) else {
-            return Ok(Err(Break { seq: before.seq + 1, why: "the entry, or its call, was changed".into() }));
+            return Ok(Err(Break {
+                seq: before.seq + 1,
+                why: "the entry, or its call, was changed".into(),
+            }));
         };
         if let Err(why) = holds(&read, before, key) {
-            let told = (read.entry.kind == "broken").then(|| serde_json::from_str::<Broken>(read.entry.body).ok());
+            let told = (read.entry.kind == "broken")
+                .then(|| serde_json::from_str::<Broken>(read.entry.body).ok());
             let told = told.flatten().filter(|told| told.seq == before.seq + 1);
-            return Ok(Err(Break { seq: before.seq + 1, why: told.map_or(why, |told| told.why) }));
+            return Ok(Err(Break {
+                seq: before.seq + 1,
+                why: told.map_or(why, |told| told.why),
+            }));
         }
         match read.entry.kind {
             "broken" => {
                 let told = serde_json::from_str(read.entry.body);
-                let told = told.unwrap_or(Broken { seq: read.entry.seq, why: "the audit was changed".into() });
-                return Ok(Err(Break { seq: told.seq, why: told.why }));
+                let told = told.unwrap_or(Broken {
+                    seq: read.entry.seq,
+                    why: "the audit was changed".into(),
+                });
+                return Ok(Err(Break {
+                    seq: told.seq,
+                    why: told.why,
+                }));
             }
             "began" => {
-                calls_before = serde_json::from_str::<Began>(read.entry.body).map_or(0, |began| began.through);
+                calls_before =
+                    serde_json::from_str::<Began>(read.entry.body).map_or(0, |began| began.through);
             }
             _ => {}
         }
-        before = Tip { seq: read.entry.seq, hash: hash_of(&read) };
+        before = Tip {
+            seq: read.entry.seq,
+            hash: hash_of(&read),
+        };
     }
     let head = audit::head(connection)?;
     Ok(match wrong_end(before, head.as_ref(), key) {
-        None => Ok(Rest { last: before, calls_before }),
+        None => Ok(Rest {
+            last: before,
+            calls_before,
+        }),
         // The entry itself holds: it is the head that does not.
-        Some(why) => Err(Break { seq: before.seq + 1, why }),
+        Some(why) => Err(Break {
+            seq: before.seq + 1,
+            why,
+        }),
     })
 }
 
 /// What the first entry follows: nothing, or the last that was taken away when the chain was pruned last.
 fn beginning(connection: &Connection) -> Result<Tip, rusqlite::Error> {
-    const LAST_ANCHOR: &str = "SELECT body FROM audit WHERE kind = 'pruned' ORDER BY seq DESC LIMIT 1";
-    let body: Option<String> = connection.query_row(LAST_ANCHOR, [], |row| row.get(0)).optional()?;
+    const LAST_ANCHOR: &str =
+        "SELECT body FROM audit WHERE kind = 'pruned' ORDER BY seq DESC LIMIT 1";
+    let body: Option<String> = connection
+        .query_row(LAST_ANCHOR, [], |row| row.get(0))
+        .optional()?;
     let anchor = body.and_then(|body| serde_json::from_str::<Anchor>(&body).ok());
     Ok(anchor.map_or_else(Tip::default, |anchor| {
         let mut hash = Hash::default();
         // What is no hash fits no entry.
         let _ = hex::decode_to_slice(&anchor.hash, &mut hash);
-        Tip { seq: anchor.through, hash }
+        Tip {
+            seq: anchor.through,
+            hash,
+        }
     }))
 }
 
@@ -122,8 +166,15 @@ fn holds(read: &Read<'_>, before: Tip, key: &Key) -> Result<(), String> {
     }
     let call = || entry.call.map_or_else(|| "of nobody".to_owned(), name);
     let fixed = match (entry.kind, &read.call) {
-        ("decided", Some(columns)) if columns.seq == Some(entry.seq) => Fixed::Decision(columns.decided),
-        ("decided", Some(_)) => return Err(format!("the call {} was changed: it names another entry", call())),
+        ("decided", Some(columns)) if columns.seq == Some(entry.seq) => {
+            Fixed::Decision(columns.decided)
+        }
+        ("decided", Some(_)) => {
+            return Err(format!(
+                "the call {} was changed: it names another entry",
+                call()
+            ));
+        }
         ("ended", Some(columns)) => Fixed::End(columns.ending),
         ("decided" | "ended", None) => return Err(format!("the call {} is missing", call())),
         _ => Fixed::Nothing,
@@ -132,9 +183,16 @@ fn holds(read: &Read<'_>, before: Tip, key: &Key) -> Result<(), String> {
         return Ok(());
     }
     Err(match fixed {
-        Fixed::Nothing => format!("the entry ('{}') was changed, or its place in the order", entry.kind),
+        Fixed::Nothing => format!(
+            "the entry ('{}') was changed, or its place in the order",
+            entry.kind
+        ),
         Fixed::Decision(_) | Fixed::End(_) => {
-            format!("the call {}, or its entry ('{}'), was changed", call(), entry.kind)
+            format!(
+                "the call {}, or its entry ('{}'), was changed",
+                call(),
+                entry.kind
+            )
         }
     })
 }
@@ -148,13 +206,28 @@ fn calls_beside(connection: &Connection, rest: Rest) -> Result<Option<Break>, ru
     const ADDED: &str =
         "SELECT c.id FROM call c LEFT JOIN audit a ON a.seq = c.seq AND a.call = c.id AND a.kind = 'decided'
         WHERE a.seq IS NULL AND (c.seq IS NOT NULL OR c.id > ?) ORDER BY c.id LIMIT 1";
-    let added = connection.query_row(ADDED, [rest.calls_before], |row| row.get(0)).optional()?;
+    let added = connection
+        .query_row(ADDED, [rest.calls_before], |row| row.get(0))
+        .optional()?;
     if let Some(id) = added {
-        let why = format!("the call {} was added: no entry tells of its decision", name(id));
-        return Ok(Some(Break { seq: rest.last.seq + 1, why }));
+        let why = format!(
+            "the call {} was added: no entry tells of its decision",
+            name(id)
+        );
+        return Ok(Some(Break {
+            seq: rest.last.seq + 1,
+            why,
+        }));
     }
-    let ended = connection.query_row(ENDED_BY_NOBODY, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let why = |id| format!("the call {} was changed: no entry tells of its end", name(id));
+    let ended = connection
+        .query_row(ENDED_BY_NOBODY, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let why = |id| {
+        format!(
+            "the call {} was changed: no entry tells of its end",
+            name(id)
+        )
+    };
     Ok(ended.map(|(seq, id)| Break { seq, why: why(id) }))
 }
 

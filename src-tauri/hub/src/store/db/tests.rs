@@ -8,27 +8,47 @@ use crate::{
 
 #[tokio::test]
 async fn the_calls_of_an_older_database_keep_their_ids() {
-    const ROW: &str =
-        "INSERT INTO call VALUES (?, 5, 'c', 's', 't', 's_t', 'd', 'a', 'denied', 'rule', '', 'not_sent', '', 0, NULL)";
+    const ROW: &str = "INSERT INTO call VALUES (?, 5, 'c', 's', 't', 's_t', 'd', 'a', 'denied', 'rule', '', 'not_sent', '', 0, NULL)";
     let folder = tempfile::tempdir().expect("make a folder");
     let file = folder.path().join("drawbridge.db");
-    let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
-    let mut older = SqliteConnection::connect_with(&options).await.expect("make a database");
-    migrator(&MIGRATIONS[..2]).run(&mut older).await.expect("migrate as far as it went");
+    let options = SqliteConnectOptions::new()
+        .filename(&file)
+        .create_if_missing(true);
+    let mut older = SqliteConnection::connect_with(&options)
+        .await
+        .expect("make a database");
+    migrator(&MIGRATIONS[..2])
+        .run(&mut older)
+        .await
+        .expect("migrate as far as it went");
     let ids = ["2222222223", "zzzzzzzzzz", "9abcdefghi"];
     for id in ids {
-        sqlx::query(ROW).bind(id).execute(&mut older).await.expect("write a call");
+        sqlx::query(ROW)
+            .bind(id)
+            .execute(&mut older)
+            .await
+            .expect("write a call");
     }
     older.close().await.expect("close");
 
     let (store, moved) = Store::open(&file).await.expect("open it");
 
     assert_eq!(moved, None);
-    let newest_first = store.calls(&CallFilter { limit: 9, ..CallFilter::default() }).await.expect("read the calls");
+    let newest_first = store
+        .calls(&CallFilter {
+            limit: 9,
+            ..CallFilter::default()
+        })
+        .await
+        .expect("read the calls");
     let found: Vec<_> = newest_first.iter().map(|call| call.id.as_str()).collect();
     assert_eq!(found, ["zzzzzzzzzz", "9abcdefghi", "2222222223"]);
     for id in ids {
-        let call = store.call(&CallId::new(id)).await.expect("read a call").expect("it is there");
+        let call = store
+            .call(&CallId::new(id))
+            .await
+            .expect("read a call")
+            .expect("it is there");
         assert_eq!((call.id.as_str(), call.exposed_name.as_str()), (id, "s_t"));
     }
 }

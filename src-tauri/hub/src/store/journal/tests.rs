@@ -17,7 +17,9 @@ use crate::{
 
 async fn store() -> (TempDir, Store) {
     let folder = tempfile::tempdir().expect("make a folder");
-    let (store, _) = Store::open(&folder.path().join("drawbridge.db")).await.expect("open");
+    let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+        .await
+        .expect("open");
     (folder, store)
 }
 
@@ -50,7 +52,13 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
 }
 
 async fn calls(store: &Store) -> Vec<Call> {
-    store.calls(&CallFilter { limit: 100_000, ..CallFilter::default() }).await.expect("read the calls")
+    store
+        .calls(&CallFilter {
+            limit: 100_000,
+            ..CallFilter::default()
+        })
+        .await
+        .expect("read the calls")
 }
 
 #[tokio::test]
@@ -58,18 +66,32 @@ async fn decisions_and_outcomes_are_written_whoever_decided_and_however_many_com
     let (_folder, store) = store().await;
     let journal = store.journal();
     for round in 0..30_usize {
-        let by = if round % 10 == 7 { DecidedBy::Person } else { DecidedBy::Rule };
+        let by = if round % 10 == 7 {
+            DecidedBy::Person
+        } else {
+            DecidedBy::Rule
+        };
         let rows: Vec<_> = (0..=round % 7).map(|_| row(by)).collect();
         let decided = rows.iter().map(|row| journal.decided(row.clone()));
-        futures_util::future::try_join_all(decided).await.expect("decided");
+        futures_util::future::try_join_all(decided)
+            .await
+            .expect("decided");
         let written = calls(&store).await;
-        assert!(rows.iter().all(|row| written.contains(&row.call)), "each is there when it is said to be");
+        assert!(
+            rows.iter().all(|row| written.contains(&row.call)),
+            "each is there when it is said to be"
+        );
         for row in rows {
             journal.ended(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
         }
     }
     journal.flush().await;
-    assert!(calls(&store).await.iter().all(|call| call.outcome == Outcome::Ok));
+    assert!(
+        calls(&store)
+            .await
+            .iter()
+            .all(|call| call.outcome == Outcome::Ok)
+    );
 }
 
 #[tokio::test]
@@ -81,8 +103,15 @@ async fn an_outcome_after_which_nothing_comes_is_written_soon() {
         journal.decided(row.clone()).await.expect("decided");
         journal.ended(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
         let began = Instant::now();
-        while calls(&store).await.iter().any(|call| call.outcome == Outcome::Running) {
-            assert!(began.elapsed() < Duration::from_secs(20), "its outcome is not written");
+        while calls(&store)
+            .await
+            .iter()
+            .any(|call| call.outcome == Outcome::Running)
+        {
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "its outcome is not written"
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -92,9 +121,14 @@ async fn an_outcome_after_which_nothing_comes_is_written_soon() {
 async fn while_another_program_writes_a_decision_waits_and_is_not_lost() {
     let (folder, store) = store().await;
     let journal = store.journal();
-    journal.decided(row(DecidedBy::Rule)).await.expect("the first opens the connection");
+    journal
+        .decided(row(DecidedBy::Rule))
+        .await
+        .expect("the first opens the connection");
     let other = Connection::open(folder.path().join("drawbridge.db")).expect("open once more");
-    other.execute_batch("BEGIN IMMEDIATE").expect("take the lock");
+    other
+        .execute_batch("BEGIN IMMEDIATE")
+        .expect("take the lock");
     let waiting = tokio::spawn({
         let journal = journal.clone();
         async move { journal.decided(row(DecidedBy::Rule)).await }
@@ -111,11 +145,19 @@ async fn the_log_of_the_database_does_not_grow_for_ever() {
     let (folder, store) = store().await;
     let journal = store.journal();
     for _ in 0..8 * CHECKPOINT {
-        journal.decided(row(DecidedBy::Rule)).await.expect("decided");
+        journal
+            .decided(row(DecidedBy::Rule))
+            .await
+            .expect("decided");
     }
-    let log = std::fs::metadata(folder.path().join("drawbridge.db-wal")).expect("the log").len();
+    let log = std::fs::metadata(folder.path().join("drawbridge.db-wal"))
+        .expect("the log")
+        .len();
     // A commit of a row is a page or two of 4 KiB.
-    assert!(log < u64::from(4 * CHECKPOINT) * 2 * 4096, "it has {log} bytes");
+    assert!(
+        log < u64::from(4 * CHECKPOINT) * 2 * 4096,
+        "it has {log} bytes"
+    );
     assert_eq!(calls(&store).await.len(), 8 * CHECKPOINT as usize);
 }
 
@@ -123,13 +165,19 @@ async fn the_log_of_the_database_does_not_grow_for_ever() {
 async fn while_the_file_cannot_be_opened_decisions_are_refused_and_then_all_goes_on() {
     let (folder, store) = store().await;
     let journal = store.journal();
-    let (file, away) = (folder.path().join("drawbridge.db"), folder.path().join("away.db"));
+    let (file, away) = (
+        folder.path().join("drawbridge.db"),
+        folder.path().join("away.db"),
+    );
     std::fs::rename(&file, &away).expect("take it away");
     for _ in 0..3 {
         assert!(journal.decided(row(DecidedBy::Rule)).await.is_err());
     }
     std::fs::rename(&away, &file).expect("put it back");
-    journal.decided(row(DecidedBy::Rule)).await.expect("decided");
+    journal
+        .decided(row(DecidedBy::Rule))
+        .await
+        .expect("decided");
     assert_eq!(calls(&store).await.len(), 1);
     assert_eq!(journal.verify().await.expect("verified").broken, None);
 }

@@ -11,13 +11,26 @@ pub(in crate::store) struct Head {
     pub(in crate::store) mac: Vec<u8>,
 }
 
-pub(in crate::store) fn insert(entry: &Entry<'_>, hash: &Hash, connection: &Connection) -> Result<(), rusqlite::Error> {
-    let mut statement =
-        connection.prepare_cached("INSERT INTO audit (seq, at, kind, call, body, hash) VALUES (?, ?, ?, ?, ?, ?)")?;
-    statement.execute(params![entry.seq, entry.at, entry.kind, entry.call, entry.body, hash]).map(drop)
+pub(in crate::store) fn insert(
+    entry: &Entry<'_>,
+    hash: &Hash,
+    connection: &Connection,
+) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO audit (seq, at, kind, call, body, hash) VALUES (?, ?, ?, ?, ?, ?)",
+    )?;
+    statement
+        .execute(params![
+            entry.seq, entry.at, entry.kind, entry.call, entry.body, hash
+        ])
+        .map(drop)
 }
 
-pub(in crate::store) fn put_head(seq: i64, mac: &Hash, connection: &Connection) -> Result<(), rusqlite::Error> {
+pub(in crate::store) fn put_head(
+    seq: i64,
+    mac: &Hash,
+    connection: &Connection,
+) -> Result<(), rusqlite::Error> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO audit_head (id, seq, mac) VALUES (1, ?, ?)
          ON CONFLICT DO UPDATE SET seq = excluded.seq, mac = excluded.mac",
@@ -26,13 +39,26 @@ pub(in crate::store) fn put_head(seq: i64, mac: &Hash, connection: &Connection) 
 }
 
 pub(in crate::store) fn head(connection: &Connection) -> Result<Option<Head>, rusqlite::Error> {
-    let read = |row: &Row<'_>| Ok(Head { seq: row.get(0)?, mac: row.get(1)? });
-    connection.query_row("SELECT seq, mac FROM audit_head", [], read).optional()
+    let read = |row: &Row<'_>| {
+        Ok(Head {
+            seq: row.get(0)?,
+            mac: row.get(1)?,
+        })
+    };
+    connection
+        .query_row("SELECT seq, mac FROM audit_head", [], read)
+        .optional()
 }
 
 /// The last entry.
 pub(in crate::store) fn last(connection: &Connection) -> Result<Option<Tip>, rusqlite::Error> {
-    connection.query_row("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1", [], tip).optional()
+    connection
+        .query_row(
+            "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1",
+            [],
+            tip,
+        )
+        .optional()
 }
 
 /// The entry of that number.
@@ -43,12 +69,21 @@ pub(in crate::store) fn tip_at(seq: i64, connection: &Connection) -> Result<Tip,
 /// A hash of another length is none that was written, and becomes one that fits nothing.
 fn tip(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
     let hash: Vec<u8> = row.get(1)?;
-    Ok(Tip { seq: row.get(0)?, hash: hash.try_into().unwrap_or_default() })
+    Ok(Tip {
+        seq: row.get(0)?,
+        hash: hash.try_into().unwrap_or_default(),
+    })
 }
 
 /// How many calls there are, and the last of them: those from before there was an audit.
-pub(in crate::store) fn calls_before(connection: &Connection) -> Result<(i64, i64), rusqlite::Error> {
-    connection.query_row("SELECT count(*), coalesce(max(id), 0) FROM call", [], |row| Ok((row.get(0)?, row.get(1)?)))
+pub(in crate::store) fn calls_before(
+    connection: &Connection,
+) -> Result<(i64, i64), rusqlite::Error> {
+    connection.query_row(
+        "SELECT count(*), coalesce(max(id), 0) FROM call",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )
 }
 
 /// An entry with its call.
@@ -77,11 +112,21 @@ pub(in crate::store) fn read<'a>(row: &'a Row<'_>) -> Option<Read<'a>> {
     let maybe_number = |column: usize| row.get_ref(column).ok()?.as_i64_or_null().ok();
     let bytes = |column: usize| row.get_ref(column).ok()?.as_bytes().ok();
     let text = |column: usize| std::str::from_utf8(bytes(column)?).ok();
-    let entry = Entry { seq: number(0)?, at: number(1)?, kind: text(2)?, call: maybe_number(3)?, body: text(4)? };
+    let entry = Entry {
+        seq: number(0)?,
+        at: number(1)?,
+        kind: text(2)?,
+        call: maybe_number(3)?,
+        body: text(4)?,
+    };
     let call = match maybe_number(6)? {
         None => None,
         Some(_) => {
-            let ending = Ending { outcome: bytes(20)?, error: bytes(21)?, duration_ms: maybe_number(22)? };
+            let ending = Ending {
+                outcome: bytes(20)?,
+                error: bytes(21)?,
+                duration_ms: maybe_number(22)?,
+            };
             let decision = bytes(16)?;
             let decided = Decided {
                 at: number(8)?,
@@ -100,8 +145,16 @@ pub(in crate::store) fn read<'a>(row: &'a Row<'_>) -> Option<Read<'a>> {
                 waited_ms: number(19)?,
                 end: (decision != b"allowed").then_some(ending),
             };
-            Some(CallColumns { seq: maybe_number(7)?, decided, ending })
+            Some(CallColumns {
+                seq: maybe_number(7)?,
+                decided,
+                ending,
+            })
         }
     };
-    Some(Read { entry, hash: bytes(5)?, call })
+    Some(Read {
+        entry,
+        hash: bytes(5)?,
+        call,
+    })
 }

@@ -66,7 +66,10 @@ pub struct PastFilter {
 
 impl Store {
     /// Past calls, each with its arguments as they are kept.
-    pub async fn past_calls(&self, filter: &PastFilter) -> Result<Vec<(Call, Option<String>)>, StoreError> {
+    pub async fn past_calls(
+        &self,
+        filter: &PastFilter,
+    ) -> Result<Vec<(Call, Option<String>)>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
              AND (?3 IS NULL OR tool = ?3) AND (NOT ?4 OR decided_by IN ('person', 'hub'))
@@ -81,7 +84,8 @@ impl Store {
         .fetch_all(&self.pool)
         .await;
         let with_arguments = |row: &SqliteRow| Ok((read(row)?, row.try_get("arguments")?));
-        rows.and_then(|rows| rows.iter().map(with_arguments).collect()).doing("cannot read the calls")
+        rows.and_then(|rows| rows.iter().map(with_arguments).collect())
+            .doing("cannot read the calls")
     }
 
     pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
@@ -105,7 +109,8 @@ impl Store {
             .bind(filter.text.as_deref().map(containing))
             .fetch_all(&self.pool)
             .await;
-        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the calls")
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .doing("cannot read the calls")
     }
 
     /// Calls with what the audit has of them, oldest first: those after one, from a moment on and ahead of another.
@@ -126,17 +131,29 @@ impl Store {
         .bind(limit)
         .fetch_all(&self.pool)
         .await;
-        rows.and_then(|rows| rows.iter().map(audited).collect()).doing("cannot read the calls")
+        rows.and_then(|rows| rows.iter().map(audited).collect())
+            .doing("cannot read the calls")
     }
 
     pub async fn call(&self, id: &CallId) -> Result<Option<Call>, StoreError> {
-        let Some(number) = number(id) else { return Ok(None) };
-        let row = sqlx::query("SELECT * FROM call WHERE id = ?").bind(number).fetch_optional(&self.pool).await;
-        row.and_then(|row| row.as_ref().map(read).transpose()).doing("cannot read a call")
+        let Some(number) = number(id) else {
+            return Ok(None);
+        };
+        let row = sqlx::query("SELECT * FROM call WHERE id = ?")
+            .bind(number)
+            .fetch_optional(&self.pool)
+            .await;
+        row.and_then(|row| row.as_ref().map(read).transpose())
+            .doing("cannot read a call")
     }
 
     /// Whether the client has ever called the tool, with whatever decision.
-    pub async fn has_called(&self, client: &ClientName, server: &ServerId, tool: &str) -> Result<bool, StoreError> {
+    pub async fn has_called(
+        &self,
+        client: &ClientName,
+        server: &ServerId,
+        tool: &str,
+    ) -> Result<bool, StoreError> {
         let row =
             sqlx::query("SELECT 1 FROM call WHERE client = ? AND server = ? AND tool = ? ORDER BY id DESC LIMIT 1")
                 .bind(client.as_str())
@@ -168,9 +185,20 @@ pub(in crate::store) fn insert<'a>(
          decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments, seq, rule, is_edited)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
-    for CallRow { call, definition_digest, arguments_digest, arguments, is_counted } in rows {
+    for CallRow {
+        call,
+        definition_digest,
+        arguments_digest,
+        arguments,
+        is_counted,
+    } in rows
+    {
         let number = stored(&call.id)?;
-        let (decision, decided_by, outcome) = (word(&call.decision), word(&call.decided_by), word(&call.outcome));
+        let (decision, decided_by, outcome) = (
+            word(&call.decision),
+            word(&call.decided_by),
+            word(&call.outcome),
+        );
         statement.execute(params![
             number,
             call.at.0,
@@ -210,9 +238,15 @@ pub(in crate::store) fn insert<'a>(
             rule: call.rule.as_ref().map(|rule| rule.as_str().as_bytes()),
             is_edited: call.is_edited.into(),
             waited_ms: call.waited_ms.into(),
-            end: (call.decision != Decision::Allowed).then(|| ending(&outcome, &call.error, call.duration_ms)),
+            end: (call.decision != Decision::Allowed)
+                .then(|| ending(&outcome, &call.error, call.duration_ms)),
         };
-        chain.append(AuditKind::Decided, Some(number), "", &Fixed::Decision(decided))?;
+        chain.append(
+            AuditKind::Decided,
+            Some(number),
+            "",
+            &Fixed::Decision(decided),
+        )?;
     }
     Ok(())
 }
@@ -229,7 +263,8 @@ pub(in crate::store) fn update(
     for ended in ended {
         let (number, outcome) = (stored(&ended.id)?, word(&ended.outcome));
         let values = params![outcome, ended.error, ended.duration_ms, number];
-        let entry: Option<Option<i64>> = statement.query_row(values, |row| row.get(0)).optional()?;
+        let entry: Option<Option<i64>> =
+            statement.query_row(values, |row| row.get(0)).optional()?;
         // A call from before there was an audit is not in it.
         if entry.flatten().is_some() {
             let ending = ending(&outcome, &ended.error, ended.duration_ms);
@@ -240,19 +275,28 @@ pub(in crate::store) fn update(
 }
 
 /// Calls that were running when an earlier hub ended: what came of them is unknown.
-pub(in crate::store) fn left_running(connection: &Connection) -> Result<Vec<Ended>, rusqlite::Error> {
-    let mut statement = connection.prepare("SELECT id FROM call WHERE outcome = 'running' ORDER BY id")?;
+pub(in crate::store) fn left_running(
+    connection: &Connection,
+) -> Result<Vec<Ended>, rusqlite::Error> {
+    let mut statement =
+        connection.prepare("SELECT id FROM call WHERE outcome = 'running' ORDER BY id")?;
     let ended = |id: i64| Ended {
         id: id_of(id),
         outcome: Outcome::Unknown,
         error: "Drawbridge ended while the call ran".into(),
         duration_ms: None,
     };
-    statement.query_map([], |row| row.get(0).map(ended))?.collect()
+    statement
+        .query_map([], |row| row.get(0).map(ended))?
+        .collect()
 }
 
 fn ending<'a>(outcome: &'a str, error: &'a str, duration_ms: Option<u32>) -> Ending<'a> {
-    Ending { outcome: outcome.as_bytes(), error: error.as_bytes(), duration_ms: duration_ms.map(Into::into) }
+    Ending {
+        outcome: outcome.as_bytes(),
+        error: error.as_bytes(),
+        duration_ms: duration_ms.map(Into::into),
+    }
 }
 
 fn id_of(number: i64) -> CallId {
@@ -265,12 +309,17 @@ fn number(id: &CallId) -> Option<i64> {
 }
 
 fn stored(id: &CallId) -> Result<i64, rusqlite::Error> {
-    number(id).ok_or_else(|| rusqlite::Error::ToSqlConversionFailure(format!("'{id}' is no id of a call").into()))
+    number(id).ok_or_else(|| {
+        rusqlite::Error::ToSqlConversionFailure(format!("'{id}' is no id of a call").into())
+    })
 }
 
 /// A pattern for `LIKE` of whatever has that text in it.
 fn containing(text: &str) -> String {
-    let escaped = text.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+    let escaped = text
+        .replace('\\', r"\\")
+        .replace('%', r"\%")
+        .replace('_', r"\_");
     format!("%{escaped}%")
 }
 
@@ -279,7 +328,9 @@ fn audited(row: &SqliteRow) -> Result<AuditedCall, sqlx::Error> {
         call: read(row)?,
         definition_digest: row.try_get("definition_digest")?,
         arguments_digest: row.try_get("arguments_digest")?,
-        seq: row.try_get::<Option<i64>, _>("seq")?.and_then(|seq| seq.try_into().ok()),
+        seq: row
+            .try_get::<Option<i64>, _>("seq")?
+            .and_then(|seq| seq.try_into().ok()),
         hash: row.try_get::<Option<Vec<u8>>, _>("hash")?.map(hex::encode),
     })
 }

@@ -21,14 +21,19 @@ pub type Definitions = BTreeMap<Kind, Vec<String>>;
 impl Store {
     pub async fn capabilities(&self, server: &ServerId) -> Result<Definitions, StoreError> {
         let read = async {
-            let rows = sqlx::query("SELECT kind, definition FROM capability WHERE server = ? ORDER BY kind, position")
-                .bind(server.as_str())
-                .fetch_all(&self.pool)
-                .await?;
+            let rows = sqlx::query(
+                "SELECT kind, definition FROM capability WHERE server = ? ORDER BY kind, position",
+            )
+            .bind(server.as_str())
+            .fetch_all(&self.pool)
+            .await?;
             let mut definitions = Definitions::new();
             for row in rows {
                 let kind = from_word(row.try_get("kind")?)?;
-                definitions.entry(kind).or_default().push(row.try_get("definition")?);
+                definitions
+                    .entry(kind)
+                    .or_default()
+                    .push(row.try_get("definition")?);
             }
             Ok(definitions)
         };
@@ -36,11 +41,19 @@ impl Store {
     }
 
     /// Records a sync: the server, what it offers in place of what it offered before, and the versions of its tools.
-    pub async fn put_synced(&self, server: &ServerRow, offered: &Definitions, seen: &[Seen]) -> Result<(), StoreError> {
+    pub async fn put_synced(
+        &self,
+        server: &ServerRow,
+        offered: &Definitions,
+        seen: &[Seen],
+    ) -> Result<(), StoreError> {
         let write = async {
             let mut tx = self.pool.begin().await?;
             write_synced(server, &mut tx).await?;
-            sqlx::query("DELETE FROM capability WHERE server = ?").bind(server.id.as_str()).execute(&mut *tx).await?;
+            sqlx::query("DELETE FROM capability WHERE server = ?")
+                .bind(server.id.as_str())
+                .execute(&mut *tx)
+                .await?;
             for (kind, definitions) in offered {
                 for (position, definition) in (0_i64..).zip(definitions) {
                     sqlx::query("INSERT INTO capability (server, kind, position, definition) VALUES (?, ?, ?, ?)")

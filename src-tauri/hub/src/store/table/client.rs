@@ -21,8 +21,11 @@ pub struct ClientRow {
 
 impl Store {
     pub async fn clients(&self) -> Result<Vec<ClientRow>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM client ORDER BY name").fetch_all(&self.pool).await;
-        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the clients")
+        let rows = sqlx::query("SELECT * FROM client ORDER BY name")
+            .fetch_all(&self.pool)
+            .await;
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .doing("cannot read the clients")
     }
 
     /// Adds the client, or replaces the one of that name.
@@ -47,7 +50,9 @@ fn read(row: &SqliteRow) -> Result<ClientRow, sqlx::Error> {
         token_hmac: row.try_get("token_hmac")?,
         software: row.try_get("software")?,
         created_at: Timestamp(row.try_get("created_at")?),
-        last_seen_at: row.try_get::<Option<i64>, _>("last_seen_at")?.map(Timestamp),
+        last_seen_at: row
+            .try_get::<Option<i64>, _>("last_seen_at")?
+            .map(Timestamp),
         revoked_at: row.try_get::<Option<i64>, _>("revoked_at")?.map(Timestamp),
     })
 }

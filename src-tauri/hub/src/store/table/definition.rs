@@ -33,13 +33,20 @@ pub struct Seen {
 
 impl Store {
     /// One definition of a tool as it was seen, as JSON text.
-    pub async fn definition(&self, server: &ServerId, name: &str, digest: &str) -> Result<Option<String>, StoreError> {
-        let row = sqlx::query("SELECT definition FROM definition WHERE server = ? AND name = ? AND digest = ?")
-            .bind(server.as_str())
-            .bind(name)
-            .bind(digest)
-            .fetch_optional(&self.pool)
-            .await;
+    pub async fn definition(
+        &self,
+        server: &ServerId,
+        name: &str,
+        digest: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let row = sqlx::query(
+            "SELECT definition FROM definition WHERE server = ? AND name = ? AND digest = ?",
+        )
+        .bind(server.as_str())
+        .bind(name)
+        .bind(digest)
+        .fetch_optional(&self.pool)
+        .await;
         row.and_then(|row| row.map(|row| row.try_get("definition")).transpose())
             .doing("cannot read a definition of a server's tool")
     }
@@ -51,11 +58,16 @@ impl Store {
                 .bind(server.as_str())
                 .fetch_all(&self.pool)
                 .await;
-        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the definitions of a server's tools")
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .doing("cannot read the definitions of a server's tools")
     }
 
     /// Records that a person accepts these definitions, by name and digest.
-    pub async fn accept_definitions(&self, server: &ServerId, tools: &[(String, String)]) -> Result<(), StoreError> {
+    pub async fn accept_definitions(
+        &self,
+        server: &ServerId,
+        tools: &[(String, String)],
+    ) -> Result<(), StoreError> {
         let write = async {
             let mut tx = self.pool.begin().await?;
             for (name, digest) in tools {

@@ -10,9 +10,13 @@ use crate::{
 impl Store {
     /// All profiles by name, each with its servers as JSON.
     pub async fn profiles(&self) -> Result<Vec<(String, String)>, StoreError> {
-        let rows = sqlx::query("SELECT name, servers FROM profile ORDER BY name").fetch_all(&self.pool).await;
-        let read = |row: &sqlx::sqlite::SqliteRow| Ok((row.try_get("name")?, row.try_get("servers")?));
-        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the profiles")
+        let rows = sqlx::query("SELECT name, servers FROM profile ORDER BY name")
+            .fetch_all(&self.pool)
+            .await;
+        let read =
+            |row: &sqlx::sqlite::SqliteRow| Ok((row.try_get("name")?, row.try_get("servers")?));
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .doing("cannot read the profiles")
     }
 
     pub async fn put_profile(&self, name: &str, servers: &str) -> Result<(), StoreError> {
@@ -29,21 +33,36 @@ impl Store {
 
     /// Removes a profile; clients that had it have none then. Whether there was one.
     pub async fn remove_profile(&self, name: &str) -> Result<bool, StoreError> {
-        let removed = sqlx::query("DELETE FROM profile WHERE name = ?").bind(name).execute(&self.pool).await;
-        removed.map(|done| done.rows_affected() > 0).doing("cannot remove a profile")
+        let removed = sqlx::query("DELETE FROM profile WHERE name = ?")
+            .bind(name)
+            .execute(&self.pool)
+            .await;
+        removed
+            .map(|done| done.rows_affected() > 0)
+            .doing("cannot remove a profile")
     }
 
     /// The profile of each client that has one.
     pub async fn client_profiles(&self) -> Result<Vec<(ClientName, String)>, StoreError> {
-        let rows = sqlx::query("SELECT client, profile FROM client_profile").fetch_all(&self.pool).await;
+        let rows = sqlx::query("SELECT client, profile FROM client_profile")
+            .fetch_all(&self.pool)
+            .await;
         let read = |row: &sqlx::sqlite::SqliteRow| {
-            Ok((ClientName::new(row.try_get::<String, _>("client")?), row.try_get("profile")?))
+            Ok((
+                ClientName::new(row.try_get::<String, _>("client")?),
+                row.try_get("profile")?,
+            ))
         };
-        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the clients' profiles")
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .doing("cannot read the clients' profiles")
     }
 
     /// Gives a client a profile, or takes it away.
-    pub async fn set_client_profile(&self, client: &ClientName, profile: Option<&str>) -> Result<(), StoreError> {
+    pub async fn set_client_profile(
+        &self,
+        client: &ClientName,
+        profile: Option<&str>,
+    ) -> Result<(), StoreError> {
         let write = match profile {
             Some(profile) => sqlx::query(
                 "INSERT INTO client_profile (client, profile) VALUES (?, ?) ON CONFLICT DO UPDATE SET profile = excluded.profile",
@@ -52,6 +71,10 @@ impl Store {
             .bind(profile),
             None => sqlx::query("DELETE FROM client_profile WHERE client = ?").bind(client.as_str()),
         };
-        write.execute(&self.pool).await.map(drop).doing("cannot write a client's profile")
+        write
+            .execute(&self.pool)
+            .await
+            .map(drop)
+            .doing("cannot write a client's profile")
     }
 }

@@ -15,8 +15,11 @@ use crate::{
 impl Store {
     /// All rules, oldest first.
     pub async fn rules(&self) -> Result<Vec<Rule>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM rule ORDER BY created_at, rowid").fetch_all(&self.pool).await;
-        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the rules")
+        let rows = sqlx::query("SELECT * FROM rule ORDER BY created_at, rowid")
+            .fetch_all(&self.pool)
+            .await;
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .doing("cannot read the rules")
     }
 
     /// Adds the rule, or replaces the one of its id; and removes those that it replaces.
@@ -24,7 +27,10 @@ impl Store {
         let write = async {
             let mut transaction = self.pool.begin().await?;
             for replaced in replaced {
-                sqlx::query("DELETE FROM rule WHERE id = ?").bind(replaced.as_str()).execute(&mut *transaction).await?;
+                sqlx::query("DELETE FROM rule WHERE id = ?")
+                    .bind(replaced.as_str())
+                    .execute(&mut *transaction)
+                    .await?;
             }
             insert(rule, &mut transaction).await?;
             transaction.commit().await
@@ -36,7 +42,9 @@ impl Store {
     pub async fn replace_rules(&self, rules: &[Rule]) -> Result<(), StoreError> {
         let write = async {
             let mut transaction = self.pool.begin().await?;
-            sqlx::query("DELETE FROM rule").execute(&mut *transaction).await?;
+            sqlx::query("DELETE FROM rule")
+                .execute(&mut *transaction)
+                .await?;
             for rule in rules {
                 insert(rule, &mut transaction).await?;
             }
@@ -47,8 +55,12 @@ impl Store {
 
     /// Removes a rule; how many there were.
     pub async fn remove_rule(&self, id: &RuleId) -> Result<u64, StoreError> {
-        let done = sqlx::query("DELETE FROM rule WHERE id = ?").bind(id.as_str()).execute(&self.pool).await;
-        done.map(|done| done.rows_affected()).doing("cannot remove a rule")
+        let done = sqlx::query("DELETE FROM rule WHERE id = ?")
+            .bind(id.as_str())
+            .execute(&self.pool)
+            .await;
+        done.map(|done| done.rows_affected())
+            .doing("cannot remove a rule")
     }
 
     /// Removes the rules of exactly that scope; how many there were.
@@ -65,7 +77,12 @@ impl Store {
     }
 
     /// Binds the rules that were given for another definition of a tool to this one.
-    pub async fn bind_rules_of_tool(&self, server: &ServerId, tool: &str, definition: &str) -> Result<(), StoreError> {
+    pub async fn bind_rules_of_tool(
+        &self,
+        server: &ServerId,
+        tool: &str,
+        definition: &str,
+    ) -> Result<(), StoreError> {
         let done =
             sqlx::query("UPDATE rule SET definition = ? WHERE server = ? AND tool = ? AND definition IS NOT NULL")
                 .bind(definition)
@@ -77,24 +94,35 @@ impl Store {
     }
 
     /// Binds the rules that were given for what a server started to this.
-    pub async fn bind_rules_of_server(&self, server: &ServerId, identity: &str) -> Result<(), StoreError> {
-        let done = sqlx::query("UPDATE rule SET identity = ? WHERE server = ? AND identity IS NOT NULL")
-            .bind(identity)
-            .bind(server.as_str())
-            .execute(&self.pool)
-            .await;
+    pub async fn bind_rules_of_server(
+        &self,
+        server: &ServerId,
+        identity: &str,
+    ) -> Result<(), StoreError> {
+        let done =
+            sqlx::query("UPDATE rule SET identity = ? WHERE server = ? AND identity IS NOT NULL")
+                .bind(identity)
+                .bind(server.as_str())
+                .execute(&self.pool)
+                .await;
         done.map(drop).doing("cannot bind a server's rules")
     }
 
     /// Removes every rule about a server.
     pub async fn remove_rules_of(&self, server: &ServerId) -> Result<(), StoreError> {
-        let done = sqlx::query("DELETE FROM rule WHERE server = ?").bind(server.as_str()).execute(&self.pool).await;
+        let done = sqlx::query("DELETE FROM rule WHERE server = ?")
+            .bind(server.as_str())
+            .execute(&self.pool)
+            .await;
         done.map(drop).doing("cannot remove a server's rules")
     }
 
     /// Removes every rule about a client.
     pub async fn remove_rules_for(&self, client: &ClientName) -> Result<(), StoreError> {
-        let done = sqlx::query("DELETE FROM rule WHERE client = ?").bind(client.as_str()).execute(&self.pool).await;
+        let done = sqlx::query("DELETE FROM rule WHERE client = ?")
+            .bind(client.as_str())
+            .execute(&self.pool)
+            .await;
         done.map(drop).doing("cannot remove a client's rules")
     }
 
@@ -113,7 +141,8 @@ impl Store {
 
 async fn insert(rule: &Rule, transaction: &mut Transaction<'_, Sqlite>) -> Result<(), sqlx::Error> {
     let (server, tool, client) = columns(&rule.text.scope);
-    let json = |value: Result<String, serde_json::Error>| value.map_err(|e| sqlx::Error::Encode(e.into()));
+    let json =
+        |value: Result<String, serde_json::Error>| value.map_err(|e| sqlx::Error::Encode(e.into()));
     sqlx::query(
         "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, life, note,
          identity, definition, created_at, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -138,8 +167,12 @@ async fn insert(rule: &Rule, transaction: &mut Transaction<'_, Sqlite>) -> Resul
 }
 
 /// Counts a call that a rule for a number of calls has decided; for the journal, with the decision.
-pub(in crate::store) fn count(rule: &RuleId, connection: &Connection) -> Result<(), rusqlite::Error> {
-    let mut statement = connection.prepare_cached("UPDATE rule SET used = used + 1 WHERE id = ?")?;
+pub(in crate::store) fn count(
+    rule: &RuleId,
+    connection: &Connection,
+) -> Result<(), rusqlite::Error> {
+    let mut statement =
+        connection.prepare_cached("UPDATE rule SET used = used + 1 WHERE id = ?")?;
     statement.execute(params![rule.as_str()]).map(drop)
 }
 
@@ -152,7 +185,10 @@ fn columns(scope: &Scope) -> (&str, &str, &str) {
 }
 
 fn read(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
-    let text = |column: &str| row.try_get::<String, _>(column).map(|text| (!text.is_empty()).then_some(text));
+    let text = |column: &str| {
+        row.try_get::<String, _>(column)
+            .map(|text| (!text.is_empty()).then_some(text))
+    };
     let decode = |e: serde_json::Error| sqlx::Error::Decode(e.into());
     let life: Life = serde_json::from_str(row.try_get("life")?).map_err(decode)?;
     Ok(Rule {
@@ -165,8 +201,14 @@ fn read(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
             },
             read_only: row.try_get("read_only")?,
             when: serde_json::from_str(row.try_get("conditions")?).map_err(decode)?,
-            effect: row.try_get::<Option<&str>, _>("effect")?.map(from_word).transpose()?,
-            result: row.try_get::<Option<&str>, _>("result")?.map(from_word).transpose()?,
+            effect: row
+                .try_get::<Option<&str>, _>("effect")?
+                .map(from_word)
+                .transpose()?,
+            result: row
+                .try_get::<Option<&str>, _>("result")?
+                .map(from_word)
+                .transpose()?,
             life,
             note: row.try_get("note")?,
         },

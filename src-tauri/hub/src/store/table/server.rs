@@ -61,8 +61,11 @@ impl ServerRow {
 
 impl Store {
     pub async fn servers(&self) -> Result<Vec<ServerRow>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM server ORDER BY id").fetch_all(&self.pool).await;
-        rows.and_then(|rows| rows.iter().map(read).collect()).doing("cannot read the servers")
+        let rows = sqlx::query("SELECT * FROM server ORDER BY id")
+            .fetch_all(&self.pool)
+            .await;
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .doing("cannot read the servers")
     }
 
     /// Records what the user accepted of a server.
@@ -98,7 +101,9 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         accepted_identity: row.try_get("accepted_identity")?,
         accepted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(Timestamp),
         sync_status: from_word(row.try_get("sync_status")?)?,
-        last_synced_at: row.try_get::<Option<i64>, _>("last_synced_at")?.map(Timestamp),
+        last_synced_at: row
+            .try_get::<Option<i64>, _>("last_synced_at")?
+            .map(Timestamp),
         synced_identity: row.try_get("synced_identity")?,
         server_name: row.try_get("server_name")?,
         server_version: row.try_get("server_version")?,
@@ -115,7 +120,10 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
 }
 
 /// The statement that records a sync; used with the tools in one transaction.
-pub(super) async fn write_synced(row: &ServerRow, connection: &mut sqlx::SqliteConnection) -> Result<(), sqlx::Error> {
+pub(super) async fn write_synced(
+    row: &ServerRow,
+    connection: &mut sqlx::SqliteConnection,
+) -> Result<(), sqlx::Error> {
     sqlx::query(
         "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, offers_resources, left_out)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

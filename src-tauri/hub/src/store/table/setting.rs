@@ -6,8 +6,12 @@ use crate::store::{Store, StoreError, While};
 
 impl Store {
     pub async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
-        let row = sqlx::query("SELECT value FROM setting WHERE name = ?").bind(name).fetch_optional(&self.pool).await;
-        row.and_then(|row| row.map(|row| row.try_get("value")).transpose()).doing("cannot read a setting")
+        let row = sqlx::query("SELECT value FROM setting WHERE name = ?")
+            .bind(name)
+            .fetch_optional(&self.pool)
+            .await;
+        row.and_then(|row| row.map(|row| row.try_get("value")).transpose())
+            .doing("cannot read a setting")
     }
 
     pub async fn set_setting(&self, name: &str, value: &str) -> Result<(), StoreError> {

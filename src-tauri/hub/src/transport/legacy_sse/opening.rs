@@ -40,16 +40,24 @@ pub(super) async fn open(remote: &Remote) -> Result<Opened, String> {
         opening.push(&chunk).map_err(|why| format!("{url} {why}"))?;
         if let Some(said) = opening.endpoint {
             let endpoint = resolve(&url, &said)?;
-            return Ok(Opened { endpoint, response, events: opening.events, early: opening.early });
+            return Ok(Opened {
+                endpoint,
+                response,
+                events: opening.events,
+                early: opening.early,
+            });
         }
     }
-    Err(format!("{url} ended its stream of events before it said where to post (its 'endpoint' event)"))
+    Err(format!(
+        "{url} ended its stream of events before it said where to post (its 'endpoint' event)"
+    ))
 }
 
 /// Gets the stream and the URL at which it was found. A redirect, as from `/sse` to `/sse/`, is followed
 /// once, and not to another origin: that would get the headers too.
 async fn get(remote: &Remote) -> Result<(Response, Url), String> {
-    let mut url = Url::parse(&remote.uri.to_string()).map_err(|e| format!("{} is not a URL: {e}", remote.url))?;
+    let mut url = Url::parse(&remote.uri.to_string())
+        .map_err(|e| format!("{} is not a URL: {e}", remote.url))?;
     let mut response = send(remote, &url).await?;
     if let Some(place) = redirect(&response) {
         url = at_the_same_origin(&url, url.join(&place), "redirects to", &place)?;
@@ -58,13 +66,21 @@ async fn get(remote: &Remote) -> Result<(Response, Url), String> {
     let status = response.status();
     if !status.is_success() {
         let text = remote.read_text(response).await;
-        let why =
-            remote.refused(status, &text).map_or_else(|e| e.to_string(), |e| format!("it refused: {}", e.message));
+        let why = remote
+            .refused(status, &text)
+            .map_or_else(|e| e.to_string(), |e| format!("it refused: {}", e.message));
         return Err(format!("{why}. {OTHER_WAY}"));
     }
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("nothing");
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or("nothing");
     if !kind.starts_with("text/event-stream") {
-        return Err(format!("{url} answered with {}, not with a stream of events. {OTHER_WAY}", shown(kind)));
+        return Err(format!(
+            "{url} answered with {}, not with a stream of events. {OTHER_WAY}",
+            shown(kind)
+        ));
     }
     Ok((response, url))
 }
@@ -73,8 +89,12 @@ const OTHER_WAY: &str = "If it speaks streamable HTTP, choose the transport 'htt
 
 async fn send(remote: &Remote, url: &Url) -> Result<Response, String> {
     let mut request = remote.request(Method::GET, &uri_of(url)?);
-    request.headers_mut().insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-    request.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    request
+        .headers_mut()
+        .insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    request
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     let sent = remote.send(request).await.map_err(|e| e.to_string())?;
     sent.map_err(|error| remote.why(&error))
 }
@@ -86,7 +106,10 @@ fn redirect(response: &Response) -> Option<String> {
         StatusCode::TEMPORARY_REDIRECT,
         StatusCode::PERMANENT_REDIRECT,
     ];
-    let place = response.headers().get(LOCATION).filter(|_| moved.contains(&response.status()))?;
+    let place = response
+        .headers()
+        .get(LOCATION)
+        .filter(|_| moved.contains(&response.status()))?;
     place.to_str().ok().map(str::to_owned)
 }
 
@@ -100,7 +123,10 @@ pub(super) fn resolve(url: &Url, said: &str) -> Result<Url, String> {
     let place = if said.starts_with('{') {
         match serde_json::from_str::<Said>(said) {
             Ok(Said { uri: Some(uri), .. }) => uri,
-            Ok(Said { session_id: Some(id), .. }) => return Ok(messages(url, &id)),
+            Ok(Said {
+                session_id: Some(id),
+                ..
+            }) => return Ok(messages(url, &id)),
             Ok(Said { .. }) | Err(_) => {
                 return Err(format!(
                     "{url} did not say where to post: {} has neither 'uri' nor 'session_id'",
@@ -127,12 +153,21 @@ fn messages(url: &Url, session: &str) -> Url {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     place.set_path(&format!("{folder}/messages/"));
     place.set_fragment(None);
-    place.query_pairs_mut().clear().append_pair("session_id", session);
+    place
+        .query_pairs_mut()
+        .clear()
+        .append_pair("session_id", session);
     place
 }
 
-fn at_the_same_origin(url: &Url, place: Result<Url, url::ParseError>, does: &str, said: &str) -> Result<Url, String> {
-    let place = place.map_err(|e| format!("{url} {does} {}, which is not a URL: {e}", shown(said)))?;
+fn at_the_same_origin(
+    url: &Url,
+    place: Result<Url, url::ParseError>,
+    does: &str,
+    said: &str,
+) -> Result<Url, String> {
+    let place =
+        place.map_err(|e| format!("{url} {does} {}, which is not a URL: {e}", shown(said)))?;
     if is_same_origin(url, &place) {
         return Ok(place);
     }
@@ -154,7 +189,13 @@ pub(super) struct Opening {
 
 impl Opening {
     pub(super) fn new() -> Self {
-        Self { events: Events::new(MAX_MESSAGE), lines: 0, bytes: 0, endpoint: None, early: Vec::new() }
+        Self {
+            events: Events::new(MAX_MESSAGE),
+            lines: 0,
+            bytes: 0,
+            endpoint: None,
+            early: Vec::new(),
+        }
     }
 
     /// Takes the next bytes.
@@ -169,10 +210,16 @@ impl Opening {
                 self.bytes += line.len();
                 if self.lines > MAX_LINES || self.bytes > MAX_BYTES {
                     let max = format!("{MAX_LINES} lines or {} KiB", MAX_BYTES / 1024);
-                    return Err(format!("sent more than {max} without saying where to post (its 'endpoint' event)"));
+                    return Err(format!(
+                        "sent more than {max} without saying where to post (its 'endpoint' event)"
+                    ));
                 }
             }
-            for event in self.events.push(line).map_err(|_| format!("sent more than {MAX_MESSAGE} bytes"))? {
+            for event in self
+                .events
+                .push(line)
+                .map_err(|_| format!("sent more than {MAX_MESSAGE} bytes"))?
+            {
                 match &self.endpoint {
                     Some(_) => self.early.push(event),
                     None if event.name == "endpoint" => self.endpoint = Some(event.data),

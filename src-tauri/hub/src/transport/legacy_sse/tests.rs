@@ -16,8 +16,10 @@ use url::Url;
 
 use crate::transport::message::Incoming;
 
-const STREAM: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
-const ACCEPTED: &str = "HTTP/1.1 202 Accepted\r\nContent-Length: 8\r\nConnection: close\r\n\r\nAccepted";
+const STREAM: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+const ACCEPTED: &str =
+    "HTTP/1.1 202 Accepted\r\nContent-Length: 8\r\nConnection: close\r\n\r\nAccepted";
 const LONG: Duration = Duration::from_secs(5);
 
 /// A server, one exchange at a time: what each test lets it say is the test.
@@ -34,10 +36,16 @@ impl Server {
 
     /// The next request, as text, answered with `says`; it is open still.
     async fn exchange(&self, says: &str) -> (String, TcpStream) {
-        let (mut stream, _) = timeout(LONG, self.0.accept()).await.expect("a request").expect("a connection");
+        let (mut stream, _) = timeout(LONG, self.0.accept())
+            .await
+            .expect("a request")
+            .expect("a connection");
         let mut request = Vec::new();
         while !is_whole(&request) {
-            assert!(stream.read_buf(&mut request).await.expect("read") > 0, "the request ends early");
+            assert!(
+                stream.read_buf(&mut request).await.expect("read") > 0,
+                "the request ends early"
+            );
         }
         stream.write_all(says.as_bytes()).await.expect("written");
         (String::from_utf8(request).expect("UTF-8"), stream)
@@ -46,18 +54,38 @@ impl Server {
 
 fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
-    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head.lines().find_map(|line| {
+        line.to_lowercase()
+            .strip_prefix("content-length: ")?
+            .parse()
+            .ok()
+    });
     body.len() >= length.unwrap_or(0)
 }
 
-async fn connect(url: &str, patience: Duration) -> (Result<SseLink, SseError>, mpsc::Receiver<FromServer>) {
+async fn connect(
+    url: &str,
+    patience: Duration,
+) -> (Result<SseLink, SseError>, mpsc::Receiver<FromServer>) {
     let http = HttpClient::new();
     let headers = BTreeMap::from([("X-Key".to_owned(), "s3cret".to_owned())]);
     let (upstream, inbox) = mpsc::channel(8);
     let upstream = ToUpstream::new(upstream);
     (
-        SseLink::connect(http, &HttpTarget { url: url.to_owned(), headers, bearer: None }, patience, upstream).await,
+        SseLink::connect(
+            http,
+            &HttpTarget {
+                url: url.to_owned(),
+                headers,
+                bearer: None,
+            },
+            patience,
+            upstream,
+        )
+        .await,
         inbox,
     )
 }
@@ -66,9 +94,16 @@ async fn connect(url: &str, patience: Duration) -> (Result<SseLink, SseError>, m
 async fn linked(server: &Server) -> (Arc<SseLink>, TcpStream, mpsc::Receiver<FromServer>) {
     let opening = format!("{STREAM}event: endpoint\ndata: /messages/?session_id=abc\n\n");
     let url = server.url("/sse");
-    let ((link, inbox), (request, stream)) = tokio::join!(connect(&url, LONG), server.exchange(&opening));
-    assert!(request.to_lowercase().contains("accept: text/event-stream"), "{request}");
-    assert!(request.to_lowercase().contains("x-key: s3cret"), "{request}");
+    let ((link, inbox), (request, stream)) =
+        tokio::join!(connect(&url, LONG), server.exchange(&opening));
+    assert!(
+        request.to_lowercase().contains("accept: text/event-stream"),
+        "{request}"
+    );
+    assert!(
+        request.to_lowercase().contains("x-key: s3cret"),
+        "{request}"
+    );
     (Arc::new(link.expect("a link")), stream, inbox)
 }
 
@@ -79,24 +114,57 @@ async fn refusal(server: &Server, says: &str) -> String {
 }
 
 fn list(id: u64) -> Request<'static> {
-    Request { id, method: "tools/list", params: None, headers: &[] }
+    Request {
+        id,
+        method: "tools/list",
+        params: None,
+        headers: &[],
+    }
 }
 
-fn ask(link: &Arc<SseLink>, id: u64, patience: Duration) -> tokio::task::JoinHandle<Result<Reply, LinkError>> {
+fn ask(
+    link: &Arc<SseLink>,
+    id: u64,
+    patience: Duration,
+) -> tokio::task::JoinHandle<Result<Reply, LinkError>> {
     let link = link.clone();
     let given_up = || Err(LinkError::Lost("given up".into()));
-    tokio::spawn(async move { timeout(patience, link.request(list(id))).await.unwrap_or_else(|_| given_up()) })
+    tokio::spawn(async move {
+        timeout(patience, link.request(list(id)))
+            .await
+            .unwrap_or_else(|_| given_up())
+    })
 }
 
 #[test]
 fn every_form_of_an_endpoint_is_an_address_beside_the_stream() {
     for (url, said, expected) in [
-        ("http://h:1/sse", "/messages/?session_id=abc", "http://h:1/messages/?session_id=abc"),
+        (
+            "http://h:1/sse",
+            "/messages/?session_id=abc",
+            "http://h:1/messages/?session_id=abc",
+        ),
         ("http://h:1/sse/", " http://h:1/m?s=1 ", "http://h:1/m?s=1"),
-        ("http://h:1/sse", r#"{"uri": "http://h:1/messages/?session_id=abc"}"#, "http://h:1/messages/?session_id=abc"),
-        ("http://h:1/sse", r#"{"uri": "/messages/?session_id=abc"}"#, "http://h:1/messages/?session_id=abc"),
-        ("http://h:1/sse/", r#"{"session_id": "abc"}"#, "http://h:1/messages/?session_id=abc"),
-        ("https://h/a/sse?x=1", r#"{"session_id": "a&b"}"#, "https://h/a/messages/?session_id=a%26b"),
+        (
+            "http://h:1/sse",
+            r#"{"uri": "http://h:1/messages/?session_id=abc"}"#,
+            "http://h:1/messages/?session_id=abc",
+        ),
+        (
+            "http://h:1/sse",
+            r#"{"uri": "/messages/?session_id=abc"}"#,
+            "http://h:1/messages/?session_id=abc",
+        ),
+        (
+            "http://h:1/sse/",
+            r#"{"session_id": "abc"}"#,
+            "http://h:1/messages/?session_id=abc",
+        ),
+        (
+            "https://h/a/sse?x=1",
+            r#"{"session_id": "a&b"}"#,
+            "https://h/a/messages/?session_id=a%26b",
+        ),
     ] {
         let found = resolve(&Url::parse(url).expect("a URL"), said).expect(said);
         assert_eq!(found.as_str(), expected, "{said}");
@@ -106,11 +174,27 @@ fn every_form_of_an_endpoint_is_an_address_beside_the_stream() {
 #[test]
 fn an_endpoint_elsewhere_or_nowhere_is_refused() {
     let url = Url::parse("http://h:1/sse").expect("a URL");
-    for said in ["http://other:1/m", "https://h:1/m", "//other/m", "http://h:2/m", r#"{"uri":"http://other/m"}"#] {
-        assert!(resolve(&url, said).expect_err(said).contains("another server"), "{said}");
+    for said in [
+        "http://other:1/m",
+        "https://h:1/m",
+        "//other/m",
+        "http://h:2/m",
+        r#"{"uri":"http://other/m"}"#,
+    ] {
+        assert!(
+            resolve(&url, said)
+                .expect_err(said)
+                .contains("another server"),
+            "{said}"
+        );
     }
     for said in ["{}", "{", r#"{"uri":1}"#] {
-        assert!(resolve(&url, said).expect_err(said).contains("did not say where to post"), "{said}");
+        assert!(
+            resolve(&url, said)
+                .expect_err(said)
+                .contains("did not say where to post"),
+            "{said}"
+        );
     }
 }
 
@@ -119,9 +203,15 @@ fn what_comes_before_the_endpoint_is_bounded_and_what_comes_after_is_not() {
     let endpoint = "event: endpoint\ndata:\n\nevent: endpoint\ndata: /m\n\n";
     let mut opening = Opening::new();
     let after = ": more\n".repeat(200);
-    opening.push(format!("{}{endpoint}{after}", ": ping\n".repeat(94)).as_bytes()).expect("100 lines");
+    opening
+        .push(format!("{}{endpoint}{after}", ": ping\n".repeat(94)).as_bytes())
+        .expect("100 lines");
     assert_eq!(opening.endpoint.as_deref(), Some("/m"));
-    assert!(Opening::new().push(format!("{}{endpoint}", ": ping\n".repeat(95)).as_bytes()).is_err());
+    assert!(
+        Opening::new()
+            .push(format!("{}{endpoint}", ": ping\n".repeat(95)).as_bytes())
+            .is_err()
+    );
     assert!(Opening::new().push(&[b'x'; 64 * 1024 + 1]).is_err());
 }
 
@@ -131,8 +221,14 @@ async fn answers_come_on_the_stream_in_any_order() {
     let (link, mut stream, mut inbox) = linked(&server).await;
     let first = ask(&link, 1, LONG);
     let (request, _) = server.exchange(ACCEPTED).await;
-    assert!(request.starts_with("POST /messages/?session_id=abc HTTP/1.1"), "{request}");
-    assert!(request.to_lowercase().contains("x-key: s3cret"), "{request}");
+    assert!(
+        request.starts_with("POST /messages/?session_id=abc HTTP/1.1"),
+        "{request}"
+    );
+    assert!(
+        request.to_lowercase().contains("x-key: s3cret"),
+        "{request}"
+    );
     let second = ask(&link, 2, LONG);
     server.exchange(ACCEPTED).await;
     let events = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"n\":2.0}}\n\n\
@@ -140,7 +236,11 @@ async fn answers_come_on_the_stream_in_any_order() {
                   event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"n\":1.0}}\n\n";
     stream.write_all(events.as_bytes()).await.expect("written");
     for (asked, answer) in [(first, r#"{"n":1.0}"#), (second, r#"{"n":2.0}"#)] {
-        let reply = asked.await.expect("done").expect("an answer").expect("a result");
+        let reply = asked
+            .await
+            .expect("done")
+            .expect("an answer")
+            .expect("a result");
         assert_eq!(reply.get(), answer);
     }
     let told = inbox.recv().await;
@@ -156,8 +256,20 @@ async fn an_answer_in_the_body_of_the_post_is_one_too() {
     let asked = ask(&link, 1, LONG);
     let body = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
     let length = body.len();
-    server.exchange(&format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")).await;
-    assert_eq!(asked.await.expect("done").expect("an answer").expect("a result").get(), "{}");
+    server
+        .exchange(&format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        ))
+        .await;
+    assert_eq!(
+        asked
+            .await
+            .expect("done")
+            .expect("an answer")
+            .expect("a result")
+            .get(),
+        "{}"
+    );
 }
 
 #[tokio::test]
@@ -168,10 +280,16 @@ async fn requests_in_flight_are_lost_with_the_stream() {
     server.exchange(ACCEPTED).await;
     drop(stream);
     let lost = asked.await.expect("done").expect_err("no answer");
-    assert!(matches!(&lost, LinkError::Lost(why) if why.contains("stream")), "{lost}");
+    assert!(
+        matches!(&lost, LinkError::Lost(why) if why.contains("stream")),
+        "{lost}"
+    );
     assert!(matches!(inbox.recv().await, Some(FromServer::Ended(_))));
     assert!(link.ended().is_some());
-    assert!(matches!(link.request(list(9)).await, Err(LinkError::NotSent(_))));
+    assert!(matches!(
+        link.request(list(9)).await,
+        Err(LinkError::NotSent(_))
+    ));
 }
 
 #[tokio::test]
@@ -181,7 +299,10 @@ async fn a_request_that_takes_too_long_is_cancelled_at_the_server() {
     let asked = ask(&link, 1, Duration::from_millis(200));
     server.exchange(ACCEPTED).await;
     let (cancelled, _) = server.exchange(ACCEPTED).await;
-    assert!(cancelled.contains("notifications/cancelled") && cancelled.contains(r#""requestId":1"#), "{cancelled}");
+    assert!(
+        cancelled.contains("notifications/cancelled") && cancelled.contains(r#""requestId":1"#),
+        "{cancelled}"
+    );
     assert!(matches!(asked.await.expect("done"), Err(LinkError::Lost(why)) if why == "given up"));
 }
 
@@ -190,8 +311,12 @@ async fn a_server_that_forgot_the_session_ends_the_link_with_nothing_sent() {
     let server = Server::new().await;
     let (link, _stream, mut inbox) = linked(&server).await;
     let asked = ask(&link, 1, LONG);
-    server.exchange("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").await;
-    assert!(matches!(asked.await.expect("done"), Err(LinkError::NotSent(why)) if why.contains("forgot")));
+    server
+        .exchange("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        .await;
+    assert!(
+        matches!(asked.await.expect("done"), Err(LinkError::NotSent(why)) if why.contains("forgot"))
+    );
     assert!(matches!(inbox.recv().await, Some(FromServer::Ended(_))));
 }
 
@@ -200,7 +325,9 @@ async fn a_closed_link_closes_its_stream() {
     let server = Server::new().await;
     let (link, mut stream, _inbox) = linked(&server).await;
     link.close().await;
-    let end = timeout(LONG, stream.read(&mut [0])).await.expect("the stream is closed");
+    let end = timeout(LONG, stream.read(&mut [0]))
+        .await
+        .expect("the stream is closed");
     assert!(matches!(end, Ok(0) | Err(_)));
     assert_eq!(link.ended().as_deref(), Some("it was stopped"));
 }
@@ -211,10 +338,17 @@ async fn a_redirect_to_the_same_origin_is_followed_once() {
     let moved = "HTTP/1.1 307 Temporary Redirect\r\nLocation: /sse/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     let url = server.url("/sse");
     let opening = format!("{STREAM}event: endpoint\ndata: /m\n\n");
-    let ((link, _inbox), (_, (again, _stream))) =
-        tokio::join!(connect(&url, LONG), async { (server.exchange(moved).await, server.exchange(&opening).await) });
+    let ((link, _inbox), (_, (again, _stream))) = tokio::join!(connect(&url, LONG), async {
+        (
+            server.exchange(moved).await,
+            server.exchange(&opening).await,
+        )
+    });
     link.expect("a link");
-    assert!(again.starts_with("GET /sse/ ") && again.to_lowercase().contains("x-key: s3cret"), "{again}");
+    assert!(
+        again.starts_with("GET /sse/ ") && again.to_lowercase().contains("x-key: s3cret"),
+        "{again}"
+    );
 
     let twice = async { (server.exchange(moved).await, server.exchange(moved).await) };
     let ((link, _inbox), _) = tokio::join!(connect(&url, LONG), twice);
@@ -224,23 +358,38 @@ async fn a_redirect_to_the_same_origin_is_followed_once() {
 #[tokio::test]
 async fn what_is_no_stream_is_refused_in_words() {
     let server = Server::new().await;
-    let elsewhere = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/sse\r\nContent-Length: 0\r\n\r\n";
+    let elsewhere =
+        "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/sse\r\nContent-Length: 0\r\n\r\n";
     assert!(refusal(&server, elsewhere).await.contains("another server"));
     let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     assert!(refusal(&server, page).await.contains("text/html"));
     let locked = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     assert!(refusal(&server, locked).await.contains("check the token"));
     let (link, _inbox) = connect("http://127.0.0.1:1/sse", LONG).await;
-    assert!(link.err().expect("an error").to_string().contains("cannot connect"));
+    assert!(
+        link.err()
+            .expect("an error")
+            .to_string()
+            .contains("cannot connect")
+    );
 }
 
 #[tokio::test]
 async fn a_stream_without_an_endpoint_is_an_error_with_what_to_check() {
     let server = Server::new().await;
     let url = server.url("/sse");
-    let (link, _stream) = tokio::join!(connect(&url, Duration::from_millis(200)), server.exchange(STREAM));
+    let (link, _stream) = tokio::join!(
+        connect(&url, Duration::from_millis(200)),
+        server.exchange(STREAM)
+    );
     let why = link.0.err().expect("an error").to_string();
-    for part in ["0.2 s", "server is running", &format!("currently: {url}"), "network", "firewall"] {
+    for part in [
+        "0.2 s",
+        "server is running",
+        &format!("currently: {url}"),
+        "network",
+        "firewall",
+    ] {
         assert!(why.contains(part), "{part}: {why}");
     }
 }

@@ -7,18 +7,26 @@ use crate::model::{json::Json, rpc::RpcError};
 
 /// What is read of a message stood in it, and is still the same after it was written again.
 pub(crate) fn read_is_what_was_sent(text: &[u8]) {
-    let Ok(text) = Json::from_utf8(text.to_vec()) else { return };
+    let Ok(text) = Json::from_utf8(text.to_vec()) else {
+        return;
+    };
     let Some(message) = parse(&text) else { return };
     let text = text.get();
-    let stood = |raw: &RawValue| assert!(text.contains(raw.get()), "{raw} does not stand in {text}");
+    let stood =
+        |raw: &RawValue| assert!(text.contains(raw.get()), "{raw} does not stand in {text}");
     match message {
         Message::Answer { id, reply } => {
             if let Ok(result) = &reply {
-                let result: &RawValue = serde_json::from_str(result.get()).expect("a result is JSON");
+                let result: &RawValue =
+                    serde_json::from_str(result.get()).expect("a result is JSON");
                 stood(result);
                 written_is_read(id.unwrap_or(0), "m", Some(result));
             }
-            reply.err().and_then(|error| error.data).iter().for_each(|data| stood(data));
+            reply
+                .err()
+                .and_then(|error| error.data)
+                .iter()
+                .for_each(|data| stood(data));
         }
         Message::Unusable { .. } => {}
         Message::Incoming(Incoming::Request { id, method, params }) => {
@@ -40,18 +48,30 @@ pub(super) fn read(bytes: Vec<u8>) -> Option<Message> {
 
 /// What Drawbridge writes is read as what it was.
 pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
-    let params = value.filter(|value| value.get() != "null").map(RawValue::get);
+    let params = value
+        .filter(|value| value.get() != "null")
+        .map(RawValue::get);
     let get = |raw: &Option<Box<RawValue>>| raw.as_deref().map(|raw| raw.get().to_owned());
     match read(request(id, text, value.map(RawValue::get))) {
-        Some(Message::Incoming(Incoming::Request { id: read, method, params: sent })) => {
-            assert_eq!((read.get(), method.as_str()), (id.to_string().as_str(), text));
+        Some(Message::Incoming(Incoming::Request {
+            id: read,
+            method,
+            params: sent,
+        })) => {
+            assert_eq!(
+                (read.get(), method.as_str()),
+                (id.to_string().as_str(), text)
+            );
             assert_eq!(get(&sent).as_deref(), params);
             error_is_read(&read, id, text, value);
         }
         other => panic!("a request is read as {other:?}"),
     }
     match read(notification(text, value.map(RawValue::get))) {
-        Some(Message::Incoming(Incoming::Notification { method, params: sent })) => {
+        Some(Message::Incoming(Incoming::Notification {
+            method,
+            params: sent,
+        })) => {
             assert_eq!((method.as_str(), get(&sent).as_deref()), (text, params));
         }
         other => panic!("a notification is read as {other:?}"),
@@ -61,19 +81,42 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
 fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue>) {
     if let Some(value) = value {
         match read(answer(raw_id, &Ok(value.to_owned().into()))) {
-            Some(Message::Answer { id: read, reply: Ok(result) }) => {
+            Some(Message::Answer {
+                id: read,
+                reply: Ok(result),
+            }) => {
                 assert_eq!((read, result.get()), (Some(id), value.get()));
             }
             other => panic!("an answer is read as {other:?}"),
         }
     }
-    let more = value.map(|value| ("x-more".to_owned(), value.to_owned())).into_iter().collect();
-    let error = RpcError { code: -32_000, message: text.to_owned(), data: value.map(ToOwned::to_owned), more };
+    let more = value
+        .map(|value| ("x-more".to_owned(), value.to_owned()))
+        .into_iter()
+        .collect();
+    let error = RpcError {
+        code: -32_000,
+        message: text.to_owned(),
+        data: value.map(ToOwned::to_owned),
+        more,
+    };
     match read(answer(raw_id, &Err(error))) {
-        Some(Message::Answer { id: read, reply: Err(error) }) => {
-            assert_eq!((read, error.code, error.message.as_str()), (Some(id), -32_000, text));
-            assert_eq!(error.data.as_deref().map(RawValue::get), value.map(RawValue::get));
-            assert_eq!(error.more.first().map(|(_, more)| more.get()), value.map(RawValue::get));
+        Some(Message::Answer {
+            id: read,
+            reply: Err(error),
+        }) => {
+            assert_eq!(
+                (read, error.code, error.message.as_str()),
+                (Some(id), -32_000, text)
+            );
+            assert_eq!(
+                error.data.as_deref().map(RawValue::get),
+                value.map(RawValue::get)
+            );
+            assert_eq!(
+                error.more.first().map(|(_, more)| more.get()),
+                value.map(RawValue::get)
+            );
         }
         other => panic!("an error is read as {other:?}"),
     }

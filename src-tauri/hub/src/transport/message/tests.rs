@@ -6,8 +6,12 @@ use crate::model::rpc::code;
 
 #[test]
 fn a_result_is_kept_as_it_was_written() {
-    let Some(Message::Answer { id, reply: Ok(result) }) =
-        parse(&Json::new(r#"{"jsonrpc":"2.0","id":7,"result":{"n":1.0,"x":1e400}}"#))
+    let Some(Message::Answer {
+        id,
+        reply: Ok(result),
+    }) = parse(&Json::new(
+        r#"{"jsonrpc":"2.0","id":7,"result":{"n":1.0,"x":1e400}}"#,
+    ))
     else {
         panic!("no answer")
     };
@@ -16,8 +20,11 @@ fn a_result_is_kept_as_it_was_written() {
 
 #[test]
 fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
-    let Some(Message::Answer { reply: Err(error), .. }) =
-        parse(&Json::new(r#"{"jsonrpc":"2.0","id":7,"error":{"message":"m","data":{"a" : 1}}}"#))
+    let Some(Message::Answer {
+        reply: Err(error), ..
+    }) = parse(&Json::new(
+        r#"{"jsonrpc":"2.0","id":7,"error":{"message":"m","data":{"a" : 1}}}"#,
+    ))
     else {
         panic!("no error")
     };
@@ -27,12 +34,19 @@ fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
 
 #[test]
 fn an_error_keeps_members_that_nobody_knows_and_one_that_cannot_be_read_is_passed_on_whole() {
-    let error = |error: &str| match parse(&Json::new(format!(r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#))) {
-        Some(Message::Answer { reply: Err(error), .. }) => error,
+    let error = |error: &str| match parse(&Json::new(format!(
+        r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#
+    ))) {
+        Some(Message::Answer {
+            reply: Err(error), ..
+        }) => error,
         other => panic!("{error} is read as {other:?}"),
     };
     let kept = error(r#"{"code":-32000.0,"message":"m","retryAfter":1.50,"data":null}"#);
-    assert_eq!(json::to_raw(&kept).get(), r#"{"code":-32000,"message":"m","data":null,"retryAfter":1.50}"#);
+    assert_eq!(
+        json::to_raw(&kept).get(),
+        r#"{"code":-32000,"message":"m","data":null,"retryAfter":1.50}"#
+    );
     let unreadable = r#"{"code":"E_BUSY","message":"busy"}"#;
     let passed_on = error(unreadable);
     assert_eq!(passed_on.code, code::INTERNAL_ERROR);
@@ -42,7 +56,9 @@ fn an_error_keeps_members_that_nobody_knows_and_one_that_cannot_be_read_is_passe
 #[test]
 fn an_answer_to_no_request_is_an_answer_without_id() {
     assert!(matches!(
-        parse(&Json::new(r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#)),
+        parse(&Json::new(
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#
+        )),
         Some(Message::Answer { id: None, .. })
     ));
 }
@@ -71,29 +87,55 @@ fn what_is_written_can_be_read() {
     else {
         panic!("no request")
     };
-    assert_eq!((id.get(), method.as_str(), params.expect("params").get()), ("3", "a\"b", r#"{"a":1.50}"#));
-    assert!(matches!(read(cancelled(3, "why")), Some(Message::Incoming(Incoming::Notification { .. }))));
+    assert_eq!(
+        (id.get(), method.as_str(), params.expect("params").get()),
+        ("3", "a\"b", r#"{"a":1.50}"#)
+    );
+    assert!(matches!(
+        read(cancelled(3, "why")),
+        Some(Message::Incoming(Incoming::Notification { .. }))
+    ));
     assert!(matches!(
         read(answer(&id, &Err(RpcError::new(1, "m")))),
-        Some(Message::Answer { id: Some(3), reply: Err(_) })
+        Some(Message::Answer {
+            id: Some(3),
+            reply: Err(_)
+        })
     ));
 }
 
 #[test]
 fn a_result_that_is_null_is_a_result() {
     let reply = |text: &str| match parse(&Json::new(text)) {
-        Some(Message::Answer { reply, .. }) => reply.map(|result| result.get().to_owned()).map_err(|error| error.code),
+        Some(Message::Answer { reply, .. }) => reply
+            .map(|result| result.get().to_owned())
+            .map_err(|error| error.code),
         other => panic!("{text} is read as {other:?}"),
     };
-    assert_eq!(reply(r#"{"jsonrpc":"2.0","id":1,"result":null}"#), Ok("null".to_owned()));
-    assert_eq!(reply(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#), Ok("{}".to_owned()));
-    assert_eq!(reply(r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":5,"message":""}}"#), Err(5));
+    assert_eq!(
+        reply(r#"{"jsonrpc":"2.0","id":1,"result":null}"#),
+        Ok("null".to_owned())
+    );
+    assert_eq!(
+        reply(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#),
+        Ok("{}".to_owned())
+    );
+    assert_eq!(
+        reply(r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":5,"message":""}}"#),
+        Err(5)
+    );
 }
 
 #[test]
 fn data_that_is_null_is_data() {
-    let text = Json::new(r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":null}}"#);
-    let Some(Message::Answer { reply: Err(error), .. }) = parse(&text) else { panic!("no error") };
+    let text =
+        Json::new(r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":null}}"#);
+    let Some(Message::Answer {
+        reply: Err(error), ..
+    }) = parse(&text)
+    else {
+        panic!("no error")
+    };
     assert_eq!(error.data.expect("data").get(), "null");
 }
 
@@ -121,19 +163,39 @@ proptest! {
 #[test]
 fn an_answer_nested_too_deep_is_an_error_to_who_waits_and_anything_else_is_nothing() {
     let deep = "[".repeat(200) + &"]".repeat(200);
-    let answer = Json::new(format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":{deep}}}}}"#));
+    let answer = Json::new(format!(
+        r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":{deep}}}}}"#
+    ));
     assert!(matches!(parse(&answer), Some(Message::Unusable { ids, .. }) if ids == [7]));
-    let notice = Json::new(format!(r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":{deep}}}}}"#));
+    let notice = Json::new(format!(
+        r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":{deep}}}}}"#
+    ));
     assert!(parse(&notice).is_none());
-    let in_a_string = Json::new(format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":"{deep}"}}}}"#));
-    assert!(matches!(parse(&in_a_string), Some(Message::Answer { reply: Ok(_), .. })));
+    let in_a_string = Json::new(format!(
+        r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":"{deep}"}}}}"#
+    ));
+    assert!(matches!(
+        parse(&in_a_string),
+        Some(Message::Answer { reply: Ok(_), .. })
+    ));
 }
 
 #[test]
 fn what_is_too_long_to_read_still_says_which_request_it_answers() {
-    assert_eq!(answers(br#"{"jsonrpc":"2.0","id":42,"result":{"content":"xxxx"#), Some(42));
-    assert_eq!(answers(br#"{"jsonrpc":"2.0", "id" : 7 , "result":[1"#), Some(7));
-    for other in [r#"{"jsonrpc":"2.0","method":"m","params":{"id":1,"x"#, r#"{"result":{"id":4,"x"#, "xxxxxxxx", ""] {
+    assert_eq!(
+        answers(br#"{"jsonrpc":"2.0","id":42,"result":{"content":"xxxx"#),
+        Some(42)
+    );
+    assert_eq!(
+        answers(br#"{"jsonrpc":"2.0", "id" : 7 , "result":[1"#),
+        Some(7)
+    );
+    for other in [
+        r#"{"jsonrpc":"2.0","method":"m","params":{"id":1,"x"#,
+        r#"{"result":{"id":4,"x"#,
+        "xxxxxxxx",
+        "",
+    ] {
         assert_eq!(answers(other.as_bytes()), None, "{other}");
     }
 }
@@ -142,11 +204,26 @@ fn what_is_too_long_to_read_still_says_which_request_it_answers() {
 fn an_answer_that_breaks_a_rule_says_which_and_whose_answer_it_is() {
     for (text, rule) in [
         (r#"{"id":7,"result":{}}"#, r#"has no "jsonrpc":"2.0""#),
-        (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, r#"has "jsonrpc":"1.0" instead of "2.0""#),
-        (r#"{"jsonrpc":2.0,"id":7,"error":{"code":1,"message":""}}"#, r#"has "jsonrpc":2.0 instead of "2.0""#),
-        (r#"{"jsonrpc":"2.0","id":"7","result":{}}"#, "has the id 7 as a string"),
-        (r#"{"jsonrpc":"2.0","id":7}"#, "has neither a result nor an error"),
-        (r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#, "is inside an array"),
+        (
+            r#"{"jsonrpc":"1.0","id":7,"result":{}}"#,
+            r#"has "jsonrpc":"1.0" instead of "2.0""#,
+        ),
+        (
+            r#"{"jsonrpc":2.0,"id":7,"error":{"code":1,"message":""}}"#,
+            r#"has "jsonrpc":2.0 instead of "2.0""#,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"7","result":{}}"#,
+            "has the id 7 as a string",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":7}"#,
+            "has neither a result nor an error",
+        ),
+        (
+            r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#,
+            "is inside an array",
+        ),
     ] {
         match parse(&Json::new(text)) {
             Some(Message::Unusable { ids, why }) => {

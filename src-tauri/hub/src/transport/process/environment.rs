@@ -51,14 +51,21 @@ const PASSED: &[&str] = &[
     "PROCESSOR_ARCHITECTURE",
 ];
 
-pub(super) async fn environment(spec: &BTreeMap<String, String>, run: &str) -> BTreeMap<String, String> {
-    let passed = |(name, _): &(String, String)| PASSED.contains(&name.as_str()) || name.starts_with("LC_");
+pub(super) async fn environment(
+    spec: &BTreeMap<String, String>,
+    run: &str,
+) -> BTreeMap<String, String> {
+    let passed =
+        |(name, _): &(String, String)| PASSED.contains(&name.as_str()) || name.starts_with("LC_");
     let mut env: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(passed)
         .collect();
     env.insert("PATH".into(), login_path().await.to_owned());
-    env.extend(spec.iter().map(|(name, value)| (name.clone(), value.clone())));
+    env.extend(
+        spec.iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
     env.insert(RUN.into(), run.to_owned());
     env
 }

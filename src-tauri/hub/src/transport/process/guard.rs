@@ -52,7 +52,10 @@ impl Guard {
     /// The guard of a new run. Its process is started with the first server. In a program that cannot become a
     /// guard (a test's own process) there is none: servers end with the hub's graceful end only.
     pub fn new() -> Self {
-        Self { run: random::id().into(), process: Arc::new(Mutex::new(Process::NotNeeded)) }
+        Self {
+            run: random::id().into(),
+            process: Arc::new(Mutex::new(Process::NotNeeded)),
+        }
     }
 
     /// The id of this run of the hub.
@@ -62,7 +65,8 @@ impl Guard {
 
     pub(super) fn watch(&self, pid: u32) {
         let mut process = self.lock();
-        if matches!(*process, Process::NotNeeded) && CAN_GUARD.load(Ordering::Relaxed) && cfg!(unix) {
+        if matches!(*process, Process::NotNeeded) && CAN_GUARD.load(Ordering::Relaxed) && cfg!(unix)
+        {
             *process = spawn(&self.run);
         }
         process.say(&format!("+{pid}\n"));
@@ -94,9 +98,13 @@ impl Default for Guard {
 
 impl Process {
     fn say(&mut self, line: &str) {
-        let Self::Running(_, stdin) = self else { return };
+        let Self::Running(_, stdin) = self else {
+            return;
+        };
         if let Err(error) = stdin.write_all(line.as_bytes()) {
-            tracing::error!("the guard is gone ({error}): if Drawbridge is killed, servers may be left running");
+            tracing::error!(
+                "the guard is gone ({error}): if Drawbridge is killed, servers may be left running"
+            );
             *self = Self::Gone;
         }
     }
@@ -114,11 +122,18 @@ fn spawn(run: &str) -> Process {
 
 fn try_spawn(run: &str) -> std::io::Result<(Child, ChildStdin)> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args([ARGUMENT, run]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args([ARGUMENT, run])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn()?;
-    let stdin = child.stdin.take().ok_or_else(|| std::io::Error::other("it has no stdin"))?;
+    let stdin = child
+        .stdin
+        .take()
+        .ok_or_else(|| std::io::Error::other("it has no stdin"))?;
     Ok((child, stdin))
 }
 
@@ -126,7 +141,10 @@ fn try_spawn(run: &str) -> std::io::Result<(Child, ChildStdin)> {
 fn guard(run: &str) {
     let mut groups: Vec<i32> = Vec::new();
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        match line.split_at_checked(1).map(|(sign, pid)| (sign, pid.parse::<i32>())) {
+        match line
+            .split_at_checked(1)
+            .map(|(sign, pid)| (sign, pid.parse::<i32>()))
+        {
             Some(("+", Ok(pid))) => groups.push(pid),
             Some(("-", Ok(pid))) => groups.retain(|known| *known != pid),
             _ => {}
@@ -151,7 +169,10 @@ fn end(groups: &[i32], run: &str) {
     let mark = format!("{}={run}", super::environment::RUN);
     for (signal, pause) in [(SIGTERM, 300), (SIGKILL, 100), (SIGKILL, 100), (SIGKILL, 0)] {
         let left = marked(&mark);
-        let alive = groups.iter().filter(|pid| **pid > 1 && killpg(Pid::from_raw(**pid), signal).is_ok()).count();
+        let alive = groups
+            .iter()
+            .filter(|pid| **pid > 1 && killpg(Pid::from_raw(**pid), signal).is_ok())
+            .count();
         if left.is_empty() && alive == 0 {
             return;
         }
@@ -165,11 +186,17 @@ fn end(groups: &[i32], run: &str) {
 /// The processes whose environment holds `mark`; none where there is no `/proc`.
 #[cfg(unix)]
 fn marked(mark: &str) -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|pid: &i32| {
         let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environ.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+        environ
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == mark.as_bytes())
     })
     .collect()
 }

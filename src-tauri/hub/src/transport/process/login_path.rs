@@ -29,15 +29,32 @@ async fn ask_shell() -> Option<String> {
     if cfg!(windows) {
         return None;
     }
-    let shell = std::env::var("SHELL").ok().filter(|shell| !shell.is_empty())?;
+    let shell = std::env::var("SHELL")
+        .ok()
+        .filter(|shell| !shell.is_empty())?;
     let mut command = Command::new(shell);
     // An rc file may print what it likes: the marks tell ours apart.
-    command.args(["-l", "-i", "-c", &format!("printf '%s%s%s' '{MARK}' \"$PATH\" '{MARK}'")]);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    command.args([
+        "-l",
+        "-i",
+        "-c",
+        &format!("printf '%s%s%s' '{MARK}' \"$PATH\" '{MARK}'"),
+    ]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
     let child = platform::without_terminal(command).spawn().ok()?;
-    let output = timeout(PATIENCE, Box::into_pin(child.wait_with_output())).await.ok()?.ok()?;
+    let output = timeout(PATIENCE, Box::into_pin(child.wait_with_output()))
+        .await
+        .ok()?
+        .ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.split(MARK).nth(1).filter(|path| !path.is_empty()).map(str::to_owned)
+    text.split(MARK)
+        .nth(1)
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
 }
 
 fn joined(first: &str, second: &str) -> String {
@@ -56,6 +73,9 @@ mod tests {
 
     #[test]
     fn the_shells_folders_come_first_and_none_comes_twice() {
-        assert_eq!(joined("/nvm/bin:/usr/bin", "/usr/bin::/bin"), "/nvm/bin:/usr/bin:/bin");
+        assert_eq!(
+            joined("/nvm/bin:/usr/bin", "/usr/bin::/bin"),
+            "/nvm/bin:/usr/bin:/bin"
+        );
     }
 }

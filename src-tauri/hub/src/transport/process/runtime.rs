@@ -23,7 +23,13 @@ pub async fn check(runtimes: &[Runtime]) -> Vec<RuntimeFound> {
 async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeFound {
     let command = runtime.command();
     let path = env.get("PATH").cloned().unwrap_or_default();
-    let mut found = RuntimeFound { runtime, path: None, version: None, problem: String::new(), remedy: String::new() };
+    let mut found = RuntimeFound {
+        runtime,
+        path: None,
+        version: None,
+        problem: String::new(),
+        remedy: String::new(),
+    };
     let Ok(program) = which::which_in(command, Some(path), ".") else {
         found.problem = format!("'{command}' was not found");
         found.remedy = install(runtime).to_owned();
@@ -37,7 +43,10 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeFo
             found.remedy = install(runtime).to_owned();
         }
     }
-    if runtime == Runtime::Docker && found.problem.is_empty() && !daemon_answers(&program, env).await {
+    if runtime == Runtime::Docker
+        && found.problem.is_empty()
+        && !daemon_answers(&program, env).await
+    {
         found.problem = "Docker is installed, but its daemon does not answer".to_owned();
         found.remedy = START_DOCKER.to_owned();
     }
@@ -45,15 +54,26 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeFo
 }
 
 async fn daemon_answers(docker: &Path, env: &BTreeMap<String, String>) -> bool {
-    ask(docker, &["version", "--format", "{{.Server.Version}}"], env).await.is_ok_and(|said| version(&said).is_some())
+    ask(docker, &["version", "--format", "{{.Server.Version}}"], env)
+        .await
+        .is_ok_and(|said| version(&said).is_some())
 }
 
 /// What a program says on its stdout.
-async fn ask(program: &Path, args: &[&str], env: &BTreeMap<String, String>) -> Result<String, String> {
+async fn ask(
+    program: &Path,
+    args: &[&str],
+    env: &BTreeMap<String, String>,
+) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(args).env_clear().envs(env).kill_on_drop(true);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = platform::in_own_tree(command).spawn().map_err(|e| format!("it cannot be started: {e}"))?;
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = platform::in_own_tree(command)
+        .spawn()
+        .map_err(|e| format!("it cannot be started: {e}"))?;
     let pid = child.id().unwrap_or_default();
     let stdout = child.stdout().take();
     let answer = timeout(PATIENCE, async {
@@ -61,7 +81,10 @@ async fn ask(program: &Path, args: &[&str], env: &BTreeMap<String, String>) -> R
         if let Some(stdout) = stdout {
             let _ = stdout.take(4096).read_to_end(&mut said).await;
         }
-        (String::from_utf8_lossy(&said).into_owned(), platform::leader(child.as_mut()).wait().await)
+        (
+            String::from_utf8_lossy(&said).into_owned(),
+            platform::leader(child.as_mut()).wait().await,
+        )
     })
     .await;
     platform::kill_tree(pid, child.as_mut());
@@ -74,7 +97,9 @@ async fn ask(program: &Path, args: &[&str], env: &BTreeMap<String, String>) -> R
 
 fn asked_for_version(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
-        Runtime::Npx | Runtime::Uvx | Runtime::Docker | Runtime::Node | Runtime::Python => &["--version"],
+        Runtime::Npx | Runtime::Uvx | Runtime::Docker | Runtime::Node | Runtime::Python => {
+            &["--version"]
+        }
         // It runs tools: `--version` would be the name of one.
         Runtime::Dnx => &["--help"],
     }
@@ -84,7 +109,9 @@ fn asked_for_version(runtime: Runtime) -> &'static [&'static str] {
 fn version(said: &str) -> Option<String> {
     let words = said.lines().next()?.split([' ', ',']);
     let mut numbers = words.map(|word| word.strip_prefix('v').unwrap_or(word));
-    numbers.find(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned)
+    numbers
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .map(str::to_owned)
 }
 
 const START_DOCKER: &str = if cfg!(target_os = "linux") {

@@ -27,14 +27,21 @@ impl Meter {
     /// What each of these processes uses with its tree, by process id. One that is gone is left out.
     pub async fn measure(&self, pids: Vec<u32>) -> BTreeMap<u32, Usage> {
         let meter = self.clone();
-        tokio::task::spawn_blocking(move || meter.look(&pids)).await.unwrap_or_default()
+        tokio::task::spawn_blocking(move || meter.look(&pids))
+            .await
+            .unwrap_or_default()
     }
 
     fn look(&self, pids: &[u32]) -> BTreeMap<u32, Usage> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Where the system does not tell, nothing is known.
-        let Some(mut system) = last.take().or_else(|| System::new().ok()) else { return BTreeMap::new() };
-        let what = ProcessRefreshKind::nothing().with_memory().with_cpu().without_tasks();
+        let Some(mut system) = last.take().or_else(|| System::new().ok()) else {
+            return BTreeMap::new();
+        };
+        let what = ProcessRefreshKind::nothing()
+            .with_memory()
+            .with_cpu()
+            .without_tasks();
         system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
         let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
         for (pid, process) in system.processes() {
@@ -45,7 +52,12 @@ impl Meter {
         let of = |pid: &u32| {
             let root = Pid::from_u32(*pid);
             system.process(root)?;
-            Some((*pid, tree(root, &children).filter_map(|pid| system.process(pid)).fold(Usage::default(), add)))
+            Some((
+                *pid,
+                tree(root, &children)
+                    .filter_map(|pid| system.process(pid))
+                    .fold(Usage::default(), add),
+            ))
         };
         let used = pids.iter().filter_map(of).collect();
         *last = Some(system);
@@ -81,15 +93,26 @@ mod tests {
     #[tokio::test]
     async fn a_tree_is_measured_as_a_whole_and_one_that_is_gone_is_left_out() {
         let mut shell = Command::new("sh");
-        let mut child = shell.args(["-c", "sleep 60 & echo started; wait"]).stdout(Stdio::piped()).spawn().expect("sh");
+        let mut child = shell
+            .args(["-c", "sleep 60 & echo started; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh");
         let mut line = String::new();
         let mut stdout = std::io::BufReader::new(child.stdout.take().expect("stdout"));
         std::io::BufRead::read_line(&mut stdout, &mut line).expect("it says that it has started");
         let meter = Meter::default();
         let used = meter.measure(vec![child.id()]).await[&child.id()];
         assert_eq!(used.processes, 2, "the shell and what it started");
-        assert!((100_000..1_000_000_000).contains(&used.memory), "{} bytes", used.memory);
-        Command::new("pkill").args(["-P", &child.id().to_string()]).status().expect("pkill");
+        assert!(
+            (100_000..1_000_000_000).contains(&used.memory),
+            "{} bytes",
+            used.memory
+        );
+        Command::new("pkill")
+            .args(["-P", &child.id().to_string()])
+            .status()
+            .expect("pkill");
         child.wait().expect("it ends");
         assert!(meter.measure(vec![child.id()]).await.is_empty());
     }

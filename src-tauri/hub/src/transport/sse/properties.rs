@@ -11,8 +11,18 @@ pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     assert_eq!(found, read(&[&whole], max), "at once");
     let all = expected(&whole);
     let (found, too_long) = found;
-    assert!(if too_long { all.starts_with(&found) } else { all == found }, "{all:?} is read as {found:?}");
-    assert!(found.iter().all(|event| event.data.len() <= 3 * max), "an event is bounded");
+    assert!(
+        if too_long {
+            all.starts_with(&found)
+        } else {
+            all == found
+        },
+        "{all:?} is read as {found:?}"
+    );
+    assert!(
+        found.iter().all(|event| event.data.len() <= 3 * max),
+        "an event is bounded"
+    );
 }
 
 /// What is no white space comes back from the event that it was written into.
@@ -21,9 +31,18 @@ pub(crate) fn written_is_read(data: &str) {
     if data.trim().is_empty() {
         return;
     }
-    let lines: String = data.split('\n').map(|line| format!("data: {line}\n")).collect();
+    let lines: String = data
+        .split('\n')
+        .map(|line| format!("data: {line}\n"))
+        .collect();
     let (found, too_long) = read(&[format!("event: it\n{lines}\n").as_bytes()], usize::MAX);
-    assert_eq!(found, [SseEvent { name: "it".to_owned(), data }]);
+    assert_eq!(
+        found,
+        [SseEvent {
+            name: "it".to_owned(),
+            data
+        }]
+    );
     assert!(!too_long);
 }
 
@@ -44,19 +63,39 @@ fn read(pieces: &[&[u8]], max: usize) -> (Vec<SseEvent>, bool) {
 /// The standard's rules, applied to the whole text.
 fn expected(bytes: &[u8]) -> Vec<SseEvent> {
     let text = String::from_utf8_lossy(bytes);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n").replace('\r', "\n");
+    let text = text
+        .strip_prefix('\u{feff}')
+        .unwrap_or(&text)
+        .replace("\r\n", "\n")
+        .replace('\r', "\n");
     let mut found = Vec::new();
     let (mut name, mut data): (String, Vec<&str>) = Default::default();
     // What stands behind the last line break is no line.
-    for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+    for line in text
+        .split_inclusive('\n')
+        .filter_map(|line| line.strip_suffix('\n'))
+    {
         match line.split_once(':').unwrap_or((line, "")) {
             ("", "") if line.is_empty() => {
-                let (name, data) = (std::mem::take(&mut name), std::mem::take(&mut data).join("\n"));
+                let (name, data) = (
+                    std::mem::take(&mut name),
+                    std::mem::take(&mut data).join("\n"),
+                );
                 if !data.trim().is_empty() {
-                    found.push(SseEvent { name: if name.is_empty() { "message".to_owned() } else { name }, data });
+                    found.push(SseEvent {
+                        name: if name.is_empty() {
+                            "message".to_owned()
+                        } else {
+                            name
+                        },
+                        data,
+                    });
                 }
             }
-            ("event", value) => value.strip_prefix(' ').unwrap_or(value).clone_into(&mut name),
+            ("event", value) => value
+                .strip_prefix(' ')
+                .unwrap_or(value)
+                .clone_into(&mut name),
             ("data", value) => data.push(value.strip_prefix(' ').unwrap_or(value)),
             _ => {}
         }

@@ -4,7 +4,11 @@ use super::*;
 
 fn events(parts: &[&str]) -> Vec<String> {
     let mut reader = Events::new(1_000);
-    parts.iter().flat_map(|part| reader.push(part.as_bytes()).expect("short")).map(|event| event.data).collect()
+    parts
+        .iter()
+        .flat_map(|part| reader.push(part.as_bytes()).expect("short"))
+        .map(|event| event.data)
+        .collect()
 }
 
 #[test]
@@ -17,10 +21,18 @@ fn an_event_is_its_data_lines() {
 
 #[test]
 fn an_event_has_its_name_and_only_its_own() {
-    let found = Events::new(1_000).push(b"event: endpoint\ndata: /m\n\ndata: x\n\nevent: ping\n\ndata: y\n\n");
-    let found: Vec<_> = found.expect("short").into_iter().map(|event| (event.name, event.data)).collect();
+    let found = Events::new(1_000)
+        .push(b"event: endpoint\ndata: /m\n\ndata: x\n\nevent: ping\n\ndata: y\n\n");
+    let found: Vec<_> = found
+        .expect("short")
+        .into_iter()
+        .map(|event| (event.name, event.data))
+        .collect();
     let expected = [("endpoint", "/m"), ("message", "x"), ("message", "y")];
-    assert_eq!(found, expected.map(|(name, data)| (name.to_owned(), data.to_owned())));
+    assert_eq!(
+        found,
+        expected.map(|(name, data)| (name.to_owned(), data.to_owned()))
+    );
 }
 
 #[test]
@@ -44,7 +56,10 @@ fn an_endless_event_is_an_error() {
 
 #[test]
 fn a_bom_before_the_first_event_is_passed_over() {
-    assert_eq!(events(&["\u{feff}data: one\n\n\u{feff}data: no field\ndata: two\n\n"]), ["one", "two"]);
+    assert_eq!(
+        events(&["\u{feff}data: one\n\n\u{feff}data: no field\ndata: two\n\n"]),
+        ["one", "two"]
+    );
 }
 
 #[test]

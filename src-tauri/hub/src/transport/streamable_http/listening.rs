@@ -24,18 +24,30 @@ pub(super) async fn listen(link: Weak<HttpLink>) {
     let mut has_it = false;
     loop {
         sleep(pause).await;
-        let Some(response) = open(&link, events.last_id(), has_it).await else { return };
+        let Some(response) = open(&link, events.last_id(), has_it).await else {
+            return;
+        };
         // One that cannot be had for now is asked for less and less often.
-        pause = events.retry().unwrap_or((pause * 2).max(RETRY)).min(MAX_RETRY);
+        pause = events
+            .retry()
+            .unwrap_or((pause * 2).max(RETRY))
+            .min(MAX_RETRY);
         let Ok(mut response) = response else { continue };
         events.reconnected();
         has_it = true;
         while let Ok(Some(chunk)) = response.chunk().await {
-            let Ok(complete) = events.push(&chunk) else { return };
+            let Ok(complete) = events.push(&chunk) else {
+                return;
+            };
             for event in complete {
                 let Some(link) = link.upgrade() else { return };
                 if let Some(Message::Incoming(message)) = message::parse(&Json::new(event.data)) {
-                    link.upstream.tell(FromServer::Message { message, during: None }).await;
+                    link.upstream
+                        .tell(FromServer::Message {
+                            message,
+                            during: None,
+                        })
+                        .await;
                 }
                 pause = RETRY;
             }
@@ -44,15 +56,22 @@ pub(super) async fn listen(link: Weak<HttpLink>) {
 }
 
 /// Asks for the stream, of which it may be known that the server has it: none where it is not to be asked for again.
-async fn open(link: &Weak<HttpLink>, last_id: Option<&str>, has_it: bool) -> Option<Result<Response, ()>> {
+async fn open(
+    link: &Weak<HttpLink>,
+    last_id: Option<&str>,
+    has_it: bool,
+) -> Option<Result<Response, ()>> {
     let link = link.upgrade().filter(|link| link.ended().is_none())?;
     match link.remote.send(link.listening(last_id)).await {
-        Ok(Ok(response)) if response.status() == StatusCode::OK => is_stream(&response).then_some(Ok(response)),
+        Ok(Ok(response)) if response.status() == StatusCode::OK => {
+            is_stream(&response).then_some(Ok(response))
+        }
         Ok(Ok(response)) if response.status().is_client_error() => {
             let status = response.status();
             let text = link.remote.read_text(response).await;
             // Told now, it costs no call: the next one begins a new session.
-            if has_it && link.session.get().is_some() && remote::is_about_the_session(status, &text) {
+            if has_it && link.session.get().is_some() && remote::is_about_the_session(status, &text)
+            {
                 link.lost(remote::FORGOTTEN);
             }
             None

@@ -12,17 +12,35 @@ fn registered(text: &str) -> Registered {
 }
 
 fn hello(protocol_version: &str) -> ServerHello {
-    ServerHello { protocol_version: protocol_version.to_owned(), ..ServerHello::default() }
+    ServerHello {
+        protocol_version: protocol_version.to_owned(),
+        ..ServerHello::default()
+    }
 }
 
 #[test]
 fn servers_of_the_same_package_have_the_same_package_name() {
     for (text, expected) in [
-        (r#"{"command":"npx","args":["-y","@scope/files@1.2.0","/a"]}"#, Some("npx @scope/files")),
-        (r#"{"command":"/usr/bin/npx","args":["--yes","@scope/files","/b"]}"#, Some("npx @scope/files")),
-        (r#"{"command":"uvx","args":["chroma-mcp==0.2.0","--client-type","persistent"]}"#, Some("uvx chroma-mcp")),
-        (r#"{"command":"python3","args":["-m","my_server","--fast"]}"#, Some("python3 my_server")),
-        (r#"{"command":"node","args":["/srv/index.js"]}"#, Some("node /srv/index.js")),
+        (
+            r#"{"command":"npx","args":["-y","@scope/files@1.2.0","/a"]}"#,
+            Some("npx @scope/files"),
+        ),
+        (
+            r#"{"command":"/usr/bin/npx","args":["--yes","@scope/files","/b"]}"#,
+            Some("npx @scope/files"),
+        ),
+        (
+            r#"{"command":"uvx","args":["chroma-mcp==0.2.0","--client-type","persistent"]}"#,
+            Some("uvx chroma-mcp"),
+        ),
+        (
+            r#"{"command":"python3","args":["-m","my_server","--fast"]}"#,
+            Some("python3 my_server"),
+        ),
+        (
+            r#"{"command":"node","args":["/srv/index.js"]}"#,
+            Some("node /srv/index.js"),
+        ),
         (r#"{"command":"mcp-server-time"}"#, Some("mcp-server-time")),
         (r#"{"command":"docker","args":["run","-i","image"]}"#, None),
         (r#"{"command":"uv","args":["run","server.py"]}"#, None),
@@ -40,7 +58,11 @@ fn a_second_server_of_a_package_is_not_probed_again() {
     assert_eq!(known.way(&second), Way::Discover, "nothing is known of it");
     known.note(&first, Way::Discover, &hello("2025-06-18"));
     assert_eq!(known.way(&second), Way::Initialize);
-    assert_eq!(known.way(&registered(r#"{"command":"uvx","args":["chroma-mcp"]}"#)), Way::Initialize, "built in");
+    assert_eq!(
+        known.way(&registered(r#"{"command":"uvx","args":["chroma-mcp"]}"#)),
+        Way::Initialize,
+        "built in"
+    );
 }
 
 #[test]
@@ -55,8 +77,13 @@ fn a_server_that_needs_initialize_is_not_asked_to_discover_again() {
 #[test]
 fn a_spec_that_names_the_revision_decides_whatever_is_known() {
     let known = Known::default();
-    for (revision, expected) in [("2025-06-18", Way::OnlyInitialize), ("2026-07-28", Way::Discover)] {
-        let server = registered(&format!(r#"{{"command":"x","protocol_version":"{revision}"}}"#));
+    for (revision, expected) in [
+        ("2025-06-18", Way::OnlyInitialize),
+        ("2026-07-28", Way::Discover),
+    ] {
+        let server = registered(&format!(
+            r#"{{"command":"x","protocol_version":"{revision}"}}"#
+        ));
         for spoken in ["2025-11-25", "2026-07-28"] {
             known.note(&server, Way::Initialize, &hello(spoken));
             assert_eq!(known.way(&server), expected, "{revision} after {spoken}");
@@ -74,6 +101,10 @@ fn only_a_refusal_for_want_of_initialize_counts_as_one() {
         (-32603, "cannot initialize the model", false),
         (-32600, "unknown argument", false),
     ] {
-        assert_eq!(asks_for_initialize(&RpcError::new(code, message)), expected, "{code} {message}");
+        assert_eq!(
+            asks_for_initialize(&RpcError::new(code, message)),
+            expected,
+            "{code} {message}"
+        );
     }
 }

@@ -48,7 +48,9 @@ impl Answering {
 
     /// The server does not want the answer any more: the client is told, and nothing is sent.
     fn cancel(&mut self, params: &RawValue) {
-        let id = RawObject::parse(params).ok().and_then(|params| Some(params.get("requestId")?.get().to_owned()));
+        let id = RawObject::parse(params)
+            .ok()
+            .and_then(|params| Some(params.get("requestId")?.get().to_owned()));
         if let Some((work, task)) = id.and_then(|id| self.by_id.remove(id.as_str())) {
             work.drop_now();
             task.abort();
@@ -72,7 +74,9 @@ impl Future for Work {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(running) = work.as_mut() else { return Poll::Ready(()) };
+        let Some(running) = work.as_mut() else {
+            return Poll::Ready(());
+        };
         let polled = running.as_mut().poll(context);
         if polled.is_ready() {
             *work = None;
@@ -82,11 +86,18 @@ impl Future for Work {
 }
 
 impl ServerSession {
-    pub(super) async fn listen(self: Arc<Self>, connection: Arc<Connection>, mut inbox: mpsc::Receiver<FromServer>) {
+    pub(super) async fn listen(
+        self: Arc<Self>,
+        connection: Arc<Connection>,
+        mut inbox: mpsc::Receiver<FromServer>,
+    ) {
         let mut answering = Answering::default();
         while let Some(told) = inbox.recv().await {
             match told {
-                FromServer::Message { message: Incoming::Request { id, method, params }, during } => {
+                FromServer::Message {
+                    message: Incoming::Request { id, method, params },
+                    during,
+                } => {
                     // In a task of its own: a person may have to answer it, and what follows must not wait.
                     let (me, connection) = (self.clone(), connection.clone());
                     answering.begin(id.get().into(), async move {
@@ -94,12 +105,18 @@ impl ServerSession {
                         let _ = connection.link().answer(&id, &reply).await;
                     });
                 }
-                FromServer::Message { message: Incoming::Notification { method, params: Some(params) }, .. }
-                    if method == "notifications/cancelled" =>
-                {
-                    answering.cancel(&params)
-                }
-                FromServer::Message { message: Incoming::Notification { method, params }, during } => {
+                FromServer::Message {
+                    message:
+                        Incoming::Notification {
+                            method,
+                            params: Some(params),
+                        },
+                    ..
+                } if method == "notifications/cancelled" => answering.cancel(&params),
+                FromServer::Message {
+                    message: Incoming::Notification { method, params },
+                    during,
+                } => {
                     self.notified(&method, params.as_deref(), during);
                 }
                 FromServer::Ended(how) => return self.ended(&connection, how),
@@ -113,10 +130,22 @@ impl ServerSession {
         if method == "ping" {
             return Ok(Json::new("{}"));
         }
-        let nobody = |why: &str| RpcError::new(code::METHOD_NOT_FOUND, format!("nobody can answer '{method}': {why}"));
+        let nobody = |why: &str| {
+            RpcError::new(
+                code::METHOD_NOT_FOUND,
+                format!("nobody can answer '{method}': {why}"),
+            )
+        };
         let owner = self.in_flight.owner(during);
-        let owner = owner.ok_or_else(|| nobody("there is not one client with a request in flight"))?;
-        if !owner.back.session().hello.capabilities.can_answer(method, params.as_deref()) {
+        let owner =
+            owner.ok_or_else(|| nobody("there is not one client with a request in flight"))?;
+        if !owner
+            .back
+            .session()
+            .hello
+            .capabilities
+            .can_answer(method, params.as_deref())
+        {
             return Err(nobody("the client does not offer it"));
         }
         self.visits.note(&request, owner.back.session());
@@ -134,15 +163,22 @@ impl ServerSession {
             ) => self.mailbox.list_changes.tell(self.server.id.clone()),
             ("notifications/progress", Some(params)) => self.in_flight.progress(params),
             (
-                "notifications/resources/updated" | "notifications/tasks/status" | "notifications/tasks",
+                "notifications/resources/updated"
+                | "notifications/tasks/status"
+                | "notifications/tasks",
                 Some(params),
             ) => {
-                self.mailbox.announce(&self.server.id, method, meta::without_subscription(params));
+                self.mailbox
+                    .announce(&self.server.id, method, meta::without_subscription(params));
             }
-            ("notifications/subscriptions/acknowledged", Some(params)) => self.wanted.acknowledge(params),
+            ("notifications/subscriptions/acknowledged", Some(params)) => {
+                self.wanted.acknowledge(params)
+            }
             ("notifications/message", params) => {
                 let text = params.map_or("", RawValue::get);
-                self.linker.logs().server(&self.server.id, Level::Info, "message", text);
+                self.linker
+                    .logs()
+                    .server(&self.server.id, Level::Info, "message", text);
                 if let Some(owner) = self.in_flight.owner(during) {
                     owner.back.log(params);
                 }

@@ -42,7 +42,9 @@ impl ServerSession {
         // In a task of its own: a caller that leaves must not leave a start half done.
         let me = self.clone();
         let started = tokio::spawn(async move { me.start().await });
-        started.await.unwrap_or_else(|e| Err(UpstreamError::Unreachable(format!("its start failed: {e}"))))
+        started
+            .await
+            .unwrap_or_else(|e| Err(UpstreamError::Unreachable(format!("its start failed: {e}"))))
     }
 
     /// Returns the live connection for a request, made if there is none. A client's request waits for a start no longer
@@ -52,23 +54,33 @@ impl ServerSession {
         self: &Arc<Self>,
         outgoing: &Outgoing<'_>,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let (Some(back), None) = (outgoing.back, self.live()) else { return self.connection().await };
+        let (Some(back), None) = (outgoing.back, self.live()) else {
+            return self.connection().await;
+        };
         let mut connection = std::pin::pin!(self.connection());
         let Some(token) = outgoing.progress_token else {
             let waited = outgoing.patience.quiet;
-            return timeout(waited, connection).await.unwrap_or(Err(UpstreamError::Starting { waited }));
+            return timeout(waited, connection)
+                .await
+                .unwrap_or(Err(UpstreamError::Starting { waited }));
         };
         for beat in 1_u32.. {
             match timeout(TELL_CLIENT, &mut connection).await {
                 Ok(connected) => return connected,
-                Err(_) => back.notify("notifications/progress", Some(&waiting(token, beat, &self.inner().reason))),
+                Err(_) => back.notify(
+                    "notifications/progress",
+                    Some(&waiting(token, beat, &self.inner().reason)),
+                ),
             }
         }
         connection.await
     }
 
     pub(super) fn live(&self) -> Option<Arc<Connection>> {
-        self.inner().connection.clone().filter(|connection| connection.link().ended().is_none())
+        self.inner()
+            .connection
+            .clone()
+            .filter(|connection| connection.link().ended().is_none())
     }
 
     async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
@@ -82,12 +94,20 @@ impl ServerSession {
         if self.inner().retired {
             return Err(stopped());
         }
-        let mut effect = self.step(StateEvent::Wanted, "somebody needs it: starting".into(), None);
+        let mut effect = self.step(
+            StateEvent::Wanted,
+            "somebody needs it: starting".into(),
+            None,
+        );
         let mut failure = stopped();
         while let Some(Effect::Start) = effect {
             self.starts.fetch_add(1, Ordering::Relaxed);
             let progress = |words| self.starting(words);
-            match self.linker.link(&self.server, self.noise.clone(), &progress).await {
+            match self
+                .linker
+                .link(&self.server, self.noise.clone(), &progress)
+                .await
+            {
                 Ok(linked) => return self.ready(linked).await,
                 Err(error) => failure = error,
             }
@@ -96,7 +116,11 @@ impl ServerSession {
             let state = self.inner().state;
             if let (Some(Effect::Pause(pause)), State::Error { .. }) = (effect, state) {
                 sleep(jittered(pause)).await;
-                effect = self.step(StateEvent::PauseOver, "starting again".into(), Some(failure.clone()));
+                effect = self.step(
+                    StateEvent::PauseOver,
+                    "starting again".into(),
+                    Some(failure.clone()),
+                );
             }
         }
         Err(failure)
@@ -126,7 +150,9 @@ impl ServerSession {
     }
 
     fn left_alone(&self, until: Option<Instant>) -> UpstreamError {
-        let seconds = until.map_or(0, |until| until.saturating_duration_since(Instant::now()).as_secs() + 1);
+        let seconds = until.map_or(0, |until| {
+            until.saturating_duration_since(Instant::now()).as_secs() + 1
+        });
         let reason = self.inner().reason.clone();
         UpstreamError::Unreachable(format!("{reason}; it may be started again in {seconds} s"))
     }
@@ -145,9 +171,13 @@ impl ServerSession {
                 inner.connection = Some(connection.clone());
                 // Those of the last connection end with it.
                 inner.tasks = JoinSet::new();
-                inner.tasks.spawn(self.clone().listen(connection.clone(), inbox));
+                inner
+                    .tasks
+                    .spawn(self.clone().listen(connection.clone(), inbox));
                 let (wanted, ids) = (self.wanted.clone(), self.linker.ids().clone());
-                inner.tasks.spawn(following::follow(wanted, connection.clone(), ids));
+                inner
+                    .tasks
+                    .spawn(following::follow(wanted, connection.clone(), ids));
             }
             accepted
         };
@@ -164,11 +194,19 @@ impl ServerSession {
     /// A start failed.
     fn failed(self: &Arc<Self>, failure: &UpstreamError) -> Option<Effect> {
         // A program that ends while it is being started has crashed; a URL that does not answer has not.
-        let is_crash = self.server.spec.command.is_some() && matches!(failure, UpstreamError::Lost(_));
+        let is_crash =
+            self.server.spec.command.is_some() && matches!(failure, UpstreamError::Lost(_));
         let crashes = self.inner().count_crash(is_crash);
-        let event =
-            StateEvent::Failed { for_good: !failure.is_transient(), retries: self.server.spec.retries, crashes };
-        let effect = self.step(event, in_words(crashes, failure.to_string()), Some(failure.clone()));
+        let event = StateEvent::Failed {
+            for_good: !failure.is_transient(),
+            retries: self.server.spec.retries,
+            crashes,
+        };
+        let effect = self.step(
+            event,
+            in_words(crashes, failure.to_string()),
+            Some(failure.clone()),
+        );
         if self.inner().state == State::Open {
             self.pause(effect);
         }
@@ -188,7 +226,11 @@ impl ServerSession {
         };
         tracing::warn!("server {}: {how}", self.server.id);
         let failure = UpstreamError::Lost(how.clone());
-        let effect = self.step(StateEvent::Ended { crashes }, in_words(crashes, how), Some(failure));
+        let effect = self.step(
+            StateEvent::Ended { crashes },
+            in_words(crashes, how),
+            Some(failure),
+        );
         self.pause(effect);
     }
 
@@ -219,7 +261,9 @@ impl ServerSession {
 
     /// Lets the server alone for a while.
     fn pause(self: &Arc<Self>, effect: Option<Effect>) {
-        let Some(Effect::Pause(pause)) = effect else { return };
+        let Some(Effect::Pause(pause)) = effect else {
+            return;
+        };
         let until = Instant::now() + jittered(pause);
         self.inner().paused_until = Some(until);
         self.tell_screens();
@@ -234,15 +278,28 @@ impl ServerSession {
 
     /// The pause that was to last until then is over, whoever notices first.
     fn pause_over(&self, until: Instant) {
-        let is_ours = self.inner().paused_until.take_if(|of| *of == until).is_some();
+        let is_ours = self
+            .inner()
+            .paused_until
+            .take_if(|of| *of == until)
+            .is_some();
         if is_ours {
             let failure = self.inner().failure.clone();
-            self.step(StateEvent::PauseOver, "the next call starts it again".into(), failure);
+            self.step(
+                StateEvent::PauseOver,
+                "the next call starts it again".into(),
+                failure,
+            );
         }
     }
 
     /// Takes a step of the machine and tells the screens.
-    pub(super) fn step(&self, event: StateEvent, reason: String, failure: Option<UpstreamError>) -> Option<Effect> {
+    pub(super) fn step(
+        &self,
+        event: StateEvent,
+        reason: String,
+        failure: Option<UpstreamError>,
+    ) -> Option<Effect> {
         let mut inner = self.inner();
         let (next, effect) = inner.state.on(event);
         if next != inner.state {
@@ -256,24 +313,41 @@ impl ServerSession {
     }
 
     fn tell(&self, state: State, reason: String) {
-        let transition = Transition { at: clock::now(), client: self.client.clone(), state: state.into(), reason };
+        let transition = Transition {
+            at: clock::now(),
+            client: self.client.clone(),
+            state: state.into(),
+            reason,
+        };
         let id = &self.server.id;
         let word = serde_json::to_value(transition.state).unwrap_or_default();
-        let line = format!("{}: {}", word.as_str().unwrap_or_default(), transition.reason);
+        let line = format!(
+            "{}: {}",
+            word.as_str().unwrap_or_default(),
+            transition.reason
+        );
         self.linker.logs().server(id, Level::Info, "session", &line);
         self.mailbox.history.note(id, transition.clone());
-        self.linker.events().tell(Event::SessionChanged { server: id.clone(), transition });
+        self.linker.events().tell(Event::SessionChanged {
+            server: id.clone(),
+            transition,
+        });
         self.tell_screens();
     }
 
     fn tell_screens(&self) {
-        self.linker.events().tell(Event::ServerChanged { id: self.server.id.clone() });
+        self.linker.events().tell(Event::ServerChanged {
+            id: self.server.id.clone(),
+        });
     }
 
     async fn end_when_idle(self: Arc<Self>, connection: Arc<Connection>) {
         let patience = Duration::from_millis(self.server.spec.timeouts.idle_ms.into());
         loop {
-            let due = match self.inner().idle(&connection, patience, !self.wanted.is_empty()) {
+            let due = match self
+                .inner()
+                .idle(&connection, patience, !self.wanted.is_empty())
+            {
                 Idle::Gone => return,
                 Idle::Until(due) => due,
                 Idle::Now => break,
@@ -300,7 +374,11 @@ impl ServerSession {
                 continue;
             }
             // Any answer is a sign of life, also that it knows no ping.
-            missed = if connection.ping(PING).await.is_ok() { 0 } else { missed + 1 };
+            missed = if connection.ping(PING).await.is_ok() {
+                0
+            } else {
+                missed + 1
+            };
         }
         let how = "it did not answer two pings in a row";
         connection.close().await;
@@ -331,7 +409,9 @@ enum Idle {
 
 impl Inner {
     fn is(&self, connection: &Arc<Connection>) -> bool {
-        self.connection.as_ref().is_some_and(|ours| Arc::ptr_eq(ours, connection))
+        self.connection
+            .as_ref()
+            .is_some_and(|ours| Arc::ptr_eq(ours, connection))
     }
 
     pub(super) fn take_connection(&mut self) -> Option<Arc<Connection>> {
@@ -342,7 +422,8 @@ impl Inner {
     /// The crashes of the last minute, with this one where it is one.
     fn count_crash(&mut self, is_crash: bool) -> u32 {
         let now = Instant::now();
-        self.crashes.retain(|at| now.duration_since(*at) < CRASH_WINDOW);
+        self.crashes
+            .retain(|at| now.duration_since(*at) < CRASH_WINDOW);
         if is_crash {
             self.crashes.push(now);
         }
@@ -377,7 +458,10 @@ impl Inner {
 fn waiting(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
     let progress = f64::from(beat) * 1e-6;
     let token = token.get();
-    json::raw(format!(r#"{{"progressToken":{token},"progress":{progress},"message":{}}}"#, json::string(why)))
+    json::raw(format!(
+        r#"{{"progressToken":{token},"progress":{progress},"message":{}}}"#,
+        json::string(why)
+    ))
 }
 
 /// Why it failed; with the last of so many crashes that it is left alone, that too.
@@ -385,7 +469,9 @@ fn in_words(crashes: u32, how: String) -> String {
     if crashes < MAX_CRASHES {
         return how;
     }
-    format!("it crashed {crashes} times within a minute and is left alone for a while; at last so: {how}")
+    format!(
+        "it crashed {crashes} times within a minute and is left alone for a while; at last so: {how}"
+    )
 }
 
 fn jittered(pause: Duration) -> Duration {

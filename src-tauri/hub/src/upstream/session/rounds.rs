@@ -47,12 +47,23 @@ pub(super) async fn ask_all(
         let request = translate::for_legacy_asked(request, &random::id());
         let key = key.clone();
         async move {
-            if !back.session().hello.capabilities.can_answer(&request.method, request.params.as_deref()) {
-                let why = format!("the server asks for '{}', which the client does not offer", request.method);
+            if !back
+                .session()
+                .hello
+                .capabilities
+                .can_answer(&request.method, request.params.as_deref())
+            {
+                let why = format!(
+                    "the server asks for '{}', which the client does not offer",
+                    request.method
+                );
                 return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
             }
             Ok((key, back.ask(&request, ANSWER).await?.to_raw()))
         }
     };
-    Ok(try_join_all(required.requests.iter().map(ask)).await?.into_iter().collect())
+    Ok(try_join_all(required.requests.iter().map(ask))
+        .await?
+        .into_iter()
+        .collect())
 }

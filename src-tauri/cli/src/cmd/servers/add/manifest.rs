@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use drawbridge_hub::{
     api::servers::{
-        AddServer, FillManifest, FilledManifest, ManifestChoice, ManifestSource, ManifestView, ReadManifest, ServerView,
+        AddServer, FillManifest, FilledManifest, ManifestChoice, ManifestSource, ManifestView,
+        ReadManifest, ServerView,
     },
     model::{
         manifest::{InputFormat, ManifestInput},
@@ -48,28 +49,60 @@ impl Add {
         })
     }
 
-    pub(super) async fn add_from(self, source: ManifestSource, context: &Context) -> Result<(), Failure> {
+    pub(super) async fn add_from(
+        self,
+        source: ManifestSource,
+        context: &Context,
+    ) -> Result<(), Failure> {
         let connection = Connection::open(context).await?;
         let added = self.read_and_add(source, &connection).await;
         connection.close().await;
-        output::answer(context.json, &added?, |server| crate::cmd::servers::done("added", server))
+        output::answer(context.json, &added?, |server| {
+            crate::cmd::servers::done("added", server)
+        })
     }
 
-    async fn read_and_add(self, source: ManifestSource, connection: &Connection) -> Result<ServerView, Failure> {
-        let view = connection.run(ReadManifest { source: source.clone() }).await?;
-        let choice = self.from.package.map_or_else(|| first_usable(&view), |number| number - 1);
+    async fn read_and_add(
+        self,
+        source: ManifestSource,
+        connection: &Connection,
+    ) -> Result<ServerView, Failure> {
+        let view = connection
+            .run(ReadManifest {
+                source: source.clone(),
+            })
+            .await?;
+        let choice = self
+            .from
+            .package
+            .map_or_else(|| first_usable(&view), |number| number - 1);
         let (mut values, secrets) = (joined(self.from.set), joined(self.secret));
-        if let Some(chosen) = usize::try_from(choice).ok().and_then(|at| view.choices.get(at)) {
+        if let Some(chosen) = usize::try_from(choice)
+            .ok()
+            .and_then(|at| view.choices.get(at))
+        {
             tell_missing(chosen, &values, &secrets)?;
             make_absolute(chosen, &mut values)?;
         }
-        let fill = FillManifest { source, choice, name: self.name, values, secrets };
+        let fill = FillManifest {
+            source,
+            choice,
+            name: self.name,
+            values,
+            secrets,
+        };
         let FilledManifest { mut spec, secrets } = connection.run(fill).await?;
         if self.per_client {
             spec.isolation = Isolation::PerClient;
         }
         spec.validate = self.validate.kind();
-        Ok(connection.run(AddServer { spec, secrets, pending: self.pending }).await?)
+        Ok(connection
+            .run(AddServer {
+                spec,
+                secrets,
+                pending: self.pending,
+            })
+            .await?)
     }
 }
 
@@ -79,7 +112,10 @@ pub(in crate::cmd::servers) fn source(path: PathBuf) -> Result<ManifestSource, F
 }
 
 fn first_usable(view: &ManifestView) -> u32 {
-    let first = view.choices.iter().position(|choice| choice.problem.is_empty());
+    let first = view
+        .choices
+        .iter()
+        .position(|choice| choice.problem.is_empty());
     first.and_then(|at| u32::try_from(at).ok()).unwrap_or(0)
 }
 
@@ -87,16 +123,33 @@ fn first_usable(view: &ManifestView) -> u32 {
 fn joined(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
     let mut values = BTreeMap::<String, String>::new();
     for (name, value) in pairs {
-        values.entry(name).and_modify(|lines| *lines = format!("{lines}\n{value}")).or_insert(value);
+        values
+            .entry(name)
+            .and_modify(|lines| *lines = format!("{lines}\n{value}"))
+            .or_insert(value);
     }
     values
 }
 
 /// Paths are meant from where the command was given, not from where the server will be started.
-fn make_absolute(choice: &ManifestChoice, values: &mut BTreeMap<String, String>) -> Result<(), Failure> {
-    for input in choice.inputs.iter().filter(|input| input.format == InputFormat::Path) {
-        let Some(value) = values.get_mut(&input.name).filter(|value| !value.is_empty()) else { continue };
-        let paths = value.lines().map(|path| Ok(std::path::absolute(path)?.display().to_string()));
+fn make_absolute(
+    choice: &ManifestChoice,
+    values: &mut BTreeMap<String, String>,
+) -> Result<(), Failure> {
+    for input in choice
+        .inputs
+        .iter()
+        .filter(|input| input.format == InputFormat::Path)
+    {
+        let Some(value) = values
+            .get_mut(&input.name)
+            .filter(|value| !value.is_empty())
+        else {
+            continue;
+        };
+        let paths = value
+            .lines()
+            .map(|path| Ok(std::path::absolute(path)?.display().to_string()));
         *value = paths.collect::<Result<Vec<_>, Failure>>()?.join("\n");
     }
     Ok(())
@@ -108,18 +161,34 @@ fn tell_missing(
     values: &BTreeMap<String, String>,
     secrets: &BTreeMap<String, String>,
 ) -> Result<(), Failure> {
-    let given = |input: &&ManifestInput| values.contains_key(&input.name) || secrets.contains_key(&input.name);
-    let missing: Vec<_> = choice.inputs.iter().filter(|input| input.required && input.default.is_none()).collect();
+    let given = |input: &&ManifestInput| {
+        values.contains_key(&input.name) || secrets.contains_key(&input.name)
+    };
+    let missing: Vec<_> = choice
+        .inputs
+        .iter()
+        .filter(|input| input.required && input.default.is_none())
+        .collect();
     let missing: Vec<_> = missing.into_iter().filter(|input| !given(input)).collect();
     if missing.is_empty() || !choice.problem.is_empty() {
         return Ok(());
     }
     for input in &missing {
         let option = if input.secret { "--secret" } else { "--set" };
-        let what = if input.description.is_empty() { "" } else { ": " };
-        say(&format!("missing {option} '{}=…'{what}{}", input.name, input.description));
+        let what = if input.description.is_empty() {
+            ""
+        } else {
+            ": "
+        };
+        say(&format!(
+            "missing {option} '{}=…'{what}{}",
+            input.name, input.description
+        ));
     }
-    Err(Failure::new(format!("nothing was added: {} needs more", shown(&choice.label))))
+    Err(Failure::new(format!(
+        "nothing was added: {} needs more",
+        shown(&choice.label)
+    )))
 }
 
 #[cfg(test)]
@@ -129,7 +198,14 @@ mod tests {
     #[test]
     fn what_is_given_twice_is_two_lines() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let values = joined(vec![pair("folder", "/a"), pair("x", "1"), pair("folder", "/b")]);
-        assert_eq!((values["folder"].as_str(), values["x"].as_str()), ("/a\n/b", "1"));
+        let values = joined(vec![
+            pair("folder", "/a"),
+            pair("x", "1"),
+            pair("folder", "/b"),
+        ]);
+        assert_eq!(
+            (values["folder"].as_str(), values["x"].as_str()),
+            ("/a\n/b", "1")
+        );
     }
 }

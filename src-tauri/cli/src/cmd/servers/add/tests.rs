@@ -12,7 +12,9 @@ use crate::{
 };
 
 fn parse(line: &str) -> Result<AddServer, clap::error::ErrorKind> {
-    let words = ["drawbridge", "servers", "add"].into_iter().chain(line.split(' '));
+    let words = ["drawbridge", "servers", "add"]
+        .into_iter()
+        .chain(line.split(' '));
     let args = Args::try_parse_from(words).map_err(|e| e.kind())?;
     match args.command {
         Some(Command::Servers(Servers::Add(add))) => Ok(add.into_verb()),
@@ -22,7 +24,9 @@ fn parse(line: &str) -> Result<AddServer, clap::error::ErrorKind> {
 
 #[test]
 fn what_follows_two_dashes_is_the_command_as_it_is() {
-    let add = parse("files --env A=b=c --secret KEY=x --cwd /tmp --pending -- npx -y --json server").expect("parsed");
+    let add =
+        parse("files --env A=b=c --secret KEY=x --cwd /tmp --pending -- npx -y --json server")
+            .expect("parsed");
     assert_eq!(add.spec.name, "files");
     assert_eq!(add.spec.command.as_deref(), Some("npx"));
     assert_eq!(add.spec.args, ["-y", "--json", "server"]);
@@ -33,36 +37,78 @@ fn what_follows_two_dashes_is_the_command_as_it_is() {
 
 #[test]
 fn a_url_comes_with_headers() {
-    let add = parse("api --url https://x.example/mcp --transport http --header A=1 --secret-header Authorization=B");
+    let add = parse(
+        "api --url https://x.example/mcp --transport http --header A=1 --secret-header Authorization=B",
+    );
     let add = add.expect("parsed");
     assert_eq!(add.spec.url.as_deref(), Some("https://x.example/mcp"));
     assert_eq!(add.spec.transport, Some(TransportKind::Http));
-    assert_eq!((add.spec.headers["A"].as_str(), add.secrets.headers["Authorization"].as_str()), ("1", "B"));
+    assert_eq!(
+        (
+            add.spec.headers["A"].as_str(),
+            add.secrets.headers["Authorization"].as_str()
+        ),
+        ("1", "B")
+    );
     assert!(add.spec.command.is_none() && !add.pending);
 }
 
 #[test]
 fn a_url_comes_with_an_oauth_client_of_one_s_own() {
-    let line =
-        "api --url https://x.example/mcp --oauth-client-id me --oauth-client-secret hush --oauth-callback-port 8123";
+    let line = "api --url https://x.example/mcp --oauth-client-id me --oauth-client-secret hush --oauth-callback-port 8123";
     let add = parse(line).expect("parsed");
     let client = add.spec.oauth.expect("a client");
-    assert_eq!((client.client_id.as_str(), client.client_secret, client.callback_port), ("me", None, Some(8123)));
-    assert_eq!(add.secrets.oauth_client.as_deref(), Some("hush"), "the secret is for the keyring");
-    assert_eq!(parse("api --url https://x.example/mcp").expect("parsed").spec.oauth, None);
+    assert_eq!(
+        (
+            client.client_id.as_str(),
+            client.client_secret,
+            client.callback_port
+        ),
+        ("me", None, Some(8123))
+    );
+    assert_eq!(
+        add.secrets.oauth_client.as_deref(),
+        Some("hush"),
+        "the secret is for the keyring"
+    );
+    assert_eq!(
+        parse("api --url https://x.example/mcp")
+            .expect("parsed")
+            .spec
+            .oauth,
+        None
+    );
 }
 
 #[test]
 fn an_older_server_is_added_with_its_transport() {
     let add = parse("old --url http://localhost:3001/sse --transport sse").expect("parsed");
     assert_eq!(add.spec.transport, Some(TransportKind::Sse));
-    assert_eq!(parse("new --url http://localhost:3001/mcp").expect("parsed").spec.transport, None);
+    assert_eq!(
+        parse("new --url http://localhost:3001/mcp")
+            .expect("parsed")
+            .spec
+            .transport,
+        None
+    );
 }
 
 #[test]
 fn each_client_has_a_session_of_its_own_where_that_is_said() {
-    assert_eq!(parse("x --per-client -- run").expect("parsed").spec.isolation, Isolation::PerClient);
-    assert_eq!(parse("x -- run --per-client").expect("parsed").spec.isolation, Isolation::Shared);
+    assert_eq!(
+        parse("x --per-client -- run")
+            .expect("parsed")
+            .spec
+            .isolation,
+        Isolation::PerClient
+    );
+    assert_eq!(
+        parse("x -- run --per-client")
+            .expect("parsed")
+            .spec
+            .isolation,
+        Isolation::Shared
+    );
 }
 
 #[test]
@@ -72,14 +118,22 @@ fn how_closely_arguments_are_checked_is_said_when_a_server_is_added() {
         ("x --validate strict -- run", Validate::Strict),
         ("x --validate off --url http://a", Validate::Off),
     ] {
-        assert_eq!(parse(line).expect("parsed").spec.validate, validate, "{line}");
+        assert_eq!(
+            parse(line).expect("parsed").spec.validate,
+            validate,
+            "{line}"
+        );
     }
     assert!(parse("x --validate loose -- run").is_err());
 }
 
 #[test]
 fn a_preset_or_a_manifest_brings_its_own_name() {
-    for line in ["--preset git", "mine --preset git --set a=b --secret c=d --pending", "--manifest /p --package 2"] {
+    for line in [
+        "--preset git",
+        "mine --preset git --set a=b --secret c=d --pending",
+        "--manifest /p --package 2",
+    ] {
         assert!(parse(line).is_ok(), "{line}");
     }
 }

@@ -8,26 +8,64 @@ use crate::{
 
 async fn hub() -> (std::sync::Arc<Hub>, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = HubOptions { data_dir: folder.path().to_owned(), admin_token: None };
-    (Hub::open_with(options, Secrets::new(InMemory::default())).await.expect("a hub"), folder)
+    let options = HubOptions {
+        data_dir: folder.path().to_owned(),
+        admin_token: None,
+    };
+    (
+        Hub::open_with(options, Secrets::new(InMemory::default()))
+            .await
+            .expect("a hub"),
+        folder,
+    )
 }
 
 fn fill(source: ManifestSource, values: &[(&str, &str)]) -> FillManifest {
-    let values = values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    FillManifest { source, choice: 0, name: None, values, secrets: BTreeMap::new() }
+    let values = values
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    FillManifest {
+        source,
+        choice: 0,
+        name: None,
+        values,
+        secrets: BTreeMap::new(),
+    }
 }
 
 #[tokio::test]
 async fn a_filled_manifest_is_added_as_any_other_server() {
     let (hub, _folder) = hub().await;
     let source = ManifestSource::Preset("context7".into());
-    let view = ReadManifest { source: source.clone() }.run(&hub).await.expect("read");
-    assert_eq!((view.title.as_str(), view.choices[0].preview.as_str()), ("Context7", "npx -y @upstash/context7-mcp"));
-    let filled = fill(source, &[("CONTEXT7_API_KEY", "very secret")]).run(&hub).await.expect("filled");
+    let view = ReadManifest {
+        source: source.clone(),
+    }
+    .run(&hub)
+    .await
+    .expect("read");
+    assert_eq!(
+        (view.title.as_str(), view.choices[0].preview.as_str()),
+        ("Context7", "npx -y @upstash/context7-mcp")
+    );
+    let filled = fill(source, &[("CONTEXT7_API_KEY", "very secret")])
+        .run(&hub)
+        .await
+        .expect("filled");
     let FilledManifest { spec, secrets } = filled;
-    let server = AddServer { spec, secrets, pending: true }.run(&hub).await.expect("added");
+    let server = AddServer {
+        spec,
+        secrets,
+        pending: true,
+    }
+    .run(&hub)
+    .await
+    .expect("added");
     assert_eq!(server.id.as_str(), "context7");
-    assert_eq!(server.spec.env["CONTEXT7_API_KEY"], "${keyring:context7.CONTEXT7_API_KEY}");
+    assert_eq!(
+        server.spec.env["CONTEXT7_API_KEY"],
+        "${keyring:context7.CONTEXT7_API_KEY}"
+    );
 }
 
 #[tokio::test]
@@ -36,11 +74,24 @@ async fn every_preset_of_a_runtime_says_how_that_is_found() {
     let presets = ListPresets {}.run(&hub).await.expect("presets");
     assert!(presets.len() > 10);
     for preset in presets {
-        assert_eq!(preset.runtime.map(|found| found.runtime), preset.choice.runtime, "{}", preset.id);
+        assert_eq!(
+            preset.runtime.map(|found| found.runtime),
+            preset.choice.runtime,
+            "{}",
+            preset.id
+        );
     }
     let found = CheckRuntimes {}.run(&hub).await.expect("runtimes");
-    assert_eq!(found.iter().map(|found| found.runtime).collect::<Vec<_>>(), Runtime::ALL);
-    assert!(found.iter().all(|found| found.problem.is_empty() == found.remedy.is_empty()), "{found:?}");
+    assert_eq!(
+        found.iter().map(|found| found.runtime).collect::<Vec<_>>(),
+        Runtime::ALL
+    );
+    assert!(
+        found
+            .iter()
+            .all(|found| found.problem.is_empty() == found.remedy.is_empty()),
+        "{found:?}"
+    );
 }
 
 #[tokio::test]
@@ -48,21 +99,36 @@ async fn what_cannot_be_read_or_filled_is_the_askers_fault() {
     let (hub, folder) = hub().await;
     let code = |result: Result<FilledManifest, ApiError>| result.err().map(|error| error.code);
     let preset = |id: &str| ManifestSource::Preset(id.into());
-    assert_eq!(code(fill(preset("nothing"), &[]).run(&hub).await), Some(ErrorCode::NotFound));
-    assert_eq!(code(fill(preset("filesystem"), &[]).run(&hub).await), Some(ErrorCode::Invalid));
-    let second = FillManifest { choice: 1, ..fill(preset("git"), &[]) };
+    assert_eq!(
+        code(fill(preset("nothing"), &[]).run(&hub).await),
+        Some(ErrorCode::NotFound)
+    );
+    assert_eq!(
+        code(fill(preset("filesystem"), &[]).run(&hub).await),
+        Some(ErrorCode::Invalid)
+    );
+    let second = FillManifest {
+        choice: 1,
+        ..fill(preset("git"), &[])
+    };
     assert_eq!(code(second.run(&hub).await), Some(ErrorCode::Invalid));
     for source in [
         ManifestSource::Text("{}".into()),
         ManifestSource::Path("relative".into()),
         ManifestSource::Path(folder.path().join("nothing")),
     ] {
-        assert_eq!(code(fill(source, &[]).run(&hub).await), Some(ErrorCode::Invalid));
+        assert_eq!(
+            code(fill(source, &[]).run(&hub).await),
+            Some(ErrorCode::Invalid)
+        );
     }
 }
 
 #[test]
 fn values_are_not_printed() {
-    let filled = fill(ManifestSource::Preset("context7".into()), &[("CONTEXT7_API_KEY", "very secret")]);
+    let filled = fill(
+        ManifestSource::Preset("context7".into()),
+        &[("CONTEXT7_API_KEY", "very secret")],
+    );
     assert!(!format!("{filled:?}").contains("very"));
 }

@@ -22,10 +22,18 @@ fn to_choice(package: &Package) -> Result<Choice, Problem> {
         add_env(&mut choice, variable, runtime)?;
     }
     let redundant = |argument: &&Declared| {
-        first_words(runtime).iter().chain(repeated_words(runtime)).any(|word| argument.says(word))
-            || (!argument.is_named() && (argument.says(&package.identifier) || argument.says(repository(&what))))
+        first_words(runtime)
+            .iter()
+            .chain(repeated_words(runtime))
+            .any(|word| argument.says(word))
+            || (!argument.is_named()
+                && (argument.says(&package.identifier) || argument.says(repository(&what))))
     };
-    for argument in package.runtime_arguments.iter().filter(|argument| !redundant(argument)) {
+    for argument in package
+        .runtime_arguments
+        .iter()
+        .filter(|argument| !redundant(argument))
+    {
         match env_of_container(argument).filter(|_| runtime == Runtime::Docker) {
             Some(variable) => add_env(&mut choice, &variable, runtime)?,
             None => choice.add_argument(argument)?,
@@ -34,9 +42,16 @@ fn to_choice(package: &Package) -> Result<Choice, Problem> {
     choice.words([what]);
     if runtime == Runtime::Dnx {
         // Nobody is there to say yes.
-        choice.words(["--yes"].into_iter().chain((!package.package_arguments.is_empty()).then_some("--")));
+        choice.words(
+            ["--yes"]
+                .into_iter()
+                .chain((!package.package_arguments.is_empty()).then_some("--")),
+        );
     }
-    package.package_arguments.iter().try_for_each(|argument| choice.add_argument(argument))?;
+    package
+        .package_arguments
+        .iter()
+        .try_for_each(|argument| choice.add_argument(argument))?;
     Ok(choice)
 }
 
@@ -103,11 +118,22 @@ fn what(package: &Package, runtime: Runtime) -> Result<String, Problem> {
 }
 
 fn image(package: &Package, id: &str, version: &str) -> String {
-    let base = package.registry_base_url.trim_start_matches("https://").trim_end_matches('/');
-    let has_host = id.split_once('/').is_some_and(|(host, _)| host.contains(['.', ':']));
-    let id =
-        if has_host || base.is_empty() || base.contains("docker.io") { id.to_owned() } else { format!("{base}/{id}") };
-    let has_tag = id.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
+    let base = package
+        .registry_base_url
+        .trim_start_matches("https://")
+        .trim_end_matches('/');
+    let has_host = id
+        .split_once('/')
+        .is_some_and(|(host, _)| host.contains(['.', ':']));
+    let id = if has_host || base.is_empty() || base.contains("docker.io") {
+        id.to_owned()
+    } else {
+        format!("{base}/{id}")
+    };
+    let has_tag = id
+        .rsplit('/')
+        .next()
+        .is_some_and(|last| last.contains([':', '@']));
     match version {
         "" => id,
         _ if has_tag => id,
@@ -152,6 +178,10 @@ fn add_env(choice: &mut Choice, variable: &Declared, runtime: Runtime) -> Result
 fn env_of_container(argument: &Declared) -> Option<Declared> {
     let (name, value) = argument.value.as_deref()?.split_once('=')?;
     let is_env = argument.is_named() && matches!(argument.name.as_str(), "-e" | "--env");
-    let variable = || Declared { name: name.to_owned(), value: Some(value.to_owned()), ..argument.clone() };
+    let variable = || Declared {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        ..argument.clone()
+    };
     (is_env && !name.is_empty()).then(variable)
 }

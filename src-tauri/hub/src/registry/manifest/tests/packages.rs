@@ -67,11 +67,20 @@ const NUGET: &str = r#"{
 #[test]
 fn a_package_of_npm_is_started_with_npx_and_its_secret_goes_to_the_keyring() {
     let manifest = read(CONTEXT7).expect("a manifest");
-    assert_eq!((manifest.server_name(), manifest.version.as_str()), ("Context7", "1.0.0"));
+    assert_eq!(
+        (manifest.server_name(), manifest.version.as_str()),
+        ("Context7", "1.0.0")
+    );
     let choice = &manifest.choices[0];
-    assert_eq!((choice.label.as_str(), choice.runtime), ("npx @upstash/context7-mcp@1.0.26", Some(Runtime::Npx)));
+    assert_eq!(
+        (choice.label.as_str(), choice.runtime),
+        ("npx @upstash/context7-mcp@1.0.26", Some(Runtime::Npx))
+    );
     let input = &choice.inputs[0];
-    assert_eq!((input.name.as_str(), input.kind), ("CONTEXT7_API_KEY", InputKind::Env));
+    assert_eq!(
+        (input.name.as_str(), input.kind),
+        ("CONTEXT7_API_KEY", InputKind::Env)
+    );
     assert!(input.secret && !input.required);
     assert_eq!(line(choice, &[]), "npx -y @upstash/context7-mcp@1.0.26");
     assert!(filled(choice, &[]).spec.env.is_empty());
@@ -83,15 +92,22 @@ fn a_package_of_npm_is_started_with_npx_and_its_secret_goes_to_the_keyring() {
 #[test]
 fn older_manifests_are_read_as_well() {
     let manifest = read(FILESYSTEM).expect("a manifest");
-    assert_eq!((manifest.server_name(), manifest.version.as_str()), ("filesystem", "1.0.2"));
+    assert_eq!(
+        (manifest.server_name(), manifest.version.as_str()),
+        ("filesystem", "1.0.2")
+    );
     let npm = &manifest.choices[0];
-    assert_eq!(line(npm, &[]), "npx -y @modelcontextprotocol/server-filesystem@1.0.2 /Users/username/Desktop");
+    assert_eq!(
+        line(npm, &[]),
+        "npx -y @modelcontextprotocol/server-filesystem@1.0.2 /Users/username/Desktop"
+    );
     assert_eq!(
         line(npm, &[("target_dir", "/a\n\n /b ")]),
         "npx -y @modelcontextprotocol/server-filesystem@1.0.2 /a /b"
     );
     assert_eq!(filled(npm, &[]).spec.env["LOG_LEVEL"], "info");
-    let oldest = package(r#""registry_name":"pypi","name":"mcp-x","version":"0.5.0","runtime_hint":"uvx""#);
+    let oldest =
+        package(r#""registry_name":"pypi","name":"mcp-x","version":"0.5.0","runtime_hint":"uvx""#);
     assert_eq!(line(&oldest, &[]), "uvx mcp-x@0.5.0");
     let docker = package(r#""registry_name":"docker","name":"mcp/x","version":"1""#);
     assert_eq!(line(&docker, &[]), "docker run -i --rm mcp/x:1");
@@ -107,7 +123,13 @@ fn an_image_is_run_by_docker_with_its_variables_named_and_its_arguments_in_place
         "docker run -i --rm -e LOG_LEVEL --mount type=bind,src=<source_path>,dst=<target_path> mcp/filesystem:1.0.2 /project"
     );
     assert_eq!(
-        line(image, &[("source_path", "/a\n/b"), ("target_path", "/project/a\n/project/b")]),
+        line(
+            image,
+            &[
+                ("source_path", "/a\n/b"),
+                ("target_path", "/project/a\n/project/b")
+            ]
+        ),
         "docker run -i --rm -e LOG_LEVEL --mount type=bind,src=/a,dst=/project/a --mount type=bind,src=/b,dst=/project/b \
          mcp/filesystem:1.0.2 /project"
     );
@@ -119,20 +141,32 @@ fn a_secret_that_docker_would_be_given_as_an_argument_goes_through_its_environme
     assert_eq!(names(&choice), ["token"]);
     let given = filled(&choice, &[("token", "ghp_x")]);
     let args = given.spec.args.join(" ");
-    assert_eq!(args, "run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server:0.20.1");
-    assert_eq!(given.secret_env, values(&[("GITHUB_PERSONAL_ACCESS_TOKEN", "ghp_x")]));
+    assert_eq!(
+        args,
+        "run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server:0.20.1"
+    );
+    assert_eq!(
+        given.secret_env,
+        values(&[("GITHUB_PERSONAL_ACCESS_TOKEN", "ghp_x")])
+    );
     assert!(given.spec.env.is_empty());
 }
 
 #[test]
 fn a_package_of_nuget_gets_its_arguments_after_two_dashes() {
-    assert_eq!(line(&one(NUGET), &[]), "dnx Knapcode.SampleMcpServer@0.4.0-beta --yes -- mcp start");
+    assert_eq!(
+        line(&one(NUGET), &[]),
+        "dnx Knapcode.SampleMcpServer@0.4.0-beta --yes -- mcp start"
+    );
 }
 
 #[test]
 fn what_the_runtime_is_told_anyway_is_not_said_twice() {
-    for argument in [r#"{"value":"-y","type":"positional"}"#, r#"{"type":"named","name":"--yes"}"#, r#"{"value":"x"}"#]
-    {
+    for argument in [
+        r#"{"value":"-y","type":"positional"}"#,
+        r#"{"type":"named","name":"--yes"}"#,
+        r#"{"value":"x"}"#,
+    ] {
         let choice = package(&format!(
             r#""registryType":"npm","identifier":"x","version":"1.0.0","runtimeArguments":[{argument}]"#
         ));
@@ -153,9 +187,18 @@ fn another_program_of_a_python_package_is_started_from_it() {
 #[test]
 fn images_keep_their_tag_and_get_their_host_and_digest() {
     for (members, image) in [
-        (r#""identifier":"ghcr.io/a/b:v1","version":"2""#, "ghcr.io/a/b:v1"),
-        (r#""identifier":"a/b","version":"sha256:abc""#, "a/b@sha256:abc"),
-        (r#""identifier":"a/b","version":"1","registryBaseUrl":"https://ghcr.io""#, "ghcr.io/a/b:1"),
+        (
+            r#""identifier":"ghcr.io/a/b:v1","version":"2""#,
+            "ghcr.io/a/b:v1",
+        ),
+        (
+            r#""identifier":"a/b","version":"sha256:abc""#,
+            "a/b@sha256:abc",
+        ),
+        (
+            r#""identifier":"a/b","version":"1","registryBaseUrl":"https://ghcr.io""#,
+            "ghcr.io/a/b:1",
+        ),
         (r#""identifier":"localhost:5000/b""#, "localhost:5000/b"),
     ] {
         let choice = package(&format!(r#""registryType":"oci",{members}"#));
@@ -166,24 +209,45 @@ fn images_keep_their_tag_and_get_their_host_and_digest() {
 #[test]
 fn without_a_registry_the_runtime_is_what_the_hint_says() {
     let python = package(r#""identifier":"/opt/server.py","runtimeHint":"python""#);
-    assert_eq!(line(&python, &[]), format!("{} /opt/server.py", Runtime::Python.command()));
-    assert_eq!(line(&package(r#""identifier":"a.js","runtimeHint":"node""#), &[]), "node a.js");
+    assert_eq!(
+        line(&python, &[]),
+        format!("{} /opt/server.py", Runtime::Python.command())
+    );
+    assert_eq!(
+        line(&package(r#""identifier":"a.js","runtimeHint":"node""#), &[]),
+        "node a.js"
+    );
 }
 
 #[test]
 fn what_cannot_be_started_says_why_and_leaves_the_others_whole() {
     for (members, says) in [
-        (r#""registryType":"mcpb","identifier":"https://x.example/a.mcpb""#, "MCP bundle"),
+        (
+            r#""registryType":"mcpb","identifier":"https://x.example/a.mcpb""#,
+            "MCP bundle",
+        ),
         (r#""registryType":"cargo","identifier":"x""#, "'cargo'"),
         (r#""identifier":"x","runtimeHint":"ruby""#, "'ruby'"),
-        (r#""registryType":"npm","identifier":"--call=x""#, "'identifier'"),
-        (r#""registryType":"npm","identifier":"x","version":"1 --call"#, "'version'"),
-        (r#""registryType":"npm","identifier":"x","registryBaseUrl":"https://npm.evil.example"#, "npm.evil.example"),
+        (
+            r#""registryType":"npm","identifier":"--call=x""#,
+            "'identifier'",
+        ),
+        (
+            r#""registryType":"npm","identifier":"x","version":"1 --call"#,
+            "'version'",
+        ),
+        (
+            r#""registryType":"npm","identifier":"x","registryBaseUrl":"https://npm.evil.example"#,
+            "npm.evil.example",
+        ),
         (
             r#""registryType":"oci","identifier":"x","transport":{"type":"streamable-http","url":"http://localhost:80"#,
             "localhost:80",
         ),
-        (r#""registryType":"npm","identifier":"x","environmentVariables":[{"description":"no name"#, "no 'name'"),
+        (
+            r#""registryType":"npm","identifier":"x","environmentVariables":[{"description":"no name"#,
+            "no 'name'",
+        ),
         (
             r#""registryType":"npm","identifier":"x","packageArguments":[{"name":"--key","isSecret":true,"isRequired":true,"description":""#,
             "the secret '--key' on its command line",
@@ -194,12 +258,24 @@ fn what_cannot_be_started_says_why_and_leaves_the_others_whole() {
             _ => format!("{members}\""),
         };
         let open: Vec<char> = closed.chars().filter(|c| "[]{}".contains(*c)).collect();
-        let tail: String = open.iter().rev().map(|c| if *c == '[' { ']' } else { '}' }).collect();
-        let text =
-            format!(r#"{{"name":"a","packages":[{{{closed}{tail}}},{{"registryType":"npm","identifier":"good"}}]}}"#);
+        let tail: String = open
+            .iter()
+            .rev()
+            .map(|c| if *c == '[' { ']' } else { '}' })
+            .collect();
+        let text = format!(
+            r#"{{"name":"a","packages":[{{{closed}{tail}}},{{"registryType":"npm","identifier":"good"}}]}}"#
+        );
         let manifest = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        assert!(manifest.choices[0].problem.contains(says), "{text}: {}", manifest.choices[0].problem);
-        assert!(matches!(failed(&manifest.choices[0], &[]), FillError::Problem(_)));
+        assert!(
+            manifest.choices[0].problem.contains(says),
+            "{text}: {}",
+            manifest.choices[0].problem
+        );
+        assert!(matches!(
+            failed(&manifest.choices[0], &[]),
+            FillError::Problem(_)
+        ));
         assert_eq!(line(&manifest.choices[1], &[]), "npx -y good");
     }
 }

@@ -29,8 +29,14 @@ fn a_plugin_is_started_by_its_runtime_and_asks_for_its_variables() {
     let manifest = read(GITHUB).expect("a manifest");
     assert_eq!(manifest.server_name(), "github");
     let choice = &manifest.choices[0];
-    assert_eq!((choice.label.as_str(), choice.runtime), ("uvx mcp-server-github", Some(Runtime::Uvx)));
-    assert_eq!(failed(choice, &[]).to_string(), "still missing: GITHUB_TOKEN (GitHub Personal Access Token)");
+    assert_eq!(
+        (choice.label.as_str(), choice.runtime),
+        ("uvx mcp-server-github", Some(Runtime::Uvx))
+    );
+    assert_eq!(
+        failed(choice, &[]).to_string(),
+        "still missing: GITHUB_TOKEN (GitHub Personal Access Token)"
+    );
     let given = filled(choice, &[("GITHUB_TOKEN", "ghp_x")]);
     assert_eq!(given.secret_env, values(&[("GITHUB_TOKEN", "ghp_x")]));
     assert_eq!(given.spec.cwd, None);
@@ -56,10 +62,19 @@ fn a_command_is_taken_as_it_is_where_it_is_whole() {
     for (members, expected) in [
         (r#""command":"./run.sh","args":["-v"]"#, "./run.sh -v"),
         (r#""runtime":"npx","command":["@a/b"]"#, "npx -y @a/b"),
-        (r#""runtime":"npx","command":["npx","--yes","@a/b"]"#, "npx --yes @a/b"),
+        (
+            r#""runtime":"npx","command":["npx","--yes","@a/b"]"#,
+            "npx --yes @a/b",
+        ),
         (r#""command":["npx","@a/b"]"#, "npx -y @a/b"),
-        (r#""command":["docker","compose","run","x"]"#, "docker compose run x"),
-        (r#""runtime":"docker","command":["a/b:1","--fast"]"#, "docker run -i --rm a/b:1 --fast"),
+        (
+            r#""command":["docker","compose","run","x"]"#,
+            "docker compose run x",
+        ),
+        (
+            r#""runtime":"docker","command":["a/b:1","--fast"]"#,
+            "docker run -i --rm a/b:1 --fast",
+        ),
         (
             r#""runtime":"docker","command":["run","--rm","a/b"],"environment_variables":[{"name":"A","default":"1"}]"#,
             "docker run -i -e A --rm a/b",

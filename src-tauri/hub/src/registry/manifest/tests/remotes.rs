@@ -36,24 +36,44 @@ const HYBRID: &str = r#"{
 fn a_secret_within_a_header_is_asked_for_alone() {
     let choice = one(SLACK);
     assert_eq!(choice.inputs[0].name, "smithery_api_key");
-    assert_eq!(choice.inputs[0].description, "Bearer token for Smithery authentication");
+    assert_eq!(
+        choice.inputs[0].description,
+        "Bearer token for Smithery authentication"
+    );
     let given = filled(&choice, &[("smithery_api_key", "k")]);
-    assert_eq!(given.secret_headers, values(&[("Authorization", "Bearer k")]));
-    assert_eq!(given.spec.url.as_deref(), Some("https://server.smithery.ai/@smithery-ai/slack/mcp"));
+    assert_eq!(
+        given.secret_headers,
+        values(&[("Authorization", "Bearer k")])
+    );
+    assert_eq!(
+        given.spec.url.as_deref(),
+        Some("https://server.smithery.ai/@smithery-ai/slack/mcp")
+    );
     assert!(given.spec.headers.is_empty() && given.spec.command.is_none());
 }
 
 #[test]
 fn packages_and_remotes_are_all_choices() {
     let manifest = read(HYBRID).expect("a manifest");
-    let [package, sse, http] = &manifest.choices[..] else { panic!("three choices") };
-    assert_eq!(line(package, &[("--mode", "proxy")]), "npx -y @example/hybrid-mcp-server@1.5.0 --mode proxy");
-    assert_eq!(failed(package, &[("--mode", "x")]).to_string(), "'--mode' must be one of local, cached, proxy");
+    let [package, sse, http] = &manifest.choices[..] else {
+        panic!("three choices")
+    };
+    assert_eq!(
+        line(package, &[("--mode", "proxy")]),
+        "npx -y @example/hybrid-mcp-server@1.5.0 --mode proxy"
+    );
+    assert_eq!(
+        failed(package, &[("--mode", "x")]).to_string(),
+        "'--mode' must be one of local, cached, proxy"
+    );
     let given = filled(sse, &[("X-API-Key", "k")]);
     assert_eq!(given.spec.transport, Some(TransportKind::Sse));
     assert_eq!(given.spec.headers, values(&[("X-Region", "us-east-1")]));
     assert_eq!(given.secret_headers, values(&[("X-API-Key", "k")]));
-    assert_eq!((http.runtime, filled(http, &[]).spec.transport), (None, Some(TransportKind::Http)));
+    assert_eq!(
+        (http.runtime, filled(http, &[]).spec.transport),
+        (None, Some(TransportKind::Http))
+    );
 }
 
 #[test]
@@ -63,11 +83,22 @@ fn variables_of_the_url_are_asked_for_whether_declared_or_not() {
             r#"{{"name":"a","remotes":[{{"type":"streamable-http","url":"https://{{tenant_id}}.api.example.com/mcp"{variables}}}]}}"#
         ))
     };
-    let declared = url(r#","variables":{"tenant_id":{"description":"Your tenant identifier","isRequired":true}}"#);
-    assert_eq!((declared.inputs[0].kind, declared.inputs[0].required), (InputKind::Url, true));
-    assert_eq!(declared.preview(), "https://<tenant_id>.api.example.com/mcp");
+    let declared = url(
+        r#","variables":{"tenant_id":{"description":"Your tenant identifier","isRequired":true}}"#,
+    );
     assert_eq!(
-        filled(&declared, &[("tenant_id", "acme")]).spec.url.as_deref(),
+        (declared.inputs[0].kind, declared.inputs[0].required),
+        (InputKind::Url, true)
+    );
+    assert_eq!(
+        declared.preview(),
+        "https://<tenant_id>.api.example.com/mcp"
+    );
+    assert_eq!(
+        filled(&declared, &[("tenant_id", "acme")])
+            .spec
+            .url
+            .as_deref(),
         Some("https://acme.api.example.com/mcp")
     );
     assert!(matches!(failed(&url(""), &[]), FillError::Missing(_)));

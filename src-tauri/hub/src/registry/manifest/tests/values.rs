@@ -32,32 +32,73 @@ fn all_that_is_missing_is_said_at_once_with_what_it_is_for() {
         error,
         "still missing: DB_USERNAME (Database username); DB_PASSWORD (Database password); database_name (Name of the database)"
     );
-    let FillError::Missing(inputs) = failed(&one(DATABASE), &[("database_name", " "), ("DB_USERNAME", "u")]) else {
+    let FillError::Missing(inputs) = failed(
+        &one(DATABASE),
+        &[("database_name", " "), ("DB_USERNAME", "u")],
+    ) else {
         panic!("something is missing")
     };
-    assert_eq!(inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>(), ["DB_PASSWORD", "database_name"]);
+    assert_eq!(
+        inputs
+            .iter()
+            .map(|input| input.name.as_str())
+            .collect::<Vec<_>>(),
+        ["DB_PASSWORD", "database_name"]
+    );
 }
 
 #[test]
 fn each_value_goes_to_its_place_and_what_is_not_given_leaves_nothing_behind() {
     let choice = one(DATABASE);
-    let required = [("DB_USERNAME", "u"), ("DB_PASSWORD", "p"), ("database_name", "shop")];
-    assert_eq!(line(&choice, &required), "npx -y @example/database-manager-mcp@3.1.0 --host localhost --stdio shop");
+    let required = [
+        ("DB_USERNAME", "u"),
+        ("DB_PASSWORD", "p"),
+        ("database_name", "shop"),
+    ];
+    assert_eq!(
+        line(&choice, &required),
+        "npx -y @example/database-manager-mcp@3.1.0 --host localhost --stdio shop"
+    );
     let given = filled(&choice, &required);
-    assert_eq!(given.spec.env, values(&[("DB_USERNAME", "u"), ("DB_PORT", "5432"), ("FIXED", "yes {really}")]));
+    assert_eq!(
+        given.spec.env,
+        values(&[
+            ("DB_USERNAME", "u"),
+            ("DB_PORT", "5432"),
+            ("FIXED", "yes {really}")
+        ])
+    );
     assert_eq!(given.secret_env, values(&[("DB_PASSWORD", "p")]));
     let all = [
         &required[..],
-        &[("--port", "80"), ("--read-only", "true"), ("--label=", "x y"), ("user", "me"), ("DB_PORT", "")],
+        &[
+            ("--port", "80"),
+            ("--read-only", "true"),
+            ("--label=", "x y"),
+            ("user", "me"),
+            ("DB_PORT", ""),
+        ],
     ];
     let all = all.concat();
     assert_eq!(
         filled(&choice, &all).spec.args[2..],
-        ["--host", "localhost", "--port", "80", "--read-only", "--stdio", "--label=x y", "shop"]
+        [
+            "--host",
+            "localhost",
+            "--port",
+            "80",
+            "--read-only",
+            "--stdio",
+            "--label=x y",
+            "shop"
+        ]
     );
     let env = filled(&choice, &all).spec.env;
     assert_eq!(env["DB_URL"], "pg://me@localhost");
-    assert!(!env.contains_key("DB_PORT"), "an empty value takes the place of the default");
+    assert!(
+        !env.contains_key("DB_PORT"),
+        "an empty value takes the place of the default"
+    );
 }
 
 #[test]
@@ -66,7 +107,11 @@ fn a_value_that_does_not_fit_is_refused_by_name() {
     for (name, value, says) in [
         ("--port", "eighty", "'--port' must be a number"),
         ("--read-only", "yes", "'--read-only' must be true or false"),
-        ("--colour", "red", "nothing of it is called '--colour'; it asks for 'DB_USERNAME', "),
+        (
+            "--colour",
+            "red",
+            "nothing of it is called '--colour'; it asks for 'DB_USERNAME', ",
+        ),
     ] {
         let error = failed(&choice, &[(name, value)]).to_string();
         assert!(error.starts_with(says), "{error}");
@@ -77,9 +122,20 @@ fn a_value_that_does_not_fit_is_refused_by_name() {
 fn any_variable_can_be_kept_secret_but_no_argument() {
     let choice = one(DATABASE);
     let plain = values(&[("DB_PASSWORD", "p"), ("database_name", "shop")]);
-    let kept = choice.fill("x", &plain, &values(&[("DB_USERNAME", "u")])).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(kept.secret_env, values(&[("DB_PASSWORD", "p"), ("DB_USERNAME", "u")]));
-    let open = choice.fill("x", &plain, &values(&[("DB_USERNAME", "u"), ("--host", "h")])).err();
+    let kept = choice
+        .fill("x", &plain, &values(&[("DB_USERNAME", "u")]))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        kept.secret_env,
+        values(&[("DB_PASSWORD", "p"), ("DB_USERNAME", "u")])
+    );
+    let open = choice
+        .fill(
+            "x",
+            &plain,
+            &values(&[("DB_USERNAME", "u"), ("--host", "h")]),
+        )
+        .err();
     assert_eq!(open, Some(FillError::OpenSecret("--host".into())));
 }
 
@@ -89,7 +145,10 @@ fn a_secret_argument_that_can_be_left_out_is_not_asked_for() {
         r#""registryType":"npm","identifier":"x","packageArguments":[{"type":"named","name":"--key","isSecret":true},
            {"type":"named","name":"--header","value":"{x}: {k}","variables":{"x":{},"k":{"isSecret":true}}}]"#,
     );
-    assert_eq!((choice.problem.as_str(), line(&choice, &[]).as_str()), ("", "npx -y x"));
+    assert_eq!(
+        (choice.problem.as_str(), line(&choice, &[]).as_str()),
+        ("", "npx -y x")
+    );
     assert!(choice.inputs.is_empty());
 }
 
@@ -100,8 +159,18 @@ fn two_inputs_of_one_name_are_told_apart_and_one_input_is_asked_once() {
             r#"{{"type":"named","name":"{flag}","value":"{{path}}","variables":{{"path":{{"description":"{what}"}}}}}}"#
         )
     };
-    let arguments = [path("--in", "read"), path("--out", "written"), path("--again", "read")].join(",");
-    let choice = package(&format!(r#""registryType":"npm","identifier":"x","packageArguments":[{arguments}]"#));
+    let arguments = [
+        path("--in", "read"),
+        path("--out", "written"),
+        path("--again", "read"),
+    ]
+    .join(",");
+    let choice = package(&format!(
+        r#""registryType":"npm","identifier":"x","packageArguments":[{arguments}]"#
+    ));
     assert_eq!(names(&choice), ["path", "--out path"]);
-    assert_eq!(line(&choice, &[("path", "/a"), ("--out path", "/b")]), "npx -y x --in /a --out /b --again /a");
+    assert_eq!(
+        line(&choice, &[("path", "/a"), ("--out path", "/b")]),
+        "npx -y x --in /a --out /b --again /a"
+    );
 }

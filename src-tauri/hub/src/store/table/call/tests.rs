@@ -38,11 +38,15 @@ fn row(at: i64, tool: &str, change: impl FnOnce(&mut CallRow)) -> Arc<CallRow> {
 #[tokio::test]
 async fn calls_are_found_by_what_was_said_decided_and_when_a_page_at_a_time() {
     let folder = tempfile::tempdir().expect("make a folder");
-    let (store, _) = Store::open(&folder.path().join("drawbridge.db")).await.expect("open");
+    let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+        .await
+        .expect("open");
     let journal = store.journal();
     let rows = [
         row(1, "read_File", |_| {}),
-        row(2, "b", |row| row.arguments = Some(r#"{"path":"/Etc/Hosts"}"#.into())),
+        row(2, "b", |row| {
+            row.arguments = Some(r#"{"path":"/Etc/Hosts"}"#.into())
+        }),
         row(3, "c", |row| row.call.reason = "100% sure".into()),
         row(4, "d", |row| {
             (row.call.decision, row.call.outcome) = (Decision::Denied, Outcome::NotSent);
@@ -53,11 +57,23 @@ async fn calls_are_found_by_what_was_said_decided_and_when_a_page_at_a_time() {
         journal.decided(row.clone()).await.expect("decided");
     }
     let found = async |filter: CallFilter| {
-        let calls = store.calls(&CallFilter { limit: 2, ..filter }).await.expect("read");
-        assert!(calls.iter().all(|call| call.arguments.is_none()), "a list has no arguments");
+        let calls = store
+            .calls(&CallFilter { limit: 2, ..filter })
+            .await
+            .expect("read");
+        assert!(
+            calls.iter().all(|call| call.arguments.is_none()),
+            "a list has no arguments"
+        );
         calls.iter().map(|call| call.at.0).collect::<Vec<_>>()
     };
-    let text = async |text: &str| found(CallFilter { text: Some(text.into()), ..CallFilter::default() }).await;
+    let text = async |text: &str| {
+        found(CallFilter {
+            text: Some(text.into()),
+            ..CallFilter::default()
+        })
+        .await
+    };
     assert_eq!(text("READ_f").await, [1]);
     assert_eq!(text("S__b").await, [2]);
     assert_eq!(text("etc/hosts").await, [2]);
@@ -66,16 +82,48 @@ async fn calls_are_found_by_what_was_said_decided_and_when_a_page_at_a_time() {
     assert_eq!(text("_File").await, [1]);
     assert_eq!(text(r"K\S").await, [4]);
     assert_eq!(text("nowhere").await, [0; 0]);
-    assert_eq!(found(CallFilter { decision: Some(Decision::Denied), ..CallFilter::default() }).await, [4]);
+    assert_eq!(
+        found(CallFilter {
+            decision: Some(Decision::Denied),
+            ..CallFilter::default()
+        })
+        .await,
+        [4]
+    );
     assert_eq!(found(CallFilter::default()).await, [4, 3]);
     let before = Some(rows[2].call.id.clone());
-    assert_eq!(found(CallFilter { before, ..CallFilter::default() }).await, [2, 1]);
+    assert_eq!(
+        found(CallFilter {
+            before,
+            ..CallFilter::default()
+        })
+        .await,
+        [2, 1]
+    );
     let (since, until) = (Some(Timestamp(2)), Some(Timestamp(4)));
-    assert_eq!(found(CallFilter { since, until, ..CallFilter::default() }).await, [3, 2]);
-    let shown = store.call(&rows[1].call.id).await.expect("read").expect("it is there");
+    assert_eq!(
+        found(CallFilter {
+            since,
+            until,
+            ..CallFilter::default()
+        })
+        .await,
+        [3, 2]
+    );
+    let shown = store
+        .call(&rows[1].call.id)
+        .await
+        .expect("read")
+        .expect("it is there");
     assert_eq!(shown.arguments, rows[1].arguments, "one call has them");
-    let page = store.audited_calls(Some(&rows[0].call.id), since, until, 1).await.expect("read");
+    let page = store
+        .audited_calls(Some(&rows[0].call.id), since, until, 1)
+        .await
+        .expect("read");
     assert_eq!(page.len(), 1);
-    assert_eq!((&page[0].call.arguments, page[0].seq), (&rows[1].arguments, Some(3)));
+    assert_eq!(
+        (&page[0].call.arguments, page[0].seq),
+        (&rows[1].arguments, Some(3))
+    );
     assert_eq!(page[0].hash.as_ref().map(String::len), Some(64));
 }

@@ -17,16 +17,30 @@ pub(crate) fn the_endpoint_does_not_depend_on_cuts(pieces: &[&[u8]]) {
 fn read(pieces: &[&[u8]]) -> (Option<String>, Vec<(String, String)>, bool) {
     let mut opening = Opening::new();
     let gave_up = pieces.iter().any(|piece| opening.push(piece).is_err());
-    (opening.endpoint, opening.early.into_iter().map(|event| (event.name, event.data)).collect(), gave_up)
+    (
+        opening.endpoint,
+        opening
+            .early
+            .into_iter()
+            .map(|event| (event.name, event.data))
+            .collect(),
+        gave_up,
+    )
 }
 
 /// Messages, and the headers with them, are posted to the server that was given and to no other.
 pub(crate) fn a_place_is_at_the_same_origin(said: &str) {
-    for given in ["http://127.0.0.1:8000/sse?key=1#x", "https://example.com/a/b/"] {
+    for given in [
+        "http://127.0.0.1:8000/sse?key=1#x",
+        "https://example.com/a/b/",
+    ] {
         let url = Url::parse(given).expect("a URL");
         if let Ok(place) = resolve(&url, said) {
             let read = Url::parse(place.as_str()).expect("a URL");
-            assert_eq!((read.scheme(), read.host_str(), read.port()), (url.scheme(), url.host_str(), url.port()));
+            assert_eq!(
+                (read.scheme(), read.host_str(), read.port()),
+                (url.scheme(), url.host_str(), url.port())
+            );
         }
     }
 }

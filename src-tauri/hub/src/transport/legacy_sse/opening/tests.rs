@@ -10,16 +10,29 @@ fn url() -> Url {
 fn an_endpoint_is_found_whatever_ends_its_lines_and_however_much_comes_behind_it() {
     for end in ["\n", "\r\n", "\r"] {
         let mut opening = Opening::new();
-        let text = format!("event: endpoint{end}data: /m{end}{end}data: x{end}{end}: {}{end}", "x".repeat(MAX_BYTES));
-        opening.push(text.as_bytes()).expect("the endpoint is there");
-        assert_eq!((opening.endpoint.as_deref(), opening.early.len()), (Some("/m"), 1), "{end:?}");
+        let text = format!(
+            "event: endpoint{end}data: /m{end}{end}data: x{end}{end}: {}{end}",
+            "x".repeat(MAX_BYTES)
+        );
+        opening
+            .push(text.as_bytes())
+            .expect("the endpoint is there");
+        assert_eq!(
+            (opening.endpoint.as_deref(), opening.early.len()),
+            (Some("/m"), 1),
+            "{end:?}"
+        );
     }
 }
 
 #[test]
 fn a_url_that_only_holds_the_servers_is_another() {
-    for said in ["blob:http://127.0.0.1:8000/m", "http://127.0.0.1:8001/m", "//example.com/m", "https://127.0.0.1:8000"]
-    {
+    for said in [
+        "blob:http://127.0.0.1:8000/m",
+        "http://127.0.0.1:8001/m",
+        "//example.com/m",
+        "https://127.0.0.1:8000",
+    ] {
         assert!(resolve(&url(), said).is_err(), "{said}");
     }
 }

@@ -46,8 +46,14 @@ mod with_programs {
     async fn a_runtime_is_found_with_its_path_and_version() {
         let (folder, env) = only("npx", "echo 10.9.2");
         let found = check_in(Runtime::Npx, &env).await;
-        assert_eq!(found.path, Some(folder.path().join("npx").display().to_string()));
-        assert_eq!((found.version.as_deref(), found.problem.as_str()), (Some("10.9.2"), ""));
+        assert_eq!(
+            found.path,
+            Some(folder.path().join("npx").display().to_string())
+        );
+        assert_eq!(
+            (found.version.as_deref(), found.problem.as_str()),
+            (Some("10.9.2"), "")
+        );
         assert!(found.remedy.is_empty());
     }
 
@@ -56,7 +62,11 @@ mod with_programs {
         let (_folder, env) = only("npx", "echo 10.9.2");
         let found = check_in(Runtime::Uvx, &env).await;
         assert_eq!(found.path, None);
-        assert!(found.problem.contains("'uvx' was not found"), "{}", found.problem);
+        assert!(
+            found.problem.contains("'uvx' was not found"),
+            "{}",
+            found.problem
+        );
         assert!(found.remedy.contains("Install uv"), "{}", found.remedy);
     }
 
@@ -77,10 +87,17 @@ mod with_programs {
 
     #[tokio::test]
     async fn docker_without_its_daemon_is_told_apart() {
-        let (_folder, env) = only("docker", r#"[ "$1" = --version ] && echo "Docker version 28.2.2, build x""#);
+        let (_folder, env) = only(
+            "docker",
+            r#"[ "$1" = --version ] && echo "Docker version 28.2.2, build x""#,
+        );
         let found = check_in(Runtime::Docker, &env).await;
         assert_eq!(found.version.as_deref(), Some("28.2.2"));
-        assert!(found.problem.contains("daemon does not answer"), "{}", found.problem);
+        assert!(
+            found.problem.contains("daemon does not answer"),
+            "{}",
+            found.problem
+        );
         assert!(found.remedy.contains("Start"), "{}", found.remedy);
         let (_folder, env) = only("docker", "echo 28.2.2");
         assert_eq!(check_in(Runtime::Docker, &env).await.problem, "");
