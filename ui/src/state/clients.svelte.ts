@@ -1,4 +1,4 @@
-/** The clients that may come in. */
+/** The clients. */
 
 import type { ClientAdded, ClientView, Event, Ipc } from "../ipc";
 import { Reader } from "./reader";

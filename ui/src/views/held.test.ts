@@ -12,7 +12,7 @@ describe("a result that is held", () => {
   it("is shown in full, with the arguments folded away, and offers two choices only", async () => {
     await openPopup((hub) => hub.ask({ result: RESULT }));
     expect(screen.getByTestId("approval-card").querySelector(".sentence")?.textContent.trim()).toBe(
-      "filesystem has answered delete_file for claude-code; pass the result on?",
+      "Show the result of delete_file of filesystem to claude-code?",
     );
     expect(screen.getByTestId("result").textContent).toContain("the secret is 1.50⟨U+200B⟩");
     for (const id of ["approve-more", "approve-once", "edit", "deny", "batch-open"])

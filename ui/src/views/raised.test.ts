@@ -12,9 +12,7 @@ describe("the drawbridge", () => {
     expect(screen.queryByTestId("raised-banner")).toBeNull();
     await user.click(screen.getByTestId("raise"));
     await pass(1);
-    expect(screen.getByTestId("raised-banner").textContent).toContain(
-      "The drawbridge is raised: no call crosses.",
-    );
+    expect(screen.getByTestId("raised-banner").textContent).toContain("All calls are paused.");
     expect(screen.getByTestId<HTMLInputElement>("raise").checked).toBe(true);
     expect(hub.waiting).toEqual([]);
     expect(hub.calls[0]?.decision).toBe("raised");
@@ -64,7 +62,7 @@ describe("calls that were missed", () => {
     expect(screen.queryByTestId("missed")).toBeNull();
     await pass(5001);
     const [missed] = hub.missed;
-    expect(screen.getByTestId("missed").textContent).toContain("Nothing runs by itself");
+    expect(screen.getByTestId("missed").textContent).toContain("You missed these calls, so they were denied");
     expect(screen.getByTestId("missed-row").textContent).toContain("120 s");
     await pass(10_000);
     expect(screen.getByTestId("missed-row").textContent).toContain("110 s");

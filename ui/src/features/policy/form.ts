@@ -36,7 +36,7 @@ export interface RuleForm {
 export const TESTS: Record<TestKind, { label: string; hint: string }> = {
   equals: {
     label: "is",
-    hint: "Text as it is; numbers, true, false and null as such. Put text in quotes that looks like one of these.",
+    hint: "Type text without quotes. Use quotes if it looks like a number, true, false or null.",
   },
   one_of: {
     label: "is one of",
