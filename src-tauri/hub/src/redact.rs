@@ -1,8 +1,9 @@
-//! Takes what is secret out of JSON: the values of members whose names say so, and what looks like a well-known kind of
-//! token anywhere else. The rest stays as it was written: numbers, order, spaces.
+//! Removes secrets from JSON: the values of members with telling names, and text anywhere else that
+//! has the format of a well-known kind of token. Everything else stays as written: numbers, order,
+//! spaces.
 //!
-//! It finds what is named or looks as secrets do; a password in a sentence it cannot know. What is known to be secret,
-//! since it is in the keyring, the caller adds.
+//! Names and formats do not reveal a password in a sentence. The caller supplies the secrets that
+//! it knows, for instance those in the keyring.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -11,12 +12,12 @@ use regex::Regex;
 
 use crate::model::json;
 
-/// What stands in the place of a secret.
+/// The replacement for a secret.
 pub const MASK: &str = "•••";
-/// JSON within a string of JSON, and so on: no deeper.
+/// The maximum depth of JSON within strings of JSON.
 const MAX_NESTED: usize = 4;
 
-/// What a name has to say, in small letters and without what stands between its words.
+/// Parts of a name that mark a secret, in lower case and without separators.
 const NAMES: &[&str] = &[
     "password",
     "passwd",
@@ -40,7 +41,7 @@ const NAMES: &[&str] = &[
     "connectionstring",
 ];
 
-/// Names that say `token` and mean how many.
+/// Names that contain `token` but denote a number of tokens.
 const COUNTS: &[&str] = &[
     "tokens",
     "tokencount",
@@ -49,7 +50,8 @@ const COUNTS: &[&str] = &[
     "tokenusage",
 ];
 
-/// Without any of these in it a text has nothing to hide. An escape may hide anything, as may what folds to a letter.
+/// A text without any of these contains no secret that has a telling name or format. A Unicode
+/// escape may stand for any letter, and the last two characters fold to ASCII letters.
 const HINTS: &[&str] = &[
     "pass",
     "pwd",
@@ -80,6 +82,8 @@ const HINTS: &[&str] = &[
     "npm_",
     "eyj",
     "\\u",
+    // Some languages write every `/` so, which a secret in base64 is likely to contain.
+    "\\/",
     "ſ",
     "\u{212a}",
 ];
@@ -91,7 +95,7 @@ static HINT: LazyLock<AhoCorasick> = LazyLock::new(|| {
     built.expect("the hints are a valid set")
 });
 
-/// Tokens by how they look. The first group, where there is one, stays.
+/// The formats of tokens. If a capture group matches, its text is kept.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     let looks = [
         // GitHub, GitLab, npm, Slack, AWS, Google.
@@ -99,7 +103,7 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
         r"xox[abeoprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{32,}",
         // JSON web tokens, signed or encrypted.
         r"eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}",
-        // OpenAI, Anthropic, Stripe; a word that ends with "sk" is none.
+        // OpenAI, Anthropic, Stripe. A word that merely ends with "sk" does not match.
         r"(^|[^A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,})",
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
         r"((?i:\bbearer\s+))[A-Za-z0-9._~+/-]{16,}=*",
@@ -107,8 +111,12 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&looks.join("|")).expect("the looks are a valid expression")
 });
 
-/// JSON text without what is secret in it, and without what `known` replaces in the contents of strings, which it gets
-/// as they are written, and in numbers; none where it has nothing to replace. What is no JSON is taken for one string.
+/// Returns JSON text with secrets masked, and borrows `text` if there are none.
+///
+/// `known` returns a text with the caller's own secrets replaced, or `None` if it contains none.
+/// The function passes the whole text to `known` first, and then, if there may be secrets, the
+/// unescaped contents of strings and the numbers as written. A text that is not valid JSON is
+/// treated as one string.
 pub fn json_without<'a>(text: &'a str, known: &dyn Fn(&str) -> Option<String>) -> Cow<'a, str> {
     if !HINT.is_match(text) && known(text).is_none() {
         return Cow::Borrowed(text);
@@ -149,7 +157,7 @@ fn plain(text: &str, known: &dyn Fn(&str) -> Option<String>) -> String {
         .into_owned()
 }
 
-/// Whether a member's name says that its value is secret.
+/// Returns whether a member's name marks its value as secret.
 fn says_secret(name: &str) -> bool {
     let name: String = json::fold(name)
         .chars()
@@ -159,7 +167,7 @@ fn says_secret(name: &str) -> bool {
         || NAMES.iter().any(|secret| name.contains(secret))
 }
 
-/// Whether it may say how many there are.
+/// Returns whether a member's name may denote a number of tokens.
 fn says_how_many(name: &str) -> bool {
     let name: String = name
         .to_lowercase()
@@ -169,7 +177,8 @@ fn says_how_many(name: &str) -> bool {
     COUNTS.iter().any(|count| name.contains(count))
 }
 
-/// Copies valid JSON, but for what is secret. It keeps its own stack: what is nested deeply does no harm.
+/// Copies valid JSON, except for secrets. The writer keeps its own stack, so that deep nesting does
+/// no harm.
 struct Writer<'a> {
     text: &'a str,
     at: usize,
@@ -178,7 +187,7 @@ struct Writer<'a> {
     nested: usize,
 }
 
-/// What is open.
+/// An open array or object.
 enum Open {
     Array,
     Object { name_next: bool },
@@ -218,13 +227,13 @@ impl<'a> Writer<'a> {
                     }
                     self.copy(1);
                 }
-                // Spaces, colons and words.
+                // Spaces, colons, `true`, `false` and `null`.
                 _ => self.copy(1),
             }
         }
     }
 
-    /// A member's name, and its value where the name says that it is secret.
+    /// Copies a member's name, and masks its value if the name marks it as secret.
     fn member(&mut self) {
         let name = self.string();
         self.write_string(name);
@@ -236,7 +245,7 @@ impl<'a> Writer<'a> {
             self.copy(1);
         }
         match self.peek() {
-            // Words are no secrets, and neither is how many there are, or nothing.
+            // `true`, `false`, `null`, a number of tokens and an empty string are no secrets.
             None | Some(b't' | b'f' | b'n') => {}
             Some(b'-' | b'0'..=b'9') if says_how_many(&name) => {}
             Some(b'"') if self.text[self.at..].starts_with("\"\"") => {}
@@ -262,7 +271,7 @@ impl<'a> Writer<'a> {
         self.out.push('"');
     }
 
-    /// Goes over a string; its contents as they are written.
+    /// Skips a string, and returns its contents as written.
     fn string(&mut self) -> &'a str {
         let bytes = self.text.as_bytes();
         let begin = self.at + 1;
@@ -288,13 +297,14 @@ impl<'a> Writer<'a> {
         self.out.push('"');
     }
 
-    /// A string's contents without what is secret, as they are to be written; none where nothing is.
+    /// Returns the contents of a string with secrets masked, escaped for JSON, or `None` if there
+    /// are none.
     fn hidden(&self, contents: &str) -> Option<String> {
-        let Some(said) = unescaped(contents) else {
-            // Half of a surrogate pair: it is looked at as it is written.
-            let found = plain(contents, &|_| None);
-            return (found != contents).then_some(found);
-        };
+        // A lone surrogate must not hide the rest of the string. It is lost if there is a secret.
+        let said = unescaped(contents).or_else(|| {
+            let replaced = without_lone_surrogates(contents);
+            unescaped(&replaced).map(|said| Cow::Owned(said.into_owned()))
+        })?;
         let is_json = said.trim_start().starts_with(['{', '[']) && self.nested < MAX_NESTED;
         let found = if is_json {
             rewritten(&said, self.known, self.nested + 1)
@@ -320,7 +330,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Goes over a value of any kind.
+    /// Skips a value of any kind.
     fn skip_value(&mut self) {
         let mut depth = 0_usize;
         while let Some(byte) = self.peek() {
@@ -354,7 +364,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What the contents of a string say; none for half of a surrogate pair.
+/// Returns the unescaped contents of a string, or `None` if they contain half of a surrogate pair.
 fn unescaped(contents: &str) -> Option<Cow<'_, str>> {
     if !contents.contains('\\') {
         return Some(Cow::Borrowed(contents));
@@ -362,6 +372,33 @@ fn unescaped(contents: &str) -> Option<Cow<'_, str>> {
     serde_json::from_str(&format!("\"{contents}\""))
         .ok()
         .map(Cow::Owned)
+}
+
+/// Replaces each escape of half a surrogate pair with that of U+FFFD.
+fn without_lone_surrogates(contents: &str) -> String {
+    let code = |at: usize| {
+        let escape = contents.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(escape, 16).ok()
+    };
+    let mut replaced = String::with_capacity(contents.len());
+    let mut at = 0;
+    while let Some(next) = contents[at..].chars().next() {
+        let length = match (code(at), code(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                replaced.push_str("\\ufffd");
+                at += 6;
+                continue;
+            }
+            (Some(_), _) => 6,
+            // An escaped backslash does not begin another escape.
+            (None, _) if next == '\\' => 2,
+            (None, _) => next.len_utf8(),
+        };
+        replaced.push_str(&contents[at..at + length]);
+        at += length;
+    }
+    replaced
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// Where nothing is known to be secret.
+/// Redacts JSON without any known secrets.
 fn json(text: &str) -> Cow<'_, str> {
     json_without(text, &|_| None)
 }
@@ -146,7 +146,7 @@ fn what_is_known_is_hidden_in_names_strings_and_numbers() {
     );
 }
 
-/// JSON texts of every shape, with names and strings that may be secret.
+/// Generates JSON of every shape, with names and strings that may be secret.
 fn texts() -> impl Strategy<Value = String> {
     let string = prop_oneof![
         "[a-z\"\\\\\n\u{e9}]{0,12}",
@@ -186,6 +186,32 @@ fn depth_first(value: &Value, seen: &mut Vec<String>) {
         Value::String(text) => seen.push(text.clone()),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+#[test]
+fn a_known_secret_is_hidden_however_its_string_is_escaped() {
+    let known = |text: &str| {
+        let masked = text.replace("ab/cd+ef==", MASK);
+        (masked != text).then_some(masked)
+    };
+    for text in [
+        r#"{"a":"x ab\/cd+ef== y"}"#,
+        r#"{"a":"\ud800 ab/cd+ef== y"}"#,
+        r#"{"a":"\udc00\\ab\/cd+ef==\ud83d"}"#,
+        r#"["\ud83d\ude00 ab\/cd+ef==\ud800\ud800"]"#,
+    ] {
+        let hidden = json_without(text, &known);
+        assert!(
+            hidden.contains(MASK) && !hidden.contains("cd+ef"),
+            "{text} became {hidden}"
+        );
+    }
+    let harmless = r#"{"a":"\ud800 \/ nothing"}"#;
+    assert_eq!(
+        json_without(harmless, &known),
+        harmless,
+        "nothing else changes"
+    );
 }
 
 proptest! {
