@@ -1,4 +1,5 @@
-//! The words of Drawbridge as types: ids, names, specs, calls, outcomes, events. No I/O here.
+//! The nouns of Drawbridge as types: ids, names, specs, calls, outcomes, events. There is no I/O
+//! here.
 
 pub mod approval;
 pub mod audit;

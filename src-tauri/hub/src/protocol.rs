@@ -1,8 +1,10 @@
-//! The only code that knows the revisions of the protocol, and how to carry a message from one to another.
+//! The only code that knows the revisions of the protocol, and how to translate between them.
 //!
-//! There are two eras ([`Era`]): with sessions, begun by `initialize`, and without. [`handshake`] and [`meta`] are how
-//! a peer introduces itself in the one and in the other; [`translate`] is what differs between them; [`input`] is how
-//! a server of the modern era asks a client; [`headers`] is what it wants repeated outside the body; [`tasks`] are calls that go on by themselves.
+//! There are two eras ([`Era`]): legacy, with `initialize` and sessions, and modern, stateless.
+//! [`handshake`] and [`meta`] are how a peer introduces itself in each; [`translate`] converts
+//! results and errors; [`input`] is `input_required`, with which a modern server asks a client;
+//! [`headers`] are the headers that repeat parts of a modern request; [`tasks`] are calls that are
+//! answered with a task.
 
 mod capabilities;
 pub mod handshake;
@@ -26,16 +28,17 @@ use crate::model::{
     spec::{ServerSpec, SpecError, TransportKind},
 };
 
-/// Whether `revision` is one that a client may name in `MCP-Protocol-Version`.
+/// Returns whether a client may name `revision` in `MCP-Protocol-Version`.
 pub fn is_known(revision: &str) -> bool {
     Era::of(revision).is_some()
 }
 
-/// Checks a spec, with the revision that it names for its server.
+/// Checks a spec, including the revision that it names for its server.
 ///
 /// # Errors
-/// Returns the first contradiction among its fields, or an error that names the possible revisions if Drawbridge does
-/// not speak this one over the spec's transport.
+/// Returns an error if two fields contradict each other, with the first contradiction. Returns an
+/// error that names the possible revisions if Drawbridge does not support the named one over the
+/// spec's transport.
 pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
     spec.check()?;
     let Some(found) = &spec.protocol_version else {
@@ -54,16 +57,17 @@ pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
     })
 }
 
-/// Whether a client of that revision may send several messages at once: a later one took that back.
+/// Returns whether clients of a revision may send JSON-RPC batches. The next revision removed them
+/// again.
 pub fn has_batches(revision: &str) -> bool {
     revision == "2025-03-26"
 }
 
-/// Refuses a list request that continues at a cursor. Drawbridge answers every list in one page, so it never gave one
-/// out. An empty string is a cursor like any other (2026-07-28); null is none.
+/// Rejects a list request that continues at a cursor. Drawbridge answers every list in one page, so
+/// it never issued a cursor. An empty string is a cursor too (2026-07-28); null is none.
 ///
 /// # Errors
-/// Returns `-32602` if `params` has a cursor.
+/// Returns an error (`-32602`) if `params` has a cursor.
 pub fn refuse_cursor(method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
     let params = params
         .and_then(|params| RawObject::parse(params).ok())

@@ -1,4 +1,4 @@
-//! A call that waits for a person, and what the person may say.
+//! Approval requests, and the verdict of a person on one.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::{
     tool::Annotations,
 };
 
-/// A call that waits for a person, or one whose result does.
+/// A call or a result that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApprovalRequest {
@@ -20,75 +20,78 @@ pub struct ApprovalRequest {
     pub tool: String,
     pub tool_title: Option<String>,
     pub exposed_name: String,
-    /// The server's words about the tool; untrusted text.
+    /// The server's description of the tool; untrusted text.
     pub description: String,
     pub annotations: Annotations,
     /// The exact JSON text of the arguments, as it will be sent.
     pub arguments: String,
-    /// What is sent along beside name and arguments, as JSON text.
+    /// The params beside the name and the arguments, as JSON text. They are sent too.
     pub extra: Option<String>,
-    /// The call has run, and this is its result, as JSON text: it waits to be passed on. None where the call waits.
+    /// The result as JSON text, if the call has run and its result waits for release. `None` if the
+    /// call itself waits.
     pub result: Option<String>,
-    /// The client has never called this tool.
+    /// Whether this is the client's first call of the tool. `false` if the history cannot be read.
     pub is_first: bool,
-    /// The allow that would hold, had the tool or its server not changed since.
+    /// The allow that would apply if the tool and its server had not changed since.
     pub suspended: Option<SuspendedAllow>,
-    /// The tool's definition that was accepted, which clients go on seeing, and the one of now, as JSON text. It can be
-    /// approved once only.
+    /// The accepted definition of the tool, which clients still see, and the offered one, as JSON
+    /// text. Set if they differ; the call can then only be approved once.
     pub changed: Option<[String; 2]>,
-    /// The client session that the call came in.
+    /// The client session of the call.
     pub session: SessionId,
-    /// What the server would start or connect to, as a digest.
+    /// The server's identity: the digest of what it would start or connect to.
     pub identity: String,
     /// The digest of the tool's definition.
     pub definition: String,
-    /// What a decision is bound to: SHA-256 over client, server identity, definition, params and result, hex.
+    /// The digest that a decision is bound to: SHA-256 over client, server identity, definition,
+    /// params and result, in hex.
     pub digest: String,
     pub asked_at: Timestamp,
     pub expires_at: Timestamp,
-    /// The whole time to decide, in milliseconds.
+    /// The timeout of the decision, in milliseconds.
     pub timeout_ms: u32,
-    /// What was left of it when this view was made, in milliseconds.
+    /// The time that remained when this view was made, in milliseconds.
     pub left_ms: u32,
 }
 
-/// An allow that was given for the tool or the server as it was.
+/// An allow that does not apply any more because the tool or its server has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SuspendedAllow {
     pub rule: RuleId,
     /// The rule in words.
     pub words: String,
-    /// What the server starts or connects to is another.
+    /// Whether the server would now start or connect to something else.
     pub is_server_changed: bool,
-    /// The tool's definition that the allow was given for and the one of now, as JSON text; none where it is the same,
-    /// or is not kept any more.
+    /// The tool's definition that the allow was given for, and the current one, as JSON text.
+    /// `None` if they are the same, or if the earlier one is not stored any more.
     pub definitions: Option<[String; 2]>,
 }
 
-/// What a person decided.
+/// A person's decision about an approval request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case", try_from = "Read")]
 pub enum Verdict {
-    /// Let this call through, or this result.
+    /// Approves this call, or this result.
     ApproveOnce {
-        /// The arguments to be sent in place of the client's, as JSON text.
+        /// The arguments to send instead of the client's, as JSON text.
         arguments: Option<String>,
     },
-    /// Let it through, and this client's calls of this tool for that long.
+    /// Approves this call, and this client's calls of this tool for so many seconds.
     ApproveFor { seconds: u32, when: Vec<Condition> },
-    /// Let it through, and so many more of this client's calls of this tool.
+    /// Approves this call, and up to `count` more of this client's calls of this tool.
     ApproveCalls { count: u32, when: Vec<Condition> },
-    /// Let it through, and this client's calls of this tool until its session ends.
+    /// Approves this call, and this client's calls of this tool until its session ends.
     ApproveSession { when: Vec<Condition> },
-    /// Let it through, and this client's calls of this tool from now on.
+    /// Approves this call, and this client's calls of this tool from now on.
     ApproveAlways { when: Vec<Condition> },
-    /// Refuse it. The reason reaches the model; empty for none.
+    /// Denies the request. The model receives the reason; an empty reason means none.
     Deny { reason: String },
 }
 
-/// The same as it comes. A tagged enum is read into a buffer first, which keeps no literal of a condition as written.
+/// A verdict in its wire format. Serde reads a tagged enum into a buffer first, which would lose
+/// the exact text of the literals in a condition.
 #[derive(Deserialize)]
 struct Read {
     kind: Kind,
@@ -143,7 +146,7 @@ impl TryFrom<Read> for Verdict {
 }
 
 impl Verdict {
-    /// The plain approval of one call, or one result.
+    /// Returns the plain approval of one call or one result.
     pub fn once() -> Self {
         Self::ApproveOnce { arguments: None }
     }

@@ -1,37 +1,39 @@
-//! The audit: what happened, kept so that nothing of it can be changed unseen.
+//! The audit: a record of events in which every change can be detected.
 
 use serde::{Deserialize, Serialize};
 
 use super::{call::Call, ids::Timestamp};
 
-/// What an entry of the audit says.
+/// The kind of an entry of the audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditKind {
     /// The chain begins here.
     Began,
-    /// A hub found at its start that the chain was not as the hub before had left it.
+    /// A hub found at its start that the chain was not as the previous hub had left it.
     Broken,
     /// A call was decided.
     Decided,
-    /// What came of a call.
+    /// A call ended.
     Ended,
     PolicyChanged,
     ServerAccepted,
-    /// A server offers another definition of a tool than was accepted, or a new tool: it is held back.
+    /// A server offers a new tool, or a tool with another definition than the accepted one. The
+    /// tool is held back.
     DefinitionChanged,
     DefinitionAccepted,
-    /// All calls were stopped.
+    /// All calls were paused.
     Raised,
     Lowered,
-    /// A client's token was brought where only an administrator may go.
+    /// A client's token was refused at an address for administrators.
     TokenRefused,
-    /// Older entries were taken away, as the user set; what the chain begins with now.
+    /// Older entries were removed, as the settings demand. This entry states where the chain begins
+    /// now.
     Pruned,
 }
 
 impl AuditKind {
-    /// As it is stored.
+    /// Returns the text that the store holds for this kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Began => "began",
@@ -50,39 +52,40 @@ impl AuditKind {
     }
 }
 
-/// Whether the audit holds together.
+/// The result of verifying the audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AuditReport {
-    /// The entries that are there.
+    /// The number of entries.
     pub entries: u32,
-    /// When the first and the last of them were written; none where there are none.
+    /// The times of the first and the last entry; `None` if there are no entries.
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
-    /// The first place where it does not hold; none where all of it does.
+    /// The first break of the chain; `None` if the chain is intact.
     pub broken: Option<AuditBreak>,
 }
 
-/// Where the audit does not hold.
+/// A break of the audit chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AuditBreak {
-    /// The first entry that was changed or is missing.
+    /// The number of the first entry that was changed or is missing.
     pub seq: u32,
-    /// In words, also of the call that it is about.
+    /// The reason in plain words, with the call that the entry is about.
     pub why: String,
 }
 
-/// A call with what the audit has of it.
+/// A call with its part of the audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AuditedCall {
     #[serde(flatten)]
     pub call: Call,
-    /// SHA-256 of the tool's definition and of the arguments as they were sent, hex.
+    /// SHA-256 of the tool's definition, and of the arguments as they were sent, in hex.
     pub definition_digest: String,
     pub arguments_digest: String,
-    /// The entry with its decision, and that one's hash, hex; none for calls from before there was an audit.
+    /// The number of the entry with the call's decision, and the hash of that entry in hex; `None`
+    /// if the call is older than the audit.
     pub seq: Option<u32>,
     pub hash: Option<String>,
 }

@@ -1,44 +1,46 @@
-//! Signing in to a remote server: how a server stands with that, and how one attempt goes.
+//! Signing in to a remote server: the state of a server, and the state of one attempt.
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::{SignInId, Timestamp};
 
-/// How a server stands with OAuth.
+/// The sign-in state of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Authorization {
-    /// It has not asked for it, or it cannot: a local server, or one with an `Authorization` header of its own.
+    /// The server has not asked for a sign-in, or cannot: a local server, or a server whose spec
+    /// has an `Authorization` header of its own.
     #[default]
     None,
-    /// It refused a request: a person has to sign in.
+    /// The server refused a request; a person has to sign in.
     Needed,
-    /// Its tokens are in the keyring, as this authorization server gave them.
+    /// The tokens of this authorization server are in the keyring.
     SignedIn {
         issuer: String,
-        /// When the token runs out. It is renewed before, where the authorization server lets it.
+        /// The moment when the token expires. Drawbridge refreshes it earlier if the authorization
+        /// server issued a refresh token.
         expires_at: Option<Timestamp>,
     },
 }
 
-/// An attempt to sign in to a server. There is at most one of a server.
+/// An attempt to sign in to a server. A server has at most one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignIn {
     pub id: SignInId,
-    /// Where the person signs in: to be opened in a browser.
+    /// The page that the person signs in at, to be opened in a browser.
     pub url: String,
     pub state: SignInState,
 }
 
-/// How far an attempt has come.
+/// The state of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SignInState {
     WaitingForBrowser,
-    /// The browser came back; the code is being redeemed.
+    /// The browser returned with a code, and the code is being redeemed.
     Exchanging,
     Done,
     Failed {

@@ -1,10 +1,10 @@
-//! One call: how it was decided and how it ended.
+//! Calls: how each was decided and how it ended.
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::{CallId, ClientName, RuleId, ServerId, Timestamp};
 
-/// One call.
+/// A call with its decision and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Call {
@@ -16,51 +16,52 @@ pub struct Call {
     pub tool: String,
     pub exposed_name: String,
     pub decision: Decision,
-    /// Who or what decided: a person, a rule, the default, the clock.
+    /// Whether a person, a rule, the default or the hub decided.
     pub decided_by: DecidedBy,
-    /// The rule that decided, where one did.
+    /// The rule that decided, if one did.
     #[serde(default)]
     pub rule: Option<RuleId>,
-    /// A person changed the arguments, and approved what came of that.
+    /// Whether a person changed the arguments and approved the changed ones.
     #[serde(default)]
     pub is_edited: bool,
     /// The person's reason, or the rule in words; may be empty.
     pub reason: String,
-    /// What came of it; `running` until it ended.
+    /// The outcome; `running` until the call ends.
     pub outcome: Outcome,
-    /// What went wrong; empty where nothing did.
+    /// The error in words; empty if there is none.
     pub error: String,
-    /// From the client's request until the decision, in milliseconds.
+    /// The time from the client's request to the decision, in milliseconds.
     pub waited_ms: u32,
-    /// From sending it to the server until its answer; none while it runs and where it was not sent.
+    /// The time from sending the call to the server's answer, in milliseconds. `None` while the
+    /// call runs, and if it was not sent.
     pub duration_ms: Option<u32>,
-    /// The arguments as JSON text with what is secret replaced by `•••`. Only where one call is shown and in an export;
-    /// never in lists and events, and none where they are longer than 16 KiB.
+    /// The arguments as JSON text, with secrets replaced by `•••`. They are set only in exports and
+    /// in the view of a single call, never in lists and events, and only up to 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub arguments: Option<String>,
 }
 
-/// Whether a call may cross.
+/// Whether a call may be sent, or why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     Allowed,
     Denied,
-    /// Nobody decided in time; the call did not cross.
+    /// Nobody decided in time; the call was not sent.
     TimedOut,
-    /// There was no screen on which anybody could have decided.
+    /// There was no front end on which a person could have decided.
     NoScreen,
-    /// The drawbridge was raised: nothing crossed.
+    /// The drawbridge was raised: all calls were paused.
     Raised,
     /// Too many calls of the client waited already, or its last ones were not answered.
     QueueFull,
-    /// The client went away while the call waited; it did not cross.
+    /// The client disconnected while the call waited; the call was not sent.
     Abandoned,
 }
 
-/// Who or what decided.
+/// The author of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -68,30 +69,31 @@ pub enum DecidedBy {
     Person,
     Rule,
     Default,
-    /// The time to decide ran out, the client left, or too many calls wait.
+    /// Drawbridge itself: the deadline passed, the client disconnected, too many calls waited, the
+    /// drawbridge was raised, or a step of the decision failed.
     Hub,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Not sent, as it was not allowed.
+    /// Not sent, because the call was not allowed or its tool changed after the decision.
     NotSent,
     Running,
     /// The server answered with a result.
     Ok,
-    /// The server answered that the tool failed (`isError`), or with a JSON-RPC error.
+    /// The server reported that the tool failed (`isError`), or answered with a JSON-RPC error.
     ServerError,
     /// The server could not be reached; the call was not sent.
     Unreachable,
-    /// The server went away with the call in flight: whether it ran is unknown.
+    /// The connection was lost with the call in flight. Whether the call ran is unknown.
     Unknown,
     /// The server did not answer in time.
     TimedOut,
-    /// The client cancelled it or went away.
+    /// The client cancelled the call or disconnected.
     Cancelled,
-    /// The server answered, and a person did not let the result through.
+    /// The server answered, and a person did not release the result.
     Withheld,
 }

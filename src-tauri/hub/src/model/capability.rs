@@ -18,7 +18,7 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
-    /// The method that lists them.
+    /// Returns the method that lists this kind.
     pub fn list_method(self) -> &'static str {
         match self {
             Self::Tools => "tools/list",
@@ -28,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// The notification that their list has changed. Resources and templates share one.
+    /// Returns the notification of a changed list. Resources and templates share one.
     pub fn list_changed(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The member of the list's result that holds them.
+    /// Returns the member of the list's result that holds the definitions.
     pub fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// The member of a definition by which it is asked for.
+    /// Returns the member of a definition that requests refer to.
     pub fn key(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// What one of them is called.
+    /// Returns the noun for one item of this kind.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Tools => "tool",
@@ -67,25 +67,26 @@ impl Kind {
     }
 }
 
-/// Entries left out of a server's lists that are kept and shown by name.
+/// The most excluded entries of a server that are kept with their names.
 const MAX_NAMED: usize = 100;
-/// Of an entry's name, and of the reason, in characters.
+/// The longest name of an excluded entry, and the longest reason, in characters.
 const MAX_NAME: usize = 200;
 const MAX_WHY: usize = 500;
 
-/// An entry of a server's list that no client sees, and why.
+/// An excluded entry of a server's list, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LeftOut {
     pub kind: Kind,
-    /// The server's own name of it, or its place in the list if it has none, such as `entry 3 of tools/list`.
+    /// The server's own name of the entry, or the entry's place in the list if it has no name, such
+    /// as `entry 3 of tools/list`.
     pub name: String,
-    /// In plain words.
+    /// The reason in plain words.
     pub why: String,
 }
 
 impl LeftOut {
-    /// Cuts the name and the reason if they are long.
+    /// Creates an entry, and shortens a long name and a long reason.
     pub fn new(kind: Kind, name: &str, why: &str) -> Self {
         Self {
             kind,
@@ -101,12 +102,12 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// The first hundred entries left out of a server's lists, and how many more there are.
+/// The first hundred excluded entries of a server's lists, and the number of further ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LeftOutEntries {
     pub entries: Vec<LeftOut>,
-    /// Left out too, and not named here.
+    /// The number of excluded entries that are not named here.
     pub more: u32,
 }
 

@@ -1,13 +1,14 @@
-//! SHA-256 digests, as lower-case hex.
+//! SHA-256 digests in lower-case hex.
 
 use sha2::{Digest as _, Sha256};
 
-/// The digest of `bytes`.
+/// Returns the digest of `bytes`.
 pub fn sha256(bytes: &[u8]) -> String {
     in_hex(&Sha256::digest(bytes))
 }
 
-/// The digest of several parts, in which no part can run into the next: each is preceded by its length.
+/// Returns the digest of several parts. Each part is preceded by its length, so that a different
+/// split of the same bytes has another digest.
 pub fn sha256_of(parts: &[&[u8]]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {

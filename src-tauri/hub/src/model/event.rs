@@ -1,4 +1,4 @@
-//! What happens in the hub, told to every screen.
+//! Events of the hub, which are published to every front end.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,31 +11,32 @@ use super::{
     server::Transition,
 };
 
-/// Something changed. A screen that missed events (`lagged`) reads everything anew.
+/// A change. A front end that missed events (`lagged`) reads everything again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
-    /// A server's spec, state or catalog changed, or it was added or removed.
+    /// A server's spec, state or catalog changed, or the server was added or removed.
     ServerChanged {
         id: ServerId,
     },
-    /// A session with a server took a step.
+    /// A server session changed its state.
     SessionChanged {
         server: ServerId,
         transition: Transition,
     },
-    /// An attempt to sign in to a server began, went on or ended.
+    /// An attempt to sign in to a server began, made progress or ended.
     AuthorizationChanged {
         id: SignInId,
         server: ServerId,
         state: SignInState,
     },
-    /// A call waits for a person.
+    /// A call or a result waits for a person.
     ApprovalAsked {
         request: Box<ApprovalRequest>,
     },
-    /// A call no longer waits: decided, timed out, or its client left.
+    /// An approval no longer waits: a person decided, nobody decided in time, or the client
+    /// disconnected.
     ApprovalEnded {
         id: CallId,
     },
@@ -43,19 +44,19 @@ pub enum Event {
     CallChanged {
         call: Call,
     },
-    /// A client was added, revoked, came or went.
+    /// A client was added or revoked, connected or disconnected.
     ClientsChanged,
     PolicyChanged,
-    /// The drawbridge was raised or lowered.
+    /// The drawbridge was raised or lowered: all calls are paused or allowed again.
     DrawbridgeChanged {
         raised: bool,
     },
-    /// A profile changed, or who has which.
+    /// A profile changed, or was given to other clients.
     ProfilesChanged,
     SettingsChanged,
     LogAdded {
         line: LogLine,
     },
-    /// Events were dropped on the way to a slow screen.
+    /// Events were dropped because this front end reads too slowly.
     Lagged,
 }

@@ -1,6 +1,7 @@
-//! Characters that show nothing, or turn the order of what is around them.
+//! Characters that are invisible, or that change the order of the text around them.
 
-/// Controls, formats, separators, private use, and what may be ignored when drawing; as `ui/src/lib/reveal.ts`.
+/// Returns whether `c` is a control, format, separator or private-use character, or one that fonts
+/// may ignore. `ui/src/lib/reveal.ts` has the same set.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || (c.is_whitespace() && c != ' ')

@@ -1,4 +1,5 @@
-//! Identifiers, each its own type, so that one cannot be passed for another. Cheap to clone.
+//! Identifiers, each with its own type, so that one cannot be passed for another. They are cheap to
+//! clone.
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 
@@ -37,29 +38,29 @@ macro_rules! id {
 }
 
 id! {
-    /// A server: the name of its spec file without `.json`, of `[a-z0-9_-]`.
+    /// The id of a server: the name of its spec file without `.json`, in `[a-z0-9_-]`.
     ServerId
 }
 id! {
-    /// A client: the name that the user gave it.
+    /// The name that the user gave a client.
     ClientName
 }
 id! {
-    /// One `tools/call` that reached the door; an approval request has the id of its call.
+    /// The id of a `tools/call`. Its approval request has the same id.
     CallId
 }
 id! {
-    /// One client session.
+    /// The id of a client session.
     SessionId
 }
 
 id! {
-    /// One rule of the policy.
+    /// The id of a rule of the policy.
     RuleId
 }
 
 id! {
-    /// One attempt to sign in to a server.
+    /// The id of an attempt to sign in to a server.
     SignInId
 }
 

@@ -1,7 +1,7 @@
-//! JSON as it was written: whole texts that are shared, and raw objects with their members in order.
+//! Raw JSON: shared texts, and objects that keep their members in order.
 //!
-//! Serde's maps would reorder keys and re-make numbers. What Drawbridge does not have to
-//! change must reach the other side as it was sent.
+//! Serde's maps would reorder keys and rewrite numbers. Drawbridge does not touch a single byte that
+//! it does not have to change.
 
 use std::{borrow::Cow, collections::HashSet, fmt, ops::Range, string::FromUtf8Error, sync::Arc};
 
@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// JSON text, shared: what is cut out of it is not copied. Cheap to clone.
+/// Shared JSON text. Clones and parts of it share the memory of the whole.
 #[derive(Clone)]
 pub struct Json {
     whole: Arc<String>,
@@ -19,7 +19,7 @@ pub struct Json {
 }
 
 impl Json {
-    /// Text that is JSON, or is about to be read as such.
+    /// Wraps text that is JSON, or that is about to be parsed as JSON.
     pub fn new(text: impl Into<String>) -> Self {
         let whole = Arc::new(text.into());
         Self {
@@ -28,8 +28,10 @@ impl Json {
         }
     }
 
+    /// Wraps bytes that are JSON text.
+    ///
     /// # Errors
-    /// With the bytes, where they are no text.
+    /// Returns an error that holds the bytes if they are not valid UTF-8.
     pub fn from_utf8(bytes: Vec<u8>) -> Result<Self, FromUtf8Error> {
         String::from_utf8(bytes).map(Self::new)
     }
@@ -38,12 +40,12 @@ impl Json {
         &self.whole[self.part.clone()]
     }
 
-    /// As a raw value of serde's; `null` where it is no JSON.
+    /// Returns a copy as serde's raw value, or `null` if the text is not JSON.
     pub fn to_raw(&self) -> Box<RawValue> {
         raw(self.get().to_owned())
     }
 
-    /// What stands in it, as a text of its own.
+    /// Returns `part` as a text of its own. Its bytes are not copied if it is a slice of this text.
     #[must_use]
     pub fn part(&self, part: &str) -> Self {
         let begin = (part.as_ptr().addr()).wrapping_sub(self.whole.as_ptr().addr());
@@ -70,7 +72,7 @@ impl From<Box<RawValue>> for Json {
     }
 }
 
-/// What holds JSON text.
+/// A value that holds JSON text.
 pub trait AsJson {
     fn text(&self) -> &str;
 }
@@ -98,10 +100,10 @@ impl<T: AsJson + ?Sized> AsJson for Box<T> {
 pub struct RawObject<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
 
 impl<'a> RawObject<'a> {
-    /// Reads an object.
+    /// Parses an object.
     ///
     /// # Errors
-    /// Where `json` is no object, or has a key twice.
+    /// Returns an error if `json` is not an object, or if a key occurs twice.
     pub fn parse(json: &'a (impl AsJson + ?Sized)) -> Result<Self, serde_json::Error> {
         serde_json::from_str(json.text())
     }
@@ -113,13 +115,13 @@ impl<'a> RawObject<'a> {
             .map(|(_, value)| value.as_ref())
     }
 
-    /// The string at `key`, if it is one.
+    /// Returns the string at `key`, if the value is a string.
     pub fn string(&self, key: &str) -> Option<String> {
         self.get(key)
             .and_then(|value| serde_json::from_str(value.get()).ok())
     }
 
-    /// Replaces the value at `key`, in its place; adds it at the end where there is none.
+    /// Replaces the value at `key` in its place, or adds it at the end if there is none.
     pub fn set(&mut self, key: &'a str, value: Box<RawValue>) {
         match self.0.iter_mut().find(|(name, _)| name == key) {
             Some((_, old)) => *old = Cow::Owned(value),
@@ -138,7 +140,7 @@ impl<'a> RawObject<'a> {
             .map(|(key, value)| (key.as_ref(), value.as_ref()))
     }
 
-    /// The object without these members; nothing where no member is left.
+    /// Returns the object without these members, or `None` if no member is left.
     pub fn without(&self, keys: &[&str]) -> Option<Box<RawValue>> {
         let rest = self
             .0
@@ -153,20 +155,21 @@ impl<'a> RawObject<'a> {
         self.0.retain(|(name, _)| name != key);
     }
 
-    /// The object as JSON text.
+    /// Returns the object as JSON text.
     pub fn to_raw(&self) -> Box<RawValue> {
         to_raw(self)
     }
 }
 
-/// The values are written as they are, and not read again.
+/// Writes the values as they are, without parsing them again.
 impl Serialize for RawObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }
 
-/// Maps what any reader might take for the same key to one text, `ſ`, `ẞ` and the Kelvin sign too.
+/// Maps all keys that a reader might take for the same one to one text. This covers `ſ`, `ẞ` and
+/// the Kelvin sign.
 pub fn fold(key: &str) -> String {
     let lower = key.chars().flat_map(char::to_lowercase);
     lower
@@ -175,12 +178,13 @@ pub fn fold(key: &str) -> String {
         .collect()
 }
 
-/// Deeper nesting is refused, from clients and from servers: many a reader recurses into it.
+/// The deepest nesting that Drawbridge accepts from clients and servers, because many readers
+/// recurse into it.
 pub const MAX_DEPTH: usize = 128;
 
-/// Whether brackets are nested deeper than `limit`, seen without recursion.
+/// Returns whether brackets are nested deeper than `limit`. Does not recurse.
 pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
-    // Most texts have not even that many.
+    // Most texts have no more than `limit` opening brackets at all.
     if memchr::memchr2_iter(b'{', b'[', text).nth(limit).is_none() {
         return false;
     }
@@ -203,27 +207,28 @@ pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
     false
 }
 
-/// Whether a text stands anywhere in the value: quickly told, where most values do not have it.
+/// Returns whether `text` occurs anywhere in the JSON text of the value. This is a fast filter
+/// before parsing: a match may be part of a string.
 pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
     memchr::memmem::find(value.text().as_bytes(), text.as_bytes()).is_some()
 }
 
-/// A string as JSON text, with its quotes.
+/// Returns a string as JSON text, with its quotes.
 pub fn string(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Text that is JSON by construction, as a raw value; `null` where it is not.
+/// Converts text that is JSON by construction to a raw value; returns `null` if it is not JSON.
 pub fn raw(text: String) -> Box<RawValue> {
     RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// Any value as raw JSON; `null` where it cannot be written as JSON.
+/// Converts any value to raw JSON; returns `null` if it cannot be written as JSON.
 pub fn to_raw(value: &impl Serialize) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }
 
-/// So many members are few.
+/// The number of members up to which keys are compared with each other instead of hashed.
 const FEW: usize = 12;
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
@@ -239,7 +244,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members: Vec<(Cow<'de, str>, Cow<'de, RawValue>)> = Vec::new();
-                // Of a few keys each is compared with each; many are looked up.
+                // Comparing is cheaper for a few keys, and a set for many.
                 let mut seen = HashSet::new();
                 while let Some(key) = map.next_key::<Key<'de>>()? {
                     if members.len() == FEW {
@@ -266,7 +271,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     }
 }
 
-/// A key, borrowed where it has no escapes.
+/// A key, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 

@@ -1,4 +1,4 @@
-//! A line of the log.
+//! Log lines and their levels.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,18 +15,18 @@ pub enum Level {
     Error,
 }
 
-/// One line of the log.
+/// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LogLine {
-    /// Grows by one a line.
+    /// The number of the line, one more than that of the previous line.
     pub seq: u32,
     pub at: Timestamp,
     pub level: Level,
-    /// The server that wrote it to its stderr, or nothing for the hub itself.
+    /// The server that wrote the line, or `None` for the hub itself.
     pub server: Option<ServerId>,
-    /// The part of the hub that wrote it, or `stderr`, `stdout`.
+    /// The part of the hub that wrote the line, or `stderr` or `stdout` of the server.
     pub area: String,
-    /// Without line breaks; secrets are masked, control characters are shown escaped.
+    /// The text without line breaks. Secrets are masked, and control characters are escaped.
     pub text: String,
 }

@@ -1,47 +1,47 @@
-//! What a manifest asks of the person who adds its server.
+//! The inputs that a manifest asks for when its server is added.
 
 use serde::{Deserialize, Serialize};
 
-/// A value that a person gives, or leaves out.
+/// A value that a person enters or leaves empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ManifestInput {
-    /// Of no other input of the same choice.
+    /// The name, unique among the inputs of the same choice.
     pub name: String,
     pub kind: InputKind,
-    /// What it is for, in the words of the manifest; may be empty.
+    /// The purpose, in the words of the manifest; may be empty.
     pub description: String,
-    /// Without it the server is not added. One with a `default` need not be given all the same.
+    /// Whether the server cannot be added without a value. A `default` counts as a value.
     pub required: bool,
-    /// Its value goes to the keyring, and nowhere else.
+    /// Whether the value is stored in the keyring and nowhere else.
     pub secret: bool,
-    /// Several values may be given, one a line.
+    /// Whether several values may be entered, one per line.
     pub repeated: bool,
-    /// Used where nothing is given.
+    /// The value that is used if none is entered.
     pub default: Option<String>,
-    /// Where there are some, the value is one of them.
+    /// The possible values; any value if this is empty.
     pub choices: Vec<String>,
-    /// An example, to be shown in an empty field; may be empty.
+    /// An example to show in an empty field; may be empty.
     pub placeholder: String,
     pub format: InputFormat,
 }
 
-/// Where the value of an input goes.
+/// The place that an input's value is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum InputKind {
-    /// Into an environment variable.
+    /// An environment variable.
     Env,
-    /// Into a header of each request.
+    /// A header of each request.
     Header,
-    /// Onto the command line.
+    /// The command line.
     Argument,
-    /// Into the URL.
+    /// The URL.
     Url,
 }
 
-/// What the text of a value is.
+/// The format of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

@@ -1,13 +1,13 @@
-//! Names at the door: a server's id, and the one name of each tool of each server.
+//! The ids of servers, and the exposed names of their tools.
 
 use super::{digest, ids::ServerId};
 
-/// The longest name of a tool that all clients take.
+/// The longest name of a tool that all clients accept, in bytes.
 pub const MAX_TOOL_NAME: usize = 64;
 
-/// Finds tools that are not listed.
+/// The built-in tool that finds deferred tools.
 pub const TOOL_SEARCH: &str = "tool_search";
-/// Calls one that was found.
+/// The built-in tool that calls a deferred tool.
 pub const TOOL_CALL: &str = "tool_call";
 /// The names of Drawbridge's own tools.
 const BUILT_IN: [&str; 7] = [
@@ -24,8 +24,9 @@ const MAX_PREFIX: usize = 32;
 const MAX_SERVER_ID: usize = 40;
 const HASH_LEN: usize = 8;
 
-/// Makes a server's id from the name a person gave it: of `[a-z0-9_-]`, at most 40 of them, without
-/// `__` and without `_` at either end, so that `server__tool` splits in one way only.
+/// Makes a server's id from the name that a person gave it, or returns `None` if nothing is left of
+/// the name. An id has at most 40 characters of `[a-z0-9_-]`, without `__` and without `_` or `-`
+/// at either end, so that `server__tool` splits in one way only.
 pub fn server_id(name: &str) -> Option<ServerId> {
     let mut id = String::new();
     for c in name.chars().flat_map(char::to_lowercase) {
@@ -43,12 +44,13 @@ pub fn server_id(name: &str) -> Option<ServerId> {
     (!id.is_empty()).then(|| ServerId::new(id))
 }
 
-/// Whether a file's name can be a server's id.
+/// Returns whether a file's name can be a server's id.
 pub fn is_server_id(id: &str) -> bool {
     server_id(id).is_some_and(|made| made.as_str() == id)
 }
 
-/// `prefix__tool`; cut, with a hash at its end, where it is too long or has other characters than `[A-Za-z0-9_-]`.
+/// Returns `prefix__tool`, or [`hashed_name`] if that is too long or the tool's name has other
+/// characters than `[A-Za-z0-9_-]`.
 pub fn exposed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
     let plain = format!("{prefix}__{tool}");
     let fits = plain.len() <= MAX_TOOL_NAME && !tool.is_empty() && tool.chars().all(is_name_char);
@@ -59,7 +61,8 @@ pub fn exposed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
     }
 }
 
-/// The name with a hash of server and tool, for a tool whose plain name cannot be had.
+/// Returns a name that ends with a hash of server and tool, for a tool that cannot have its plain
+/// name.
 pub fn hashed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
     let hash = digest::sha256_of(&[server.as_str().as_bytes(), tool.as_bytes()]);
     let mut name: String = format!("{prefix}__{tool}")
@@ -72,12 +75,12 @@ pub fn hashed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
     name
 }
 
-/// Whether a tool's own name can stand at the door as it is.
+/// Returns whether a tool's own name can be its exposed name.
 pub fn is_plain(tool: &str) -> bool {
     (1..=MAX_TOOL_NAME).contains(&tool.len()) && tool.chars().all(is_name_char)
 }
 
-/// Whether a bare name is one of Drawbridge's own tools, or looks like one.
+/// Returns whether a bare name is the name of a built-in tool, or looks like one.
 pub fn is_reserved(name: &str) -> bool {
     let folded: String = name
         .chars()
@@ -87,7 +90,8 @@ pub fn is_reserved(name: &str) -> bool {
     BUILT_IN.iter().any(|own| own.replace('_', "") == folded)
 }
 
-/// Whether it can stand before `__` in a tool's name; empty stands for bare names.
+/// Returns whether `prefix` can precede `__` in an exposed name. An empty prefix stands for bare
+/// names.
 pub fn is_prefix(prefix: &str) -> bool {
     prefix.is_empty()
         || (prefix.len() <= MAX_PREFIX

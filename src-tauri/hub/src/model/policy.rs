@@ -1,4 +1,4 @@
-//! What may happen to a call, and which calls a rule is about.
+//! The effects of the policy, and the rules with the calls that they match.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::ids::{ClientName, RuleId, ServerId, SessionId, Timestamp};
 
-/// What happens to a call.
+/// The effect of the policy on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -17,18 +17,18 @@ pub enum Effect {
     Ask,
 }
 
-/// What happens to the result of a call.
+/// The effect of the policy on the result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ResultEffect {
-    /// Secrets in it are masked.
+    /// Secrets in the result are masked.
     Mask,
-    /// A person sees it before the client does.
+    /// A person sees the result before the client does.
     Hold,
 }
 
-/// Which calls a rule is about. What is not given holds for all.
+/// The calls that a rule covers. A field that is `None` matches every call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Scope {
@@ -41,7 +41,7 @@ pub struct Scope {
     pub client: Option<ClientName>,
 }
 
-/// JSON as it was written: a number keeps its digits.
+/// JSON text as it was written, so that a number keeps its digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(type = "unknown"))]
 pub struct Literal(pub String);
@@ -64,19 +64,19 @@ impl fmt::Display for Literal {
     }
 }
 
-/// What a value among the arguments must be. All but `equals` look into a list: an allow wants each entry to fit, a
-/// deny one.
+/// The predicate of a condition on one value of the arguments. All predicates but `equals` also
+/// look into a list: an allow needs every entry to match, a deny or an ask only one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// The same JSON value; numbers by their value, as written.
+    /// The same JSON value. Numbers are compared by their exact value.
     Equals(Literal),
-    /// One of these JSON values.
+    /// Any of these JSON values.
     OneOf(Vec<Literal>),
-    /// A path that is this folder or in it, once `..` and links are resolved.
+    /// A path that is this folder or is inside it, after `..` and links are resolved.
     PathWithin(String),
-    /// A URL of this host; `*.example.com` is each host under it.
+    /// A URL with this host; `*.example.com` matches every host below it.
     Host(String),
     /// A number from `min` to `max`, both included.
     Between {
@@ -85,20 +85,21 @@ pub enum Test {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max: Option<Literal>,
     },
-    /// A text that fits this regular expression from its beginning to its end; `.` is a line break too.
+    /// A string that this regular expression matches from beginning to end; `.` also matches a line
+    /// break.
     Matches(String),
 }
 
-/// What a rule asks of the arguments.
+/// A condition of a rule on the arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Condition {
-    /// JSON pointer (RFC 6901) into the arguments, such as `/path`.
+    /// A JSON pointer (RFC 6901) into the arguments, such as `/path`.
     pub pointer: String,
     pub is: Test,
 }
 
-/// How long a rule holds.
+/// The lifetime of a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -124,41 +125,43 @@ pub enum Life {
 pub struct RuleText {
     #[serde(flatten)]
     pub scope: Scope,
-    /// Only tools of which their server says that they change nothing.
+    /// Whether the rule covers only tools that their server marks read-only.
     #[serde(default)]
     pub read_only: bool,
-    /// All must hold.
+    /// The conditions, all of which have to hold.
     #[serde(default)]
     pub when: Vec<Condition>,
-    /// What happens to the call; none leaves that to other rules.
+    /// The effect on the call; `None` leaves it to other rules.
     #[serde(default)]
     pub effect: Option<Effect>,
-    /// What happens to its result; none leaves that to other rules.
+    /// The effect on the result; `None` leaves it to other rules.
     #[serde(default)]
     pub result: Option<ResultEffect>,
     #[serde(default)]
     pub life: Life,
-    /// The user's words about it.
+    /// The user's note.
     #[serde(default)]
     pub note: String,
 }
 
-/// A rule.
+/// A rule with its bindings and its use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     pub id: RuleId,
     pub text: RuleText,
-    /// The server's identity when the rule was made; an allow holds for that one only.
+    /// The server's identity when the rule was made; an allow applies to this identity only.
     pub identity: Option<String>,
-    /// The digest of the tool's definition when the rule was made; an allow holds for that one only.
+    /// The digest of the tool's definition when the rule was made; an allow applies to this
+    /// definition only.
     pub definition: Option<String>,
     pub created_at: Timestamp,
-    /// How many calls it decided, where it holds for a number of calls.
+    /// The number of calls that the rule has decided, if its lifetime is a number of calls.
     pub used: u32,
 }
 
 impl Rule {
-    /// Whether an allow no longer fits what it was given for. A deny always fits.
+    /// Returns whether this is an allow that was given for another identity or definition. A deny
+    /// is never suspended.
     pub fn is_suspended(&self, identity: &str, definition: Option<&str>) -> bool {
         self.text.effect == Some(Effect::Allow)
             && (self
@@ -171,7 +174,7 @@ impl Rule {
                     .is_some_and(|accepted| definition.is_some_and(|now| now != accepted)))
     }
 
-    /// How many calls it may still decide; none for no bound.
+    /// Returns how many more calls the rule may decide, or `None` if there is no bound.
     pub fn left(&self) -> Option<u32> {
         match self.text.life {
             Life::Calls { count } => Some(count.saturating_sub(self.used)),
@@ -179,10 +182,10 @@ impl Rule {
         }
     }
 
-    /// Whether its time is over, or its calls are used up.
+    /// Returns whether the rule has expired or its calls are used up.
     pub fn is_over(&self, now: Timestamp) -> bool {
         match self.text.life {
-            // A clock that was set back must not make a rule live longer.
+            // Setting the clock back must not prolong a rule.
             Life::Until { at } => now < self.created_at || at <= now,
             Life::Calls { .. } => self.left() == Some(0),
             Life::UntilRevoked | Life::Session { .. } => false,
@@ -191,7 +194,8 @@ impl Rule {
 }
 
 impl RuleText {
-    /// Whether a policy in the plain sense: it asks nothing of the arguments and holds until revoked.
+    /// Returns whether the rule consists of a scope and an effect on calls only: it has no
+    /// conditions, and holds until it is revoked.
     pub fn is_plain(&self) -> bool {
         self.when.is_empty()
             && !self.read_only
@@ -200,7 +204,7 @@ impl RuleText {
     }
 }
 
-/// The rule in words, in one line.
+/// Writes the rule in words, on one line.
 impl fmt::Display for RuleText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let effect = match (self.effect, self.result) {

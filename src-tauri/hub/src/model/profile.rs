@@ -1,4 +1,4 @@
-//! A profile: which servers and tools a client sees.
+//! Profiles: the servers and tools that a client can see.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::ServerId;
 
-/// What a client with this profile sees, and nothing else.
+/// A named selection of servers and tools. A client with this profile can see nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Profile {
     pub name: String,
-    /// By server its tools, by the server's own names; null for all of them, also later ones.
+    /// For each server its tools, by the server's own names. `None` stands for all tools, also
+    /// future ones.
     pub servers: BTreeMap<ServerId, Option<Vec<String>>>,
 }
 
 impl Profile {
-    /// Whether a server is in it at all.
+    /// Returns whether the profile contains a server.
     pub fn has(&self, server: &ServerId) -> bool {
         self.servers.contains_key(server)
     }
 
-    /// Whether a tool of a server is in it.
+    /// Returns whether the profile contains a tool of a server.
     pub fn has_tool(&self, server: &ServerId, tool: &str) -> bool {
         let tools = self.servers.get(server);
         tools.is_some_and(|tools| {

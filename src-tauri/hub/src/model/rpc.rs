@@ -1,24 +1,24 @@
-//! JSON-RPC as it crosses the door: raw, so that nothing is lost.
+//! Raw JSON-RPC errors and replies, so that no member is lost.
 
 use serde::{Serialize, Serializer, de::Error, ser::SerializeMap};
 use serde_json::value::RawValue;
 
 use super::json::{Json, RawObject};
 
-/// A JSON-RPC error. Everything but `code` and `message` is passed on as the peer sent it.
+/// A JSON-RPC error. All members but `code` and `message` are passed on byte for byte.
 #[derive(Debug, Clone)]
 pub struct RpcError {
     pub code: i64,
     pub message: String,
     pub data: Option<Box<RawValue>>,
-    /// The members beside `code`, `message` and `data`, in the order of the peer.
+    /// The members beside `code`, `message` and `data`, in the peer's order.
     pub more: Vec<(String, Box<RawValue>)>,
 }
 
-/// An answer: a result, or an error, as sent.
+/// An answer: the result or the error, as the peer sent it.
 pub type Reply = Result<Json, RpcError>;
 
-/// Error codes of JSON-RPC 2.0.
+/// The error codes of JSON-RPC 2.0.
 pub mod code {
     pub const PARSE_ERROR: i64 = -32700;
     pub const INVALID_REQUEST: i64 = -32600;
@@ -37,11 +37,11 @@ impl RpcError {
         }
     }
 
-    /// Reads an error object. Fills in 0 for a missing `code` and an empty text for a missing `message`.
+    /// Reads an error object. A missing `code` becomes 0, and a missing `message` an empty string.
     ///
     /// # Errors
-    /// Returns an error if `error` is not an object, has a key twice, or if its `code` is not a number with an
-    /// integral value or its `message` is not a string.
+    /// Returns an error if `error` is not an object or has a key twice, if its `code` is not a
+    /// number with an integral value, or if its `message` is not a string.
     pub fn read(error: &RawValue) -> Result<Self, serde_json::Error> {
         let mut read = Self::new(0, "");
         for (key, value) in RawObject::parse(error)?.iter() {
@@ -58,8 +58,8 @@ impl RpcError {
         Ok(read)
     }
 
-    /// Reads an error object of `peer` as [`RpcError::read`] does. One that cannot be read becomes the `data` of an
-    /// internal error.
+    /// Reads an error object of `peer` as [`RpcError::read`] does. An object that cannot be read
+    /// becomes the `data` of an internal error.
     pub fn read_or_wrap(error: &RawValue, peer: &str) -> Self {
         Self::read(error).unwrap_or_else(|_| Self {
             data: Some(error.to_owned()),
@@ -71,9 +71,10 @@ impl RpcError {
     }
 }
 
-/// Reads an integer in any notation of JSON: some languages write every number as `-32000.0` or `-3.2e4`.
+/// Reads an integer in any notation of JSON: some languages write every number as `-32000.0` or
+/// `-3.2e4`.
 fn read_code(code: &RawValue) -> Option<i64> {
-    /// 2^53. Up to here each integer has a floating-point number of its own.
+    /// 2^53. Up to here a floating-point number represents each integer exactly.
     const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     let text = code.get();
     text.parse().ok().or_else(|| {

@@ -1,4 +1,4 @@
-//! The programs with which packages are started, and how each is found on this machine.
+//! The programs that start packages, and what was found of each on this machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub enum Runtime {
     Docker,
     Node,
     Python,
-    /// Runs packages of `NuGet`; comes with the .NET SDK, from version 10 on.
+    /// Runs packages of `NuGet`; comes with the .NET SDK from version 10.
     Dnx,
 }
 
@@ -28,21 +28,21 @@ impl Runtime {
         Self::Dnx,
     ];
 
-    /// The command that is started.
+    /// Returns the command to start.
     pub fn command(self) -> &'static str {
         match self {
             Self::Npx => "npx",
             Self::Uvx => "uvx",
             Self::Docker => "docker",
             Self::Node => "node",
-            // On Windows `python3` is the name of a signpost to the store.
+            // On Windows `python3` may be a stub that only opens the Microsoft Store.
             Self::Python if cfg!(windows) => "python",
             Self::Python => "python3",
             Self::Dnx => "dnx",
         }
     }
 
-    /// Whether its first start of a server may fetch the server from the network.
+    /// Returns whether the first start of a server may download the server from the network.
     pub fn may_download(self) -> bool {
         match self {
             Self::Npx | Self::Uvx | Self::Docker | Self::Dnx => true,
@@ -50,7 +50,7 @@ impl Runtime {
         }
     }
 
-    /// The runtime that a command is, or is like, if it is one.
+    /// Returns the runtime that a command belongs to, for example [`Runtime::Npx`] for `bunx`.
     pub fn of_command(command: &str) -> Option<Self> {
         let name = command.rsplit(['/', '\\']).next().unwrap_or(command);
         Self::named(name).or_else(|| match name {
@@ -65,7 +65,7 @@ impl Runtime {
         })
     }
 
-    /// The runtime that people and manifests call so.
+    /// Returns the runtime of this name, as people and manifests write it.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         match name
@@ -84,16 +84,16 @@ impl Runtime {
     }
 }
 
-/// How a runtime is found where servers are started.
+/// A runtime as it was found in the environment that servers start in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RuntimeFound {
     pub runtime: Runtime,
-    /// The path of its program, where there is one.
+    /// The path of the program, if it is installed.
     pub path: Option<String>,
     pub version: Option<String>,
-    /// Why it cannot be used, in plain words; empty where it can.
+    /// The reason in plain words why the runtime cannot be used; empty if it can.
     pub problem: String,
-    /// What to do about it; empty where there is nothing to do.
+    /// A remedy for the problem; empty if there is none to suggest.
     pub remedy: String,
 }

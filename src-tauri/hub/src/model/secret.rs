@@ -1,4 +1,4 @@
-//! How the keyring stands.
+//! The state of the keyring.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
-//! How a server stands: accepted or not, running or not, in the catalog or not.
+//! The states of a server: of its acceptance, its session, and its copy in the catalog.
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::{ClientName, Timestamp};
 
-/// Whether the user accepted what the server would start or connect to.
+/// Whether the user accepted the server's identity: what it would start or connect to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -12,11 +12,12 @@ pub enum Acceptance {
     Accepted,
     /// Never accepted; nothing is started.
     Pending,
-    /// Its command, arguments, environment, folder, URL or headers differ from what was accepted; nothing is started.
+    /// The identity differs from the accepted one, for example because of another command,
+    /// environment or URL; nothing is started.
     Changed,
 }
 
-/// The state of a server session, or why there can be none.
+/// The state of a server session, or the reason why there can be none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -25,34 +26,34 @@ pub enum ServerState {
     Idle,
     Initializing,
     Active,
-    /// Failed; tried again after a pause.
+    /// Failed; the next start follows after a pause.
     Error,
-    /// Failed for good, or ended; a restart or the next call begins anew.
+    /// Failed for good, or ended. A restart or the next call starts it again.
     Closed,
-    /// Turned off by the user.
+    /// Disabled by the user.
     Disabled,
-    /// Waits for the user to accept it.
+    /// Not accepted by the user yet.
     NeedsApproval,
-    /// A secret it names cannot be read from the keyring.
+    /// A secret that the spec refers to cannot be read from the keyring.
     NeedsSecret,
-    /// It refused a request until a person signs in to it.
+    /// The server refuses requests until a person signs in.
     NeedsSignIn,
 }
 
-/// A step that a server session took.
+/// A state transition of a server session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Transition {
     pub at: Timestamp,
-    /// Whose session it is, where it is not shared.
+    /// The client that the session belongs to; `None` if clients share it.
     pub client: Option<ClientName>,
-    /// What it became: `idle`, `initializing`, `active`, `error` or `closed`.
+    /// The new state: `idle`, `initializing`, `active`, `error` or `closed`.
     pub state: ServerState,
-    /// Why, in plain words.
+    /// The reason in plain words.
     pub reason: String,
 }
 
-/// How the catalog's copy of a server stands.
+/// The state of the catalog's copy of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

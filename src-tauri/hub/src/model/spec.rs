@@ -1,4 +1,4 @@
-//! A server's spec: what its JSON file in the registry says.
+//! A server's spec: the contents of its JSON file in the registry.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,7 +30,7 @@ impl Registered {
         }
     }
 
-    /// The name for people.
+    /// Returns the name to show to people.
     pub fn name(&self) -> &str {
         if self.spec.name.is_empty() {
             self.id.as_str()
@@ -40,7 +40,7 @@ impl Registered {
     }
 }
 
-/// How Drawbridge speaks to a server.
+/// A transport between Drawbridge and a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -54,89 +54,95 @@ pub enum TransportKind {
         alias = "streamableHttp"
     )]
     Http,
-    /// HTTP+SSE at a URL, as older servers speak it.
+    /// HTTP+SSE at a URL, the transport of 2024-11-05.
     Sse,
 }
 
-/// Who shares a session with a server.
+/// The clients that share a session with a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// All clients.
+    /// All clients share one session.
     #[default]
     Shared,
-    /// Nobody: each client has a session, and a process, of its own. For servers that keep state.
+    /// Each client has a session and a process of its own. For servers that keep state.
     PerClient,
 }
 
-/// How long a local server's process lives.
+/// The lifetime of a local server's process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Lifecycle {
-    /// From the first call until nobody has used it for a while.
+    /// From the first call until nobody has used the server for a while.
     #[default]
     Singleton,
-    /// For one call: each has a process of its own. For servers that keep nothing, or leak.
+    /// A single call: each call has a process of its own. For servers that keep no state, or that
+    /// leak memory.
     Transient,
 }
 
-/// What a client sees of a server's tools.
+/// Whether the catalog view of clients lists a server's tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
-    /// Each of them.
+    /// All tools are listed.
     #[default]
     Visible,
-    /// None: they are found with `tool_search` and called with `tool_call`.
+    /// No tool is listed. Clients find them with `tool_search` and call them with `tool_call`.
     Deferred,
 }
 
-/// What happens to tools that a server offers, or offers otherwise, after the person has accepted it.
+/// The handling of tools that a server adds or changes after a person has accepted it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Definitions {
-    /// They are neither listed nor callable until a person has accepted them.
+    /// A tool is neither listed nor callable until a person has accepted it.
     #[default]
     Ask,
-    /// New ones are as with `ask`. Of a changed one clients go on seeing what was accepted, and each call of it is asked
-    /// about, with the difference, until a person has accepted it.
+    /// New tools are handled as with `ask`. Of a changed tool clients still see the accepted
+    /// definition, and each call is asked about with the difference, until a person accepts the
+    /// offered definition.
     Keep,
-    /// They are taken as they come. For a server of one's own.
+    /// Every definition is accepted at once. For servers of the user's own.
     Trust,
 }
 
-/// How closely the arguments of a call have to fit the tool's schema. They are sent byte for byte in any case.
+/// How closely the arguments of a call have to match the tool's schema. In any case they are sent
+/// byte for byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Validate {
-    /// Exactly.
+    /// The arguments have to match exactly.
     Strict,
-    /// Exactly, or after a conversion that many servers do on purpose, such as from `"2"` to the number 2.
+    /// The arguments have to match exactly, or after a conversion that many servers do on purpose,
+    /// such as from `"2"` to the number 2.
     #[default]
     Coercible,
-    /// Not at all: the server checks them alone.
+    /// The arguments are not checked; the server alone checks them.
     Off,
 }
 
-/// Whether a value is its type's default, and so not worth a line in a file.
+/// Returns whether a value is the default of its type, and is therefore not written to the file.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A server as described at rest. `command` is set for a local one, `url` for a remote one; both, with a transport, for
-/// a program of ours that serves that URL on this machine.
+/// A server as its spec file describes it. A local server has a `command`, and a remote server a
+/// `url`. A spec with both and a `transport` is a program that Drawbridge starts, and that serves
+/// this URL on this machine.
 ///
-/// Values of `env` and `headers` may hold `${keyring:NAME}`, resolved when the server is
-/// started, and never written anywhere.
+/// The values of `env` and `headers`, `bearer_token` and the OAuth client secret may contain
+/// `${keyring:NAME}`. The secret is resolved when the server is started, and is never written
+/// anywhere.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ServerSpec {
-    /// For people. The id is the file's name.
+    /// The name to show to people. The id is the file's name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,26 +151,28 @@ pub struct ServerSpec {
     pub args: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The working directory; the user's home where it is not given.
+    /// The working directory; the user's home if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Sent as `Authorization: Bearer …`; best a `${keyring:NAME}`.
+    /// Sent as `Authorization: Bearer …`; preferably a `${keyring:NAME}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bearer_token: Option<String>,
-    /// The client that was registered for Drawbridge by hand at the server's authorization server.
+    /// The client that a person registered for Drawbridge at the server's authorization server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oauth: Option<OauthClient>,
-    /// Inferred from `command` or `url` where it is not given: for a URL it is `http`.
+    /// Inferred from `command` or `url` if it is absent: `http` for a URL.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "type")]
     pub transport: Option<TransportKind>,
-    /// The revision of the protocol that the server is addressed in, such as `2025-06-18`. Found out if not given.
+    /// The protocol revision to use with the server, such as `2025-06-18`. Negotiated if it is
+    /// absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
-    /// Inferred from `command` where it is not given: what has to be installed, and whether a first start may be slow.
+    /// The program that runs the server, which has to be installed and may download the server at its
+    /// first start. Inferred from `command` if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<Runtime>,
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
@@ -175,7 +183,8 @@ pub struct ServerSpec {
     pub isolation: Isolation,
     #[serde(default, skip_serializing_if = "is_default")]
     pub timeouts: Timeouts,
-    /// Starts after the first one that failed, with growing pauses; then it is given up until the next call.
+    /// The number of starts after the first one that failed, with growing pauses. After them the
+    /// server is not started again until the next call.
     #[serde(default = "retries", skip_serializing_if = "is_retries")]
     pub retries: u32,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -184,44 +193,49 @@ pub struct ServerSpec {
     pub definitions: Definitions,
     #[serde(default, skip_serializing_if = "is_default")]
     pub validate: Validate,
-    /// The tools that may be seen and called, by the server's own names; all where it is not given.
+    /// The tools that clients may see and call, by the server's own names; all tools if it is
+    /// absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<Vec<String>>,
-    /// What stands before `__` in the names of its tools and prompts; its id where it is not given. Empty for their
-    /// bare names: then of two servers with the same name the first in order of ids has it.
+    /// The text before `__` in the exposed names of the server's tools and prompts; the server's id
+    /// if it is absent. An empty prefix exposes their bare names. If two servers want the same bare
+    /// name, the server that was accepted first has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// Servers that are tried in this order with the same tool where this one cannot be reached.
+    /// The servers that are tried with the same tool, in this order, if this one cannot be reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<ServerId>,
-    /// How long the catalog's copy of it counts as fresh, in milliseconds; as the settings say where it is not given.
+    /// How long the catalog's copy of the server counts as fresh, in milliseconds; the setting
+    /// applies if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_ttl_ms: Option<u32>,
-    /// How long results of its read-only, idempotent tools and its resources may be answered from memory, in
-    /// milliseconds; 0 for not at all.
+    /// How long results of the server's resources and of its read-only, idempotent tools may be
+    /// answered from the cache, in milliseconds; 0 for not at all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_results_ms: u32,
-    /// Whatever else the file holds; kept as it is when Drawbridge writes the file.
+    /// All other members of the file, which are preserved when Drawbridge writes it.
     #[serde(flatten)]
     #[cfg_attr(test, ts(skip))]
     pub other: BTreeMap<String, serde_json::Value>,
 }
 
-/// An OAuth client that a person registered, for servers whose authorization server registers none by itself.
+/// An OAuth client that a person registered, for servers whose authorization server does not
+/// register clients by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OauthClient {
     #[serde(alias = "clientId")]
     pub client_id: String,
-    /// Only if the client has one; best a `${keyring:NAME}`.
+    /// The secret, if the client has one; preferably a `${keyring:NAME}`.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         alias = "clientSecret"
     )]
     pub client_secret: Option<String>,
-    /// The port of the redirect URI `http://127.0.0.1:PORT/callback` that the client was registered with; any if it is
-    /// not given, which authorization servers allow for programs on a desk.
+    /// The port of the redirect URI `http://127.0.0.1:PORT/callback` that the client was registered
+    /// with. If it is absent, any port is used, as authorization servers allow for native apps (RFC
+    /// 8252).
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -230,7 +244,7 @@ pub struct OauthClient {
     pub callback_port: Option<u16>,
 }
 
-/// What is wrong with a spec, in plain words.
+/// The reason why a spec is invalid, in plain words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     #[error("it has neither 'command' (for a local server) nor 'url' (for a remote one)")]
@@ -285,7 +299,8 @@ pub enum SpecError {
 }
 
 impl Default for ServerSpec {
-    /// Without a name, a command or a URL; the rest as where a file does not say.
+    /// Returns a spec without a name, a command or a URL. All other fields have the values of a
+    /// file that does not set them.
     fn default() -> Self {
         Self {
             name: String::new(),
@@ -319,10 +334,10 @@ impl Default for ServerSpec {
 }
 
 impl ServerSpec {
-    /// Whether its fields fit together.
+    /// Checks that the fields fit together.
     ///
     /// # Errors
-    /// The first contradiction.
+    /// Returns an error if two fields contradict each other, with the first contradiction.
     pub fn check(&self) -> Result<(), SpecError> {
         self.check_tools()?;
         self.timeouts.check()?;
@@ -454,7 +469,7 @@ impl ServerSpec {
         twice.map_or(Ok(()), |id| Err(SpecError::FallbackTwice(id.clone())))
     }
 
-    /// The headers that are sent, with the token.
+    /// Returns the headers that are sent, including the bearer token.
     pub fn all_headers(&self) -> BTreeMap<String, String> {
         let mut headers = self.headers.clone();
         if let Some(token) = &self.bearer_token {
@@ -463,12 +478,12 @@ impl ServerSpec {
         headers
     }
 
-    /// The id of the OAuth client that a person registered, if there is one.
+    /// Returns the id of the OAuth client that a person registered, if there is one.
     pub fn oauth_client_id(&self) -> Option<&str> {
         self.oauth.as_ref().map(|client| client.client_id.as_str())
     }
 
-    /// What may refer to secrets.
+    /// Returns all values that may refer to secrets.
     pub fn values(&self) -> impl Iterator<Item = &String> {
         let client_secret = self
             .oauth
@@ -481,21 +496,22 @@ impl ServerSpec {
             .chain(client_secret)
     }
 
-    /// The program that runs it, where that is one of those that Drawbridge knows.
+    /// Returns the runtime of the server, if Drawbridge knows it.
     pub fn runtime(&self) -> Option<Runtime> {
         self.runtime_hint
             .or_else(|| self.command.as_deref().and_then(Runtime::of_command))
     }
 
-    /// Whether a client may see and call that tool.
+    /// Returns whether `allowed_tools` lets clients see and call a tool.
     pub fn allows(&self, tool: &str) -> bool {
         self.allowed_tools
             .as_ref()
             .is_none_or(|allowed| allowed.iter().any(|one| one == tool))
     }
 
-    /// The digest of what it would start or connect to. The user accepts this; a name or a time-out may change
-    /// without asking again.
+    /// Returns the identity: the digest of what the server would start or connect to. The user
+    /// accepts this digest. A change of other fields, such as the name or a timeout, does not need
+    /// to be accepted again.
     pub fn identity(&self) -> String {
         let parts = (
             &self.command,
@@ -506,14 +522,15 @@ impl ServerSpec {
             self.all_headers(),
         );
         let mut text = serde_json::to_string(&parts).unwrap_or_default();
-        // The way to a URL that is not inferred. (A way that is inferred adds nothing: what was accepted stays so.)
+        // `sse` is the only transport that is never inferred. An inferred transport adds nothing,
+        // so that accepted identities remain valid.
         if self.transport == Some(TransportKind::Sse) {
             text.push_str("sse");
         }
         if let Some(client) = &self.oauth {
             text.push_str(&serde_json::to_string(client).unwrap_or_default());
         }
-        // Neither may this be turned on by who can write the file alone.
+        // Write access to the file alone must not turn this on; a person has to accept it.
         if self.definitions == Definitions::Trust {
             text.push_str("trust");
         }
@@ -521,25 +538,25 @@ impl ServerSpec {
     }
 }
 
-/// Bounds in milliseconds.
+/// Timeouts in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
 pub struct Timeouts {
-    /// From start to the answer to `initialize`.
+    /// The time from the start to the answer to `initialize`.
     pub initialize_ms: u32,
-    /// From sending a call to its answer, or to its next sign of progress.
+    /// The time from sending a call to its answer, or to its next progress notification.
     pub call_ms: u32,
-    /// From sending a call to its answer, whatever progress it shows.
+    /// The time from sending a call to its answer, regardless of progress. At least `call_ms`.
     pub total_ms: u32,
-    /// In the place of `call_ms` for single tools, by the server's own names.
+    /// Replaces `call_ms` for single tools, by the server's own names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, u32>,
-    /// Without a call, until the session is ended.
+    /// The time without a call after which the session ends.
     pub idle_ms: u32,
-    /// How often a server with sessions is asked whether it is there, while it has nothing to do; 0 for never.
+    /// The interval of pings to an idle server of the legacy era; 0 for no pings.
     pub ping_ms: u32,
-    /// For a local server to end by itself once it was asked to; then it is killed.
+    /// The time that a local server has to end by itself before it is killed.
     pub stop_ms: u32,
 }
 
@@ -573,7 +590,7 @@ impl Timeouts {
     }
 }
 
-/// Starts after the first one that failed, where a spec does not say.
+/// The default of [`ServerSpec::retries`].
 const RETRIES: u32 = 3;
 
 fn retries() -> u32 {

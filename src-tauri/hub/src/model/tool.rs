@@ -1,9 +1,9 @@
-//! What Drawbridge itself understands of a tool's definition. The definition is forwarded
-//! as the server sent it; this is read from it for screens and decisions.
+//! The parts of a tool's definition that Drawbridge reads for screens and decisions. The definition
+//! itself is forwarded as the server sent it.
 
 use serde::{Deserialize, Serialize};
 
-/// A server's hints about its tool (MCP 2025-03-26 `ToolAnnotations`). Hints, not facts.
+/// A server's hints about its tool (`ToolAnnotations` of MCP 2025-03-26). They are unverified.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Annotations {
@@ -23,8 +23,8 @@ pub struct Annotations {
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     Accepted,
-    /// The server offers it since it was accepted itself; it waits.
+    /// The server added the tool after the server was accepted; the tool is held back.
     New,
-    /// It differs from what was accepted; it waits.
+    /// The offered definition differs from the accepted one; the offered one is held back.
     Changed,
 }

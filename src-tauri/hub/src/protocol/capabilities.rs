@@ -1,4 +1,4 @@
-//! What clients and servers say that they can do.
+//! The capabilities that clients and servers declare.
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use crate::model::{
     rpc::{RpcError, code},
 };
 
-/// What a client can do for a server: as it said it, and what Drawbridge has to know of it.
+/// A client's capabilities: the raw JSON, and the parts that Drawbridge needs.
 #[derive(Debug, Clone)]
 pub struct ClientCapabilities {
     raw: Box<RawValue>,
@@ -19,7 +19,7 @@ pub struct ClientCapabilities {
     roots: bool,
 }
 
-/// The ways in which a client can ask a person. A client that names none means forms.
+/// The modes of elicitation that a client supports. A client that names no mode supports forms.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct Elicitation {
     #[serde(default)]
@@ -40,7 +40,7 @@ impl Default for ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Reads them; what cannot be read counts as not there.
+    /// Reads a client's capabilities. If they cannot be read, the client counts as having none.
     pub(super) fn read(raw: &RawValue) -> Self {
         #[derive(Default, Deserialize)]
         struct Read {
@@ -64,12 +64,12 @@ impl ClientCapabilities {
         }
     }
 
-    /// As the client said it.
+    /// Returns the capabilities as the client sent them.
     pub fn raw(&self) -> &RawValue {
         &self.raw
     }
 
-    /// Whether the client answers such a request of a server.
+    /// Returns whether the client answers such a request of a server.
     pub fn can_answer(&self, method: &str, params: Option<&RawValue>) -> bool {
         match method {
             "ping" => true,
@@ -94,7 +94,8 @@ impl Elicitation {
     }
 }
 
-/// What Drawbridge says of itself to servers with sessions: its clients may be able to do all of it.
+/// Returns the capabilities that Drawbridge declares to legacy servers: all, because one of its
+/// clients may have them.
 pub(super) fn towards_servers() -> serde_json::Value {
     serde_json::json!({
         "sampling": { "context": {}, "tools": {} },
@@ -103,7 +104,7 @@ pub(super) fn towards_servers() -> serde_json::Value {
     })
 }
 
-/// What Drawbridge says of itself to clients of a revision.
+/// Returns the capabilities that Drawbridge declares to clients of a revision.
 pub(super) fn towards_clients(revision: &str) -> serde_json::Value {
     let mut all = serde_json::json!({
         "tools": { "listChanged": true },
@@ -120,7 +121,7 @@ pub(super) fn towards_clients(revision: &str) -> serde_json::Value {
     all
 }
 
-/// What a server offers, as far as Drawbridge has to know.
+/// The capabilities of a server that Drawbridge needs to know.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct ServerCapabilities {
     #[serde(default)]
@@ -132,7 +133,8 @@ pub struct ServerCapabilities {
 }
 
 impl ServerCapabilities {
-    /// Whether it may have something of that kind. Some servers have tools and do not say so.
+    /// Returns whether the server may offer this kind. Always `true` for tools, because some
+    /// servers have tools and do not declare them.
     pub fn offers(&self, kind: Kind) -> bool {
         match kind {
             Kind::Tools => true,
@@ -141,13 +143,13 @@ impl ServerCapabilities {
         }
     }
 
-    /// Whether it takes `logging/setLevel`.
+    /// Returns whether the server supports `logging/setLevel`.
     pub fn logs(&self) -> bool {
         self.logging.is_some()
     }
 }
 
-/// How much of its log a client wants to hear, least first.
+/// The levels of log messages, least severe first. A client receives messages from its level on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
@@ -162,10 +164,10 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// The level that an object names.
+    /// Reads the level at `member` of an object.
     ///
     /// # Errors
-    /// `-32602` where it names none.
+    /// Returns an error (`-32602`) if it is not a level.
     pub fn in_object(object: &RawObject<'_>, member: &str) -> Result<Self, RpcError> {
         let level = object
             .get(member)
@@ -178,7 +180,7 @@ impl LogLevel {
         })
     }
 
-    /// As the protocol writes it.
+    /// Returns the level as the protocol writes it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "debug",

@@ -1,4 +1,5 @@
-//! `initialize` and `server/discover`: who is there, on both sides of the door.
+//! `initialize` and `server/discover`, with which clients, servers and Drawbridge introduce
+//! themselves.
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
@@ -13,12 +14,12 @@ use crate::model::{
     rpc::{RpcError, code},
 };
 
-/// What a client says of itself: once with `initialize`, or with each request.
+/// A client's introduction: sent once with `initialize` (legacy), or with each request (modern).
 #[derive(Debug, Clone)]
 pub struct ClientHello {
     pub protocol_version: String,
     pub era: Era,
-    /// Its `clientInfo`, as it said it.
+    /// The client's `clientInfo`, byte for byte.
     pub info: Option<Box<RawValue>>,
     pub capabilities: ClientCapabilities,
 }
@@ -33,7 +34,8 @@ pub struct Implementation {
 }
 
 impl ClientHello {
-    /// That of a person who calls by hand: nothing can be asked back.
+    /// Returns the introduction of a person who calls tools by hand. Servers cannot send requests
+    /// to this client.
     pub fn by_hand() -> Self {
         let protocol_version = revision::NEWEST_LEGACY.to_owned();
         Self {
@@ -44,17 +46,18 @@ impl ClientHello {
         }
     }
 
-    /// Its name and version, such as `claude-code 2.1.329`.
+    /// Returns the client's name and version, such as `claude-code 2.1.329`.
     pub fn software(&self) -> Option<String> {
         let info: Implementation = serde_json::from_str(self.info.as_ref()?.get()).ok()?;
         Some(format!("{} {}", info.name, info.version).trim().to_owned())
     }
 }
 
-/// Reads a client's `initialize`. Its revision is its own where Drawbridge knows it, else the newest with sessions.
+/// Reads a client's `initialize`. Keeps the client's revision if it is a known legacy one, and
+/// otherwise takes the newest legacy revision.
 ///
 /// # Errors
-/// `-32602` where the params are not those of `initialize`.
+/// Returns an error (`-32602`) if the params are not those of `initialize`.
 pub fn client_hello(params: Option<&RawValue>) -> Result<ClientHello, RpcError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -84,7 +87,7 @@ pub fn client_hello(params: Option<&RawValue>) -> Result<ClientHello, RpcError> 
     })
 }
 
-/// Drawbridge's answer to a client's `initialize`.
+/// Returns Drawbridge's answer to a client's `initialize`.
 pub fn initialize_result(hello: &ClientHello, instructions: Option<&str>) -> Box<RawValue> {
     let mut result = json!({
         "protocolVersion": hello.protocol_version,
@@ -97,7 +100,7 @@ pub fn initialize_result(hello: &ClientHello, instructions: Option<&str>) -> Box
     json::to_raw(&result)
 }
 
-/// Drawbridge's answer to a client's `server/discover`.
+/// Returns Drawbridge's answer to a client's `server/discover`.
 pub fn discover_result(instructions: Option<&str>) -> Box<RawValue> {
     let mut result = json!({
         "resultType": "complete",
@@ -113,13 +116,13 @@ pub fn discover_result(instructions: Option<&str>) -> Box<RawValue> {
     json::to_raw(&result)
 }
 
-/// Drawbridge's own name and version.
+/// Returns Drawbridge's own name and version.
 pub(super) fn own_info() -> Value {
     json!({ "name": "drawbridge", "title": "Drawbridge", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// The params of Drawbridge's own `initialize` towards a server. The revision is the newest that has sessions, unless
-/// another one is given.
+/// Returns the params of Drawbridge's own `initialize` to a server. The revision is the newest
+/// legacy one if none is given.
 pub fn initialize_params(revision: Option<&str>) -> Box<RawValue> {
     json::to_raw(&json!({
         "protocolVersion": revision.unwrap_or(revision::NEWEST_LEGACY),
@@ -128,7 +131,7 @@ pub fn initialize_params(revision: Option<&str>) -> Box<RawValue> {
     }))
 }
 
-/// What a server answered to `initialize` or `server/discover`.
+/// A server's answer to `initialize` or `server/discover`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServerHello {
     pub protocol_version: String,
@@ -146,7 +149,8 @@ impl ServerHello {
 /// Reads a server's answer to `initialize`.
 ///
 /// # Errors
-/// In plain words, where it is none, or names a revision that Drawbridge does not know.
+/// Returns an error in plain words if the answer cannot be read, or if it names no legacy revision
+/// that Drawbridge knows.
 pub fn initialized(result: &Json) -> Result<ServerHello, String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -182,7 +186,8 @@ pub fn initialized(result: &Json) -> Result<ServerHello, String> {
     }
 }
 
-/// Reads a server's answer to `server/discover`; nothing where it is none that Drawbridge can speak with.
+/// Reads a server's answer to `server/discover`. Returns `None` if the answer cannot be read, or if
+/// the server does not support the modern revision.
 pub fn discovered(result: &Json) -> Option<ServerHello> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

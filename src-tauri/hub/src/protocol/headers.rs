@@ -1,4 +1,4 @@
-//! The headers in which a request of the modern era over HTTP repeats what its body says.
+//! The HTTP headers that repeat parts of the body of a modern request.
 
 use std::collections::HashSet;
 
@@ -8,18 +8,18 @@ use serde_json::{Value, value::RawValue};
 use super::revision;
 use crate::model::json::RawObject;
 
-/// The revision.
+/// The header with the revision.
 pub const VERSION: &str = "mcp-protocol-version";
-/// The method.
+/// The header with the method.
 pub const METHOD: &str = "mcp-method";
-/// The name of the tool or prompt, the URI of the resource.
+/// The header with the name of the tool or prompt, the URI of the resource, or the id of the task.
 pub const NAME: &str = "mcp-name";
 
-/// Before the name of an argument that goes into a header.
+/// The prefix of headers that repeat an argument.
 pub const PARAM_PREFIX: &str = "mcp-param-";
 const BEGIN: &str = "=?base64?";
 const END: &str = "?=";
-/// The integers that JavaScript can tell apart.
+/// The largest safe integer of JavaScript: up to here an `f64` represents each integer exactly.
 const SAFE: i64 = (1 << 53) - 1;
 
 /// An argument of a tool that is repeated in a header.
@@ -31,7 +31,7 @@ pub struct Mirrored {
     pub path: Vec<String>,
 }
 
-/// The name or URI that `Mcp-Name` repeats; none for a method that has none.
+/// Returns the member of the params that `Mcp-Name` repeats, or `None` if the method has none.
 pub fn name_member(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
@@ -41,7 +41,8 @@ pub fn name_member(method: &str) -> Option<&'static str> {
     }
 }
 
-/// The headers of every request of the modern era: its revision, its method, and what it is about.
+/// Returns the headers that every modern request has: the revision, the method, and the name if the
+/// method has one.
 pub fn standard(method: &str, params: &RawObject<'_>) -> Vec<(String, String)> {
     let mut all = vec![
         (VERSION.to_owned(), revision::MODERN.to_owned()),
@@ -52,7 +53,7 @@ pub fn standard(method: &str, params: &RawObject<'_>) -> Vec<(String, String)> {
     all
 }
 
-/// A value as a header can carry it.
+/// Encodes a value for a header: as base64 if a header could not carry it unchanged.
 pub fn encode(value: &str) -> String {
     let is_plain = value.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t'))
         && value.trim_matches([' ', '\t']).len() == value.len()
@@ -64,7 +65,7 @@ pub fn encode(value: &str) -> String {
     }
 }
 
-/// What a header says; none where it is not well formed.
+/// Decodes the value of a header. Returns `None` if it is malformed.
 pub fn decode(value: &str) -> Option<String> {
     if !value.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t')) {
         return None;
@@ -78,10 +79,11 @@ pub fn decode(value: &str) -> Option<String> {
     }
 }
 
-/// The arguments that a tool's schema wants in headers.
+/// Returns the arguments that a tool's schema marks with `x-mcp-header`.
 ///
 /// # Errors
-/// In plain words, where the schema says it in a way that it must not: such a tool is not usable over HTTP.
+/// Returns an error in plain words if the schema uses the mark in an invalid way. The arguments of
+/// such a tool cannot be sent over HTTP.
 pub fn mirrored(input_schema: &Value) -> Result<Vec<Mirrored>, String> {
     let mut found = Vec::new();
     walk(input_schema, &mut Vec::new(), true, &mut found)?;
@@ -149,7 +151,8 @@ fn header_name(name: &Value) -> Result<String, String> {
     Ok(format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase()))
 }
 
-/// The value of a mirrored argument in a call; none where it is not given, or is null.
+/// Returns the value of a mirrored argument in a call, or `None` if it is absent, null, a list or
+/// an object.
 pub fn value(arguments: &RawValue, one: &Mirrored) -> Option<String> {
     let mut at = arguments.to_owned();
     for key in &one.path {
@@ -164,14 +167,12 @@ pub fn value(arguments: &RawValue, one: &Mirrored) -> Option<String> {
     }
 }
 
-/// Whether a header says what the body says. Integers are compared as such.
+/// Returns whether a header has the same value as the body. Safe integers are compared as numbers,
+/// so `42` equals `42.0`.
 pub fn says(header: &str, body: &str) -> bool {
     let integer = |text: &str| {
         let number = text.parse::<f64>().ok()?;
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "SAFE is the largest integer that has no loss"
-        )]
+        #[expect(clippy::cast_precision_loss, reason = "an f64 represents SAFE exactly")]
         let is_safe = number.fract() == 0.0 && number.abs() <= SAFE as f64;
         is_safe.then_some(number)
     };

@@ -1,5 +1,5 @@
-//! Results that ask for more: in the modern era a server does not ask by itself, it answers `input_required`, and
-//! the client sends its request again with what was asked for.
+//! Multi round-trip requests: a modern server does not send requests to its client. Instead, the
+//! server answers `input_required`, and the client sends its request again with the answers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::model::{
 /// An `input_required` result.
 #[derive(Debug)]
 pub struct InputRequired {
-    /// What is asked for, by the server's own keys, in its order.
+    /// The requests to the client by the server's own keys, in its order.
     pub requests: Vec<(String, InputRequest)>,
     pub state: Option<Box<RawValue>>,
 }
@@ -26,7 +26,7 @@ pub struct InputRequest {
 }
 
 impl InputRequired {
-    /// Reads a result; nothing where it is final.
+    /// Reads a result. Returns `None` if it does not require input.
     pub fn read(result: &Json) -> Option<Self> {
         if !json::mentions(result, "input_required") {
             return None;
@@ -45,7 +45,8 @@ impl InputRequired {
         })
     }
 
-    /// The params to send again, with the answers.
+    /// Turns the params of the first request into those of its retry, with these answers and the
+    /// server's state.
     pub fn retry(&self, params: &mut RawObject<'_>, answers: &BTreeMap<String, Box<RawValue>>) {
         match &self.state {
             Some(state) => params.set("requestState", state.clone()),
@@ -76,7 +77,8 @@ fn read_requests(requests: &RawValue) -> Option<Vec<(String, InputRequest)>> {
     requests.keys().map(read).collect()
 }
 
-/// An `input_required` result that asks for these, with a state that finds the request again.
+/// Returns an `input_required` result with these requests. `state` identifies the pending request
+/// when the client retries.
 pub fn required<'a>(
     requests: impl IntoIterator<Item = (&'a str, &'a InputRequest)>,
     state: Option<&str>,
@@ -104,7 +106,7 @@ pub fn required<'a>(
     json::raw(text)
 }
 
-/// What a client sends along when it asks again.
+/// The members that a client adds to the params when it retries a request.
 #[derive(Debug, Default)]
 pub struct Retry {
     pub state: Option<String>,
@@ -112,10 +114,10 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Takes it out of the params.
+    /// Takes the members of a retry out of the params.
     ///
     /// # Errors
-    /// `-32602` where it is not what it must be.
+    /// Returns an error (`-32602`) if one of them has the wrong type.
     pub fn take(params: &mut RawObject<'_>) -> Result<Self, RpcError> {
         let invalid = |member: &str, must: &str| {
             RpcError::new(

@@ -1,7 +1,8 @@
-//! What a message of the modern era says in its `_meta`: who asks, in which revision, with which capabilities.
+//! The `_meta` of modern messages: the client, its revision and its capabilities.
 //!
-//! Inside, params have none of it: it is taken out where a request comes in, and put in where one goes out to a
-//! server of that era. So a decision about a call is about the call, whoever's revision it came in.
+//! The hub takes these members out of the params of an incoming request, and adds them to a request
+//! that it sends to a modern server. A decision about a call therefore does not depend on the
+//! client's revision.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -26,14 +27,15 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 /// [`revision::MODERN`] as JSON.
 const MODERN_TEXT: &str = "\"2026-07-28\"";
 
-/// The headers do not say what the body says.
+/// Error code: the headers contradict the body.
 pub const HEADER_MISMATCH: i64 = -32020;
-/// The request needs a capability that the client did not name.
+/// Error code: the request needs a capability that the client did not declare.
 pub const MISSING_CAPABILITY: i64 = -32021;
-/// The request names a revision that the server does not speak.
+/// Error code: the request names a revision that the server does not support.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Whether a server refuses a revision, and names the modern one among those that it supports.
+/// Returns whether an error rejects a revision and names the modern one among the supported
+/// revisions.
 pub fn names_modern_revision(error: &RpcError) -> bool {
     #[derive(serde::Deserialize)]
     struct Data {
@@ -51,15 +53,15 @@ pub fn names_modern_revision(error: &RpcError) -> bool {
     })
 }
 
-/// What a request of the modern era says of itself.
+/// The introduction in the `_meta` of a modern request.
 #[derive(Debug, Clone)]
 pub struct RequestMeta {
     pub hello: ClientHello,
-    /// From which level on the client wants log messages; none where it wants none.
+    /// The lowest level of log messages that the client wants; `None` if it wants none.
     pub log_level: Option<LogLevel>,
 }
 
-/// The revision that a request names in its `_meta`; none for one of the era with sessions.
+/// Returns the revision that a request names in its `_meta`, or `None` for a legacy request.
 pub fn version_of(params: Option<&RawValue>) -> Option<String> {
     let params = params.filter(|params| json::mentions(*params, VERSION))?;
     let meta = RawObject::parse(params).ok()?.get("_meta")?.to_owned();
@@ -67,11 +69,11 @@ pub fn version_of(params: Option<&RawValue>) -> Option<String> {
     Some(serde_json::from_str(version.get()).unwrap_or_else(|_| version.get().to_owned()))
 }
 
-/// Takes what a request says of itself out of its params.
+/// Takes the client's introduction out of the params. Returns it with the remaining params.
 ///
 /// # Errors
-/// `-32602` where something that must be there is missing or is not what it must be, `-32022` for a revision that
-/// Drawbridge does not speak this way.
+/// Returns an error (`-32602`) if a required member is missing or a member has the wrong type.
+/// Returns an error (`-32022`) if the request names another revision than the modern one.
 pub fn take(params: Option<&RawValue>) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
     let invalid = |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params._meta: {why}"));
     let mut params = params
@@ -112,7 +114,7 @@ pub fn take(params: Option<&RawValue>) -> Result<(RequestMeta, Box<RawValue>), R
     Ok((RequestMeta { hello, log_level }, params.to_raw()))
 }
 
-/// `-32022` with the revisions that Drawbridge speaks.
+/// Returns the error `-32022` with the revisions that Drawbridge supports.
 pub fn unsupported(requested: &str) -> RpcError {
     let data = serde_json::json!({ "supported": revision::all().collect::<Vec<_>>(), "requested": requested });
     RpcError {
@@ -124,28 +126,28 @@ pub fn unsupported(requested: &str) -> RpcError {
     }
 }
 
-/// What a request says to a server beside what it asks.
+/// The members that Drawbridge adds to the `_meta` of a request to a server.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Told<'a> {
-    /// Whether the server is of the modern era, and must be told who asks.
+    /// Whether the server is a modern one, which needs the client's introduction with each request.
     pub modern: bool,
-    /// Who asks; none for Drawbridge itself.
+    /// The client that the request is sent for; `None` for Drawbridge itself.
     pub client: Option<&'a ClientHello>,
     pub log_level: Option<LogLevel>,
-    /// Drawbridge's own, where progress is wanted: the id of the request.
+    /// Drawbridge's own progress token, which is the request's id; `None` if no progress is wanted.
     pub progress_token: Option<u64>,
 }
 
-/// The params with what the server is told in `_meta`, as JSON text.
+/// Returns the params with these members in their `_meta`, as JSON text.
 ///
 /// # Errors
-/// Where the params are no object that can be read.
+/// Returns an error if the params are not a JSON object that can be read.
 pub fn put(params: Option<&RawValue>, told: &Told<'_>) -> Result<String, serde_json::Error> {
     let params = params.map_or("{}", RawValue::get);
     let members = params
         .strip_prefix('{')
         .and_then(|rest| rest.strip_suffix('}'));
-    // Most params have no `_meta`, however it may be written: then they need not be understood.
+    // Most params have no `_meta` in any spelling and need not be parsed.
     let is_plain = !params.contains(r#""_meta""#) && !params.contains(r"\u");
     let Some(members) = members.filter(|_| is_plain) else {
         return put_into(params, told);
@@ -170,7 +172,7 @@ pub fn put(params: Option<&RawValue>, told: &Told<'_>) -> Result<String, serde_j
     Ok(text)
 }
 
-/// The params of a request of Drawbridge's own to a server of the modern era, where there is nothing else to say.
+/// Returns the params of a request of Drawbridge's own to a modern server that has no other params.
 pub fn own_params() -> String {
     put(
         None,
@@ -185,7 +187,7 @@ pub fn own_params() -> String {
 fn put_into(params: &str, told: &Told<'_>) -> Result<String, serde_json::Error> {
     let mut params: RawObject<'_> = serde_json::from_str(params)?;
     change(&mut params, |meta| {
-        // What a client of the other era may have written there is not for the server to believe.
+        // A legacy client may have set this key. The server must not take it for Drawbridge's.
         if told.modern {
             meta.remove(LOG_LEVEL);
         }
@@ -197,7 +199,7 @@ fn put_into(params: &str, told: &Told<'_>) -> Result<String, serde_json::Error> 
 }
 
 impl Told<'_> {
-    /// The members of `_meta`: keys that need no escapes, and values as JSON text.
+    /// Returns the members of `_meta`: keys that need no escapes, and values as JSON text.
     fn members(&self) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
         static OWN_INFO: LazyLock<String> = LazyLock::new(|| handshake::own_info().to_string());
         let info = self
@@ -227,7 +229,7 @@ impl Told<'_> {
     }
 }
 
-/// The params of a notification with the id of the subscription that it belongs to.
+/// Returns the params of a notification with the id of the subscription that it belongs to.
 pub fn of_subscription(params: Option<&RawValue>, id: &RawValue) -> Box<RawValue> {
     let mut params = params
         .and_then(|params| RawObject::parse(params).ok())
@@ -236,7 +238,8 @@ pub fn of_subscription(params: Option<&RawValue>, id: &RawValue) -> Box<RawValue
     params.to_raw()
 }
 
-/// The same notification as servers of the other era send it.
+/// Returns the params of a notification as legacy servers send it: without the id of the
+/// subscription.
 pub fn without_subscription(params: &RawValue) -> Box<RawValue> {
     let Ok(mut object) = RawObject::parse(params) else {
         return params.to_owned();
@@ -252,7 +255,7 @@ pub fn without_subscription(params: &RawValue) -> Box<RawValue> {
     object.to_raw()
 }
 
-/// The result of a subscription that ends since Drawbridge does.
+/// Returns the result of a subscription that ends because Drawbridge ends.
 pub fn subscription_over(id: &RawValue) -> Box<RawValue> {
     json::raw(format!(
         r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION}":{}}}}}"#,
@@ -260,7 +263,7 @@ pub fn subscription_over(id: &RawValue) -> Box<RawValue> {
     ))
 }
 
-/// Changes what `_meta` holds; where there is none, or none that can be read, it begins empty.
+/// Changes `_meta`, which begins empty if it is missing or cannot be read.
 fn change(params: &mut RawObject<'_>, change: impl FnOnce(&mut RawObject<'_>)) {
     let meta = params
         .get("_meta")
@@ -270,7 +273,7 @@ fn change(params: &mut RawObject<'_>, change: impl FnOnce(&mut RawObject<'_>)) {
     set_meta(params, &meta);
 }
 
-/// Puts `_meta` back where something is left in it.
+/// Sets `_meta`, or removes it if it has become empty.
 fn set_meta(params: &mut RawObject<'_>, meta: &RawObject<'_>) {
     if meta.keys().next().is_none() {
         params.remove("_meta");

@@ -1,31 +1,31 @@
 //! The revisions of the protocol, and the two eras that they belong to.
 
-/// How a peer speaks.
+/// The era of a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
     /// Begins with `initialize` and has sessions: 2025-11-25 and earlier.
     Legacy,
-    /// Says everything with each request, and keeps nothing between them: 2026-07-28 and later.
+    /// Stateless: each request is complete by itself. 2026-07-28 and later.
     Modern,
 }
 
-/// The revisions with sessions, newest first.
+/// The legacy revisions, newest first.
 pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 pub(super) const NEWEST_LEGACY: &str = LEGACY[0];
 
 /// A draft of the first revision. Some old servers still name it, and the official SDKs accept it.
 pub(super) const BEFORE_THE_FIRST: &str = "2024-10-07";
 
-/// The revision without them.
+/// The modern revision.
 pub(super) const MODERN: &str = "2026-07-28";
 
-/// All revisions, newest first.
+/// Returns all revisions, newest first.
 pub(super) fn all() -> impl Iterator<Item = &'static str> {
     std::iter::once(MODERN).chain(LEGACY)
 }
 
 impl Era {
-    /// The era of a revision that Drawbridge knows.
+    /// Returns the era of a revision, or `None` if Drawbridge does not know the revision.
     pub fn of(revision: &str) -> Option<Self> {
         if revision == MODERN {
             return Some(Self::Modern);

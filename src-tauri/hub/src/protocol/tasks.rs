@@ -8,13 +8,13 @@ use crate::model::{
     rpc::RpcError,
 };
 
-/// The extension, as capabilities name it.
+/// The name of the extension in capabilities.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// Whether a client may ask about tasks.
+/// Checks that a client may send requests about tasks.
 ///
 /// # Errors
-/// `-32021` where it is of the modern era and did not name the extension.
+/// Returns an error (`-32021`) if the client is a modern one that did not name the extension.
 pub fn check(client: &ClientHello) -> Result<(), RpcError> {
     if !client.era.is_modern() || names_extension(client) {
         return Ok(());
@@ -27,7 +27,8 @@ pub fn check(client: &ClientHello) -> Result<(), RpcError> {
     })
 }
 
-/// Whether a call may become a task: where it was asked to, or the client said that it takes them.
+/// Returns whether a call may become a task: if a modern client named the extension, or if the
+/// params of a legacy call (`extra`, without name and arguments) mention `task`.
 pub fn may_begin(client: &ClientHello, extra: Option<&RawValue>) -> bool {
     if client.era.is_modern() {
         names_extension(client)
@@ -40,7 +41,7 @@ fn names_extension(client: &ClientHello) -> bool {
     client.capabilities.raw().get().contains(EXTENSION)
 }
 
-/// The id of the task that a call has become; none where the result is final.
+/// Returns the id of the task that a call has become, or `None` if the result is final.
 pub fn begun(result: &Json) -> Option<String> {
     if !json::mentions(result, "taskId") {
         return None;

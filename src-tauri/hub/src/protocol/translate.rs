@@ -1,5 +1,5 @@
-//! Between the eras: what a peer of one says, as a peer of the other must hear it. Pure; what is of the same era on
-//! both sides crosses as it is.
+//! Translates results, errors and requests between the two eras. All functions are pure. Messages
+//! between peers of the same era stay unchanged.
 
 use serde_json::value::RawValue;
 
@@ -12,15 +12,15 @@ use crate::model::{
     rpc::{Reply, RpcError, code},
 };
 
-/// Resource not found, in the era with sessions.
+/// Error code of the legacy era: the resource was not found.
 pub const NO_RESOURCE: i64 = -32002;
-/// A person has to visit a URL first (2025-11-25 only).
+/// Error code of 2025-11-25 only: a person has to visit a URL first.
 const URL_NEEDED: i64 = -32042;
 
-/// How most results of the modern era begin: then what follows needs no understanding.
+/// The beginning of most modern results. A result that begins like this need not be parsed.
 const COMPLETE: &str = r#"{"resultType":"complete","#;
 
-/// Whether results of this method say how long they may be kept.
+/// Returns whether results of this method state how long they may be cached.
 fn is_cacheable(method: &str) -> bool {
     matches!(
         method,
@@ -32,12 +32,12 @@ fn is_cacheable(method: &str) -> bool {
     )
 }
 
-/// Whether the answer to this method may be that more is needed.
+/// Returns whether the answer to this method may be `input_required`.
 pub fn may_ask(method: &str) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read")
 }
 
-/// An answer for a client of the modern era, whoever gave it.
+/// Translates the answer of a server of either era for a modern client.
 pub fn for_modern_client(method: &str, reply: Reply) -> Reply {
     match reply {
         Ok(result) => Ok(complete(method, result)),
@@ -52,7 +52,7 @@ pub fn for_modern_client(method: &str, reply: Reply) -> Reply {
     }
 }
 
-/// A result as a client with sessions expects it, from a server of the modern era.
+/// Translates the result of a modern server for a legacy client.
 fn for_legacy_client(method: &str, result: Json) -> Json {
     let is_plain = !is_cacheable(method) || !json::mentions(&result, "ttlMs");
     let Some(rest) = result.get().strip_prefix(COMPLETE).filter(|_| is_plain) else {
@@ -83,7 +83,8 @@ fn without_era(method: &str, result: &Json) -> Option<Json> {
     Some(object.to_raw().into())
 }
 
-/// Adds what every result of the modern era has, in front of what is there.
+/// Adds the members that every modern result has, in front of the others. A result that is not
+/// final stays unchanged.
 fn complete(method: &str, result: Json) -> Json {
     let text = result.get();
     let Some(rest) = text.strip_prefix('{') else {
@@ -98,7 +99,7 @@ fn complete(method: &str, result: Json) -> Json {
             .string("resultType")
             .is_none_or(|kind| kind == "complete")
     };
-    // Most results do not name any of them: then nothing of it has to be understood.
+    // Most results contain none of these names and need not be parsed.
     if wanted.iter().any(|(key, _)| json::mentions(&result, key)) {
         let Ok(object) = RawObject::parse(&result) else {
             return result;
@@ -124,7 +125,7 @@ fn complete(method: &str, result: Json) -> Json {
     Json::new(format!("{{{members}{comma}{rest}"))
 }
 
-/// The pages that a person has to visit, asked for in the way of the modern era.
+/// Returns an `input_required` result with the URLs that a person has to visit.
 fn url_asked_for(error: &RpcError) -> Option<Json> {
     let data = error.data.as_ref()?;
     let elicitations = RawObject::parse(data).ok()?.get("elicitations")?.to_owned();
@@ -147,7 +148,7 @@ fn elicitation(params: &RawValue) -> InputRequest {
     })
 }
 
-/// A server's request, as a client of the modern era is asked.
+/// Translates a server's request for a modern client.
 pub fn for_modern_asked(request: &InputRequest) -> InputRequest {
     let params = request
         .params
@@ -165,7 +166,8 @@ pub fn for_modern_asked(request: &InputRequest) -> InputRequest {
     }
 }
 
-/// What a server of the modern era asks for, as a client with sessions is asked. `id` names the elicitation.
+/// Translates a request of a modern server for a legacy client. `id` becomes the id of an
+/// elicitation by URL.
 pub fn for_legacy_asked(request: &InputRequest, id: &str) -> InputRequest {
     let params = request
         .params
@@ -183,7 +185,7 @@ pub fn for_legacy_asked(request: &InputRequest, id: &str) -> InputRequest {
     }
 }
 
-/// The result as this client must hear it, from a server of that era.
+/// Translates a result of a server of one era for a client of another.
 pub fn result_between(client: Era, server: Era, method: &str, result: Json) -> Json {
     match (client, server) {
         (Era::Legacy, Era::Modern) => for_legacy_client(method, result),
@@ -191,7 +193,9 @@ pub fn result_between(client: Era, server: Era, method: &str, result: Json) -> J
     }
 }
 
-/// Whether a result asks for more, and the client cannot be answered with that.
+/// Returns the input that a modern server requires from a legacy client, or `None` if the result
+/// can be passed on. A legacy client does not understand `input_required`, so the hub has to send it
+/// requests instead.
 pub fn must_be_asked(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
     let may_be =
         client == Era::Legacy && server == Era::Modern && !result.get().starts_with(COMPLETE);

@@ -1,4 +1,4 @@
-//! What a person may say, as it comes from a screen.
+//! Tests of how a verdict is read from JSON.
 
 use super::Verdict;
 

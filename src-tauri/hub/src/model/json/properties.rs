@@ -1,10 +1,11 @@
-//! What must hold for any object and any key.
+//! Properties that hold for every object and every key.
 
 use serde_json::value::RawValue;
 
 use super::{RawObject, fold};
 
-/// What is read and written again has the same keys and values in the same order, and is written so for good.
+/// An object that is written and read again has the same keys and values in the same order, and
+/// writing it again changes nothing.
 pub(crate) fn rewritten_is_the_same(text: &str) {
     let Ok(raw) = serde_json::from_str::<&RawValue>(text) else {
         return;
@@ -30,7 +31,7 @@ pub(crate) fn rewritten_is_the_same(text: &str) {
     assert_eq!(again.to_raw().get(), written.get());
 }
 
-/// No reader that ignores case takes two keys for one that Drawbridge takes for two.
+/// Two keys that fold to different texts are different for every reader that ignores case.
 pub(crate) fn a_key_folds_like_its_variants(key: &str) {
     let folded = fold(key);
     for variant in [key.to_uppercase(), key.to_lowercase(), folded.clone()] {

@@ -158,7 +158,7 @@ fn a_bearer_token_is_a_header_and_part_of_the_identity() {
 #[test]
 fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyring() {
     let without = spec(r#"{"url":"http://a"}"#);
-    // As it was before there was such a field: what was accepted stays so.
+    // Specs that were accepted before the field existed keep their identity.
     assert_eq!(
         without.identity(),
         "7c051b5e94e09b132590105bd4e20432cddfef3fff4143c37b941cc9179ba73d"
