@@ -1,16 +1,16 @@
-//! The store: what outlives the hub, in one SQLite file. The only code that names sqlx, and
-//! rusqlite, which is the quicker one for the journal: no other thread between it and the file.
+//! The store: everything that outlives the hub, in one SQLite file. No other module names sqlx or
+//! rusqlite. The journal uses rusqlite because no other thread stands between it and the file.
 //!
 //! | table | holds |
 //! |---|---|
-//! | `setting` | what the user set |
-//! | `client` | clients, tokens as HMACs |
-//! | `server`, `capability` | what was accepted of a server, and the catalog's copy of it |
+//! | `setting` | the user's settings |
+//! | `client` | clients, with the HMACs of their tokens |
+//! | `server`, `capability` | the accepted identity of each server, and the catalog's copy of it |
 //! | `definition` | the versions of each tool's definition, and when they were accepted |
 //! | `profile`, `client_profile` | which servers and tools a client sees |
-//! | `policy` | rules |
-//! | `call` | every call, its decision and outcome; written by the [`journal`] |
-//! | `audit`, `audit_head` | what happened, in a chain that cannot be changed unseen: [`audit`]; written by the journal too |
+//! | `rule` | the rules of the policy |
+//! | `call` | every call with its decision and outcome; written by the [`journal`] |
+//! | `audit`, `audit_head` | a tamper-evident chain of entries: [`audit`]; also written by the journal |
 
 pub mod audit;
 mod db;
@@ -28,7 +28,7 @@ use crate::model::audit::AuditKind;
 
 pub use journal::{CANCELLED, Journal, NotWritten};
 
-/// The store could not read or write.
+/// An error while reading or writing the store.
 #[derive(Debug, thiserror::Error)]
 #[error("the database {context}: {source}")]
 pub struct StoreError {
@@ -41,16 +41,17 @@ pub struct StoreError {
 pub struct Store {
     pool: SqlitePool,
     file: Arc<Path>,
-    /// The journal, once it was started, for whoever has something to note.
+    /// The journal, after [`Store::journal`] has started it.
     notes: Arc<OnceLock<Journal>>,
 }
 
 impl Store {
-    /// Opens the file, made where there is none, and brings it to the newest version. A corrupt
-    /// file is moved aside and a fresh one made; then the second value says where it went.
+    /// Opens the database, creates it if it does not exist, and migrates it to the newest version.
+    /// If the file is corrupt, moves it aside and creates a new one. The second value is then the
+    /// path of the corrupt file.
     ///
     /// # Errors
-    /// Where the file can be neither opened nor made.
+    /// Returns an error if the file can be neither opened nor created.
     pub async fn open(file: &Path) -> Result<(Self, Option<std::path::PathBuf>), StoreError> {
         let (pool, moved) = db::open(file).await?;
         Ok((
@@ -63,14 +64,15 @@ impl Store {
         ))
     }
 
-    /// Starts the writer of calls.
+    /// Starts the journal, which writes the calls.
     pub fn journal(&self) -> Journal {
         let journal = Journal::start(self.file.to_path_buf(), self.pool.clone());
         let _ = self.notes.set(journal.clone());
         journal
     }
 
-    /// Notes in the audit what happened beside calls, behind: nobody waits for it. It has a JSON object of a few members.
+    /// Appends an entry that concerns no call to the audit. The journal writes it in the
+    /// background. `body` serializes to a JSON object with few members.
     pub fn note(&self, kind: AuditKind, body: &impl serde::Serialize) {
         if let Some(journal) = self.notes.get() {
             journal.note(kind, body);
@@ -81,7 +83,7 @@ impl Store {
         self.pool.close().await;
     }
 
-    /// Changes the database as something else than Drawbridge could.
+    /// Changes the database from outside Drawbridge, as another program could.
     #[cfg(test)]
     pub async fn forge(&self, sql: &'static str) {
         sqlx::raw_sql(sql)
@@ -91,7 +93,7 @@ impl Store {
     }
 }
 
-/// Adds what was being done to an error.
+/// Adds the failed operation to an error.
 trait While<T> {
     fn doing(self, context: &'static str) -> Result<T, StoreError>;
 }

@@ -1,4 +1,5 @@
-//! The audit: a chain of entries, each with an HMAC over itself, what it fixes of its call, and the hash before it.
+//! The audit: a chain of entries. Each entry has an HMAC over itself, the columns of the call that
+//! it seals, and the previous hash.
 //!
 //! ```text
 //! entry 1 ──hash──▶ entry 2 ──hash──▶ … ──hash──▶ entry n ──▶ head (n, HMAC over n and its hash)
@@ -6,11 +7,14 @@
 //!    └─ the call's immutable columns   └─ outcome, error, duration
 //! ```
 //!
-//! Whoever can write the database but has no [`Key`] can change nothing of it unseen: not a column of a call, not an
-//! entry, their order, or where they end. Whoever has the key, as this user's other programs may, can write it all anew.
+//! If a program can write the database but does not have the [`Key`], none of its changes stays
+//! unnoticed: neither to a column of a call, nor to an entry, to the order of entries, or to the
+//! end of the chain. A program that has the key, for instance another program of this user, can
+//! rewrite everything. Among the calls from before the audit existed, only additions are detected.
 //!
-//! Entries are appended by the journal, in the very transaction that writes the call: [`Chain`]. [`verify`] recomputes
-//! all of it; [`prune`] takes old entries away and leaves an anchor, an entry that says what the chain begins with.
+//! The journal appends entries in the same transaction that writes the call: [`Chain`]. [`verify`]
+//! recomputes the whole chain. [`prune`] deletes old entries and leaves an anchor, an entry that
+//! states how the chain begins.
 
 mod key;
 mod prune;
@@ -29,7 +33,7 @@ pub(super) use verify::verify;
 /// The hash of an entry.
 pub(super) type Hash = [u8; 32];
 
-/// Where a chain ends; before its first entry: 0 and zeros.
+/// The end of a chain. Before the first entry, `seq` and `hash` are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Tip {
     pub(super) seq: i64,
@@ -46,16 +50,16 @@ pub(super) struct Entry<'a> {
     pub(super) body: &'a str,
 }
 
-/// What an entry fixes of its call. Texts as the bytes that are stored.
+/// The columns of a call that an entry seals. Texts are the bytes as stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Fixed<'a> {
-    /// It is about no call.
+    /// The entry concerns no call.
     Nothing,
     Decision(Decided<'a>),
     End(Ending<'a>),
 }
 
-/// The columns of a call that are fixed with its decision.
+/// The columns of a call that its decision seals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decided<'a> {
     pub(super) at: i64,
@@ -72,11 +76,11 @@ pub(super) struct Decided<'a> {
     pub(super) rule: Option<&'a [u8]>,
     pub(super) is_edited: i64,
     pub(super) waited_ms: i64,
-    /// A call that may not cross has come to its end with the decision.
+    /// The end of the call if it is not allowed: its decision ends it.
     pub(super) end: Option<Ending<'a>>,
 }
 
-/// The columns of a call that are fixed with its end.
+/// The columns of a call that its end seals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ending<'a> {
     pub(super) outcome: &'a [u8],
@@ -85,7 +89,8 @@ pub(super) struct Ending<'a> {
 }
 
 impl Entry<'_> {
-    /// Its hash: each part is preceded by its length, so that nothing can be shifted from one into the next.
+    /// Returns the hash of the entry. A length precedes each part, so that no byte can move from
+    /// one part to the next.
     pub(super) fn hash(&self, before: &Hash, fixed: &Fixed<'_>, key: &Key) -> Hash {
         let mut parts = key.begin("entry");
         parts
@@ -146,19 +151,19 @@ impl Tip {
     }
 }
 
-/// A chain that is appended to, within a transaction.
+/// A chain that is appended to, within one transaction.
 pub(super) struct Chain<'a> {
     connection: &'a Connection,
     key: &'a Key,
     tip: Tip,
-    /// Where it ended before this transaction.
+    /// The end of the chain before this transaction.
     before: Tip,
     at: i64,
 }
 
 impl<'a> Chain<'a> {
-    /// Goes on where it ended. `tip` is that place where it is known; else it is read, and an entry says where it is not
-    /// as it was left.
+    /// Resumes the chain. `tip` is its end, if known. Otherwise the end is read, and if it does not
+    /// match the head, a `broken` entry states the difference.
     pub(super) fn resume(
         connection: &'a Connection,
         key: &'a Key,
@@ -203,7 +208,7 @@ impl<'a> Chain<'a> {
         };
         if let Some((seq, head, why)) = found {
             tracing::error!("{why}; `drawbridge audit verify` says more");
-            // Behind whatever was there, so that the gap stays to be seen.
+            // Leave a gap after the last known entry, so that the loss stays visible.
             chain.tip.seq = chain.tip.seq.max(head);
             let body = json!({ "seq": seq, "why": why }).to_string();
             chain.append(AuditKind::Broken, None, &body, &Fixed::Nothing)?;
@@ -211,7 +216,7 @@ impl<'a> Chain<'a> {
         Ok(chain)
     }
 
-    /// The number of the entry that comes next.
+    /// Returns the number of the next entry.
     pub(super) fn next(&self) -> i64 {
         self.tip.seq + 1
     }
@@ -250,7 +255,8 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    /// Writes where it ends now, where that has changed. To be committed with what was appended.
+    /// Writes the new end of the chain, if it has changed. Commit this together with the new
+    /// entries.
     pub(super) fn end(self) -> Result<Tip, rusqlite::Error> {
         if self.tip == self.before {
             return Ok(self.tip);
@@ -260,7 +266,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Why a chain does not end where its head says.
+/// Returns why the chain does not end as its head says, or `None` if it does.
 fn wrong_end(last: Tip, head: Option<&Head>, key: &Key) -> Option<String> {
     let Some(head) = head else {
         return Some("the record of where the audit ends is gone".into());

@@ -56,7 +56,8 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
             for rest in ["db-wal", "db-shm"] {
                 let _ = std::fs::rename(file.with_extension(rest), aside.with_extension(rest));
             }
-            // With its key what is left of its audit can be verified; the new one begins anew.
+            // The old key stays with the old file, so that its audit can still be verified. The new
+            // database gets a new key.
             let _ = std::fs::rename(
                 file.with_file_name(audit::KEY_FILE),
                 aside.with_extension("key"),
@@ -95,7 +96,8 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
     Ok(pool)
 }
 
-/// Reads all that is read while a hub runs: better now, where it can be begun anew, than when somebody waits for it.
+/// Reads everything that a running hub reads. If the file is corrupt, the error appears now, while
+/// the database can be replaced, and not while a caller waits.
 async fn check(pool: &SqlitePool) -> Result<(), sqlx::Error> {
     const TABLES: [&str; 9] = [
         "setting",
@@ -113,7 +115,7 @@ async fn check(pool: &SqlitePool) -> Result<(), sqlx::Error> {
         let mut rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch(pool);
         while rows.try_next().await?.is_some() {}
     }
-    // Every page of them is looked at, and no more.
+    // The conditions make SQLite visit every page of these tables without returning their rows.
     for count in [
         "SELECT count(*) FROM call WHERE outcome = ''",
         "SELECT count(*) FROM audit WHERE kind = ''",
@@ -136,7 +138,7 @@ fn migrator(migrations: &[(i64, &'static str, &'static str)]) -> Migrator {
     Migrator::with_migrations(migrations.iter().map(migration).collect())
 }
 
-/// For this user only; the files that SQLite makes beside it follow its mode.
+/// Creates the file for this user only. SQLite gives its companion files the same mode.
 fn make_private(file: &Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -145,7 +147,8 @@ fn make_private(file: &Path) -> std::io::Result<()> {
     options.open(file).map(drop)
 }
 
-/// SQLITE_CORRUPT and SQLITE_NOTADB, also in their extended forms and within a migration's error.
+/// Returns whether the error is SQLITE_CORRUPT or SQLITE_NOTADB, also in an extended form or inside
+/// a migration error.
 fn is_corrupt(error: &sqlx::Error) -> bool {
     if let sqlx::Error::Migrate(error) = error {
         return std::error::Error::source(error)

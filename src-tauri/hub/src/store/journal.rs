@@ -1,13 +1,13 @@
-//! The journal: the one writer of calls. A decision is durable before its call is forwarded.
+//! The journal: the only writer of calls. A decision is durable before its call is forwarded.
 //!
-//! It is a thread with a connection of its own. Decisions that arrive while a commit runs are
-//! gathered and committed together with the next one, so that many calls at once cost few commits
-//! and wake each thread once. A single automatic decision is committed where it is made: that is a
-//! write to the page cache, and takes less than waking another thread and being woken. What came of
-//! calls is written behind them, with the next decisions or a moment later; calls whose outcome a
-//! crash takes along are closed as unknown by the next start. A batch with a person's decision is
-//! synced to the disk (`synchronous = FULL`): a power cut loses none of those. Of automatic decisions
-//! a crash of Drawbridge loses none either, a power cut the last few (`NORMAL`).
+//! The journal is a thread with its own connection. Decisions that arrive during a commit are
+//! gathered and committed together afterwards, so that many concurrent calls need few commits and
+//! wake each thread once. A single automatic decision is committed in place: the commit only writes
+//! to the page cache, which takes less time than two threads waking each other. Outcomes are
+//! written in the background, with the next decisions or a moment later. If a crash loses the
+//! outcome of a call, the next start closes the call as unknown. A batch that contains a person's
+//! decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
+//! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
 
 use std::{
     path::{Path, PathBuf},
@@ -36,38 +36,40 @@ use crate::{
     },
 };
 
-/// Rows that are committed where they are made.
+/// The number of rows, outcomes and notes up to which a batch is committed in place.
 const AT_ONCE: usize = 4;
-/// How durably a commit is: with what a person decided it is synced to the disk.
+/// The values of `synchronous`: `FULL` syncs the disk, for batches with a person's decision.
 const FULL: &str = "FULL";
 const NORMAL: &str = "NORMAL";
-/// Commits from one checkpoint to the next: those sync the disk, and are the thread's.
+/// Commits between two checkpoints. A checkpoint syncs the disk, so only the journal's thread runs
+/// one.
 const CHECKPOINT: u32 = 500;
-/// How long outcomes wait for decisions to be written with.
+/// How long outcomes wait for decisions to be committed with.
 const BEHIND: Duration = Duration::from_millis(100);
-/// Outcomes kept for a database that cannot be written; the calls of later ones stay `running` until a restart.
+/// Outcomes, and notes, that are kept while the database cannot be written. If an outcome is lost,
+/// its call stays `running` until a restart.
 const MAX_LATE: usize = 10_000;
-/// The pause between two portions of what is taken away.
+/// The pause between two portions of a pruning.
 const BETWEEN: Duration = Duration::from_millis(20);
-/// How long a commit waits for another program that writes to the database.
+/// How long a commit waits if another program is writing to the database.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// What is written of a call that its client did not wait for.
+/// The error text of a call that its client cancelled or abandoned.
 pub const CANCELLED: &str = "the client cancelled it or left";
 
-/// The journal took no entry: it cannot write, or has ended.
+/// The error if the journal cannot write an entry, or has ended.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the decision could not be written: {0}")]
 pub struct NotWritten(String);
 
 impl NotWritten {
-    /// What kept it from being written.
+    /// Returns the reason of the failure.
     pub fn why(&self) -> &str {
         &self.0
     }
 }
 
-/// Writes calls. Cheap to clone.
+/// Writes calls and audit entries. Cheap to clone.
 #[derive(Clone)]
 pub struct Journal {
     entries: mpsc::Sender<Entry>,
@@ -76,30 +78,30 @@ pub struct Journal {
     writer: Arc<Mutex<Writer>>,
 }
 
-/// Whoever waits for a commit.
+/// The sender that reports the end of a commit.
 type Waiter = oneshot::Sender<Result<(), NotWritten>>;
 
 enum Entry {
-    /// To be committed together, and with them the outcomes that wait.
+    /// Decisions to commit together, along with the pending outcomes.
     Decisions {
         rows: Vec<Arc<CallRow>>,
         written: Waiter,
     },
-    /// There are outcomes or notes to be written behind.
+    /// Wakes the thread for outcomes or notes, to be written in the background.
     Behind,
-    /// What is old is to be taken away.
+    /// A segment of old entries to delete.
     Prune { segment: Segment, written: Waiter },
     /// The write-ahead log has grown.
     Checkpoint,
 }
 
-/// Decisions that wait for the commit before theirs.
+/// Decisions that wait until the current commit ends.
 #[derive(Default)]
 struct Gathered {
     rows: Vec<Arc<CallRow>>,
-    /// With the id of the call where it is allowed.
+    /// The waiting senders, with the id of the call if the call is allowed.
     waiters: Vec<(Option<CallId>, Waiter)>,
-    /// A task carries what is gathered to the thread, one commit after the other.
+    /// Whether a task is passing the gathered decisions on, one commit at a time.
     is_carried: bool,
 }
 
@@ -108,11 +110,11 @@ struct Gathered {
 struct Outcomes {
     waiting: Vec<Ended>,
     notes: Vec<Note>,
-    /// The journal will look at them by itself.
+    /// Whether the thread already knows of them, so that no `Behind` has to be sent.
     noticed: bool,
 }
 
-/// An entry of the audit that is about no call.
+/// An audit entry that concerns no call.
 struct Note {
     at: Timestamp,
     kind: AuditKind,
@@ -120,7 +122,7 @@ struct Note {
     body: String,
 }
 
-/// What a commit writes.
+/// The content of one commit.
 #[derive(Default)]
 struct Batch<'a> {
     rows: &'a [Arc<CallRow>],
@@ -129,7 +131,7 @@ struct Batch<'a> {
 }
 
 impl Journal {
-    /// Writes to `file` as long as `pool` is open.
+    /// Starts the thread. The journal writes to `file` as long as `pool` is open.
     pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
         let (entries, inbox) = mpsc::channel();
         let outcomes = Arc::<Mutex<Outcomes>>::default();
@@ -143,7 +145,7 @@ impl Journal {
         };
         let writer = Arc::new(Mutex::new(writer));
         let writes = writer.clone();
-        // Without its thread every decision is refused.
+        // If the thread is missing, every decision that needs it is refused.
         if let Err(error) = thread::Builder::new()
             .name("journal".into())
             .spawn(move || write_all(&writes, &inbox))
@@ -158,15 +160,16 @@ impl Journal {
         }
     }
 
-    /// Writes a call with its decision; returns once it is committed.
+    /// Writes a call with its decision. Returns after the commit.
     ///
     /// # Errors
-    /// Where it is not committed. Then the call must not be forwarded.
+    /// Returns an error if the commit fails. The call must not be forwarded then.
     pub async fn decided(&self, row: Arc<CallRow>) -> Result<(), NotWritten> {
         self.gather(Some(row)).await.map_err(|_| gone())?
     }
 
-    /// Puts a decision into the next commit; where there is none, whoever waits is told of that commit all the same.
+    /// Adds a decision to the next commit. The receiver also gets the result of that commit if
+    /// `row` is `None`.
     fn gather(&self, row: Option<Arc<CallRow>>) -> oneshot::Receiver<Result<(), NotWritten>> {
         let (waiter, answer) = oneshot::channel();
         let is_carried = {
@@ -186,7 +189,7 @@ impl Journal {
         answer
     }
 
-    /// Has what is gathered committed, until nothing is left.
+    /// Commits the gathered decisions until none are left.
     async fn carry(self) {
         let mut carrying = Carrying {
             gathered: self.gathered.clone(),
@@ -211,7 +214,9 @@ impl Journal {
             };
             for (allowed, waiter) in waiters {
                 let has_left = waiter.send(result.clone()).is_err();
-                // What came of it may have been written ahead of the call itself, and so to no row.
+                // The caller is gone. Its outcome may have been written before the call itself, and
+                // so have updated no row. The first outcome of a call wins, so this repetition is
+                // harmless.
                 if let (true, Ok(()), Some(id)) = (has_left, &result, allowed) {
                     self.ended(id, Outcome::Cancelled, CANCELLED.into(), None);
                 }
@@ -219,7 +224,7 @@ impl Journal {
         }
     }
 
-    /// Commits a few automatic decisions here and now; nothing where it is for the thread to do.
+    /// Commits a few automatic decisions in place. Returns `None` if the thread has to commit them.
     fn at_once(&self, rows: &[Arc<CallRow>]) -> Option<()> {
         let is_small = !rows.is_empty() && rows.len() + lock(&self.outcomes).len() <= AT_ONCE;
         if !is_small
@@ -244,7 +249,7 @@ impl Journal {
         answer.await.map_err(|_| gone())?
     }
 
-    /// Writes what came of a call, behind the call: nobody waits for it.
+    /// Records the outcome of a call. The journal writes it in the background.
     pub fn ended(&self, id: CallId, outcome: Outcome, error: String, duration_ms: Option<u32>) {
         let mut outcomes = lock(&self.outcomes);
         outcomes.waiting.push(Ended {
@@ -258,7 +263,7 @@ impl Journal {
         }
     }
 
-    /// Writes down what happened beside calls, behind: nobody waits for it.
+    /// Appends an audit entry that concerns no call. The journal writes it in the background.
     pub fn note(&self, kind: AuditKind, body: &impl serde::Serialize) {
         let body = serde_json::to_string(body).unwrap_or_default();
         let mut outcomes = lock(&self.outcomes);
@@ -274,11 +279,11 @@ impl Journal {
         }
     }
 
-    /// At a hub's start: looks whether the audit is as it was left, and closes the calls of an earlier run. What came
-    /// of those is unknown.
+    /// Checks at the hub's start that the audit still ends as its head says, and closes the calls
+    /// that an earlier run left open, with an unknown outcome.
     ///
     /// # Errors
-    /// Where that cannot be written.
+    /// Returns an error if the result cannot be written.
     pub async fn begin(&self) -> Result<(), NotWritten> {
         let writer = self.writer.clone();
         tokio::task::spawn_blocking(move || lock(&writer).begin())
@@ -286,10 +291,10 @@ impl Journal {
             .map_err(|_| gone())?
     }
 
-    /// Recomputes the audit, as of now.
+    /// Recomputes the audit, including everything that was recorded before this call.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Returns an error if the audit cannot be read.
     pub async fn verify(&self) -> Result<AuditReport, NotWritten> {
         self.flush().await;
         let writer = self.writer.clone();
@@ -300,10 +305,10 @@ impl Journal {
         .await
     }
 
-    /// Takes away what was written before that time, a little at once.
+    /// Deletes calls and audit entries from before that time, in small portions.
     ///
     /// # Errors
-    /// Where that cannot be written.
+    /// Returns an error if the audit cannot be read or written.
     pub async fn prune(&self, before: Timestamp) -> Result<(), NotWritten> {
         let before = before.0.min(clock::now().0);
         loop {
@@ -325,13 +330,14 @@ impl Journal {
         }
     }
 
-    /// Returns once everything that was given to the journal before is written.
+    /// Waits until everything that was given to the journal so far is written, or has failed.
     pub async fn flush(&self) {
         let _ = self.gather(None).await;
     }
 }
 
-/// What is gathered is carried. Dropped before it is done, whoever waits is told that the journal has ended.
+/// Guards the loop that commits gathered decisions. If the guard is dropped early, it drops the
+/// waiting senders, and their receivers report that the journal has ended.
 struct Carrying {
     gathered: Arc<Mutex<Gathered>>,
     is_done: bool,
@@ -349,19 +355,19 @@ struct Writer {
     file: PathBuf,
     pool: SqlitePool,
     open: Option<Open>,
-    /// The key of the audit, once it was read.
+    /// The key of the audit, once it is loaded.
     key: Option<Arc<Key>>,
     outcomes: Arc<Mutex<Outcomes>>,
-    /// Since the last checkpoint.
+    /// Commits since the last checkpoint.
     commits: u32,
 }
 
-/// A connection of the journal's own.
+/// The journal's own connection.
 struct Open {
     connection: Connection,
-    /// How durably it commits now: that is no matter of the others.
+    /// The current value of `synchronous`, a setting of this connection only.
     mode: &'static str,
-    /// Where the audit ends; none where that is to be read.
+    /// The end of the audit, or `None` if it has to be read first.
     tip: Option<Tip>,
 }
 
@@ -373,7 +379,7 @@ impl Outcomes {
 
 fn write_all(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Entry>) {
     loop {
-        // For ever where no outcome is waiting.
+        // If no outcome is waiting, the thread waits for the next entry without a limit.
         let patience = if lock(&lock(writer).outcomes).noticed {
             BEHIND
         } else {
@@ -399,8 +405,9 @@ fn write_all(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Entry>) {
     let _ = lock(writer).write(&[]);
 }
 
-/// Copies the write-ahead log into the database, over a connection of its own: nobody waits for it, but for the last
-/// bit. The log begins anew only where all of it was copied, and commits go on meanwhile.
+/// Copies the write-ahead log into the database over a separate connection. Commits continue during
+/// the first pass. The second pass copies the remainder under the writer's lock, because SQLite
+/// starts the log over only if all of it is copied.
 fn checkpoint_where_due(writer: &Mutex<Writer>) {
     let file = {
         let mut writer = lock(writer);
@@ -421,11 +428,11 @@ fn checkpoint_where_due(writer: &Mutex<Writer>) {
 }
 
 impl Writer {
-    /// Writes decisions, and what waits to be written behind.
+    /// Writes decisions together with the pending outcomes and notes.
     fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), NotWritten> {
         let batch = {
             let mut outcomes = lock(&self.outcomes);
-            // With nothing to write twice in a row, the next outcome has to say that it is there.
+            // After an empty write, clear the flag so that the next outcome wakes the thread.
             outcomes.noticed = !(rows.is_empty() && outcomes.len() == 0);
             Batch {
                 rows,
@@ -444,7 +451,8 @@ impl Writer {
         })
     }
 
-    /// The same without waiting for anything; nothing where that cannot be. Whether a checkpoint is due then.
+    /// Writes like [`Self::write`], but never waits. Returns whether a checkpoint is due, or `None`
+    /// if the batch could not be written without waiting.
     fn write_at_once(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
         let open = self
             .open
@@ -464,14 +472,14 @@ impl Writer {
             let _ = open.connection.busy_timeout(BUSY);
         }
         if committed.is_err() {
-            // The thread tries again, and says what is wrong.
+            // The thread tries again, and logs the error.
             self.keep(batch);
             return None;
         }
         Some(self.commits >= CHECKPOINT)
     }
 
-    /// Keeps what was not written.
+    /// Puts the outcomes and notes of a failed batch back.
     fn keep(&self, batch: Batch<'_>) {
         let mut outcomes = lock(&self.outcomes);
         outcomes.waiting.splice(0..0, batch.ended);
@@ -496,12 +504,12 @@ impl Writer {
     }
 
     fn failed(&mut self, why: &rusqlite::Error) -> NotWritten {
-        // Another connection may fare better.
+        // A new connection may work.
         self.open = None;
         NotWritten(why.to_string())
     }
 
-    /// The database, and the key of its audit.
+    /// Returns the path of the database and the key of its audit.
     fn place(&mut self) -> Result<(PathBuf, Arc<Key>), rusqlite::Error> {
         if self.pool.is_closed() {
             return Err(rusqlite::Error::InvalidPath(self.file.clone()));
@@ -521,7 +529,7 @@ impl Writer {
         Ok((self.file.clone(), key))
     }
 
-    /// Writes a batch, and what else is to be in the same transaction.
+    /// Writes a batch, and the changes of `more`, in one transaction.
     fn commit(
         &mut self,
         batch: &Batch<'_>,
@@ -550,7 +558,7 @@ impl Writer {
             open.connection.pragma_update(None, "synchronous", wanted)?;
             open.mode = wanted;
         }
-        // Until it is committed nobody knows where the audit ends: after a failure that is read again.
+        // A failure leaves the end of the audit unknown, so that the next commit reads it again.
         let tip = open.tip.take();
         let transaction = Transaction::begin(&open.connection)?;
         let mut chain = Chain::resume(&open.connection, key, tip)?;
@@ -573,7 +581,7 @@ impl Writer {
     }
 }
 
-/// Does on a thread of its own what takes long.
+/// Runs slow work on a blocking thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, rusqlite::Error> + Send + 'static,
 ) -> Result<T, NotWritten> {
@@ -583,7 +591,8 @@ async fn blocking<T: Send + 'static>(
     done.map_err(|error| NotWritten(error.to_string()))
 }
 
-/// A transaction whose statements are prepared once, not each time. Dropped, it is rolled back.
+/// A transaction with cached `BEGIN` and `COMMIT` statements. If it is dropped before the commit,
+/// it is rolled back.
 struct Transaction<'a>(&'a Connection);
 
 impl<'a> Transaction<'a> {
@@ -610,7 +619,7 @@ fn open(file: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(BUSY)?;
-    // Whoever commits must not have to wait for one; see [`checkpoint_where_due`].
+    // A commit must not wait for a checkpoint; see [`checkpoint_where_due`].
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(connection)
 }

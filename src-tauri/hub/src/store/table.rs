@@ -1,4 +1,4 @@
-//! One file a table: its rows and every statement on it.
+//! The tables. Each has its own file with its rows and every statement on it.
 
 pub mod audit;
 pub mod call;
@@ -12,7 +12,7 @@ pub mod setting;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// A word of a closed list, as its enum writes itself in JSON.
+/// Returns the name under which serde writes a unit variant.
 fn word(value: &impl Serialize) -> String {
     serde_json::to_value(value)
         .ok()
@@ -20,7 +20,7 @@ fn word(value: &impl Serialize) -> String {
         .unwrap_or_default()
 }
 
-/// Reads a word back. An unknown one is a database of a newer version.
+/// Parses the name of a variant. An unknown name comes from a newer version of Drawbridge.
 fn from_word<T: DeserializeOwned>(word: &str) -> Result<T, sqlx::Error> {
     serde_json::from_value(serde_json::Value::from(word)).map_err(|e| sqlx::Error::Decode(e.into()))
 }

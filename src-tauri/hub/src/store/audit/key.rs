@@ -1,5 +1,5 @@
-//! The key of the audit, in a file beside the database, for this user only. It is not in the database: who has that
-//! alone can forge nothing.
+//! The key of the audit, in a file beside the database, for this user only. The key is not in the
+//! database, so that the database alone is not enough to forge entries.
 
 use std::{
     fs, io,
@@ -16,8 +16,8 @@ use crate::random;
 
 pub(in crate::store) const NAME: &str = "audit.key";
 
-/// The key. A new one is kept under another name until the first entry is written with it: an old key without entries
-/// means that they were taken away.
+/// The key. A new key has a temporary name until the first entry is written with it. An established
+/// key without any entries therefore means that they were deleted.
 pub(in crate::store) struct Key {
     mac: Hmac<Sha256>,
     folder: PathBuf,
@@ -25,10 +25,10 @@ pub(in crate::store) struct Key {
 }
 
 impl Key {
-    /// Reads the key in that folder, or makes one.
+    /// Loads the key from that folder, or creates one.
     ///
     /// # Errors
-    /// Where it can be neither read nor made.
+    /// Returns an error if the key can be neither read nor created.
     pub(in crate::store) fn load(folder: &Path) -> io::Result<Self> {
         let (kept, new) = (folder.join(NAME), new_name(folder));
         let (hex, is_new) = match (fs::read_to_string(&kept), fs::read_to_string(&new)) {
@@ -57,7 +57,7 @@ impl Key {
         self.is_new.load(Ordering::Relaxed)
     }
 
-    /// Entries were committed with it.
+    /// Gives a new key its final name. Call this after entries were committed with it.
     pub(in crate::store) fn settle(&self) {
         if !self.is_new() {
             return;
@@ -91,7 +91,7 @@ fn make(file: &Path) -> io::Result<String> {
     Ok(key)
 }
 
-/// An HMAC in the making.
+/// An HMAC under construction.
 pub(super) struct Parts(Hmac<Sha256>);
 
 impl Parts {
@@ -105,7 +105,8 @@ impl Parts {
         self.bytes(&number.to_be_bytes())
     }
 
-    /// Nothing is told from an empty text by a length that no text has.
+    /// Adds optional bytes. `None` is written as a length that no text can have, so that it differs
+    /// from an empty text.
     pub(super) fn maybe_bytes(&mut self, bytes: Option<&[u8]>) -> &mut Self {
         match bytes {
             Some(bytes) => return self.bytes(bytes),

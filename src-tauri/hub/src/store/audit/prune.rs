@@ -1,5 +1,6 @@
-//! Takes away what is old: from the beginning of the chain, up to a moment at which no call was under way, so that what
-//! stays can be verified by itself. The anchor is an entry at the end, which says where the chain begins now.
+//! Deletes old entries from the beginning of the chain up to a moment without a call in flight, so
+//! that the rest can be verified on its own. The anchor is an entry at the end that states how the
+//! chain begins now.
 
 use std::collections::HashSet;
 
@@ -9,15 +10,15 @@ use serde_json::json;
 use super::{Chain, Fixed};
 use crate::{model::audit::AuditKind, store::table::audit};
 
-/// Entries that are taken away at once: no call waits for long.
+/// Entries that are deleted at once; bounded so that no call waits long.
 const AT_ONCE: usize = 500;
 
-/// The beginning of what is stored, all of it old.
+/// The first stored entries and calls, all of them old.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::store) struct Segment {
-    /// The last entry of it; none where none is old enough.
+    /// The last entry of the segment, or `None` if no entry is old enough.
     through: Option<i64>,
-    /// The last of a few calls from before there was an audit.
+    /// The last of the calls from before the audit existed, or `None` if there are none to delete.
     calls_through: Option<i64>,
 }
 
@@ -27,7 +28,7 @@ impl Segment {
     }
 }
 
-/// Finds what can be taken away next of what was written before that time.
+/// Finds the next segment among the entries and calls from before that time.
 pub(in crate::store) fn segment(
     connection: &Connection,
     before: i64,
@@ -52,7 +53,8 @@ fn old_entries(connection: &Connection, before: i64) -> Result<Option<i64>, rusq
         let (kind, decision): (String, Option<String>) = (row.get(2)?, row.get(4)?);
         if let Some(call) = row.get::<_, Option<i64>>(3)? {
             match (kind.as_str(), decision.as_deref()) {
-                // One that is gone stays under way: what does not hold is kept, so that it can be seen.
+                // If the row of a call is gone, the call counts as in flight for good. Its entries
+                // stay, so that `verify` still reports the gap.
                 ("decided", Some("allowed") | None) => drop(under_way.insert(call)),
                 ("ended", Some(_)) => drop(under_way.remove(&call)),
                 _ => {}
@@ -79,7 +81,7 @@ fn old_calls(connection: &Connection, before: i64) -> Result<Option<i64>, rusqli
     Ok(through)
 }
 
-/// Takes a segment away, within a transaction.
+/// Deletes a segment, within a transaction.
 pub(in crate::store) fn prune(
     segment: &Segment,
     connection: &Connection,

@@ -1,4 +1,5 @@
-//! Whatever is changed in the file is found, and where. Real files, changed with SQLite itself.
+//! Tests that `verify` finds every change to the file, and names its place. The files are real, and
+//! SQLite itself changes them.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -50,7 +51,7 @@ impl Desk {
         id
     }
 
-    /// A hub that ends and one that starts.
+    /// Ends the hub and starts another one on the same file.
     async fn restart(&mut self) {
         self.journal.flush().await;
         self.store.close().await;
@@ -70,7 +71,7 @@ impl Desk {
         self.verify().await.broken.expect("it does not hold")
     }
 
-    /// Someone with SQLite and no key.
+    /// Changes the database as a program with SQLite but without the key could.
     fn forge(&self, sql: &str) {
         let connection = Connection::open(self.folder.path().join("drawbridge.db")).expect("open");
         connection
@@ -78,7 +79,7 @@ impl Desk {
             .unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
 
-    /// What is found in a copy in which something was changed.
+    /// Returns what `verify` finds in a changed copy.
     fn found(&self, sql: &str) -> Option<AuditBreak> {
         found(self.folder.path(), sql)
     }
@@ -112,7 +113,7 @@ fn row(decision: Decision) -> Arc<CallRow> {
         decided_by: DecidedBy::Rule,
         rule: None,
         is_edited: false,
-        // No two are the same, so that what is put in the place of another shows.
+        // Every reason is different, so that an exchange of two calls is visible.
         reason: format!("rule {}", random::id()),
         outcome: if is_allowed {
             Outcome::Running
@@ -149,7 +150,7 @@ fn columns(folder: &Path, table: &str) -> Vec<(String, String)> {
     columns.collect::<Result<_, _>>().expect("columns")
 }
 
-/// SQL for another value than the one in that column.
+/// Returns SQL for a value that differs from the one in that column.
 fn another(column: &str, kind: &str) -> String {
     match kind {
         "INTEGER" => format!("coalesce({column}, 0) + 1000000"),

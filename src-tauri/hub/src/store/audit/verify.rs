@@ -1,4 +1,4 @@
-//! Recomputes the chain over entries and calls, and says where it does not hold.
+//! Recomputes the chain over entries and calls, and reports the first place that does not match.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
@@ -13,13 +13,13 @@ use crate::{
     store::table::audit::{self, Read},
 };
 
-/// The first place that does not hold.
+/// The first place that does not match.
 struct Break {
     seq: i64,
     why: String,
 }
 
-/// The body of an entry that says where the chain begins now.
+/// The body of a `pruned` entry, which states how the chain begins now.
 #[derive(Deserialize)]
 struct Anchor {
     through: i64,
@@ -28,7 +28,7 @@ struct Anchor {
 
 #[derive(Deserialize)]
 struct Began {
-    /// The last call from before there was an audit.
+    /// The id of the last call from before the audit existed.
     through: i64,
 }
 
@@ -38,7 +38,7 @@ struct Broken {
     why: String,
 }
 
-/// Verifies all of the audit, as of one moment.
+/// Verifies the whole audit, in one read transaction.
 pub(in crate::store) fn verify(
     connection: &mut Connection,
     key: &Key,
@@ -68,15 +68,15 @@ pub(in crate::store) fn verify(
     })
 }
 
-/// What the entries do not say by themselves.
+/// The parts of the result that single entries do not contain.
 struct Rest {
-    /// Where the chain ends.
+    /// The end of the chain.
     last: Tip,
-    /// The last call from before there was an audit.
+    /// The id of the last call from before the audit existed.
     calls_before: i64,
 }
 
-/// Goes along the chain.
+/// Walks along the chain.
 fn walk(connection: &Connection, key: &Key) -> Result<Result<Rest, Break>, rusqlite::Error> {
     let mut before = beginning(connection)?;
     let mut calls_before = 0;
@@ -127,7 +127,7 @@ fn walk(connection: &Connection, key: &Key) -> Result<Result<Rest, Break>, rusql
             last: before,
             calls_before,
         }),
-        // The entry itself holds: it is the head that does not.
+        // The entry itself is valid; the head does not match it.
         Some(why) => Err(Break {
             seq: before.seq + 1,
             why,
@@ -135,7 +135,8 @@ fn walk(connection: &Connection, key: &Key) -> Result<Result<Rest, Break>, rusql
     })
 }
 
-/// What the first entry follows: nothing, or the last that was taken away when the chain was pruned last.
+/// Returns the predecessor of the first entry: zeros, or the last entry that the latest pruning
+/// deleted.
 fn beginning(connection: &Connection) -> Result<Tip, rusqlite::Error> {
     const LAST_ANCHOR: &str =
         "SELECT body FROM audit WHERE kind = 'pruned' ORDER BY seq DESC LIMIT 1";
@@ -145,7 +146,7 @@ fn beginning(connection: &Connection) -> Result<Tip, rusqlite::Error> {
     let anchor = body.and_then(|body| serde_json::from_str::<Anchor>(&body).ok());
     Ok(anchor.map_or_else(Tip::default, |anchor| {
         let mut hash = Hash::default();
-        // What is no hash fits no entry.
+        // An invalid hash stays zero and matches no entry.
         let _ = hex::decode_to_slice(&anchor.hash, &mut hash);
         Tip {
             seq: anchor.through,
@@ -154,7 +155,7 @@ fn beginning(connection: &Connection) -> Result<Tip, rusqlite::Error> {
     }))
 }
 
-/// Whether an entry is what was appended after the one before it.
+/// Checks that an entry is the one that was appended after `before`.
 fn holds(read: &Read<'_>, before: Tip, key: &Key) -> Result<(), String> {
     let (entry, next) = (&read.entry, before.seq + 1);
     if entry.seq != next {
@@ -197,12 +198,12 @@ fn holds(read: &Read<'_>, before: Tip, key: &Key) -> Result<(), String> {
     })
 }
 
-/// Calls that no entry is about, and ends that none tells of.
+/// Finds calls without a `decided` entry, and ended calls without an `ended` entry.
 fn calls_beside(connection: &Connection, rest: Rest) -> Result<Option<Break>, rusqlite::Error> {
     const ENDED_BY_NOBODY: &str = "SELECT c.seq, c.id FROM call c WHERE c.decision = 'allowed' AND c.seq IS NOT NULL
         AND (c.outcome <> 'running' OR c.error <> '' OR c.duration_ms IS NOT NULL)
         AND c.id NOT IN (SELECT call FROM audit WHERE kind = 'ended' AND call IS NOT NULL) ORDER BY c.seq LIMIT 1";
-    // Also where its `seq` names an entry that is about another call.
+    // Includes calls whose `seq` names an entry about another call.
     const ADDED: &str =
         "SELECT c.id FROM call c LEFT JOIN audit a ON a.seq = c.seq AND a.call = c.id AND a.kind = 'decided'
         WHERE a.seq IS NULL AND (c.seq IS NOT NULL OR c.id > ?) ORDER BY c.id LIMIT 1";

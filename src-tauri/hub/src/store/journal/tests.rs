@@ -1,4 +1,5 @@
-//! Where calls are written, who else writes meanwhile, and how large the log grows.
+//! Tests of the journal: durable decisions, concurrent writers, and the size of the write-ahead
+//! log.
 
 use std::time::Instant;
 
@@ -153,7 +154,7 @@ async fn the_log_of_the_database_does_not_grow_for_ever() {
     let log = std::fs::metadata(folder.path().join("drawbridge.db-wal"))
         .expect("the log")
         .len();
-    // A commit of a row is a page or two of 4 KiB.
+    // A commit of one row writes one or two pages of 4 KiB.
     assert!(
         log < u64::from(4 * CHECKPOINT) * 2 * 4096,
         "it has {log} bytes"

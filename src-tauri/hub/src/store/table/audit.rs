@@ -1,10 +1,11 @@
-//! `audit` and `audit_head`: the entries of the audit, and where they end. Written by the journal only.
+//! `audit` and `audit_head`: the entries of the audit, and its recorded end. Only the journal
+//! writes them.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::store::audit::{Decided, Ending, Entry, Hash, Tip};
 
-/// Where the chain was said to end.
+/// The recorded end of the chain.
 #[derive(Debug)]
 pub(in crate::store) struct Head {
     pub(in crate::store) seq: i64,
@@ -50,7 +51,7 @@ pub(in crate::store) fn head(connection: &Connection) -> Result<Option<Head>, ru
         .optional()
 }
 
-/// The last entry.
+/// Returns the last entry.
 pub(in crate::store) fn last(connection: &Connection) -> Result<Option<Tip>, rusqlite::Error> {
     connection
         .query_row(
@@ -61,12 +62,12 @@ pub(in crate::store) fn last(connection: &Connection) -> Result<Option<Tip>, rus
         .optional()
 }
 
-/// The entry of that number.
+/// Returns the entry with that number.
 pub(in crate::store) fn tip_at(seq: i64, connection: &Connection) -> Result<Tip, rusqlite::Error> {
     connection.query_row("SELECT seq, hash FROM audit WHERE seq = ?", [seq], tip)
 }
 
-/// A hash of another length is none that was written, and becomes one that fits nothing.
+/// Reads number and hash. If the hash has a wrong length, it becomes zero, which matches no entry.
 fn tip(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
     let hash: Vec<u8> = row.get(1)?;
     Ok(Tip {
@@ -75,7 +76,8 @@ fn tip(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
     })
 }
 
-/// How many calls there are, and the last of them: those from before there was an audit.
+/// Returns the number of calls, and the last id. Used when the audit begins, for the calls before
+/// it.
 pub(in crate::store) fn calls_before(
     connection: &Connection,
 ) -> Result<(i64, i64), rusqlite::Error> {
@@ -90,7 +92,7 @@ pub(in crate::store) fn calls_before(
 pub(in crate::store) struct Read<'a> {
     pub(in crate::store) entry: Entry<'a>,
     pub(in crate::store) hash: &'a [u8],
-    /// None where its call is gone.
+    /// `None` if the entry has no call, or the call is gone.
     pub(in crate::store) call: Option<CallColumns<'a>>,
 }
 
@@ -100,13 +102,13 @@ pub(in crate::store) struct CallColumns<'a> {
     pub(in crate::store) ending: Ending<'a>,
 }
 
-/// All entries in their order, each with its call.
+/// All entries in order, each with its call.
 pub(in crate::store) const ALL: &str = "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
     c.id, c.seq, c.at, c.client, c.server, c.tool, c.exposed_name, c.definition_digest, c.arguments_digest, c.arguments,
     c.decision, c.decided_by, c.reason, c.waited_ms, c.outcome, c.error, c.duration_ms, c.rule, c.is_edited
     FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq";
 
-/// Reads a row of [`ALL`]; none where it holds what was never written.
+/// Reads a row of [`ALL`]. Returns `None` if a value has a type that Drawbridge never writes.
 pub(in crate::store) fn read<'a>(row: &'a Row<'_>) -> Option<Read<'a>> {
     let number = |column: usize| row.get_ref(column).ok()?.as_i64().ok();
     let maybe_number = |column: usize| row.get_ref(column).ok()?.as_i64_or_null().ok();

@@ -1,4 +1,4 @@
-//! `call`: every call, its decision and its outcome. Written by the journal only.
+//! `call`: every call with its decision and its outcome. Only the journal writes it.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use sqlx::{Row, sqlite::SqliteRow};
@@ -17,20 +17,21 @@ use crate::{
     },
 };
 
-/// A call's columns, for lists without its arguments.
+/// The columns of a call in a list, with `NULL` instead of its arguments.
 const LISTED: &str =
     "id, at, client, server, tool, exposed_name, decision, decided_by, reason, outcome, error, waited_ms,
     duration_ms, rule, is_edited, NULL AS arguments";
 
-/// A call with what its decision was bound to.
+/// A call with everything that its decision is bound to.
 #[derive(Debug, Clone)]
 pub struct CallRow {
     pub call: Call,
     pub definition_digest: String,
     pub arguments_digest: String,
-    /// The rule that decided it holds for a number of calls, of which this is one.
+    /// Whether the rule that decided the call applies to a limited number of calls, of which this
+    /// is one.
     pub is_counted: bool,
-    /// The arguments as they are kept: JSON text without what is secret; none where they are long.
+    /// The arguments as stored: JSON text without secrets, or `None` if they are long.
     pub arguments: Option<String>,
 }
 
@@ -39,33 +40,34 @@ pub struct CallRow {
 pub struct CallFilter {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
-    /// Only those that waited for a person.
+    /// Only calls that were put to a person, also if nobody decided.
     pub asked: bool,
-    /// Only those with this text in their tool, exposed name, reason, error or arguments; ASCII letters in any case.
+    /// Only calls with this text in their tool, exposed name, reason, error or arguments. ASCII
+    /// letters match in any case.
     pub text: Option<String>,
     pub decision: Option<Decision>,
-    /// Only those behind this one in the list.
+    /// Only calls after this one in the list, which are older.
     pub before: Option<CallId>,
-    /// Only those from this moment on, and those ahead of that one.
+    /// Only calls at or after `since`, and before `until`.
     pub since: Option<Timestamp>,
     pub until: Option<Timestamp>,
     pub limit: u32,
 }
 
-/// Which past calls to look at, newest first.
+/// Which past calls to read with their arguments, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct PastFilter {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
     pub tool: Option<String>,
-    /// Only those that waited for a person.
+    /// Only calls that were put to a person, also if nobody decided.
     pub asked: bool,
     pub since: Option<Timestamp>,
     pub limit: u32,
 }
 
 impl Store {
-    /// Past calls, each with its arguments as they are kept.
+    /// Returns past calls, each with its stored arguments.
     pub async fn past_calls(
         &self,
         filter: &PastFilter,
@@ -113,7 +115,8 @@ impl Store {
             .doing("cannot read the calls")
     }
 
-    /// Calls with what the audit has of them, oldest first: those after one, from a moment on and ahead of another.
+    /// Returns calls with their audit data, oldest first: those after `after`, at or after `since`,
+    /// and before `until`.
     pub async fn audited_calls(
         &self,
         after: Option<&CallId>,
@@ -147,7 +150,7 @@ impl Store {
             .doing("cannot read a call")
     }
 
-    /// Whether the client has ever called the tool, with whatever decision.
+    /// Returns whether the client has ever called the tool, regardless of the decision.
     pub async fn has_called(
         &self,
         client: &ClientName,
@@ -165,7 +168,7 @@ impl Store {
     }
 }
 
-/// What came of a call.
+/// The end of a call.
 #[derive(Debug)]
 pub(in crate::store) struct Ended {
     pub(in crate::store) id: CallId,
@@ -251,7 +254,7 @@ pub(in crate::store) fn insert<'a>(
     Ok(())
 }
 
-/// Writes what came of calls. The first that is said of a call holds.
+/// Writes the outcomes of calls. If a call has an outcome already, the first one stays.
 pub(in crate::store) fn update(
     ended: &[Ended],
     connection: &Connection,
@@ -265,7 +268,7 @@ pub(in crate::store) fn update(
         let values = params![outcome, ended.error, ended.duration_ms, number];
         let entry: Option<Option<i64>> =
             statement.query_row(values, |row| row.get(0)).optional()?;
-        // A call from before there was an audit is not in it.
+        // Calls from before the audit existed have no entries.
         if entry.flatten().is_some() {
             let ending = ending(&outcome, &ended.error, ended.duration_ms);
             chain.append(AuditKind::Ended, Some(number), "", &Fixed::End(ending))?;
@@ -274,7 +277,7 @@ pub(in crate::store) fn update(
     Ok(())
 }
 
-/// Calls that were running when an earlier hub ended: what came of them is unknown.
+/// Returns an unknown outcome for each call that was running when an earlier hub ended.
 pub(in crate::store) fn left_running(
     connection: &Connection,
 ) -> Result<Vec<Ended>, rusqlite::Error> {
@@ -303,7 +306,8 @@ fn id_of(number: i64) -> CallId {
     CallId::new(random::id_of(number.cast_unsigned()))
 }
 
-/// The number that the letters of an id write, by which its row is found; none for what is no id.
+/// Returns the number that an id encodes, which is the key of its row, or `None` if the text is no
+/// id.
 fn number(id: &CallId) -> Option<i64> {
     random::number_of(id.as_str()).map(u64::cast_signed)
 }
@@ -314,7 +318,7 @@ fn stored(id: &CallId) -> Result<i64, rusqlite::Error> {
     })
 }
 
-/// A pattern for `LIKE` of whatever has that text in it.
+/// Returns a `LIKE` pattern that matches any text containing `text`.
 fn containing(text: &str) -> String {
     let escaped = text
         .replace('\\', r"\\")

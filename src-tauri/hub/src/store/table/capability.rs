@@ -1,4 +1,4 @@
-//! `capability`: the definitions of what each server offers, as the server sent them.
+//! `capability`: the definitions that each server offers, as the server sent them.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
     store::{Store, StoreError, While},
 };
 
-/// The definitions of a server by their kind, each in the server's order.
+/// The definitions of a server by kind, each list in the server's order.
 pub type Definitions = BTreeMap<Kind, Vec<String>>;
 
 impl Store {
@@ -40,7 +40,8 @@ impl Store {
         read.await.doing("cannot read what a server offers")
     }
 
-    /// Records a sync: the server, what it offers in place of what it offered before, and the versions of its tools.
+    /// Records a sync: the server, the definitions that replace its earlier ones, and the versions
+    /// of its tools.
     pub async fn put_synced(
         &self,
         server: &ServerRow,

@@ -1,4 +1,4 @@
-//! `client`: who may knock.
+//! `client`: the known clients, and the HMACs of their tokens.
 
 use sqlx::{Row, sqlite::SqliteRow};
 
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct ClientRow {
     pub name: ClientName,
-    /// HMAC-SHA-256 of its token; none for one that came over the local socket.
+    /// HMAC-SHA-256 of the client's token, or `None` for a client of the local socket.
     pub token_hmac: Option<Vec<u8>>,
     pub software: Option<String>,
     pub created_at: Timestamp,
@@ -28,7 +28,7 @@ impl Store {
             .doing("cannot read the clients")
     }
 
-    /// Adds the client, or replaces the one of that name.
+    /// Adds the client, or replaces the client of that name.
     pub async fn put_client(&self, row: &ClientRow) -> Result<(), StoreError> {
         sqlx::query("INSERT OR REPLACE INTO client (name, token_hmac, software, created_at, last_seen_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?)")
             .bind(row.name.as_str())

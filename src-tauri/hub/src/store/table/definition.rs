@@ -1,4 +1,4 @@
-//! `definition`: the definitions of each server's tools as they were seen, and when they were accepted.
+//! `definition`: every version of the definitions of each server's tools, and when it was accepted.
 
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
@@ -8,7 +8,7 @@ use crate::{
     store::{Store, StoreError, While},
 };
 
-/// Versions of a tool that are kept; then the oldest is forgotten.
+/// The number of versions of a tool that are kept. If there are more, the oldest are deleted.
 const MAX_VERSIONS: u32 = 20;
 
 /// A definition that a server has offered.
@@ -16,10 +16,10 @@ const MAX_VERSIONS: u32 = 20;
 pub struct DefinitionRow {
     pub name: String,
     pub digest: String,
-    /// As the server sent it.
+    /// The JSON as the server sent it.
     pub definition: String,
     pub first_seen_at: Timestamp,
-    /// None where it waits for a person.
+    /// `None` if the definition waits for a person.
     pub accepted_at: Option<Timestamp>,
 }
 
@@ -32,7 +32,7 @@ pub struct Seen {
 }
 
 impl Store {
-    /// One definition of a tool as it was seen, as JSON text.
+    /// Returns one version of a tool's definition as JSON text.
     pub async fn definition(
         &self,
         server: &ServerId,
@@ -51,7 +51,7 @@ impl Store {
             .doing("cannot read a definition of a server's tool")
     }
 
-    /// All versions of a server's tools, by name, the newest first.
+    /// Returns all versions of a server's tools, by name, newest first.
     pub async fn definitions(&self, server: &ServerId) -> Result<Vec<DefinitionRow>, StoreError> {
         let rows =
             sqlx::query("SELECT * FROM definition WHERE server = ? ORDER BY name, first_seen_at DESC, rowid DESC")
@@ -62,7 +62,7 @@ impl Store {
             .doing("cannot read the definitions of a server's tools")
     }
 
-    /// Records that a person accepts these definitions, by name and digest.
+    /// Records that a person accepts these definitions, given by name and digest.
     pub async fn accept_definitions(
         &self,
         server: &ServerId,
@@ -85,7 +85,7 @@ impl Store {
     }
 }
 
-/// Records what a server offers now; used with the rest of a sync in one transaction.
+/// Records the offered definitions, in the transaction of a sync.
 pub(super) async fn write_seen(
     server: &ServerId,
     seen: &[Seen],
@@ -106,7 +106,7 @@ pub(super) async fn write_seen(
         .execute(&mut *connection)
         .await?;
     }
-    // A server may change its mind without end.
+    // A server may change its definitions without end.
     sqlx::query(
         "DELETE FROM definition WHERE server = ?1 AND rowid IN (SELECT row FROM (
            SELECT rowid AS row, row_number() OVER (PARTITION BY name ORDER BY first_seen_at DESC, rowid DESC) AS nth

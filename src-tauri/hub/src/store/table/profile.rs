@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Store {
-    /// All profiles by name, each with its servers as JSON.
+    /// Returns all profiles by name, each with its servers as JSON.
     pub async fn profiles(&self) -> Result<Vec<(String, String)>, StoreError> {
         let rows = sqlx::query("SELECT name, servers FROM profile ORDER BY name")
             .fetch_all(&self.pool)
@@ -31,7 +31,7 @@ impl Store {
         .doing("cannot write a profile")
     }
 
-    /// Removes a profile; clients that had it have none then. Whether there was one.
+    /// Removes a profile, also from its clients. Returns whether there was one.
     pub async fn remove_profile(&self, name: &str) -> Result<bool, StoreError> {
         let removed = sqlx::query("DELETE FROM profile WHERE name = ?")
             .bind(name)
@@ -42,7 +42,7 @@ impl Store {
             .doing("cannot remove a profile")
     }
 
-    /// The profile of each client that has one.
+    /// Returns the profile of each client that has one.
     pub async fn client_profiles(&self) -> Result<Vec<(ClientName, String)>, StoreError> {
         let rows = sqlx::query("SELECT client, profile FROM client_profile")
             .fetch_all(&self.pool)
@@ -57,7 +57,7 @@ impl Store {
             .doing("cannot read the clients' profiles")
     }
 
-    /// Gives a client a profile, or takes it away.
+    /// Gives a client a profile, or removes its profile if `profile` is `None`.
     pub async fn set_client_profile(
         &self,
         client: &ClientName,

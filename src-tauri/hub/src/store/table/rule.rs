@@ -1,4 +1,4 @@
-//! `rule`: what is decided without asking.
+//! `rule`: the rules of the policy.
 
 use rusqlite::{Connection, params};
 use sqlx::{Row, Sqlite, Transaction, sqlite::SqliteRow};
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Store {
-    /// All rules, oldest first.
+    /// Returns all rules, oldest first.
     pub async fn rules(&self) -> Result<Vec<Rule>, StoreError> {
         let rows = sqlx::query("SELECT * FROM rule ORDER BY created_at, rowid")
             .fetch_all(&self.pool)
@@ -22,7 +22,7 @@ impl Store {
             .doing("cannot read the rules")
     }
 
-    /// Adds the rule, or replaces the one of its id; and removes those that it replaces.
+    /// Adds the rule, or replaces the rule with its id. Removes the rules in `replaced`.
     pub async fn put_rule(&self, rule: &Rule, replaced: &[RuleId]) -> Result<(), StoreError> {
         let write = async {
             let mut transaction = self.pool.begin().await?;
@@ -38,7 +38,7 @@ impl Store {
         write.await.doing("cannot write a rule")
     }
 
-    /// Puts rules in the place of all there are.
+    /// Replaces all rules.
     pub async fn replace_rules(&self, rules: &[Rule]) -> Result<(), StoreError> {
         let write = async {
             let mut transaction = self.pool.begin().await?;
@@ -53,7 +53,7 @@ impl Store {
         write.await.doing("cannot write the rules")
     }
 
-    /// Removes a rule; how many there were.
+    /// Removes a rule. Returns how many there were.
     pub async fn remove_rule(&self, id: &RuleId) -> Result<u64, StoreError> {
         let done = sqlx::query("DELETE FROM rule WHERE id = ?")
             .bind(id.as_str())
@@ -63,7 +63,7 @@ impl Store {
             .doing("cannot remove a rule")
     }
 
-    /// Removes the rules of exactly that scope; how many there were.
+    /// Removes the rules with exactly that scope. Returns how many there were.
     pub async fn remove_rules(&self, scope: &Scope) -> Result<u64, StoreError> {
         let (server, tool, client) = columns(scope);
         sqlx::query("DELETE FROM rule WHERE server = ? AND tool = ? AND client = ?")
@@ -76,7 +76,7 @@ impl Store {
             .doing("cannot remove a rule")
     }
 
-    /// Binds the rules that were given for another definition of a tool to this one.
+    /// Binds the rules of a tool to this definition, if they were bound to an earlier one.
     pub async fn bind_rules_of_tool(
         &self,
         server: &ServerId,
@@ -93,7 +93,7 @@ impl Store {
         done.map(drop).doing("cannot bind a tool's rules")
     }
 
-    /// Binds the rules that were given for what a server started to this.
+    /// Binds the rules of a server to this identity, if they were bound to an earlier one.
     pub async fn bind_rules_of_server(
         &self,
         server: &ServerId,
@@ -126,8 +126,8 @@ impl Store {
         done.map(drop).doing("cannot remove a client's rules")
     }
 
-    /// Removes the rules whose time is over or whose calls are used up, and those of client sessions: no session
-    /// outlives the hub.
+    /// Removes the rules that have expired, have used up their calls, or apply to a client session:
+    /// no session outlives the hub.
     pub async fn remove_ended_rules(&self, now: Timestamp) -> Result<(), StoreError> {
         let done = sqlx::query(
             "DELETE FROM rule WHERE life ->> 'kind' = 'session' OR life ->> 'at' <= ? OR life ->> 'count' <= used",
@@ -166,7 +166,7 @@ async fn insert(rule: &Rule, transaction: &mut Transaction<'_, Sqlite>) -> Resul
     .map(drop)
 }
 
-/// Counts a call that a rule for a number of calls has decided; for the journal, with the decision.
+/// Counts a call against the limit of its rule. The journal does this together with the decision.
 pub(in crate::store) fn count(
     rule: &RuleId,
     connection: &Connection,

@@ -1,4 +1,4 @@
-//! `server`: what the user accepted of a server, and how the catalog's copy of it stands.
+//! `server`: the accepted identity of a server, and the state of the catalog's copy of it.
 
 use sqlx::{Row, sqlite::SqliteRow};
 
@@ -14,32 +14,33 @@ use crate::{
     store::{Store, StoreError, While},
 };
 
-/// A server as stored, beside its spec file.
+/// The stored data of a server, in addition to its spec file.
 #[derive(Debug, Clone)]
 pub struct ServerRow {
     pub id: ServerId,
-    /// The identity (digest of what would be started) that the user accepted.
+    /// The identity that the user accepted: the digest of what the spec starts or connects to.
     pub accepted_identity: Option<String>,
-    /// When it was first accepted.
+    /// When the server was first accepted.
     pub accepted_at: Option<Timestamp>,
     pub sync_status: SyncStatus,
     pub last_synced_at: Option<Timestamp>,
-    /// The identity that the copy was read from.
+    /// The identity of the server that the copy was read from.
     pub synced_identity: Option<String>,
     pub server_name: Option<String>,
     pub server_version: Option<String>,
     pub protocol_version: Option<String>,
     pub instructions: Option<String>,
-    /// How long it says that the copy may be kept.
+    /// How long the copy may be kept, according to the server, in milliseconds.
     pub ttl_ms: Option<u32>,
-    /// Whether it said that it has resources, listed or not; none for a copy from before that was kept.
+    /// Whether the server declared resources, listed or not. `None` if the copy is older than this
+    /// column.
     pub offers_resources: Option<bool>,
-    /// What of its lists the copy has not.
+    /// The entries of the server's lists that the copy excludes.
     pub left_out: LeftOutEntries,
 }
 
 impl ServerRow {
-    /// A server of which nothing is known yet.
+    /// Returns a server about which nothing is known yet.
     pub fn unknown(id: ServerId) -> Self {
         Self {
             id,
@@ -68,7 +69,7 @@ impl Store {
             .doing("cannot read the servers")
     }
 
-    /// Records what the user accepted of a server.
+    /// Records that the user accepted this identity of a server.
     pub async fn accept_server(&self, id: &ServerId, identity: &str) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO server (id, accepted_identity, accepted_at) VALUES (?, ?, ?)
@@ -84,7 +85,7 @@ impl Store {
         .doing("cannot write what was accepted")
     }
 
-    /// Forgets a server and the catalog's copy of it.
+    /// Deletes a server and the catalog's copy of it.
     pub async fn remove_server(&self, id: &ServerId) -> Result<(), StoreError> {
         sqlx::query("DELETE FROM server WHERE id = ?")
             .bind(id.as_str())
@@ -111,7 +112,7 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         instructions: row.try_get("instructions")?,
         ttl_ms: row.try_get("ttl_ms")?,
         offers_resources: row.try_get("offers_resources")?,
-        // It is only shown: one that cannot be read is found out again by the next sync.
+        // This value is only shown. If it cannot be read, the next sync writes it anew.
         left_out: row
             .try_get::<Option<String>, _>("left_out")?
             .and_then(|json| serde_json::from_str(&json).ok())
@@ -119,7 +120,7 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
     })
 }
 
-/// The statement that records a sync; used with the tools in one transaction.
+/// Records the server's part of a sync, in the same transaction as its definitions.
 pub(super) async fn write_synced(
     row: &ServerRow,
     connection: &mut sqlx::SqliteConnection,

@@ -1,4 +1,4 @@
-//! `setting`: a name and a value.
+//! `setting`: settings, each a name and a value.
 
 use sqlx::Row;
 

@@ -1,4 +1,4 @@
-//! Which calls are found.
+//! Tests of the filters for calls.
 
 use std::sync::Arc;
 
