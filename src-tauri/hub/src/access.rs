@@ -1,7 +1,7 @@
-//! Who is who: clients by their tokens, administrators by theirs, browsers by a one-time code.
+//! Authentication: clients and administrators by their tokens, browsers by a one-time code.
 //!
-//! A token is kept as its HMAC-SHA-256 only. Looking an HMAC up tells nothing about the token
-//! by how long it takes.
+//! Only the HMAC-SHA-256 of a client's or the administrator's token is kept. The duration of a
+//! lookup by HMAC reveals nothing about the token.
 
 mod screens;
 
@@ -23,11 +23,11 @@ use crate::{
 
 use screens::Screens;
 
-/// The shortest token that a user may bring.
+/// The minimum length, in characters, of a token that a user brings.
 pub const MIN_TOKEN_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
 
-/// The tokens that the door knows.
+/// The tokens that the hub knows.
 pub struct Access {
     store: Store,
     events: Events,
@@ -39,7 +39,7 @@ pub struct Access {
     screens: Screens,
 }
 
-/// Why a client cannot be added or admitted.
+/// Why a client cannot be added, admitted or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     #[error(
@@ -61,10 +61,10 @@ pub enum AccessError {
 }
 
 impl Access {
-    /// Reads the clients.
+    /// Reads the clients from the store.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// Returns an error if the store cannot be read or its HMAC key cannot be written.
     pub async fn load(
         store: Store,
         events: Events,
@@ -89,7 +89,7 @@ impl Access {
         })
     }
 
-    /// The client that owns the token; none for an unknown or revoked one.
+    /// Returns the client that owns the token, or `None` if the token is unknown or revoked.
     pub fn client_of(&self, token: &str) -> Option<ClientName> {
         let hmac = self.key.hmac(token);
         let clients = self.lock();
@@ -99,26 +99,27 @@ impl Access {
             .map(|row| row.name.clone())
     }
 
-    /// Whether the token is the admin token, or that of a browser that redeemed a code.
+    /// Returns whether the token is the admin token, or was given to a browser for a code.
     pub fn is_admin(&self, token: &str) -> bool {
         let hmac = self.key.hmac(token);
         self.admin_hmac.as_ref() == Some(&hmac) || self.screens.admits(token)
     }
 
-    /// A one-time code for a browser, good for a minute.
+    /// Returns a one-time code for a browser, valid for a minute.
     pub fn offer(&self) -> String {
         self.screens.offer()
     }
 
-    /// Trades a one-time code for a browser's token, good until the hub ends.
+    /// Exchanges a one-time code for a browser's token, which is valid until the hub ends.
     pub fn redeem(&self, code: &str) -> Option<String> {
         self.screens.redeem(code)
     }
 
-    /// Adds a client; the token to give it.
+    /// Adds a client, and returns its token.
     ///
     /// # Errors
-    /// Where the name or the token cannot be, or is taken.
+    /// Returns an error if the name is invalid or taken, if the token is too short or taken, or if
+    /// the store cannot be written.
     pub async fn add(
         &self,
         name: &ClientName,
@@ -138,7 +139,7 @@ impl Access {
         {
             return Err(AccessError::Taken(name.clone()));
         }
-        // A token that administers must not be one that a client holds.
+        // A client's token must never administer, and belongs to one client only.
         if self.is_admin(&token) || self.client_of(&token).is_some_and(|owner| owner != *name) {
             return Err(AccessError::TokenTaken);
         }
@@ -147,10 +148,10 @@ impl Access {
         Ok(token)
     }
 
-    /// Makes a client of the local socket known by its name.
+    /// Admits a client of the local socket, and adds the client if its name is new.
     ///
     /// # Errors
-    /// Where the name cannot be, or was revoked.
+    /// Returns an error if the name is invalid or was revoked, or if the store cannot be written.
     pub async fn admit_local(&self, name: &ClientName) -> Result<(), AccessError> {
         check_name(name)?;
         let _one_at_a_time = self.changing.lock().await;
@@ -162,10 +163,10 @@ impl Access {
         }
     }
 
-    /// Records that a client was here, and what it called itself.
+    /// Records that a client connected, and the software that it reported.
     ///
     /// # Errors
-    /// Where the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub async fn seen(
         &self,
         name: &ClientName,
@@ -180,10 +181,10 @@ impl Access {
         self.put(row).await
     }
 
-    /// Revokes a client: its token is worth nothing from now on.
+    /// Revokes a client: its token becomes invalid at once.
     ///
     /// # Errors
-    /// Where there is no such client, or the store cannot be written.
+    /// Returns an error if the client does not exist, or the store cannot be written.
     pub async fn revoke(&self, name: &ClientName) -> Result<(), AccessError> {
         let _one_at_a_time = self.changing.lock().await;
         let row = self.lock().get(name).cloned();
@@ -192,7 +193,7 @@ impl Access {
         Ok(self.put(row).await?)
     }
 
-    /// All clients, by name.
+    /// Returns all clients, by name.
     pub fn clients(&self) -> Vec<ClientRow> {
         self.lock().values().cloned().collect()
     }
@@ -228,7 +229,7 @@ fn check_name(name: &ClientName) -> Result<(), AccessError> {
     fits.then_some(()).ok_or(AccessError::BadName)
 }
 
-/// The key of the tokens' HMACs, ready to begin one.
+/// The key for the HMACs of tokens.
 struct Key(Hmac<Sha256>);
 
 impl Key {

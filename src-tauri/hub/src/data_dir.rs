@@ -1,4 +1,4 @@
-//! The data folder: where it is, what is in it, and that one hub has it open.
+//! The data folder: its location, its contents, and the lock that only one hub can hold.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ pub enum DataDirError {
     },
 }
 
-/// The platform's data folder for Drawbridge.
+/// Returns the platform's data folder for Drawbridge.
 pub fn default_data_dir() -> PathBuf {
     directories::ProjectDirs::from("app", "", "drawbridge").map_or_else(
         || PathBuf::from(".drawbridge"),
@@ -26,17 +26,17 @@ pub fn default_data_dir() -> PathBuf {
     )
 }
 
-/// An open data folder. No other hub can open it until this is dropped.
+/// An open data folder. No other hub can open it until this value is dropped.
 pub struct DataDir {
     path: PathBuf,
     _lock: fs::File,
 }
 
 impl DataDir {
-    /// Makes the folder where there is none, for this user only, and locks it.
+    /// Creates the folder if it does not exist, for this user only, and locks it.
     ///
     /// # Errors
-    /// Where another hub has it open, or it cannot be used.
+    /// Returns an error if another hub has the folder open, or if the folder cannot be used.
     pub fn open(path: PathBuf) -> Result<Self, DataDirError> {
         let failed = |source| DataDirError::Io {
             folder: path.display().to_string(),
@@ -49,7 +49,7 @@ impl DataDir {
             folder: path.display().to_string(),
             source,
         };
-        // A folder that was there may be anything, also the user's home.
+        // An existing folder may be any folder, even the user's home, so its mode stays unchanged.
         if is_new {
             private(&path).map_err(failed)?;
         }
@@ -101,7 +101,7 @@ fn open_lock(file: &Path) -> std::io::Result<fs::File> {
     options.open(file)
 }
 
-/// For this user only.
+/// Restricts a folder to this user. Does nothing on platforms other than Unix.
 fn private(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     {

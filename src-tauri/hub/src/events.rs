@@ -1,4 +1,4 @@
-//! The hub's events: told to every screen, waited for by nobody.
+//! The hub's events, broadcast to all subscribers. No publisher waits for a subscriber.
 
 use tokio::sync::broadcast;
 
@@ -6,7 +6,7 @@ use crate::model::event::Event;
 
 const KEPT: usize = 1024;
 
-/// Where the rooms of the hub say what happened. Cheap to clone.
+/// The channel on which the hub's modules publish events. Cheap to clone.
 #[derive(Clone)]
 pub struct Events(broadcast::Sender<Event>);
 
@@ -15,19 +15,19 @@ impl Events {
         Self(broadcast::channel(KEPT).0)
     }
 
-    /// Tells every screen that listens now.
+    /// Publishes an event to all current subscribers.
     pub fn tell(&self, event: Event) {
         let _ = self.0.send(event);
     }
 
-    /// The same, for what is not free to say: made only where a screen listens.
+    /// Publishes an event that is expensive to make. Calls `event` only if there is a subscriber.
     pub fn tell_if_heard(&self, event: impl FnOnce() -> Event) {
         if self.is_heard() {
             self.tell(event());
         }
     }
 
-    /// Whether a screen listens now.
+    /// Returns whether there is a subscriber.
     pub fn is_heard(&self) -> bool {
         self.0.receiver_count() > 0
     }

@@ -1,6 +1,6 @@
-//! HTTP towards servers, without redirects. What goes in the clear and past no proxy, as to a server on this machine,
-//! goes straight over hyper; the rest over reqwest, which knows TLS, HTTP/2 and proxies, and costs three times as much
-//! a request.
+//! HTTP requests to servers, without redirects. Plain HTTP without a proxy, typically to a server
+//! on this machine, goes directly over hyper. Everything else goes over reqwest, which supports
+//! TLS, HTTP/2 and proxies, and costs three times as much per request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,9 +20,9 @@ use hyper_util::{
 pub type Request = http::Request<Bytes>;
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// A quiet connection is asked that often whether its other end is still there, as reqwest does it.
+/// The interval of keep-alive probes on a quiet connection, as in reqwest.
 const ALIVE: Duration = Duration::from_secs(15);
-/// How long a connection is kept that nobody uses.
+/// How long an unused connection is kept.
 const IDLE: Duration = Duration::from_secs(90);
 
 /// The connections to all servers. Cheap to clone.
@@ -33,21 +33,21 @@ pub struct HttpClient {
     proxies: Arc<Matcher>,
 }
 
-/// Why there is no answer, or not all of it.
+/// Why there is no answer, or only a part of one.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// Nothing was sent.
     #[error("{0}")]
     NotSent(String),
-    /// It may have been sent.
+    /// The request may have been sent.
     #[error("{0}")]
     Broke(String),
-    /// The answer is longer than so many bytes.
+    /// The answer is longer than this number of bytes.
     #[error("it is longer than {0} bytes")]
     TooLong(usize),
 }
 
-/// An answer, of which the body is still to come.
+/// An answer whose body is not read yet.
 pub struct Response(Kind);
 
 enum Kind {
@@ -56,7 +56,7 @@ enum Kind {
 }
 
 impl HttpClient {
-    /// One that uses the proxies that the environment names.
+    /// Returns a client that uses the proxies that the environment names.
     pub fn new() -> Self {
         crate::install_tls();
         let mut connector = HttpConnector::new();
@@ -88,7 +88,7 @@ impl HttpClient {
     /// Sends a request, at most once.
     ///
     /// # Errors
-    /// Where no answer begins.
+    /// Returns an error if no answer begins.
     pub async fn send(&self, request: Request) -> Result<Response, HttpError> {
         let is_plain = request.uri().scheme_str() == Some("http")
             && self.proxies.intercept(request.uri()).is_none();
@@ -102,7 +102,7 @@ impl HttpClient {
         }
         let failed = |e: reqwest::Error| HttpError::new(e.is_connect() || e.is_builder(), &e);
         let request = reqwest::Request::try_from(request).map_err(failed)?;
-        // Boxed: it is large, and seldom on the way to a server of this machine.
+        // The future is boxed because it is large and seldom needed for a server on this machine.
         let sent = Box::pin(self.full.execute(request));
         sent.map_ok(|response| Response(Kind::Full(response)))
             .map_err(failed)
@@ -117,7 +117,7 @@ impl Default for HttpClient {
 }
 
 impl HttpError {
-    /// With the innermost reason, which says the most.
+    /// Uses the innermost cause, which is the most specific one.
     fn new(is_unsent: bool, error: &(dyn std::error::Error + 'static)) -> Self {
         let causes = std::iter::successors(Some(error), |error| error.source());
         let why = causes.last().map(ToString::to_string).unwrap_or_default();
@@ -144,10 +144,10 @@ impl Response {
         }
     }
 
-    /// The next piece of the body; none at its end.
+    /// Returns the next piece of the body, or `None` at its end.
     ///
     /// # Errors
-    /// Where the connection breaks.
+    /// Returns an error if the connection breaks.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         match &mut self.0 {
             Kind::Plain(response) => loop {
@@ -166,10 +166,10 @@ impl Response {
         }
     }
 
-    /// The whole body, of at most so many bytes.
+    /// Returns the whole body, of at most `max` bytes.
     ///
     /// # Errors
-    /// Where it is longer, or the connection breaks.
+    /// Returns an error if the body is longer, or if the connection breaks.
     pub async fn bytes(mut self, max: usize) -> Result<Bytes, HttpError> {
         let announced = self.headers().get(http::header::CONTENT_LENGTH);
         let announced = announced

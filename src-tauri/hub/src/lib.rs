@@ -1,18 +1,18 @@
-//! The engine of Drawbridge: the path of a call from a client to a server and back, and
-//! everything that decides, remembers and shows it. It names neither tauri nor axum.
+//! The engine of Drawbridge: the path of a call from a client to a server and back, and everything
+//! that decides, records and shows the call. This crate names neither tauri nor axum.
 //!
-//! | room | what it is for |
+//! | module | purpose |
 //! |---|---|
-//! | [`model`] | the words as types; no I/O |
+//! | [`model`] | shared types; no I/O |
 //! | [`protocol`] | the revisions of MCP |
-//! | [`store`], [`secrets`], [`settings`], [`logs`], [`clock`], [`random`], [`redact`], [`events`], [`http`], [`lines`], [`data_dir`] | what the rooms above stand on |
+//! | [`store`], [`secrets`], [`settings`], [`logs`], [`clock`], [`random`], [`redact`], [`events`], [`http`], [`lines`], [`data_dir`] | small parts that the modules below use |
 //! | [`oauth`] | signing in to remote servers |
 //! | [`transport`] | a connection to a server: stdio, streamable HTTP, processes |
-//! | [`registry`], [`upstream`], [`access`], [`sessions`] | specs; sessions with servers; clients and their sessions |
-//! | [`catalog`] | all tools as one snapshot, and the cache behind it |
-//! | [`policy`], [`router`] | may it cross; where to |
-//! | [`pipeline`] | the way of a call |
-//! | [`api`], [`hub`] | the verbs, and the one facade |
+//! | [`registry`], [`upstream`], [`access`], [`sessions`], [`clients`] | specs; sessions with servers; clients, their sessions and their configuration files |
+//! | [`catalog`] | all tools as one snapshot, and the stored copies behind it |
+//! | [`policy`], [`router`] | whether a call may run; which server it goes to |
+//! | [`pipeline`] | the steps of a call |
+//! | [`api`], [`hub`] | the verbs, and the facade |
 
 pub mod access;
 pub mod api;
@@ -48,8 +48,9 @@ pub use hub::{Hub, HubOptions};
 pub use transport::fuzzing;
 pub use transport::process::guard;
 
-/// Makes *ring* the provider of TLS for this process. To be called before the first HTTP client is made.
+/// Makes *ring* the TLS provider of this process. Call this before the first HTTP client is
+/// created.
 pub fn install_tls() {
-    // An error says that it is installed already.
+    // An error means that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

@@ -1,26 +1,28 @@
-//! Lines of a server's stdout and stderr, and of a client's stdin, bounded: whatever comes, memory stays small and the
-//! next good line is found.
+//! Lines of a server's stdout and stderr, and of a client's stdin. Memory is bounded for any input,
+//! and the next good line is found.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-/// What the reader found.
+/// A line that [`next_line`] has read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     /// A line without its line break and without a BOM.
     Whole(Vec<u8>),
-    /// A line that was longer than the bound, and how it began.
+    /// The beginning of a line that exceeded the bound.
     TooLong(Vec<u8>),
 }
 
-/// How much of a line is kept that is too long, in bytes.
+/// The part of a too long line that is kept, in bytes.
 const SHOWN: usize = 200;
-/// A line of that length, in bytes, gets all the room that it may take at once: growing by copies takes twice as much.
+/// A line that reaches this length, in bytes, gets its maximum capacity at once. Growing by copies
+/// would take twice as much memory.
 const LONG: usize = 2 * 1024 * 1024;
 
-/// Reads the next line of at most `max` bytes; nothing at the end. A longer one is read to its end and dropped.
+/// Reads the next line of at most `max` bytes, or returns `None` at the end. A longer line is read
+/// to its end, and only its beginning is kept.
 ///
 /// # Errors
-/// Those of the reader.
+/// Returns an error if the reader fails.
 pub async fn next_line(
     reader: &mut (impl AsyncBufRead + Unpin),
     max: usize,

@@ -1,5 +1,5 @@
-//! Logs: what the hub and each server said, in a rotating file, in memory for the screens, and
-//! told to whoever follows. Secrets are masked here, at the one place where lines come in.
+//! Logs: lines of the hub and of each server, in a rotating file, in memory for the screens, and as
+//! events for subscribers. Secrets are masked here, because every line passes this module.
 
 mod layer;
 mod mask;
@@ -34,11 +34,12 @@ use crate::{
 const KEPT: usize = 5_000;
 /// Longer lines are cut.
 const MAX_CHARS: usize = 4_000;
-/// Lines a second that one server may add; more are counted and left out.
+/// Lines per second that one server may add. Further lines are counted and dropped.
 const MAX_PER_SECOND: u32 = 200;
-/// The words of a server in a reason or an error.
+/// The maximum length of a server's words in a reason or an error.
 const MAX_REASON_CHARS: usize = 500;
-/// What is looked at of a text: enough for the longest secret over the cut.
+/// The part of a text that is searched for secrets, in bytes. A secret that reaches beyond the cut
+/// of the line still fits.
 const MAX_BYTES: usize = 64 * 1024;
 const FILES_KEPT: usize = 7;
 
@@ -74,10 +75,11 @@ pub struct LogFilter {
 }
 
 impl Logs {
-    /// Opens the log: `drawbridge.<date>.log` in `folder`, a file a day, seven kept.
+    /// Opens the log: `drawbridge.<date>.log` in `folder`, with one file per day, of which seven
+    /// are kept.
     ///
     /// # Errors
-    /// Where no file can be made there.
+    /// Returns an error if no file can be created in `folder`.
     pub fn open(folder: &Path, events: Events) -> Result<Self, rolling::InitError> {
         let appender = rolling::Builder::new()
             .rotation(rolling::Rotation::DAILY)
@@ -100,22 +102,23 @@ impl Logs {
         })
     }
 
-    /// Makes this the log of the whole process, unless it has one.
+    /// Makes this the log of the whole process, unless the process has one already.
     pub fn install(&self) {
         layer::install(self.clone());
     }
 
-    /// From now on the secret is masked in every line.
+    /// Masks the secret in every later line.
     pub fn mask(&self, secret: &Secret) {
         self.inner().masks.add(secret.expose());
     }
 
-    /// The text as it may be shown and kept: secrets masked, one line, not long.
+    /// Returns the text as it may be shown and stored: one short line with masked secrets.
     pub fn masked(&self, text: &str) -> String {
         mask::printable(&self.inner().masks.apply(cut(text)), MAX_REASON_CHARS)
     }
 
-    /// JSON as it may be kept: known secrets masked, and what is named or looks as secrets do.
+    /// Returns JSON as it may be stored. Masks known secrets, and values whose name or format is
+    /// typical of a secret.
     pub fn redacted<'a>(&self, json: &'a str) -> Cow<'a, str> {
         let inner = self.inner();
         redact::json_without(json, &|text| inner.masks.applied(text))
@@ -126,7 +129,8 @@ impl Logs {
         self.add(level, None, area, text);
     }
 
-    /// Adds a line that a server wrote. Too many a second are left out, and counted.
+    /// Adds a line that a server wrote. If the server writes too many per second, the lines are
+    /// dropped and counted.
     pub fn server(&self, server: &ServerId, level: Level, area: &str, text: &str) {
         let left_out = match self.inner().rate(server) {
             Admit::No => return,
@@ -143,7 +147,7 @@ impl Logs {
         self.add(level, Some(server), area, text);
     }
 
-    /// The newest lines that match, oldest first.
+    /// Returns the newest lines that match, oldest first.
     pub fn list(&self, filter: &LogFilter) -> Vec<LogLine> {
         let inner = self.inner();
         let wanted = |line: &&LogLine| filter.wants(line);
@@ -169,7 +173,7 @@ impl Logs {
     }
 }
 
-/// The beginning of a text, so that no flood is searched for secrets from end to end.
+/// Returns the beginning of a text. This bounds the search for secrets in a flood.
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_BYTES)]
 }

@@ -1,4 +1,4 @@
-//! Random names: tokens that cannot be guessed, ids that do not collide.
+//! Random names: tokens that cannot be guessed, and ids that do not collide.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,24 +6,25 @@ use rand::Rng;
 
 use crate::clock;
 
-/// What a person can tell apart, in the order of their codes.
+/// Digits and letters that a person can tell apart, in ASCII order so that ids sort as their
+/// numbers.
 const LETTERS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
 
-/// Of an id, the first letter last.
+/// The places of an id's letters. Place 0 is the last letter.
 const PLACES: std::ops::Range<u32> = 0..10;
 
-/// 256 bits, as 64 hex digits.
+/// Returns 256 random bits as 64 hex digits.
 pub fn token() -> String {
     hex::encode(rand::rng().random::<[u8; 32]>())
 }
 
-/// A short id that a person can type: 10 letters, 50 bits.
+/// Returns a short random id that a person can type: 10 letters, 50 bits.
 pub fn id() -> String {
     id_of(rand::rng().random())
 }
 
-/// The same, but each behind the one before, as the time goes: where rows are found by it, an index of them
-/// grows at its end.
+/// Returns an id that sorts after all earlier ids of this process, based on the current time. Rows
+/// with such ids are appended at the end of an index.
 pub fn id_in_order() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = clock::micros();
@@ -36,7 +37,7 @@ pub fn id_in_order() -> String {
     )
 }
 
-/// The id that writes the last 50 bits of a number.
+/// Returns the id that encodes the low 50 bits of a number.
 pub fn id_of(number: u64) -> String {
     PLACES
         .rev()
@@ -44,7 +45,7 @@ pub fn id_of(number: u64) -> String {
         .collect()
 }
 
-/// The number that an id writes; none for what is no id.
+/// Returns the number that an id encodes, or `None` if the text is no id.
 pub fn number_of(id: &str) -> Option<u64> {
     let digit = |letter| {
         LETTERS

@@ -1,4 +1,4 @@
-//! Client sessions: who is connected now, and the way back to them.
+//! Client sessions: the clients that are connected now, and the handles that reach them.
 
 mod back;
 mod in_flight;
@@ -31,37 +31,37 @@ use crate::{
     random,
 };
 
-/// Sessions a client may have open; the oldest makes room for one more.
+/// Sessions that a client may have open. If a client opens more, its oldest session ends.
 const MAX_PER_CLIENT: usize = 1_000;
-/// After that long without a request a client without sessions has left.
+/// A modern client without a request for this long counts as disconnected.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// One live connection of a client. One without sessions has one too, for as long as it says the same of itself: it is
-/// what a decision "for this session" holds for.
+/// A live connection of a client. A modern client has one too, as long as it introduces itself in
+/// the same way: a decision "for this session" applies to it.
 #[derive(Debug)]
 pub struct ClientSession {
     pub id: SessionId,
     pub client: ClientName,
-    /// What the client says of itself.
+    /// The client's description of itself: name, version, capabilities and era.
     pub hello: ClientHello,
-    /// What of the hub it sees.
+    /// The part of the catalog that the client can see.
     pub reach: Reach,
-    /// What it wants to hear, where it is nothing but that.
+    /// The subscription, if the session exists only to receive notifications.
     pub subscription: Option<Subscription>,
-    /// Cancelled when the session ends, and with it what it has in flight.
+    /// Cancelled when the session ends. The requests in flight end with it.
     pub ended: CancellationToken,
     log_level: Mutex<Option<LogLevel>>,
     in_flight: in_flight::InFlight,
     outbox: back::Outbox,
     asked: back::Asked,
-    /// Shared with what the same client listens to in sessions of its own.
+    /// Shared with the sessions in which the same modern client listens.
     issued: Arc<issued::Issued>,
     number: u64,
     last_used: Mutex<Instant>,
 }
 
 impl ClientSession {
-    /// The level of log messages that it has set.
+    /// Returns the minimum level of log messages, if the client has set one.
     pub fn log_level(&self) -> Option<LogLevel> {
         *self
             .log_level
@@ -98,7 +98,7 @@ pub struct ClientSessions {
     open: Mutex<Open>,
 }
 
-/// A client, what it sees, and what it says of itself.
+/// A client, its scope, and its description of itself.
 type StatelessKey = (ClientName, Reach, String);
 
 fn stateless_key(client: &ClientName, hello: &ClientHello, reach: &Reach) -> StatelessKey {
@@ -113,7 +113,7 @@ fn stateless_key(client: &ClientName, hello: &ClientHello, reach: &Reach) -> Sta
 #[derive(Default)]
 struct Open {
     sessions: HashMap<SessionId, Arc<ClientSession>>,
-    /// Those of clients without sessions, by what such a client says of itself.
+    /// The sessions of modern clients, by client, scope and description.
     stateless: HashMap<StatelessKey, SessionId>,
     opened: u64,
 }
@@ -133,7 +133,7 @@ impl ClientSessions {
         session
     }
 
-    /// Opens one that only listens; it is to be closed by whoever opened it.
+    /// Opens a session that only receives notifications. The caller has to close it.
     pub fn listen(
         &self,
         client: ClientName,
@@ -153,7 +153,7 @@ impl ClientSessions {
         open.open(client, hello, reach, Some(subscription), issued)
     }
 
-    /// The session of a client without sessions, and whether it is new.
+    /// Returns the session of a modern client, and whether it is new.
     pub fn stateless(
         &self,
         client: &ClientName,
@@ -188,7 +188,7 @@ impl ClientSessions {
         self.lock().sessions.get(id).cloned()
     }
 
-    /// Ends it; whether there was one.
+    /// Ends a session. Returns whether it existed.
     pub fn close(&self, id: &SessionId) -> bool {
         let closed = self.lock().sessions.remove(id);
         if let Some(session) = &closed {
@@ -210,7 +210,7 @@ impl ClientSessions {
         self.events.tell(Event::ClientsChanged);
     }
 
-    /// All of them.
+    /// Returns all open sessions.
     pub fn all(&self) -> Vec<Arc<ClientSession>> {
         self.lock().sessions.values().cloned().collect()
     }
@@ -223,7 +223,7 @@ impl ClientSessions {
         self.lock().of(client).count()
     }
 
-    /// Clients with at least one open session.
+    /// Returns the number of clients with at least one open session.
     pub fn count_clients(&self) -> usize {
         let open = self.lock();
         open.sessions
@@ -268,7 +268,7 @@ impl Open {
         session
     }
 
-    /// A client without sessions does not say when it leaves.
+    /// Ends the idle sessions of modern clients, which do not announce their departure.
     fn end_idle(&mut self) {
         self.sessions.retain(|_, session| {
             let stays = session.hello.era == Era::Legacy

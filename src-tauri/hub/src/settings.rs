@@ -1,4 +1,4 @@
-//! What the user set, in memory and in the store.
+//! The user's settings, in memory and in the store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,17 +13,18 @@ use crate::{
 /// The settings of a hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Values {
-    /// What happens to a call that no rule matches.
+    /// The effect for a call that no rule matches.
     pub default_policy: Effect,
-    /// The time a person has to decide. Common clients give up at 60 s.
+    /// How long a person has to decide. Common clients give up after 60 s.
     pub approval_timeout: Duration,
     /// How long the catalog's copy of a server counts as fresh.
     pub cache_ttl: Duration,
-    /// The drawbridge is raised: no call crosses.
+    /// Whether all calls are paused (the drawbridge is raised).
     pub raised: bool,
-    /// The https URL of a document that describes this program to authorization servers; empty for none.
+    /// The https URL of a document that describes this program to authorization servers, or an
+    /// empty string for none.
     pub oauth_client_metadata_url: String,
-    /// How many days calls and what else is in the audit are kept; 0 for ever.
+    /// How many days calls and audit entries are kept, or 0 to keep them for ever.
     pub audit_retention_days: u32,
 }
 
@@ -40,7 +41,7 @@ impl Default for Values {
     }
 }
 
-/// The settings, read without waiting. Cheap to clone.
+/// The settings, readable without waiting. Cheap to clone.
 #[derive(Clone)]
 pub struct Settings {
     store: Store,
@@ -51,10 +52,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the settings; what is not set, or cannot be understood, has its default.
+    /// Reads the settings. A setting that is missing or cannot be parsed has its default.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn load(store: Store) -> Result<Self, StoreError> {
         let mut values = Values::default();
         if let Some(effect) = read(&store, "default_policy").await? {
@@ -87,10 +88,10 @@ impl Settings {
         (**self.values.load()).clone()
     }
 
-    /// Changes settings, and writes them all.
+    /// Changes settings, and writes all of them.
     ///
     /// # Errors
-    /// Where the store cannot be written; then nothing has changed in memory.
+    /// Returns an error if the store cannot be written. The settings in memory are unchanged then.
     pub async fn change(&self, change: impl FnOnce(Values) -> Values) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         let values = change(self.get());
@@ -120,7 +121,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Returns when a setting has changed since it was last asked; for one who asks.
+    /// Resolves after the next change, or at once if there was a change since the last call.
+    /// Supports one waiter.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }

@@ -1,4 +1,4 @@
-//! Browsers: a one-time code opens the door to the screens once, for a token that lives as long as the hub.
+//! Browsers: a one-time code is exchanged for a token that is valid until the hub ends.
 
 use std::{
     collections::{HashMap, HashSet},

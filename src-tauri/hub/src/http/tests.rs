@@ -1,4 +1,4 @@
-//! Answers whole, in pieces, too long and cut off, as a server of this machine gives them.
+//! Tests of complete, chunked, too long and truncated answers from a server on this machine.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -7,7 +7,7 @@ use tokio::{
 
 use super::*;
 
-/// A server that says this to whoever asks, and closes; its URL.
+/// Starts a server that sends these bytes to each client and then closes. Returns its URL.
 async fn server(says: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));

@@ -1,4 +1,4 @@
-//! What must hold for any bytes.
+//! Properties of [`next_line`] that hold for any bytes.
 
 use std::{
     pin::Pin,
@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
 
 use super::{Line, SHOWN, next_line};
 
-/// Bytes that come in these pieces and no others.
+/// A reader that returns exactly these pieces.
 pub(crate) struct Pieces<'a>(Vec<&'a [u8]>);
 
 impl<'a> Pieces<'a> {
@@ -56,7 +56,7 @@ impl AsyncBufRead for Pieces<'_> {
     }
 }
 
-/// Lines are those between line breaks, whatever they hold and however the bytes come.
+/// Asserts that the lines do not depend on how the bytes are cut into pieces.
 pub(crate) fn lines_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     let mut reader = Pieces::new(pieces);
     let mut found = Vec::new();

@@ -50,7 +50,7 @@ async fn a_line_that_is_too_long_shows_how_it_began_however_it_came() {
     }
 }
 
-/// Bytes among which the ones that mean something are frequent.
+/// Generates bytes in which line breaks and other significant bytes are frequent.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: &[&[u8]] = &[b"\n", b"\r\n", b"\r", b"\xef\xbb\xbf", b"{}", b"\xff"];
     let part = prop_oneof![

@@ -1,4 +1,4 @@
-//! From `tracing` to the log.
+//! Writes the events of `tracing` to the log.
 
 use std::fmt::{self, Write};
 
@@ -14,7 +14,8 @@ use tracing_subscriber::{
 use super::Logs;
 use crate::model::log::Level;
 
-/// `DRAWBRIDGE_LOG` sets the level of each area, as in `info,drawbridge_hub::upstream=debug`.
+/// `DRAWBRIDGE_LOG` sets the level of each area, for instance
+/// `info,drawbridge_hub::upstream=debug`.
 const FILTER: &str = "DRAWBRIDGE_LOG";
 
 pub(super) fn install(logs: Logs) {
@@ -23,7 +24,8 @@ pub(super) fn install(logs: Logs) {
     let subscriber = tracing_subscriber::registry()
         .with(filter)
         .with(ToLogs(logs));
-    // A process has one log; a second hub in it (in tests) writes to the first one's.
+    // A process has one log. A second hub in the same process (in tests) writes to the first hub's
+    // log.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
@@ -32,7 +34,7 @@ struct ToLogs(Logs);
 impl<S: Subscriber> Layer<S> for ToLogs {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let of = event.metadata();
-        // At its lower levels that library writes codes and what comes with tokens.
+        // At lower levels, rmcp logs authorization codes and data that accompanies tokens.
         if of.target().starts_with("rmcp") && *of.level() > tracing::Level::WARN {
             return;
         }

@@ -1,4 +1,4 @@
-//! What must not be readable in a log is masked; what cannot be seen is shown.
+//! Masks secrets, and makes invisible characters visible.
 
 use std::fmt::Write;
 
@@ -12,9 +12,11 @@ use crate::{
     redact::MASK,
 };
 
-/// Shorter values are no secrets, and masking them would eat the log.
+/// A shorter value is not masked: it is hardly a secret, and masking it would make the log
+/// unreadable.
 const SHORTEST: usize = 6;
-/// A line of a value of several lines that is masked by itself, as of a private key.
+/// The minimum length of a line that is masked by itself if the value has several lines, as a
+/// private key has.
 const LONG_LINE: usize = 16;
 
 /// The values to mask.
@@ -22,7 +24,7 @@ const LONG_LINE: usize = 16;
 pub(super) struct Masks(Vec<String>);
 
 impl Masks {
-    /// Masks the value, each long line of it, and the forms in which it is likely to be said.
+    /// Adds the value, each long line of it, and the encodings in which they are likely to appear.
     pub(super) fn add(&mut self, value: &str) {
         let lines = value.lines().filter(|line| line.len() >= LONG_LINE);
         for text in std::iter::once(value).chain(lines) {
@@ -33,7 +35,7 @@ impl Masks {
             self.add_form(BASE64_URL.encode(text));
             self.add_form(url::form_urlencoded::byte_serialize(text.as_bytes()).collect());
         }
-        // Longer ones first: a secret inside another one must not keep it from being found.
+        // Longer values come first: if a secret contains another one, both are masked completely.
         self.0.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 
@@ -43,7 +45,7 @@ impl Masks {
         }
     }
 
-    /// The text with what is masked in it; none where nothing is.
+    /// Returns the text with secrets masked, or `None` if it contains none.
     pub(super) fn applied(&self, text: &str) -> Option<String> {
         self.0
             .iter()
@@ -57,7 +59,7 @@ impl Masks {
     }
 }
 
-/// One line without control characters, cut at `max` characters.
+/// Returns one line without control characters, cut at `max` characters.
 pub(super) fn printable(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max));
     for (count, c) in text.trim_end().chars().enumerate() {
@@ -66,7 +68,7 @@ pub(super) fn printable(text: &str, max: usize) -> String {
             break;
         }
         match c {
-            // The second asks for the coloured form of the emoji before it.
+            // U+FE0F requests the coloured form of the preceding emoji.
             '\t' | '\u{fe0f}' => line.push(c),
             c if is_hidden(c) => {
                 let _ = write!(line, "\\u{{{:x}}}", u32::from(c));

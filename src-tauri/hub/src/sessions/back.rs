@@ -1,7 +1,7 @@
-//! The way back: what the hub sends to a client by itself, and what the client answers to it.
+//! The client handle: messages that the hub sends to a client by itself, and the client's answers.
 //!
-//! What belongs to a request in flight goes into that request's own answer stream; everything else
-//! waits in the session's outbox for whoever listens to the session.
+//! A message that belongs to a request in flight goes into that request's answer stream. All other
+//! messages wait in the session's outbox until the client listens to the session.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -28,9 +28,10 @@ use crate::{
     protocol::{Era, LogLevel, input::InputRequest, meta, translate},
 };
 
-/// Messages that may wait for a client that does not listen; then the oldest makes room.
+/// Messages that may wait for a client that does not listen. If there are more, the oldest is
+/// dropped.
 const MAX_WAITING: usize = 256;
-/// Requests to one client that may wait for its answer.
+/// Requests to one client that may wait for answers.
 const MAX_ASKED: usize = 64;
 
 /// Messages for a client that belong to none of its requests.
@@ -48,7 +49,8 @@ pub(super) struct Asked {
 }
 
 impl Default for Asked {
-    /// Ids begin anywhere: a late answer to the hub of before a restart must not fit a request of this one.
+    /// Returns a counter that starts at a random id: a late answer to a request from before a
+    /// restart must not match a request of this hub.
     fn default() -> Self {
         Self {
             next_id: AtomicU64::new(rand::random::<u32>().into()),
@@ -58,7 +60,7 @@ impl Default for Asked {
 }
 
 impl ClientSession {
-    /// The next message that belongs to no request; waits for one.
+    /// Returns the next message that belongs to no request, as soon as there is one.
     pub async fn next_message(&self) -> Bytes {
         loop {
             let arrived = self.outbox.arrived.notified();
@@ -69,7 +71,8 @@ impl ClientSession {
         }
     }
 
-    /// Takes the client's answer to a request of the hub's; one to no such request is dropped.
+    /// Delivers the client's answer to a request of the hub. An answer to an unknown request is
+    /// dropped.
     pub fn answered(&self, id: &RawValue, reply: Reply) {
         let asked = id
             .get()
@@ -82,27 +85,28 @@ impl ClientSession {
     }
 }
 
-/// The way back to a client. Cheap to clone.
+/// A client handle. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Back {
     session: Arc<ClientSession>,
     during: Option<Arc<During>>,
 }
 
-/// A request of the client's that is in flight.
+/// A request of the client that is in flight.
 #[derive(Debug)]
 struct During {
-    /// Its answer stream.
+    /// The answer stream of the request.
     stream: Mutex<mpsc::Sender<Bytes>>,
-    /// Where what is asked waits for the client's next try, since a client without sessions cannot be asked.
+    /// The questions that wait for the client's retry, because a modern client cannot receive
+    /// requests.
     asks: Option<mpsc::Sender<Ask>>,
-    /// What the request itself says of log messages, where it does.
+    /// The level of log messages that the request names, if any.
     log_level: Option<LogLevel>,
-    /// The progress token of the client's latest try.
+    /// The progress token of the client's latest retry.
     progress_token: Mutex<Option<Box<RawValue>>>,
 }
 
-/// A server's request to a client without sessions.
+/// A server's request to a modern client.
 #[derive(Debug)]
 pub struct Ask {
     pub request: InputRequest,
@@ -110,12 +114,14 @@ pub struct Ask {
 }
 
 impl Back {
-    /// The way back while a request is in flight: `stream` takes what belongs to it, before its answer.
+    /// Returns a handle for the duration of a request. `stream` takes the messages that belong to
+    /// the request, before its answer.
     pub fn during(session: Arc<ClientSession>, stream: mpsc::Sender<Bytes>) -> Self {
         Self::new(session, stream, None, None)
     }
 
-    /// The same to a client without sessions, and where arrives what it is asked.
+    /// Returns a handle for a request of a modern client, and a receiver of the questions to that
+    /// client.
     pub fn stateless(
         session: Arc<ClientSession>,
         stream: mpsc::Sender<Bytes>,
@@ -143,7 +149,7 @@ impl Back {
         }
     }
 
-    /// The way back at any time.
+    /// Returns a handle that belongs to no request.
     pub fn at_any_time(session: Arc<ClientSession>) -> Self {
         Self {
             session,
@@ -159,7 +165,7 @@ impl Back {
         self.session.hello.era
     }
 
-    /// From which level on the client wants log messages; none where it did not say.
+    /// Returns the minimum level of log messages that the client wants, or `None` if it named none.
     pub fn log_level(&self) -> Option<LogLevel> {
         match self.era() {
             Era::Modern => self.during.as_ref()?.log_level,
@@ -167,7 +173,8 @@ impl Back {
         }
     }
 
-    /// The client has sent its request again, with answers: what belongs to it goes there from now on.
+    /// Moves the handle to the client's retry: later messages go to the retry's stream, with its
+    /// progress token.
     pub fn go_on(&self, stream: mpsc::Sender<Bytes>, progress_token: Option<Box<RawValue>>) {
         if let Some(during) = &self.during {
             *lock(&during.stream) = stream;
@@ -175,19 +182,22 @@ impl Back {
         }
     }
 
-    /// The progress token of the client's latest try, where it is not the first.
+    /// Returns the progress token of the client's latest retry, or `None` if there was no retry or
+    /// it has none.
     pub fn progress_token(&self) -> Option<Box<RawValue>> {
         self.during
             .as_ref()
             .and_then(|during| lock(&during.progress_token).clone())
     }
 
-    /// Sends a notification. Nobody waits for it: a client that reads too slowly loses it.
+    /// Sends a notification without waiting. If the client reads too slowly, it misses the
+    /// notification.
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
         let own = match (&self.during, self.era()) {
             (None, Era::Modern) => match &self.session.subscription {
                 Some(subscription) => Some(meta::of_subscription(params, &subscription.id)),
-                // Without sessions nobody hears what belongs to no request.
+                // A modern client receives notifications only in an answer stream or a
+                // subscription.
                 None => return,
             },
             _ => None,
@@ -195,7 +205,7 @@ impl Back {
         self.send(message(None, method, own.as_deref().or(params)));
     }
 
-    /// Passes a server's log message on, where the client wants those of its level.
+    /// Forwards a server's log message if the client wants messages of its level.
     pub fn log(&self, params: Option<&RawValue>) {
         let level = params
             .and_then(|params| LogLevel::in_object(&RawObject::parse(params).ok()?, "level").ok());
@@ -209,10 +219,12 @@ impl Back {
         }
     }
 
-    /// Asks the client, and waits for its answer. Dropping the future takes the question back.
+    /// Sends a request to the client, and waits for the answer. Dropping the future cancels the
+    /// request.
     ///
     /// # Errors
-    /// The client's own error, or one that says that it did not answer.
+    /// Returns an error if the client answers with one or does not answer in time, if its session
+    /// ends, or if too many requests wait for it already.
     pub async fn ask(&self, request: &InputRequest, patience: Duration) -> Reply {
         match self.during.as_ref().and_then(|during| during.asks.as_ref()) {
             Some(asks) => self.ask_with_the_answer(asks, request, patience).await,
@@ -272,7 +284,8 @@ impl Back {
         let left = match &self.during {
             Some(during) => match lock(&during.stream).try_send(message) {
                 Ok(()) => return,
-                // The request has ended; what came late belongs to the session.
+                // The request has ended. A message that is too late for its stream goes to the
+                // session.
                 Err(mpsc::error::TrySendError::Closed(message)) if !self.era().is_modern() => {
                     message
                 }
@@ -297,8 +310,8 @@ fn no_answer(method: &str, why: &str) -> RpcError {
     )
 }
 
-/// A question that the client has not answered yet. Dropped before the answer came, it tells the client that nobody
-/// waits for one any more.
+/// A request that the client has not answered yet. If this guard is dropped before the answer, it
+/// notifies the client that the request is cancelled.
 struct Asking<'a> {
     back: &'a Back,
     id: u64,

@@ -1,5 +1,5 @@
-//! The requests of a client that are in flight: an id is used once at a time, and `notifications/cancelled` finds the
-//! request that it is about.
+//! The requests of a client that are in flight. An id is in use at most once at a time, and
+//! `notifications/cancelled` finds its request here.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -10,18 +10,18 @@ use futures_util::future::{AbortHandle, AbortRegistration, Abortable};
 
 use super::ClientSession;
 
-/// By their ids, as they were written.
+/// The requests, by their ids as written.
 #[derive(Debug, Default)]
 pub(super) struct InFlight(Mutex<HashMap<Box<str>, AbortHandle>>);
 
-/// A request in flight, until it is dropped.
+/// A request in flight. Dropping it removes the request.
 pub struct Flight {
     session: Arc<ClientSession>,
     id: Box<str>,
     registration: Option<AbortRegistration>,
 }
 
-/// Why a request has no answer of its own.
+/// Why a request ends without its own answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Cut {
     #[error("cancelled")]
@@ -31,7 +31,7 @@ pub enum Cut {
 }
 
 impl ClientSession {
-    /// Notes a request; none where one with that id is in flight already.
+    /// Registers a request. Returns `None` if a request with that id is in flight already.
     pub fn begin(self: &Arc<Self>, id: &str) -> Option<Flight> {
         let (handle, registration) = AbortHandle::new_pair();
         let id: Box<str> = id.into();
@@ -39,7 +39,7 @@ impl ClientSession {
             Entry::Occupied(_) => return None,
             Entry::Vacant(vacant) => vacant.insert(handle.clone()),
         };
-        // It may have ended between the client's being found and this.
+        // The session may have ended after the caller looked it up.
         if self.ended.is_cancelled() {
             handle.abort();
         }
@@ -50,19 +50,19 @@ impl ClientSession {
         })
     }
 
-    /// Cancels a request; nothing happens where it is not in flight.
+    /// Cancels a request. Does nothing if the request is not in flight.
     pub fn cancel(&self, id: &str) {
         if let Some(handle) = self.in_flight.lock().get(id) {
             handle.abort();
         }
     }
 
-    /// Whether a request is in flight.
+    /// Returns whether any request is in flight.
     pub fn has_in_flight(&self) -> bool {
         !self.in_flight.lock().is_empty()
     }
 
-    /// Ends the session, and what is in flight with it.
+    /// Ends the session and its requests in flight.
     pub(super) fn end(&self) {
         self.ended.cancel();
         self.in_flight.lock().values().for_each(AbortHandle::abort);
@@ -80,15 +80,15 @@ impl Flight {
         &self.session
     }
 
-    /// The request's id as it was written.
+    /// Returns the request's id as written.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Runs what answers the request, until it is cut short.
+    /// Runs the future that answers the request, until the request is aborted.
     ///
     /// # Errors
-    /// Why it was.
+    /// Returns an error if the request is cancelled or the session ends.
     pub async fn run<T>(&mut self, answer: impl Future<Output = T>) -> Result<T, Cut> {
         let Some(registration) = self.registration.take() else {
             return Err(Cut::Cancelled);

@@ -1,5 +1,5 @@
-//! The URIs that servers named in their results to a session. A client may ask for one that no list has: this says
-//! which server it came from.
+//! The URIs that servers named in their results to a session. If a client asks for a URI that no
+//! list contains, this module finds the server that named the URI.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -12,10 +12,11 @@ use serde::de::IgnoredAny;
 use super::ClientSession;
 use crate::model::{ids::ServerId, json::Json};
 
-/// URIs that a session remembers, and their bytes in all; after that, the oldest are forgotten.
+/// URIs that a session remembers, and their total size in bytes. If there are more, the oldest are
+/// dropped.
 const MAX_URIS: usize = 1_000;
 const MAX_BYTES: usize = 128 * 1024;
-/// A longer URI is not remembered.
+/// A longer URI is not remembered, in bytes of its JSON string.
 const MAX_LENGTH: usize = 8 * 1024;
 
 const KEY: &str = "\"uri\"";
@@ -27,15 +28,15 @@ pub(super) struct Issued(Mutex<Uris>);
 #[derive(Debug, Default)]
 struct Uris {
     by_uri: HashMap<Arc<str>, (ServerId, u64)>,
-    /// In the order in which they were named.
+    /// The URIs in the order in which they were named.
     by_age: BTreeMap<u64, Arc<str>>,
     named: u64,
     bytes: usize,
 }
 
 impl ClientSession {
-    /// Notes the URIs in a result that the client gets from a server: those of resource links, of embedded resources
-    /// and of what was read.
+    /// Notes the URIs in a result that the client gets from a server: those of resource links, of
+    /// embedded resources, and of resources that were read.
     pub fn note_issued(&self, server: &ServerId, result: &Json) {
         self.issued.note(server, result.get());
     }
@@ -85,12 +86,12 @@ impl Uris {
     }
 }
 
-/// Returns the texts of the last members `uri` at any depth, as many as are remembered. The JSON is searched and not
-/// parsed: it may be long, and most results have no such member.
+/// Returns the values of the last [`MAX_URIS`] members named `uri`, at any depth. The JSON is
+/// searched and not parsed, because it may be long and most results have no such member.
 fn uris_in(json: &str) -> Vec<String> {
     let mut values = VecDeque::new();
     for at in memmem::find_iter(json.as_bytes(), KEY) {
-        // Behind a backslash the first quote is part of a string. Anywhere else it begins one.
+        // After a backslash, the first quote is part of a string. Anywhere else it begins one.
         let is_string = !json[..at].ends_with('\\');
         let Some(value) = json[at + KEY.len()..]
             .trim_start()
@@ -108,7 +109,8 @@ fn uris_in(json: &str) -> Vec<String> {
     values.into_iter().filter_map(text).collect()
 }
 
-/// Returns the length of the JSON string at the beginning of a text, with its quotes; none if it is none, or too long.
+/// Returns the length of the JSON string at the beginning of a text, with its quotes. Returns
+/// `None` if there is no string, or the string is too long.
 fn string_length(text: &str) -> Option<usize> {
     if !text.starts_with('"') {
         return None;

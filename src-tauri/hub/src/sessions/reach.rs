@@ -1,12 +1,12 @@
-//! How much of the hub a client session reaches.
+//! The scope of a client session.
 
 use crate::model::ids::ServerId;
 
-/// What a client reaches: `/mcp`, or `/mcp/{server}`.
+/// The part of the hub that a client session covers: `/mcp`, or `/mcp/{server}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reach {
     /// All servers, with names that tell them apart.
     All,
-    /// One server alone, with its own names.
+    /// One server, with its own names.
     One(ServerId),
 }

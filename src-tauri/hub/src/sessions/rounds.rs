@@ -1,11 +1,12 @@
-//! Requests of clients without sessions that a server with sessions has a question about.
+//! Input required: requests of modern clients to which a legacy server has a question.
 //!
-//! Such a client cannot be asked: its request is answered with what is needed (`input_required`), and it asks again
-//! with the answers. Meanwhile the server works on the first request and must not be asked twice. So that request
-//! waits here, found again by the state that the client sends along.
+//! A modern client cannot receive requests. Its request is answered with `input_required`, and the
+//! client retries with the answers. Meanwhile the server works on the first request and must not
+//! get it twice. So that request waits here, and the retry finds it by its state.
 //!
-//! A request that waits goes on in a task of its own. If the server answers without the client, or takes its question
-//! back, the request ends at the server and in the records, and only its reply is kept for the client.
+//! A waiting request continues in a task of its own. If the server answers without the client, or
+//! withdraws its question, the request ends at the server and in the records, and only its reply is
+//! kept for the client.
 
 use std::{
     collections::HashMap,
@@ -42,16 +43,17 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Requests of one client that may wait.
 const MAX_PER_CLIENT: usize = 64;
-/// Bytes of replies that are kept for one client; after that, the oldest request is dropped.
+/// Bytes of replies that are kept for one client. If there are more, the oldest replies are dropped
+/// with their requests.
 const MAX_KEPT: usize = 32 * 1024 * 1024;
-/// What the states given out by Drawbridge begin with; others are the servers' own.
+/// The prefix of the states that Drawbridge issues. Other states belong to the servers.
 const OURS: &str = "drawbridge:";
 
-/// The requests that wait. Cheap to clone.
+/// The waiting requests. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Rounds(Arc<Mutex<HashMap<String, Parked>>>);
 
-/// One try of a client at a request.
+/// A request of a modern client, or its retry.
 pub struct Try {
     pub session: Arc<ClientSession>,
     pub stream: mpsc::Sender<Bytes>,
@@ -62,34 +64,36 @@ pub struct Try {
 
 type Running = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// A request on its way.
+/// A request whose answer is in progress.
 struct Waiting {
     client: ClientName,
-    /// Which request it is: a state must not be used for another one.
+    /// Identifies the request: its state must not be used for another one.
     digest: String,
     back: Back,
     running: Running,
-    /// The reply is there: `running` is ready.
+    /// Whether the reply has arrived. `running` is ready then.
     has_reply: bool,
     asked: mpsc::Receiver<Ask>,
-    /// What the client was asked and has not answered, by key.
+    /// The questions that the client has received and not answered, by key.
     open: Vec<(String, Ask)>,
     keys: u32,
 }
 
-/// A request that waits for its client's next try, run by a task meanwhile.
+/// A request that waits for its client's retry. A task runs it in the meantime.
 struct Parked {
     client: ClientName,
     digest: String,
-    /// Asks the task to hand the request over. The task ends the request if this is dropped.
+    /// Asks the task to hand the request over. If this sender is dropped, the task ends the
+    /// request.
     take: oneshot::Sender<oneshot::Sender<Waiting>>,
-    /// Bytes of its reply; 0 until it has one.
+    /// The size of the reply in bytes, or 0 until there is one.
     kept: usize,
-    /// When the reply came, in the order of all replies.
+    /// The position of the reply in the order in which replies arrived.
     replied: u64,
 }
 
-/// The entry of a parked request, removed when its task ends.
+/// The map entry of a parked request. Dropping this value, at the end of the task, removes the
+/// entry.
 struct Place {
     rounds: Rounds,
     state: String,
@@ -102,10 +106,12 @@ impl Drop for Place {
 }
 
 impl Rounds {
-    /// Answers a try: begins the request with `begin`, or goes on with the one that waits for these answers.
+    /// Answers a request: starts it with `begin`, or continues the one that waits for these
+    /// answers.
     ///
     /// # Errors
-    /// The request's own, and `-32602` for a state that belongs to no request, or to another one.
+    /// Returns an error if the request itself fails, or (`-32602`) if the state is unknown or
+    /// belongs to another request.
     pub async fn play<F>(
         &self,
         attempt: Try,
@@ -142,7 +148,8 @@ impl Rounds {
         self.go_on(waiting).await
     }
 
-    /// The request that an attempt goes on with, given its answers; none where it begins a new one.
+    /// Returns the waiting request that this attempt continues, after delivering the answers to it.
+    /// Returns `None` if the attempt starts a new request.
     async fn find(&self, attempt: &Try) -> Result<Option<Waiting>, RpcError> {
         if !translate::may_ask(&attempt.method) || !json::mentions(&attempt.params, OURS) {
             return Ok(None);
@@ -172,7 +179,8 @@ impl Rounds {
     /// Takes a parked request over from its task.
     ///
     /// # Errors
-    /// Returns `-32602` if no request of the client waits under that state, or another one does.
+    /// Returns an error (`-32602`) if no request of the client waits under that state, or if the
+    /// state belongs to another request.
     async fn take_back(
         &self,
         state: &str,
@@ -198,7 +206,7 @@ impl Rounds {
         handed_over.await.map_err(|_| unknown())
     }
 
-    /// Runs a request until it is answered, or until its client has to answer something.
+    /// Runs a request until it is answered, or until the client has to answer a question.
     async fn go_on(&self, mut waiting: Waiting) -> Reply {
         loop {
             while let Ok(ask) = waiting.asked.try_recv() {
@@ -258,8 +266,8 @@ impl Rounds {
         Ok(())
     }
 
-    /// Notes the length of a parked request's reply. Drops the client's oldest requests with a reply if there is too
-    /// much.
+    /// Records the size of a parked request's reply. If the client's replies take too many bytes,
+    /// drops its oldest requests with a reply.
     fn note_reply(&self, state: &str, length: usize) {
         let mut all = self.lock();
         let replied = all.values().map(|parked| parked.replied).max().unwrap_or(0) + 1;
@@ -296,14 +304,14 @@ impl Waiting {
         self.open.push((format!("input-{}", self.keys), ask));
     }
 
-    /// Drops the questions whose answers nobody awaits any more: their server has taken them back.
+    /// Drops the questions that their server has withdrawn: nobody waits for the answers.
     fn drop_withdrawn(&mut self) {
         self.open.retain(|(_, ask)| !ask.answer.is_closed());
     }
 }
 
-/// Runs a parked request until its client takes it back. Ends it if the client does not come back in time, or its
-/// session ends.
+/// Runs a parked request until its client takes it back. Ends the request if the client does not
+/// return in time, or if its session ends.
 async fn keep(
     mut waiting: Waiting,
     mut taken: oneshot::Receiver<oneshot::Sender<Waiting>>,
@@ -331,7 +339,7 @@ async fn keep(
     }
 }
 
-/// The bytes that keeping a reply takes.
+/// Returns the number of bytes that a stored reply takes.
 fn length(reply: &Reply) -> usize {
     match reply {
         Ok(result) => result.get().len(),
@@ -347,7 +355,7 @@ fn length(reply: &Reply) -> usize {
     }
 }
 
-/// What a request is, whichever try it is.
+/// Returns a digest that is the same for a request and its retries.
 fn digest_of(method: &str, params: &RawValue) -> Result<String, RpcError> {
     let mut params = RawObject::parse(params)
         .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;

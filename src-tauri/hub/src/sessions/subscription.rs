@@ -1,4 +1,4 @@
-//! What a client of the modern era wants to hear by itself.
+//! Subscriptions of modern clients.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +10,21 @@ use crate::model::{
     rpc::{RpcError, code},
 };
 
-/// What a client of `subscriptions/listen` wants to hear.
+/// The notifications that a client requests with `subscriptions/listen`.
 #[derive(Debug, Clone)]
 pub struct Subscription {
-    /// The id of its request, as it was written.
+    /// The id of the client's request, as written.
     pub id: Box<RawValue>,
     pub lists: BTreeSet<Kind>,
-    /// The URIs of resources.
+    /// The URIs of the subscribed resources.
     pub resources: BTreeSet<String>,
 }
 
 impl Subscription {
-    /// Reads the params of `subscriptions/listen`.
+    /// Parses the params of `subscriptions/listen`.
     ///
     /// # Errors
-    /// `-32602` where they are none.
+    /// Returns an error (`-32602`) if the params are malformed.
     pub fn read(id: Box<RawValue>, params: &RawValue) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct Params {
@@ -67,7 +67,8 @@ impl Subscription {
         })
     }
 
-    /// The params of the acknowledgement: what it will hear.
+    /// Returns the params of the acknowledgement, which name the notifications that the client will
+    /// receive.
     pub fn acknowledged(&self) -> serde_json::Value {
         let mut notifications = serde_json::Map::new();
         for (kind, name) in [

@@ -1,4 +1,4 @@
-//! What becomes of a request whose client was asked something and does not answer.
+//! Tests of requests whose client is asked a question and does not answer.
 
 use super::*;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     sessions::{ClientSessions, Reach},
 };
 
-/// A client without sessions, and the requests of it that wait.
+/// A modern client and its waiting requests.
 struct Desk {
     rounds: Rounds,
     sessions: ClientSessions,
@@ -40,7 +40,7 @@ impl Desk {
         }
     }
 
-    /// Begins a request that asks its client something; the state that finds it again.
+    /// Starts a request that asks its client a question. Returns the state for the retry.
     async fn begin<F>(&self, answer: impl FnOnce(Back) -> F) -> String
     where
         F: Future<Output = Reply> + Send + 'static,
