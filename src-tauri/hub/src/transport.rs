@@ -1,5 +1,5 @@
-//! The ways to a server: a subprocess over stdio, streamable HTTP, or the older HTTP+SSE. One [`Link`]
-//! is one live connection; above it nobody knows which kind it is.
+//! Transports to servers: a subprocess over stdio, streamable HTTP, or the older HTTP+SSE. A
+//! [`Link`] is one live connection, and hides its kind from the layers above.
 
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -37,19 +37,19 @@ use crate::protocol::ServerHello;
 /// Why a request has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LinkError {
-    /// It was certainly not sent.
+    /// The request was certainly not sent.
     #[error("{0}")]
     NotSent(String),
-    /// It may have been sent; whether it ran is unknown.
+    /// The request may have been sent. The server may or may not have carried it out.
     #[error("{0}")]
     Lost(String),
-    /// The server turned it away with a status of HTTP: it was certainly not carried out.
+    /// The server refused the request with an HTTP status, and certainly did not carry it out.
     #[error("{why}")]
     Refused { status: u16, why: String },
-    /// The same: a person has to sign in.
+    /// The server did not carry out the request, because a person has to sign in.
     #[error("{0}")]
     NeedsSignIn(String),
-    /// The server answered with something that is not the protocol.
+    /// The server's answer breaks the protocol.
     #[error("{0}")]
     Protocol(String),
 }
@@ -59,19 +59,20 @@ pub enum Link {
     Stdio(StdioLink),
     Http(Arc<HttpLink>),
     Sse(SseLink),
-    /// A program of ours that serves a URL, and the connection to that.
+    /// A program started by Drawbridge that serves a URL, and the connection to that URL.
     Served(Box<(Served, Link)>),
 }
 
 impl Link {
-    /// Sends a request and waits for its answer, for as long as it takes. Dropping the future tells the server
-    /// that the request is cancelled; an answer after that is dropped.
+    /// Sends a request and waits for its answer, without a timeout. If the future is dropped, the
+    /// server is notified that the request is cancelled, and a later answer is dropped.
     ///
     /// # Errors
-    /// Where there is no answer, and whether the server may have got the request.
+    /// Returns an error if there is no answer. The variant shows whether the server may have
+    /// received the request.
     pub async fn request(&self, request: Request<'_>) -> Result<Reply, LinkError> {
-        // Boxed where there is much to remember: a future is as large as the largest that it waits for, and is moved
-        // with all that is around it.
+        // Large futures are boxed, because a future is as large as the largest future that it
+        // awaits, and moves together with it.
         match self {
             Self::Stdio(link) => link.request(request).await,
             Self::Http(link) => Box::pin(link.request(request)).await,
@@ -86,7 +87,7 @@ impl Link {
             .await
     }
 
-    /// Answers a request of the server's.
+    /// Answers a request of the server.
     pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
         self.tell(message::answer(id, reply)).await
     }
@@ -100,7 +101,8 @@ impl Link {
         }
     }
 
-    /// The handshake is done. A server with sessions is told which revision was agreed on, and listened to.
+    /// Completes the handshake. Over streamable HTTP, requests to a server of the legacy era name
+    /// the agreed revision from then on, and the stream of the server's own messages is opened.
     pub fn begin(&self, hello: &ServerHello) {
         match self {
             Self::Http(link) => link.begin(hello),
@@ -109,7 +111,7 @@ impl Link {
         }
     }
 
-    /// Whether requests have headers.
+    /// Returns whether requests have headers of their own, which only streamable HTTP supports.
     pub fn is_http(&self) -> bool {
         match self {
             Self::Http(_) => true,
@@ -118,7 +120,7 @@ impl Link {
         }
     }
 
-    /// Why the connection ended; nothing while it lives.
+    /// Returns why the connection ended, or `None` while it is alive.
     pub fn ended(&self) -> Option<String> {
         match self {
             Self::Stdio(link) => link.ended(),
@@ -136,7 +138,7 @@ impl Link {
         }
     }
 
-    /// Ends the connection, and the server's process tree where there is one.
+    /// Ends the connection, and the server's process tree if there is one.
     pub async fn close(&self) {
         match self {
             Self::Stdio(link) => link.close().await,
@@ -153,19 +155,20 @@ impl Link {
 /// A request to a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Of no other request on the connection.
+    /// Unique among the requests on the connection.
     pub id: u64,
     pub method: &'a str,
-    /// As JSON text.
+    /// The params as JSON text.
     pub params: Option<&'a str>,
-    /// What is repeated outside the body, where there is such a place.
+    /// Parts of the request that are repeated as headers, if the transport supports that.
     pub headers: &'a [(String, String)],
 }
 
-/// What the layer above is told by a link: requests and notifications of the server, and its end.
+/// An event on a connection: a request or notification of the server, or the end of the connection.
 #[derive(Debug)]
 pub enum FromServer {
-    /// Where the transport tells it, with the id of the request during which it was sent.
+    /// `during` is the id of the request during which the message was sent, if the transport shows
+    /// that.
     Message {
         message: Incoming,
         during: Option<u64>,
@@ -174,7 +177,7 @@ pub enum FromServer {
 }
 
 impl FromServer {
-    /// Of the params, in bytes.
+    /// Returns the length of the params, or of the reason for the end, in bytes.
     fn length(&self) -> usize {
         match self {
             Self::Message {
@@ -186,8 +189,9 @@ impl FromServer {
     }
 }
 
-/// Where a link tells it. Bounded, and at a pace: a server that floods is read slowly. Whoever tells waits for that, so
-/// that an answer never overtakes what was said before it. Cheap to clone.
+/// Passes the events of a connection to the layer above. The channel is bounded and has a rate
+/// limit, so a server that floods is read slowly. The sender waits, so that an answer never
+/// overtakes the messages before it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ToUpstream {
     sender: mpsc::Sender<FromServer>,
@@ -202,7 +206,8 @@ impl ToUpstream {
         }
     }
 
-    /// Tells it; where nobody listens any more it is lost.
+    /// Sends an event, and waits for the rate limit. If nobody receives any more, the event is
+    /// lost.
     pub async fn tell(&self, told: FromServer) {
         let length = told.length();
         if self.sender.send(told).await.is_ok() {
@@ -210,7 +215,7 @@ impl ToUpstream {
         }
     }
 
-    /// The same without waiting: where there is no room it is lost.
+    /// Sends an event without waiting. If the channel is full, the event is lost.
     pub fn try_tell(&self, told: FromServer) {
         let _ = self.sender.try_send(told);
     }

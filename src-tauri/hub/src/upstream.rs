@@ -1,6 +1,7 @@
-//! Server sessions: one live connection to each server, started when it is needed, ended when it is idle.
+//! Server sessions: each makes a live connection to its server when somebody needs it, and closes
+//! it when it is idle.
 //!
-//! [`state`] is the pure machine; [`session`] drives it; [`Pool`] holds a session a server.
+//! [`state`] is the pure state machine, [`session`] drives it, and [`Pool`] holds all sessions.
 
 mod connection;
 mod error;
@@ -33,10 +34,11 @@ use crate::model::{
     spec::{Isolation, Lifecycle, Registered},
 };
 
-/// What has changed, for somebody who follows. However often the same is told, it is noted once.
+/// A set of changed items, with a notification for the one task that follows them. If an item is
+/// noted again before it is taken, nothing changes.
 pub struct Noted<T>(Arc<(Mutex<BTreeSet<T>>, Notify)>);
 
-/// The servers that said that one of their lists has changed.
+/// The servers that have announced a change of one of their lists.
 pub type ListChanges = Noted<ServerId>;
 
 impl<T> Clone for Noted<T> {
@@ -61,18 +63,18 @@ impl<T: Ord> Noted<T> {
         self.0.1.notify_one();
     }
 
-    /// Waits until there is something.
+    /// Waits until an item has been noted since the last wait.
     pub async fn wait(&self) {
         self.0.1.notified().await;
     }
 
-    /// What was noted since the last time.
+    /// Takes the items that were noted since the last call.
     pub fn take(&self) -> BTreeSet<T> {
         std::mem::take(&mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What the sessions tell the rooms above. Cheap to clone.
+/// Passes events of the sessions on to the modules above. Cheap to clone.
 #[derive(Clone)]
 pub struct Mailbox {
     pub list_changes: ListChanges,
@@ -80,7 +82,7 @@ pub struct Mailbox {
     announcements: mpsc::Sender<Announced>,
 }
 
-/// What a server says of a resource or a task, whoever it concerns.
+/// A server's notification about a resource or a task, for the clients that it concerns.
 #[derive(Debug)]
 pub struct Announced {
     pub server: ServerId,
@@ -89,7 +91,8 @@ pub struct Announced {
 }
 
 impl Mailbox {
-    /// The mailbox, and where its announcements arrive. A flood of them is thinned.
+    /// Returns the mailbox and the receiver of its announcements. If the queue is full, the mailbox
+    /// drops further announcements.
     pub fn new() -> (Self, mpsc::Receiver<Announced>) {
         let (announcements, arrived) = mpsc::channel(MAX_ANNOUNCED);
         (
@@ -112,7 +115,7 @@ impl Mailbox {
     }
 }
 
-/// Announcements that may wait.
+/// The most announcements that may wait.
 const MAX_ANNOUNCED: usize = 1024;
 
 /// The sessions of all servers. Cheap to clone.
@@ -123,8 +126,8 @@ pub struct Pool {
     sessions: Arc<Mutex<Sessions>>,
 }
 
-/// Which session it is: the server's, a client's own where it is not shared, a call's own where the server is started
-/// for each call.
+/// Identifies a session: the server's, a client's own if the server is not shared, or a call's own
+/// if the server is started for each call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     server: ServerId,
@@ -135,14 +138,14 @@ struct Key {
 #[derive(Default)]
 struct Sessions {
     by_key: BTreeMap<Key, Arc<ServerSession>>,
-    /// How the last session of a call ended, for servers that are started for each.
+    /// How the last session of a call ended, for servers that are started for each call.
     ended: BTreeMap<ServerId, Status>,
     calls: u64,
-    /// The hub is ending: nothing is started any more.
+    /// Whether the hub is shutting down: a new session never starts its server.
     closed: bool,
 }
 
-/// A session for as long as it is needed. One of a call alone ends with it.
+/// A handle to a session. If the session belongs to one call, dropping the handle ends it.
 pub struct Lease {
     session: Arc<ServerSession>,
     of_call: Option<(Pool, Key)>,
@@ -178,8 +181,9 @@ impl Pool {
         }
     }
 
-    /// The session of a server, made where there is none: a client's own where the server is not shared, a new one where
-    /// it is started for each call. One that was made from another spec is ended.
+    /// Returns the session of a server, and makes one if there is none. The session is a client's
+    /// own if the server is not shared, and always a new one if the server is started for each
+    /// call. A session that was made from another spec is ended and replaced.
     pub fn session(&self, server: &Arc<Registered>, client: Option<&ClientName>) -> Lease {
         let client = client
             .filter(|_| server.spec.isolation == Isolation::PerClient)
@@ -217,7 +221,9 @@ impl Pool {
         }
     }
 
-    /// How the session of a server stands, or that of a client or a call with it; nothing where it has had none.
+    /// Returns the status of a server's session, or `None` if the server has had none. If the
+    /// server has several sessions, an active one takes precedence. If only sessions of single
+    /// calls existed, returns how the last one ended.
     pub fn status(&self, id: &ServerId) -> Option<Status> {
         let sessions = self.lock();
         let mut all = sessions
@@ -234,7 +240,7 @@ impl Pool {
         Some(active.unwrap_or(first).status())
     }
 
-    /// Whether a session of a server runs now.
+    /// Returns whether a session of a server runs now.
     pub fn is_active(&self, id: &ServerId) -> bool {
         let sessions = self.lock();
         sessions
@@ -243,12 +249,12 @@ impl Pool {
             .any(|(key, session)| key.server == *id && session.is_active())
     }
 
-    /// The latest steps of a server's sessions.
+    /// Returns the latest steps of the servers' sessions.
     pub fn history(&self) -> &History {
         &self.mailbox.history
     }
 
-    /// Ends the sessions of a server that may not run any more, and forgets them.
+    /// Ends and removes all sessions of a server that may not run any more.
     pub async fn remove(&self, id: &ServerId, why: &str) {
         let removed = {
             let mut sessions = self.lock();
@@ -263,7 +269,7 @@ impl Pool {
         join_all(removed.values().map(|session| session.retire(why))).await;
     }
 
-    /// The sessions that run now.
+    /// Returns the sessions that run now.
     pub fn active(&self) -> Vec<Arc<ServerSession>> {
         self.lock()
             .by_key
@@ -273,7 +279,7 @@ impl Pool {
             .collect()
     }
 
-    /// The processes of local servers that run now.
+    /// Returns the process ids of the local servers that run now.
     pub fn processes(&self) -> Vec<(ServerId, u32)> {
         let sessions = self.lock();
         let pid = |(key, session): (&Key, &Arc<ServerSession>)| {
@@ -282,12 +288,12 @@ impl Pool {
         sessions.by_key.iter().filter_map(pid).collect()
     }
 
-    /// Connects a server apart from its session, for a look.
+    /// Returns the connector, which can also verify a server apart from its session.
     pub fn linker(&self) -> &Linker {
         &self.linker
     }
 
-    /// Ends all sessions, side by side. None begins after that.
+    /// Ends all sessions concurrently. No server starts after that.
     pub async fn close(&self) {
         let ended = {
             let mut sessions = self.lock();

@@ -1,30 +1,31 @@
-//! What must hold for any input of the parsers, for the targets in `fuzz/`. Not part of a product.
+//! Properties of the parsers that hold for any input, for the targets in `fuzz/`. Not part of a
+//! product.
 
 use serde_json::value::RawValue;
 
 use super::{legacy_sse::opening, message, sse};
 use crate::{lines, model::json};
 
-/// A server's stdout, as it comes.
+/// Checks a server's stdout, split into pieces.
 pub fn lines(pieces: &[&[u8]]) {
     lines::properties::lines_do_not_depend_on_cuts(pieces, 16);
     lines::properties::lines_do_not_depend_on_cuts(pieces, 1_000);
 }
 
-/// The body of a stream of events, as it comes.
+/// Checks the body of a stream of events, split into pieces.
 pub fn events(pieces: &[&[u8]]) {
     sse::properties::events_do_not_depend_on_cuts(pieces, 16);
     sse::properties::events_do_not_depend_on_cuts(pieces, 1_000);
     sse::properties::written_is_read(&String::from_utf8_lossy(&pieces.concat()));
 }
 
-/// The same from a server that has to say where to post.
+/// Checks the beginning of a stream on which the server has to name its endpoint.
 pub fn opening(pieces: &[&[u8]]) {
     opening::properties::the_endpoint_does_not_depend_on_cuts(pieces);
     opening::properties::a_place_is_at_the_same_origin(&String::from_utf8_lossy(&pieces.concat()));
 }
 
-/// A message of a server.
+/// Checks a server's message.
 pub fn message(text: &[u8]) {
     message::properties::read_is_what_was_sent(text);
     let text = String::from_utf8_lossy(text);
@@ -37,7 +38,7 @@ pub fn message(text: &[u8]) {
     );
 }
 
-/// A JSON object, and a key of one.
+/// Checks a JSON object, and a key of one.
 pub fn object(text: &str) {
     json::properties::rewritten_is_the_same(text);
     json::properties::a_key_folds_like_its_variants(text);

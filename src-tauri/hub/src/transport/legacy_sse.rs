@@ -1,5 +1,5 @@
-//! A server at a URL, over HTTP+SSE, the way of the oldest servers: messages are posted to an address
-//! that the server names, and answers come on a stream of events that must stay open.
+//! A server at a URL over HTTP+SSE, the transport of 2024-11-05: messages are posted to an endpoint
+//! that the server names, and answers arrive on a stream of events that must stay open.
 
 pub(super) mod opening;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 use opening::Opened;
 
-/// How long the server may take to say where to post.
+/// How long the server may take to name its endpoint.
 const OPENING: Duration = Duration::from_secs(10);
 const TELL: Duration = Duration::from_secs(10);
 
@@ -42,7 +42,8 @@ pub enum SseError {
     NeedsSignIn(String),
 }
 
-/// An open stream, and the requests in flight whose answers it will bring. Dropped, it closes the stream.
+/// An open stream, and the requests in flight whose answers arrive on it. Dropping the value closes
+/// the stream.
 pub struct SseLink {
     shared: Arc<Shared>,
     listener: AbortHandle,
@@ -50,17 +51,17 @@ pub struct SseLink {
 
 struct Shared {
     remote: Remote,
-    /// Where messages are posted; of the same origin as the server's URL.
+    /// The URL for messages, which has the same origin as the server's URL.
     endpoint: Uri,
     pending: Pending,
     upstream: ToUpstream,
 }
 
 impl SseLink {
-    /// Opens the stream, within 10 s or less.
+    /// Opens the stream within `patience`, at most 10 s.
     ///
     /// # Errors
-    /// Where the server cannot be reached, or does not say where to post.
+    /// Returns an error if the server cannot be reached, or does not name its endpoint in time.
     pub async fn connect(
         http: HttpClient,
         target: &HttpTarget,
@@ -111,7 +112,7 @@ impl SseLink {
             id,
             done: false,
         };
-        // The answer may be on the stream before the POST has its own.
+        // The answer may be on the stream before the POST has its response.
         let answer = tokio::select! {
             biased;
             answer = &mut answered => arrived(answer),
@@ -124,7 +125,7 @@ impl SseLink {
         answer
     }
 
-    /// Sends what has no answer; not for ever.
+    /// Sends a message that has no answer, within 10 s.
     pub async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
         timeout(TELL, self.shared.post(None, message))
             .await
@@ -145,8 +146,8 @@ impl Drop for SseLink {
 }
 
 impl Shared {
-    /// Posts a message, a request of that id or another. An answer that comes at once instead of on the
-    /// stream is handed over as well.
+    /// Posts a message. `id` is given if the message is a request. An answer in the response
+    /// instead of on the stream is accepted as well.
     async fn post(&self, id: Option<u64>, body: Vec<u8>) -> Result<(), LinkError> {
         if let Some(how) = self.pending.ended() {
             return Err(LinkError::NotSent(how));
@@ -191,7 +192,7 @@ impl Shared {
         }
     }
 
-    /// Ends the link with the message in hand not sent: the next request makes a new one.
+    /// Ends the connection because a message was not sent. The next request makes a new connection.
     fn lost(&self, why: &str) -> LinkError {
         if self.pending.end(why) {
             self.upstream.try_tell(FromServer::Ended(why.to_owned()));
@@ -218,7 +219,7 @@ impl Shared {
         }
     }
 
-    /// Reads the stream to its end: how it ended.
+    /// Reads the stream to its end, and returns how it ended.
     async fn read(&self, mut opened: Opened) -> String {
         for event in opened.early {
             self.take(event).await;
@@ -250,7 +251,8 @@ fn arrived(answer: Result<Result<Reply, LinkError>, RecvError>) -> Result<Reply,
     answer.unwrap_or_else(|_| Err(LinkError::Lost("it ended".into())))
 }
 
-/// A request whose answer is awaited. Dropped before the answer came, it tells the server to stop.
+/// A request that waits for its answer. If the value is dropped before the answer arrives, the
+/// server is notified that the request is cancelled.
 struct InFlight {
     shared: Arc<Shared>,
     id: u64,

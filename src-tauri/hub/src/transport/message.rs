@@ -1,4 +1,4 @@
-//! JSON-RPC messages from a server, with their parts raw.
+//! JSON-RPC messages from and to a server, with their parts as raw JSON.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::model::{
     rpc::RpcError,
 };
 
-/// A message that a server sent by itself.
+/// A request or notification that a server sent by itself.
 #[derive(Debug)]
 pub enum Incoming {
     Request {
@@ -28,12 +28,13 @@ pub enum Incoming {
 /// Any message of a server.
 #[derive(Debug)]
 pub enum Message {
-    /// An answer to Drawbridge's request of that id; none for an answer that no request can be found for.
+    /// An answer to the request with this id. If no request can be identified, `id` is `None`.
     Answer {
         id: Option<u64>,
         reply: Reply,
     },
-    /// An answer that breaks the rules of JSON-RPC, and how. `ids` are the requests that it seems to answer, if any.
+    /// An answer that breaks the rules of JSON-RPC, and the reason. `ids` are the requests that it
+    /// seems to answer, if any.
     Unusable {
         ids: Vec<u64>,
         why: String,
@@ -57,7 +58,7 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// A member that is there, `null` too.
+/// Reads a member that is present, even if it is `null`.
 fn present<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<&'a RawValue>, D::Error> {
@@ -70,12 +71,12 @@ impl Envelope<'_> {
             .is_some_and(|version| version.get() == r#""2.0""#)
     }
 
-    /// The id, if it is one of Drawbridge's own.
+    /// Returns the id, if it is one of Drawbridge's own.
     fn own_id(&self) -> Option<u64> {
         self.id.and_then(|id| id.get().parse().ok())
     }
 
-    /// The id of one of Drawbridge's requests, also if the server turned it into a string.
+    /// Returns the id of one of Drawbridge's requests, even if the server turned it into a string.
     fn intended_id(&self) -> Option<u64> {
         self.own_id().or_else(|| {
             serde_json::from_str::<&str>(self.id?.get())
@@ -89,7 +90,8 @@ impl Envelope<'_> {
         self.result.is_some() || self.error.is_some()
     }
 
-    /// The rule that a message breaks although it is meant to be an answer.
+    /// Returns the rule that an answer breaks. Returns `None` if the message breaks no rule, or is
+    /// not meant to be an answer.
     fn broken_rule(&self) -> Option<String> {
         let id = self.intended_id()?;
         if self.method.is_some() {
@@ -111,9 +113,10 @@ impl Envelope<'_> {
     }
 }
 
-/// Reads one message without copying a result out of it. Returns `None` if the text is not JSON-RPC.
+/// Reads one message without copying a result out of it. Returns `None` if the text is not
+/// JSON-RPC.
 pub fn parse(message: &Json) -> Option<Message> {
-    // Serde would read an array as an envelope, too: its elements in the order of the fields.
+    // Serde would also read an array as an envelope, with its elements in the order of the fields.
     if message.get().trim_start().starts_with('[') {
         return parse_batch(message);
     }
@@ -145,7 +148,7 @@ pub fn parse(message: &Json) -> Option<Message> {
         })),
         (None, _) => {
             let reply = match (envelope.result, envelope.error) {
-                // Some servers write the other one too, as null.
+                // Some servers also write the other member, as null.
                 (None, Some(error)) => Err(RpcError::read_or_wrap(error, "server")),
                 (Some(result), Some(error)) if result.get() == "null" => {
                     Err(RpcError::read_or_wrap(error, "server"))
@@ -158,7 +161,8 @@ pub fn parse(message: &Json) -> Option<Message> {
     }
 }
 
-/// An array of messages. No revision lets a server answer a single request with one.
+/// Reads an array of messages. Its answers are malformed, because no revision lets a server answer
+/// a single request with an array.
 fn parse_batch(message: &Json) -> Option<Message> {
     let batch: Vec<Envelope<'_>> = serde_json::from_str(message.get()).ok()?;
     let answers = batch
@@ -171,7 +175,7 @@ fn parse_batch(message: &Json) -> Option<Message> {
     })
 }
 
-/// Turns an answer that is nested too deeply into an error for its caller. Any other message is dropped.
+/// Turns an answer that is nested too deeply into an error for its caller. Drops any other message.
 fn too_deep(envelope: &Envelope<'_>) -> Option<Message> {
     if envelope.method.is_some() {
         return None;
@@ -186,7 +190,8 @@ fn too_deep(envelope: &Envelope<'_>) -> Option<Message> {
     })
 }
 
-/// Which request a message answers that is too long to be read, seen in its beginning.
+/// Returns the id of the request that a message answers, if the message is too long to be read.
+/// Only the beginning of the message is examined.
 pub fn answers(beginning: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(beginning);
     let before_result = text
@@ -198,23 +203,23 @@ pub fn answers(beginning: &[u8]) -> Option<u64> {
     id.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// A request as JSON text; `params` is JSON text.
+/// Returns a request as JSON text. `params` is JSON text.
 pub fn request(id: u64, method: &str, params: Option<&str>) -> Vec<u8> {
     with_params(Some(id), method, params)
 }
 
-/// A notification as JSON text; `params` is JSON text.
+/// Returns a notification as JSON text. `params` is JSON text.
 pub fn notification(method: &str, params: Option<&str>) -> Vec<u8> {
     with_params(None, method, params)
 }
 
-/// The notification that a request of Drawbridge's is cancelled.
+/// Returns the notification that cancels one of Drawbridge's requests.
 pub fn cancelled(id: u64, reason: &str) -> Vec<u8> {
     let params = format!(r#"{{"requestId":{id},"reason":{}}}"#, json::string(reason));
     notification("notifications/cancelled", Some(&params))
 }
 
-/// An answer to a server's request as JSON text.
+/// Returns an answer to a server's request as JSON text.
 pub fn answer(id: &RawValue, reply: &Reply) -> Vec<u8> {
     let (member, value) = match reply {
         Ok(result) => ("result", result.clone()),

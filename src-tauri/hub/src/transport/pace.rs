@@ -1,19 +1,20 @@
-//! A bound for what nobody asked for: a server that writes without end is read slowly, and waits at its own pipe
-//! instead of taking the calls' time.
+//! A rate limit for messages that nobody requested. A server that writes without end is read
+//! slowly, and waits at its own pipe instead of taking time from calls.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// What a line costs besides its bytes: one that is only looked at, and one that is acted on.
+/// The cost of a line in addition to its bytes: of a line that is only logged (`WORDS`), and of a
+/// message that is acted on (`MESSAGE`).
 const WORDS: usize = 128;
 const MESSAGE: usize = 2 * 1024;
 /// The most that is read within one [`SPAN`]: some 40 messages, or 40 MiB a second of long ones.
 const BUDGET: usize = 80 * 1024;
-/// Short, so that what is read at once holds nobody up.
+/// The span is short, so that reading a full budget at once delays nobody.
 const SPAN: Duration = Duration::from_millis(2);
 
-/// How much was read lately.
+/// The budget that was spent in the current span.
 #[derive(Debug)]
 pub(super) struct Pace {
     line: usize,
@@ -22,7 +23,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Of lines for the log.
+    /// Returns the rate limit for log lines.
     pub(super) fn of_words() -> Self {
         Self {
             line: WORDS,
@@ -31,7 +32,7 @@ impl Pace {
         }
     }
 
-    /// Of requests and notifications.
+    /// Returns the rate limit for requests and notifications.
     pub(super) fn of_messages() -> Self {
         Self {
             line: MESSAGE,
@@ -40,14 +41,14 @@ impl Pace {
         }
     }
 
-    /// Notes a line of so many bytes; waits where that was too much for the time.
+    /// Counts a line of this many bytes, and waits if the budget of the span is exceeded.
     pub(super) async fn spend(&mut self, bytes: usize) {
         if self.since.elapsed() >= SPAN {
             (self.since, self.spent) = (Instant::now(), 0);
         }
         self.spent += self.line + bytes;
         if self.spent > BUDGET {
-            // A long one costs several spans.
+            // A long line costs several spans.
             let spans = u32::try_from(self.spent / BUDGET).unwrap_or(u32::MAX);
             sleep_until(self.since + SPAN * spans).await;
         }

@@ -1,4 +1,4 @@
-//! Requests in flight on a connection whose answers come by themselves, matched by id.
+//! The requests in flight on a connection, and their answers, matched by id.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::{LinkError, Reply};
 
-/// What a request waits on.
+/// Receives the answer to a request.
 pub(super) type Answered = oneshot::Receiver<Result<Reply, LinkError>>;
 
 /// The requests in flight, until the connection ends.
@@ -20,7 +20,10 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Where the answer to the request of that id arrives; nothing can begin once the connection ended.
+    /// Registers a request, and returns the receiver of its answer.
+    ///
+    /// # Errors
+    /// Returns an error if the connection has ended.
     pub(super) fn begin(&self, id: u64) -> Result<Answered, LinkError> {
         let (answer, answered) = oneshot::channel();
         let mut waiting = self.waiting();
@@ -31,12 +34,12 @@ impl Pending {
         Ok(answered)
     }
 
-    /// Hands over an answer; whether anybody waited for it.
+    /// Delivers an answer. Returns whether a request waited for it.
     pub(super) fn answer(&self, id: Option<u64>, reply: Reply) -> bool {
         self.settle(id, Ok(reply))
     }
 
-    /// Fails the requests whose answer cannot be used. Returns whether anybody waited for one of them.
+    /// Fails the requests whose answers are malformed. Returns whether any of them waited.
     pub(super) fn fail(&self, ids: &[u64], why: &str) -> bool {
         let failed = ids
             .iter()
@@ -49,12 +52,13 @@ impl Pending {
         waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
     }
 
-    /// Nobody waits for the answer any more.
+    /// Removes a request whose answer is no longer awaited.
     pub(super) fn forget(&self, id: u64) {
         self.waiting().remove(&id);
     }
 
-    /// The connection ended: all that wait are told. Whether it was not known before.
+    /// Ends the connection, and fails all requests in flight. Returns `false` if the connection had
+    /// already ended.
     pub(super) fn end(&self, how: &str) -> bool {
         let mut waiting = self.waiting();
         let is_new = self.ended.set(how.to_owned()).is_ok();
@@ -64,7 +68,7 @@ impl Pending {
         is_new
     }
 
-    /// How the connection ended, once it has.
+    /// Returns how the connection ended, or `None` while it is alive.
     pub(super) fn ended(&self) -> Option<String> {
         self.ended.get().cloned()
     }

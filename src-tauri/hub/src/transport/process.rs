@@ -1,7 +1,8 @@
-//! Server processes: how one is started, and how its whole tree is ended.
+//! Starts server processes, and ends their whole trees. No other module of the hub starts any
+//! process.
 //!
-//! Each has its own process group (a Job Object on Windows). A guard process ends what is left
-//! when the hub itself is killed. The only code that starts processes.
+//! Each server has its own process group (a Job Object on Windows). If the hub itself is killed, a
+//! guard process ends the server processes that are left.
 
 mod environment;
 pub mod guard;
@@ -31,16 +32,17 @@ use windows as platform;
 
 use guard::Guard;
 
-/// After its stdin was closed a server may end by itself for that long; then it is asked to (SIGTERM).
+/// How long a server may take to end by itself after its stdin was closed. After that, it receives
+/// SIGTERM.
 const AFTER_EOF: Duration = Duration::from_secs(1);
 
-/// What to start. Values are resolved: no references to secrets are left.
+/// The program to start. The values are resolved: no references to secrets are left.
 pub struct Launch {
     pub command: String,
     pub args: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
-    /// How long a graceful stop may take; then the whole tree is killed.
+    /// How long a graceful stop may take before the whole tree is killed.
     pub grace: Duration,
 }
 
@@ -73,10 +75,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it.
+    /// Starts a process, and returns it with its pipes.
     ///
     /// # Errors
-    /// Where the command or the folder does not exist, or the system refuses.
+    /// Returns an error if the command or the folder does not exist, or if the system refuses to
+    /// start the process.
     pub async fn spawn(launch: &Launch, guard: &Guard) -> Result<(Self, Pipes), SpawnError> {
         let mut child = command(launch, guard)
             .await?
@@ -119,7 +122,7 @@ impl Process {
         self.pid
     }
 
-    /// How it ended, in words, once it has.
+    /// Waits for the end of the process, and returns how it ended, as text for people.
     pub async fn exited(&self) -> String {
         let mut exit = self.exit.clone();
         let ended = exit.wait_for(Option::is_some).await;
@@ -129,12 +132,13 @@ impl Process {
             .unwrap_or_else(|| "it ended".into())
     }
 
-    /// How it ended, where it has.
+    /// Returns how the process ended, or `None` while it runs.
     pub fn ended(&self) -> Option<String> {
         self.exit.borrow().clone()
     }
 
-    /// Ends the process and its tree; returns once nothing of it is left. Its stdin must be closed first.
+    /// Ends the process and its tree, and returns once nothing of it is left. The caller must close
+    /// its stdin first.
     pub async fn stop(&self) {
         let _ = self.stop.send(()).await;
         self.exited().await;
@@ -171,8 +175,8 @@ async fn command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnErr
     Ok(platform::in_own_tree(command))
 }
 
-/// Runs something beside the calls, on a thread of its own that all such things share: what a server writes without
-/// end must not take the calls' time.
+/// Runs work on a separate thread, which all such work shares, so that a server that writes without
+/// end takes no time from calls.
 pub fn beside<F: Future<Output: Send + 'static> + Send + 'static>(
     work: F,
 ) -> JoinHandle<F::Output> {
@@ -213,20 +217,21 @@ async fn own(
             by_itself.map_or_else(|| "it was stopped".to_owned(), platform::how_it_ended)
         }
     };
-    // What it started may have outlived it.
+    // Processes that the server started may have outlived it.
     platform::kill_tree(pid, child.as_mut());
     let _ = timeout(AFTER_EOF, child.wait()).await;
     guard.forget(pid);
     let _ = exited.send(Some(how));
 }
 
-/// How it ended, where nobody had to ask it to.
+/// Ends the process after its stdin was closed. Returns its exit status if it ended without a
+/// signal.
 async fn end_gracefully(
     child: &mut Box<dyn ChildWrapper>,
     pid: u32,
     grace: Duration,
 ) -> Option<std::io::Result<std::process::ExitStatus>> {
-    // What it started may live on: how it ended itself is told by its own.
+    // Wait for the leader only: its children may outlive it.
     let leader = timeout(
         AFTER_EOF.min(grace),
         platform::leader(child.as_mut()).wait(),

@@ -1,4 +1,5 @@
-//! What both ways to a URL have in common: headers, a message to post, a refusal in words, a bounded body.
+//! The common part of both transports to a URL: the headers, posting a message, the text of a
+//! refusal, and reading a bounded body.
 
 use std::{collections::BTreeMap, sync::OnceLock, time::Duration};
 
@@ -20,35 +21,36 @@ use crate::{
     oauth::{Bearer, BearerError},
 };
 
-/// How much of what a server said is shown.
+/// How many characters of a server's text are shown.
 const SHOWN: usize = 2_000;
-/// Said where a server forgot the session.
+/// The error if a server has lost the session.
 pub(super) const FORGOTTEN: &str =
     "the server forgot the session, as after a restart; the next call begins a new one";
 
-/// Where a remote server is. Header values are resolved: no references to secrets are left.
+/// The address of a remote server. The header values are resolved: no references to secrets are
+/// left.
 pub struct HttpTarget {
     pub url: String,
     pub headers: BTreeMap<String, String>,
-    /// What authorizes its requests, where a person may sign in to it.
+    /// Authorizes the requests, if a person can sign in to the server.
     pub bearer: Option<Bearer>,
 }
 
-/// A server at a URL, and the headers that each request to it has.
+/// A server at a URL, and the headers of each request to it.
 pub(super) struct Remote {
     http: HttpClient,
-    /// As the spec has it.
+    /// The URL as in the spec.
     pub(super) url: String,
     pub(super) uri: Uri,
     headers: HeaderMap,
     bearer: Option<Bearer>,
-    /// Why a person has to sign in, once it has said so.
+    /// Why a person has to sign in, once the server has required it.
     wants_sign_in: OnceLock<String>,
 }
 
 impl Remote {
     /// # Errors
-    /// In plain words, for a URL or a header that cannot be sent.
+    /// Returns an error, as text for people, if the URL or a header cannot be sent.
     pub(super) fn new(http: HttpClient, target: &HttpTarget) -> Result<Self, String> {
         let mut url =
             Url::parse(&target.url).map_err(|e| format!("{} is not a URL: {e}", target.url))?;
@@ -74,7 +76,7 @@ impl Remote {
         })
     }
 
-    /// A request with the server's headers; `uri` must be of its origin.
+    /// Returns a request with the server's headers. `uri` must have the server's origin.
     pub(super) fn request(&self, method: Method, uri: &Uri) -> Request {
         let mut request = Request::new(Bytes::new());
         *request.method_mut() = method;
@@ -83,7 +85,7 @@ impl Remote {
         request
     }
 
-    /// A message to be posted.
+    /// Returns a POST request with a message.
     pub(super) fn post(&self, uri: &Uri, body: Vec<u8>) -> Request {
         let mut request = self.request(Method::POST, uri).map(|_| Bytes::from(body));
         request
@@ -92,10 +94,10 @@ impl Remote {
         request
     }
 
-    /// Sends a request with what authorizes it.
+    /// Sends a request with its authorization. The inner result is that of the HTTP exchange.
     ///
     /// # Errors
-    /// Where it was not carried out for want of that; inside, what HTTP itself says.
+    /// Returns an error if the request was not carried out for lack of authorization.
     pub(super) async fn send(
         &self,
         request: Request,
@@ -120,13 +122,13 @@ impl Remote {
             })
     }
 
-    /// Why a person has to sign in, where the server said so.
+    /// Returns why a person has to sign in, if the server has required it.
     pub(super) fn wants_sign_in(&self) -> Option<String> {
         self.wants_sign_in.get().cloned()
     }
 
-    /// Where the server wants a message to be posted again (307, 308). A redirect to another origin is not followed:
-    /// that server would get the headers too.
+    /// Returns the URL to which the server redirects a POST (307, 308). A redirect to another
+    /// origin is not followed, because that server would receive the headers too.
     pub(super) fn moved_to(&self, response: &Response) -> Option<Uri> {
         let moved = [
             StatusCode::TEMPORARY_REDIRECT,
@@ -147,7 +149,10 @@ impl Remote {
         uri_of(&place).ok()
     }
 
-    /// What a status of failure means: the server's JSON-RPC error, or an error in words.
+    /// Returns the JSON-RPC error in a response with a failure status.
+    ///
+    /// # Errors
+    /// Returns an error, with a text for people, if the response contains no JSON-RPC error.
     pub(super) fn refused(&self, status: StatusCode, text: &str) -> Result<RpcError, LinkError> {
         if let Some(Message::Answer {
             reply: Err(error), ..
@@ -166,7 +171,7 @@ impl Remote {
         let why = format!("{} answered HTTP {status}{hint} {}", self.url, shown(text))
             .trim_end()
             .to_owned();
-        // A gateway that gave up waiting says 5xx too: the call may have run behind it.
+        // A gateway that timed out also answers with 5xx. The call may have run behind it.
         Err(if status.is_server_error() {
             LinkError::Lost(why)
         } else {
@@ -191,13 +196,13 @@ impl Remote {
         })
     }
 
-    /// Reads what is said with a status of failure, as far as it comes.
+    /// Reads the body of a response with a failure status, or nothing if that fails.
     pub(super) async fn read_text(&self, response: Response) -> String {
         let body = response.bytes(MAX_MESSAGE).await.unwrap_or_default();
         String::from_utf8_lossy(&body).into_owned()
     }
 
-    /// What went wrong, in words.
+    /// Returns the text for an HTTP error.
     pub(super) fn why(&self, error: &HttpError) -> String {
         match error {
             HttpError::NotSent(why) => format!("cannot connect to {}: {why}", self.url),
@@ -211,7 +216,7 @@ impl Remote {
     }
 }
 
-/// Nobody took what needs no answer.
+/// Returns the error for a message that the server did not accept in time.
 pub(super) fn too_slow(patience: Duration) -> LinkError {
     LinkError::Lost(format!(
         "it did not take the message within {} s",
@@ -219,23 +224,23 @@ pub(super) fn too_slow(patience: Duration) -> LinkError {
     ))
 }
 
-/// The beginning of what a server said.
+/// Returns the beginning of a server's text.
 pub(super) fn shown(text: &str) -> String {
     text.chars().take(SHOWN).collect()
 }
 
-/// Whether both URLs lead to the same server.
+/// Returns whether both URLs lead to the same server.
 pub(super) fn is_same_origin(one: &Url, other: &Url) -> bool {
-    // A blob: URL has the origin of the URL in it.
+    // A `blob:` URL has the origin of the URL in it.
     one.origin() == other.origin() && one.scheme() == other.scheme()
 }
 
-/// A URL as a request has it.
+/// Converts a URL for use in a request.
 pub(super) fn uri_of(url: &Url) -> Result<Uri, String> {
     Uri::try_from(url.as_str()).map_err(|e| format!("{url} cannot be asked for: {e}"))
 }
 
-/// Takes a user and password out of a URL: they are sent in a header.
+/// Removes the user and password from a URL, and returns them as the value of a header.
 fn user_of(url: &mut Url) -> Option<HeaderValue> {
     let password = url.password().unwrap_or_default();
     if url.username().is_empty() && password.is_empty() {
@@ -254,8 +259,8 @@ fn user_of(url: &mut Url) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Whether a refusal means that the server does not know the session: 404 by the protocol; some servers
-/// answer 400 and say so.
+/// Returns whether a refusal means that the server does not know the session. The protocol requires
+/// 404. Some servers answer with 400 and mention the session.
 pub(super) fn is_about_the_session(status: StatusCode, text: &str) -> bool {
     status == StatusCode::NOT_FOUND
         || status == StatusCode::BAD_REQUEST && text.to_lowercase().contains("session")

@@ -1,5 +1,5 @@
-//! A server as a subprocess that serves its own URL on this machine: the program is started and ended with the
-//! connection, which goes to the URL.
+//! A server as a subprocess that serves its own URL on this machine. The program is started and
+//! ended with the connection to the URL.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -26,17 +26,17 @@ use crate::{
 };
 
 const MAX_LINE: usize = 64 * 1024;
-/// Between two tries to reach a program that is still starting.
+/// The pause between two attempts to reach a program that is still starting.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A running program whose URL can be reached.
 pub struct Served {
     process: Arc<Process>,
-    /// Some programs end with their stdin.
+    /// Some programs end when their stdin is closed.
     stdin: Mutex<Option<ChildStdin>>,
 }
 
-/// Why there is none.
+/// Why the program does not serve its URL.
 #[derive(Debug, thiserror::Error)]
 pub enum ServedError {
     #[error(transparent)]
@@ -48,10 +48,11 @@ pub enum ServedError {
 }
 
 impl Served {
-    /// Starts the program, and waits until something listens at the URL.
+    /// Starts the program, and waits until a connection to the URL succeeds.
     ///
     /// # Errors
-    /// Where it cannot be started, ends, or does not listen in time. Nothing of it is left running then.
+    /// Returns an error if the program cannot be started, ends, or does not listen in time. Nothing
+    /// of the program is left running then.
     pub async fn start(
         server: &ServerId,
         launch: &Launch,
@@ -89,7 +90,8 @@ impl Served {
         }
     }
 
-    /// Joins the program with the connection to it: when it ends, that is told.
+    /// Combines the program with the connection to it. When the program ends, `upstream` is
+    /// notified.
     pub fn with(self, link: Link, upstream: ToUpstream) -> Link {
         let process = self.process.clone();
         tokio::spawn(async move {
@@ -107,7 +109,7 @@ impl Served {
         self.process.ended()
     }
 
-    /// Ends the program and its tree.
+    /// Ends the program and its process tree.
     pub async fn stop(&self) {
         self.stdin
             .lock()
@@ -117,7 +119,7 @@ impl Served {
     }
 }
 
-/// Whether something listens there in time.
+/// Returns whether a connection to the URL succeeds in time.
 async fn wait_for(url: &str, patience: Duration) -> bool {
     let url = Url::parse(url).ok();
     let address = url.as_ref().and_then(|url| {

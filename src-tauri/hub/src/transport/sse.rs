@@ -1,8 +1,8 @@
-//! Server-sent events: from bytes as they come to the name and the data of each event.
+//! Parses server-sent events: from bytes to the name and data of each event.
 
 use std::time::Duration;
 
-/// An event: `message` where the server did not name it.
+/// An event. Its name is `message` if the server did not name it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SseEvent {
     pub(super) name: String,
@@ -19,12 +19,12 @@ pub(super) struct Events {
     after_cr: bool,
     began: bool,
     too_long: bool,
-    /// The id of the last event that had one, also of one without data.
+    /// The id of the last event that had one, even if that event had no data.
     last_id: String,
     retry: Option<Duration>,
 }
 
-/// An event was longer than the bound.
+/// The error for an event that exceeds the bound.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
@@ -44,17 +44,18 @@ impl Events {
         }
     }
 
-    /// Behind which event a new connection goes on; nothing where the server named none.
+    /// Returns the id of the event after which a new connection resumes, or `None` if the server
+    /// sent no id.
     pub(super) fn last_id(&self) -> Option<&str> {
         (!self.last_id.is_empty()).then_some(self.last_id.as_str())
     }
 
-    /// How long the server wants to be left alone before a new connection.
+    /// Returns how long the server wants a client to wait before a new connection.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Begins with a new connection: half an event of the old one is lost with it.
+    /// Prepares for a new connection. An incomplete event of the old connection is dropped.
     pub(super) fn reconnected(&mut self) {
         let (last_id, retry) = (std::mem::take(&mut self.last_id), self.retry);
         *self = Self {
@@ -64,10 +65,12 @@ impl Events {
         };
     }
 
-    /// Takes the next bytes; the events that they complete. Events without data are none.
+    /// Takes the next bytes, and returns the events that they complete. Events without data are
+    /// ignored.
     ///
     /// # Errors
-    /// Where an event is too long. Those that came whole before it are given first, the error with the next bytes.
+    /// Returns an error if an event is too long. If complete events precede it, they are returned
+    /// first, and the error with the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         if self.too_long {
             return Err(TooLong);
@@ -76,7 +79,7 @@ impl Events {
         if bytes.is_empty() {
             return Ok(events);
         }
-        // The other half of a CRLF that came in two.
+        // Skip the second half of a CRLF that arrived in two pieces.
         let mut rest = if std::mem::take(&mut self.after_cr) {
             bytes.strip_prefix(b"\n").unwrap_or(bytes)
         } else {
@@ -104,7 +107,7 @@ impl Events {
         }
     }
 
-    /// Adds a part of a line, where there is room for it.
+    /// Adds a part of a line. Returns `false` if there is no room for it.
     fn fits(&mut self, part: &[u8]) -> bool {
         self.too_long = self.line.len() + self.name.len() + self.data.len() + part.len() > self.max;
         if !self.too_long {
@@ -115,7 +118,7 @@ impl Events {
 
     fn end_line(&mut self) -> Option<SseEvent> {
         let mut line = std::mem::take(&mut self.line);
-        // A stream may begin with a BOM, which is none of its text.
+        // A stream may begin with a BOM, which is not part of its text.
         if !std::mem::replace(&mut self.began, true) && line.starts_with(b"\xef\xbb\xbf") {
             line.drain(..3);
         }

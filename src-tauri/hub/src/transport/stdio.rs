@@ -1,4 +1,4 @@
-//! A server as a subprocess: one JSON-RPC message a line on its stdin and stdout.
+//! A server as a subprocess: one JSON-RPC message on each line of its stdin and stdout.
 
 use std::{
     string::FromUtf8Error,
@@ -30,17 +30,17 @@ use crate::{
     model::{ids::ServerId, json::Json, log::Level},
 };
 
-/// Messages that may wait for a server that does not read, and their length in all, in KiB: one of the longest, and
-/// some more.
+/// The most messages that may wait for a server that does not read, and their total length in KiB
+/// (`OUTBOX_KIB`): one message of the largest size, and some more.
 const OUTBOX: usize = 256;
 const OUTBOX_KIB: usize = LARGEST_KIB + 4 * 1024;
 const LARGEST_KIB: usize = MAX_MESSAGE / 1024 + 1;
-/// How long a server may leave a message in the pipe.
+/// How long a message may wait for a server that does not read.
 const SEND: Duration = Duration::from_secs(30);
 const MAX_STDERR_LINE: usize = 64 * 1024;
-/// How long what an ended server wrote is still read.
+/// How long the output of an ended server is still read.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// After so many lines in a row that are no JSON-RPC a server is given up.
+/// If a server writes more lines in a row than this that are not JSON-RPC, it is stopped.
 const MAX_NOISE: u32 = 100;
 /// How many opening braces are examined on a line that is not JSON as a whole.
 const MAX_GLUED: usize = 32;
@@ -53,7 +53,7 @@ pub struct StdioLink {
     process: Arc<Process>,
 }
 
-/// A message that waits for the server, and the room that it takes.
+/// A message that waits for the server, and its share of the outbox.
 struct Waiting {
     message: Vec<u8>,
     _room: OwnedSemaphorePermit,
@@ -68,10 +68,10 @@ struct Shared {
 }
 
 impl StdioLink {
-    /// Starts the server's process. `noise` counts its lines that are no JSON-RPC.
+    /// Starts the server's process. `noise` counts the lines on its stdout that are not JSON-RPC.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// Returns an error if the process cannot be started.
     pub async fn start(
         server: ServerId,
         launch: &Launch,
@@ -146,7 +146,7 @@ impl StdioLink {
 
     /// See [`super::Link::close`].
     pub async fn close(&self) {
-        // Without its sender the writer ends and closes the server's stdin.
+        // Without its sender, the writer ends and closes the server's stdin.
         self.outbox().take();
         self.process.stop().await;
     }
@@ -186,7 +186,8 @@ impl StdioLink {
             .unwrap_or_else(|_| Err(unread()))
     }
 
-    /// Sends what has no answer. A server that does not read must not hold up what it says.
+    /// Sends a message that has no answer, without waiting. A server that does not read its stdin
+    /// must not block the reading of its stdout.
     pub fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
         let room = self
             .room
@@ -208,7 +209,7 @@ impl StdioLink {
     }
 }
 
-/// The room that a message takes.
+/// Returns the share of the outbox that a message takes, in KiB.
 fn kib(message: &[u8]) -> u32 {
     u32::try_from(message.len() / 1024 + 1).unwrap_or(u32::MAX)
 }
@@ -270,7 +271,8 @@ impl Shared {
     }
 }
 
-/// A request whose answer is awaited. Dropped before the answer came, it tells the server to stop.
+/// A request that waits for its answer. If the value is dropped before the answer arrives, the
+/// server is notified that the request is cancelled.
 struct InFlight<'a> {
     link: &'a StdioLink,
     id: u64,
@@ -295,7 +297,7 @@ async fn write(
     process: Arc<Process>,
 ) {
     let mut batch = Vec::new();
-    // What waits is written at once: one system call for many calls.
+    // All waiting messages are written at once: one system call for many calls.
     while outgoing.recv_many(&mut batch, OUTBOX).await > 0 {
         let mut bytes = Vec::new();
         let room: Vec<_> = batch
@@ -313,14 +315,15 @@ async fn write(
         let written = stdin.write_all(&bytes).await.and(stdin.flush().await);
         drop(room);
         if written.is_err() {
-            // Without its stdin it is of no use, whatever else of it lives on.
+            // Without its stdin the server is of no use, even if its processes live on.
             return process.stop().await;
         }
     }
 }
 
-/// Appends a message as one line. JSON has line breaks only between its tokens, where a space does as well; one that
-/// stayed would let a client send lines of its own to the server, past every check.
+/// Appends a message as one line. JSON has line breaks only between its tokens, and a space is
+/// equivalent there. If a line break remained, a client could send lines of its own to the server,
+/// past every check.
 fn append_line(bytes: &mut Vec<u8>, message: &[u8]) {
     let begin = bytes.len();
     bytes.extend_from_slice(message);
@@ -344,7 +347,8 @@ async fn read(
     let mut last_words = None;
     let too_noisy = tokio::select! {
         too_noisy = &mut messages => too_noisy,
-        // A process that it started may hold its stdout open for long: what is there already is read.
+        // A process that the server started may keep the stdout open for long. Only output that is
+        // already there is read.
         _ = process.exited() => {
             let end = *last_words.insert(Instant::now() + LAST_WORDS);
             timeout_at(end, &mut messages).await.unwrap_or(false)
@@ -386,7 +390,8 @@ async fn end(shared: &Shared, how: String, upstream: &ToUpstream) {
     upstream.tell(FromServer::Ended(how)).await;
 }
 
-/// Reads until the end of stdout, or until there is too much noise: then true.
+/// Reads messages until the end of stdout. Returns `true` if it stopped earlier, because of too
+/// many lines that are not JSON-RPC.
 async fn read_messages(
     stdout: impl AsyncRead + Unpin,
     shared: &Shared,
@@ -432,14 +437,14 @@ async fn read_messages(
 }
 
 /// # Errors
-/// With the line, where it is no message.
+/// Returns the line if it is not a message.
 fn read_line(line: Vec<u8>) -> Result<Message, Vec<u8>> {
     let line = Json::from_utf8(line).map_err(FromUtf8Error::into_bytes)?;
     message::parse(&line).ok_or_else(|| line.get().as_bytes().to_vec())
 }
 
-/// Separates messages from text that a server wrote on the same line, as with a `print` without a line break. Returns
-/// the messages, and the rest of the line.
+/// Separates messages from text that a server wrote on the same line, as with a `print` without a
+/// line break. Returns the messages, and the rest of the line.
 fn unglue(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
     let (mut messages, mut noise, mut rest) = (Vec::new(), Vec::new(), line);
     if memchr::memmem::find(line, br#""jsonrpc""#).is_none() {
@@ -451,7 +456,8 @@ fn unglue(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
         };
         let object = first_object(&rest[begin..]);
         let message = object.and_then(|object| message::parse(&Json::new(object)));
-        // Nothing at this brace: it belongs to the noise, and the next one is looked at.
+        // If no message begins at this brace, it belongs to the text, and the next brace is
+        // examined.
         let end = object
             .filter(|_| message.is_some())
             .map_or(begin + 1, |object| begin + object.len());
@@ -463,7 +469,7 @@ fn unglue(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
     (messages, noise)
 }
 
-/// The JSON value at the beginning of the text.
+/// Returns the JSON value at the beginning of the text.
 fn first_object(text: &[u8]) -> Option<&str> {
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<&RawValue>();
     values.next()?.ok().map(RawValue::get)

@@ -1,8 +1,8 @@
-//! A server at a URL, over streamable HTTP: one POST a message, answered with JSON or with a
+//! A server at a URL over streamable HTTP: one POST for each message, answered with JSON or with a
 //! stream of events.
 //!
-//! With a server that has sessions, a stream that breaks goes on where it was, and a stream of its own
-//! brings what belongs to no request ([`listening`]). In the modern era neither is there, and closing the
+//! In the legacy era, a stream that breaks can be resumed, and a separate stream ([`listening`])
+//! carries the messages that belong to no request. The modern era has neither, and closing the
 //! connection cancels the request.
 
 mod listening;
@@ -40,40 +40,40 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const TELL: Duration = Duration::from_secs(10);
-/// Until a broken stream is taken up again, where the server does not say it.
+/// The pause before a broken stream is resumed, if the server does not name one.
 const RETRY: Duration = Duration::from_secs(1);
-/// The longest that a server may want.
+/// The longest pause that a server may ask for.
 const MAX_RETRY: Duration = Duration::from_secs(30);
-/// How often in a row a stream may break without a word.
+/// How often in a row a stream may break without a new event id.
 const MAX_BREAKS: u32 = 5;
 
-/// A session with a server at a URL.
+/// A connection to a server at a URL.
 pub struct HttpLink {
     remote: Remote,
-    /// Where the server's URL redirects to, if it does.
+    /// The URL to which the server's URL redirects, if it does.
     moved_to: OnceLock<Uri>,
     session: OnceLock<HeaderValue>,
-    /// The revision with sessions that was agreed on.
+    /// The agreed revision, if it belongs to the legacy era.
     version: OnceLock<HeaderValue>,
-    /// Whether the server is of the modern era, once that is known.
+    /// Whether the server belongs to the modern era, once that is known.
     is_modern: OnceLock<bool>,
     listener: OnceLock<AbortHandle>,
     ended: Mutex<Option<String>>,
     upstream: ToUpstream,
 }
 
-/// How a stream of answers ended.
+/// How reading a stream ended.
 enum Read {
     Answered(Reply),
-    /// It broke, or the server closed it, before the answer.
+    /// The stream broke, or the server closed it, before the answer.
     Broken(LinkError),
 }
 
 impl HttpLink {
-    /// Makes a link; the first request connects.
+    /// Creates a connection. The first request opens it.
     ///
     /// # Errors
-    /// In plain words, for a header that cannot be sent.
+    /// Returns an error, as text for people, if the URL or a header cannot be sent.
     pub fn new(
         http: HttpClient,
         target: &HttpTarget,
@@ -133,7 +133,7 @@ impl HttpLink {
         answer
     }
 
-    /// Sends what has no answer; not for ever.
+    /// Sends a message that has no answer, within 10 s.
     pub async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
         timeout(TELL, self.post(message, &[]))
             .await
@@ -171,8 +171,8 @@ impl HttpLink {
         request
     }
 
-    /// Keeps the id of the session that a successful `initialize` began. Some servers send one with a refusal too,
-    /// which begins nothing.
+    /// Stores the id of the session that a successful `initialize` began. Some servers also send an
+    /// id with a refusal, which begins no session.
     fn note_session(&self, response: &Response) {
         if let Some(session) = response.headers().get(SESSION) {
             let _ = self.session.set(session.clone());
@@ -198,7 +198,7 @@ impl HttpLink {
             };
             request.headers_mut().append(name, value);
         }
-        // A redirect shows at the first message. Later ones need no copy to be sent again.
+        // A redirect shows during the handshake. Later messages need no copy to be sent again.
         let is_first = self.is_modern.get().is_none();
         let again = is_first.then(|| request.clone());
         let mut response = self
@@ -218,7 +218,7 @@ impl HttpLink {
         self.check(response).await
     }
 
-    /// Where messages go: the URL of the spec, or where that redirects to.
+    /// Returns the URL for messages: the URL of the spec, or the one to which it redirects.
     fn uri(&self) -> &Uri {
         self.moved_to.get().unwrap_or(&self.remote.uri)
     }
@@ -242,7 +242,7 @@ impl HttpLink {
         error.map(Err)
     }
 
-    /// Ends the link with nothing sent: the next request makes a new one.
+    /// Ends the connection because a message was not sent. The next request makes a new connection.
     fn lost(&self, why: &str) -> LinkError {
         self.end(why);
         self.upstream.try_tell(FromServer::Ended(why.to_owned()));
@@ -275,7 +275,8 @@ impl HttpLink {
         }
     }
 
-    /// Reads a stream until the answer, and goes on with it where it breaks and the server allows that.
+    /// Reads a stream until the answer. If the stream breaks, resumes it if the server supports
+    /// that.
     async fn read_stream(&self, mut response: Response, id: u64) -> Result<Reply, LinkError> {
         let mut events = Events::new(MAX_MESSAGE);
         let mut breaks = 0;
@@ -340,9 +341,9 @@ impl HttpLink {
         Ok(Read::Broken(LinkError::Lost(why)))
     }
 
-    /// Goes on with a stream behind an event, after the pause that the server wants.
+    /// Resumes a stream after an event, once the pause that the server asks for is over.
     async fn take_up(&self, last_id: &str, pause: Option<Duration>) -> Option<Response> {
-        // One that cannot be said would begin another stream, without the answer.
+        // An id that is not a valid header value would begin another stream, without the answer.
         HeaderValue::try_from(last_id).ok()?;
         sleep(pause.unwrap_or(RETRY).min(MAX_RETRY)).await;
         let response = self
@@ -354,7 +355,7 @@ impl HttpLink {
         (response.status() == StatusCode::OK && is_stream(&response)).then_some(response)
     }
 
-    /// A request for a stream, from the beginning or behind an event.
+    /// Returns a request for a stream, from the beginning or after an event.
     fn listening(&self, last_id: Option<&str>) -> HttpRequest {
         let mut request = self.with_session(self.remote.request(Method::GET, self.uri()));
         let headers = request.headers_mut();
@@ -385,7 +386,8 @@ fn is_stream(response: &Response) -> bool {
     kind.starts_with("text/event-stream")
 }
 
-/// A request whose answer is awaited. Dropped before the answer came, it tells the server to stop.
+/// A request that waits for its answer. If the value is dropped before the answer arrives, the
+/// server is notified that the request is cancelled.
 struct InFlight {
     link: Arc<HttpLink>,
     id: u64,
@@ -394,7 +396,7 @@ struct InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        // In the modern era the closed connection says it.
+        // In the modern era, closing the connection cancels the request.
         if !self.answered
             && !self.link.is_modern()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()

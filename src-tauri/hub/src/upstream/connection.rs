@@ -1,4 +1,4 @@
-//! A live connection to a server whose revision is known: what is sent is put into that revision's words.
+//! A live connection to a server whose revision is known. Requests are encoded for that revision.
 
 use std::{
     sync::{
@@ -22,7 +22,8 @@ use crate::{
     transport::{Link, LinkError, Reply, Request},
 };
 
-/// Ids for requests to servers: none is used twice while Drawbridge runs. Cheap to clone.
+/// Generates ids for requests to servers. No id is used twice while Drawbridge runs. Cheap to
+/// clone.
 #[derive(Clone, Default)]
 pub(super) struct Ids(Arc<AtomicU64>);
 
@@ -32,26 +33,26 @@ impl Ids {
     }
 }
 
-/// A connection on which the handshake is done.
+/// A connection with a completed handshake.
 pub struct Connection {
     link: Link,
     pub hello: ServerHello,
     ids: Ids,
-    /// From which level on it was told to log, where it was told.
+    /// The level from which on the server was asked to log, if it was.
     log_level: Mutex<Option<LogLevel>>,
-    /// Whether the server has answered more than lists.
+    /// Whether the server has answered a request other than for a list.
     has_answered: AtomicBool,
 }
 
-/// A request in no revision's words yet.
+/// A request that is not encoded for a revision yet.
 #[derive(Clone, Copy)]
 pub(super) struct Asking<'a> {
     pub(super) id: u64,
     pub(super) method: &'a str,
     pub(super) params: Option<&'a RawValue>,
-    /// Whether the server is asked for progress; its token is the id.
+    /// Whether to ask the server for progress, with the id as the token.
     pub(super) wants_progress: bool,
-    /// On whose behalf; none for Drawbridge's own.
+    /// The client that sent the request, or `None` if it is Drawbridge's own.
     pub(super) client: Option<&'a ClientHello>,
     pub(super) log_level: Option<LogLevel>,
     /// The arguments that are repeated in headers.
@@ -78,8 +79,8 @@ impl Connection {
         }
     }
 
-    /// Whether a refusal can mean that the server offers the stateless revision without serving it. Some servers list
-    /// their tools in it, but refuse every call.
+    /// Returns whether a refusal can mean that the server offers the stateless revision without
+    /// serving it. Some servers list their tools in it, but refuse every call.
     pub(super) fn may_need_initialize(&self) -> bool {
         self.era().is_modern() && !self.has_answered.load(Ordering::Relaxed)
     }
@@ -92,7 +93,8 @@ impl Connection {
         &self.link
     }
 
-    /// Whether it has to be told to log from this level on; then it counts as told.
+    /// Returns whether the server has to be asked to log from this level on. If so, stores the
+    /// level as the one that the server was asked for.
     pub(super) fn wants_level(&self, level: LogLevel) -> bool {
         let mut told = self
             .log_level
@@ -105,10 +107,10 @@ impl Connection {
         is_more
     }
 
-    /// Asks on Drawbridge's own behalf.
+    /// Sends a request on Drawbridge's own behalf, and returns the answer.
     ///
     /// # Errors
-    /// Where the server does not answer, or not in time.
+    /// Returns an error if the server does not answer, or not in time.
     pub async fn ask(
         &self,
         method: &str,
@@ -122,10 +124,10 @@ impl Connection {
         }
     }
 
-    /// Asks for a sign of life: an error is one, too.
+    /// Checks that the server is alive. An error in its answer is a sign of life, too.
     ///
     /// # Errors
-    /// Where there is none.
+    /// Returns an error if the server does not answer, or not in time.
     pub(super) async fn ping(&self, patience: Duration) -> Result<(), UpstreamError> {
         let asking = Asking::own(self.ids.next(), "ping", None);
         match timeout(patience, self.request(asking)).await {
@@ -134,7 +136,8 @@ impl Connection {
         }
     }
 
-    /// Asks and waits, for as long as it takes. Dropping the future cancels the request.
+    /// Sends a request and waits for the answer, without a timeout. Dropping the future cancels the
+    /// request.
     pub(super) async fn request(&self, asking: Asking<'_>) -> Result<Reply, LinkError> {
         let Asking {
             id,
@@ -204,7 +207,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// The headers of a request of the modern era.
+/// Returns the headers of a request of the modern era.
 fn repeated(method: &str, params: &RawObject<'_>, mirrored: &[Mirrored]) -> Vec<(String, String)> {
     let mut all = headers::standard(method, params);
     if let Some(arguments) = params.get("arguments") {

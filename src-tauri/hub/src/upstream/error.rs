@@ -4,40 +4,42 @@ use std::time::Duration;
 
 use crate::{secrets::SecretError, transport::LinkError};
 
-/// A failure of a server or of the way to it. A tool that fails is not one: that is a result.
+/// A failure of a server or of the connection to it. The failure of a tool is a result, and not an
+/// error of this type.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum UpstreamError {
-    /// It cannot be started or connected; nothing was sent.
+    /// The server cannot be started or connected. Nothing was sent.
     #[error("{0}")]
     Unreachable(String),
-    /// Its start takes longer than the request could wait, and goes on; nothing was sent.
+    /// The server's start takes longer than the request could wait, and goes on. Nothing was sent.
     #[error("it is still starting after {} s", .waited.as_secs_f32())]
     Starting { waited: Duration },
-    /// A secret it needs cannot be had; nothing was sent.
+    /// A secret that the server needs is not available. Nothing was sent.
     #[error("{0}")]
     Secret(#[from] SecretError),
-    /// It went away with the request in flight: whether it ran is unknown.
+    /// The connection ended with the request in flight. The server may or may not have carried it
+    /// out.
     #[error("{0}")]
     Lost(String),
-    /// It turned the request away, and did not carry it out.
+    /// The server refused the request, and did not carry it out.
     #[error("{0}")]
     Refused(String),
-    /// A person has to sign in to it; it carried nothing out.
+    /// A person has to sign in to the server, which has not carried out the request.
     #[error("{0}")]
     NeedsSignIn(String),
     #[error("{0}")]
     TimedOut(String),
-    /// It does not speak the protocol.
+    /// The server does not speak the protocol.
     #[error("{0}")]
     Protocol(String),
 }
 
-/// What to do where a person has to sign in.
+/// The remedy if a person has to sign in.
 pub const SIGN_IN: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers authorize` \
     with its id. If it takes a token of yours instead, put that into its Authorization header.";
 
 impl UpstreamError {
-    /// The same with its text changed, as to mask secrets in what a server said.
+    /// Returns the error with its text changed, for instance to mask secrets in a server's text.
     #[must_use]
     pub fn map_text(self, change: impl FnOnce(&str) -> String) -> Self {
         match self {
@@ -51,7 +53,7 @@ impl UpstreamError {
         }
     }
 
-    /// The same of a start that failed: what waited for it was not sent.
+    /// Returns the error for a request that waited for a failed start, and was therefore not sent.
     #[must_use]
     pub(super) fn before_sending(self) -> Self {
         match self {
@@ -66,7 +68,7 @@ impl UpstreamError {
         }
     }
 
-    /// There was none in time.
+    /// Returns the error for a request that was not answered in time.
     pub(super) fn no_answer(patience: Duration) -> Self {
         Self::TimedOut(format!(
             "it did not answer within {} s",
@@ -74,7 +76,7 @@ impl UpstreamError {
         ))
     }
 
-    /// Whether trying again at once may help. A start that was too slow has had its time.
+    /// Returns whether another try may help. A start that timed out has used up its time.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Lost(_) => true,
@@ -87,7 +89,7 @@ impl UpstreamError {
         }
     }
 
-    /// Whether it is certain that the server got nothing.
+    /// Returns whether the server certainly received nothing.
     pub fn was_not_sent(&self) -> bool {
         match self {
             Self::Unreachable(_)
@@ -98,7 +100,7 @@ impl UpstreamError {
         }
     }
 
-    /// What a person can do about it.
+    /// Returns what a person can do about the error.
     pub fn remedy(&self) -> String {
         match self {
             Self::Secret(error) => error.remedy(),

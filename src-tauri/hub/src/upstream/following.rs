@@ -1,5 +1,5 @@
-//! What Drawbridge wants to hear from a server by itself: changed lists, and the resources that clients subscribed to.
-//! A server that was started again is told anew.
+//! Subscriptions to a server's notifications: changed lists, and the resources that clients
+//! subscribed to. Each new connection to the server renews them.
 
 use std::{
     collections::BTreeSet,
@@ -20,15 +20,16 @@ use crate::{
 };
 
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Until a stream that ended is opened again, at first and at most.
+/// How long to wait before a stream that ended is opened again: at first, and at most
+/// (`MAX_PAUSE`).
 const PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// What is wanted from one server.
+/// The subscriptions at one server.
 pub(super) struct Wanted {
     resources: Mutex<BTreeSet<String>>,
     changed: Notify,
-    /// The resources of which a server of the modern era has said that it will tell.
+    /// The resources whose changes a server of the modern era has agreed to report.
     acknowledged: watch::Sender<BTreeSet<String>>,
 }
 
@@ -57,13 +58,14 @@ impl Wanted {
         self.changed.notify_one();
     }
 
-    /// Waits until the server has said that it will tell of this resource; not for ever.
+    /// Waits until the server has agreed to report changes of this resource, for at most
+    /// [`PATIENCE`].
     pub(super) async fn told(&self, uri: &str) {
         let mut acknowledged = self.acknowledged.subscribe();
         let _ = timeout(PATIENCE, acknowledged.wait_for(|uris| uris.contains(uri))).await;
     }
 
-    /// Takes a server's word on what it will tell.
+    /// Stores the resources whose changes the server agrees to report.
     pub(super) fn acknowledge(&self, params: &RawValue) {
         #[derive(serde::Deserialize)]
         struct Params {
@@ -88,7 +90,8 @@ impl Wanted {
     }
 }
 
-/// Follows a server for as long as its connection lives.
+/// Renews the subscriptions on a new connection. In the modern era, also keeps the stream of
+/// notifications open for as long as the connection lives.
 pub(super) async fn follow(wanted: Arc<Wanted>, connection: Arc<Connection>, ids: Ids) {
     match connection.era() {
         Era::Legacy => subscribe_again(&wanted, &connection).await,

@@ -1,8 +1,10 @@
 //! Finds out which revision a server speaks, and introduces Drawbridge in it.
 //!
-//! Drawbridge asks a server of unknown revision `server/discover` first. If the answer is an error, or does not come, it
-//! sends `initialize`. If a URL takes no POST, it tries the HTTP+SSE transport of 2024-11-05. What worked is remembered
-//! for the server and for others of the same package, and a spec can name the revision (`protocol_version`).
+//! Drawbridge sends `server/discover` first if it does not know the server's revision. If the
+//! answer is an error, or does not arrive, Drawbridge sends `initialize`. If a URL takes no POST,
+//! Drawbridge tries the HTTP+SSE transport of 2024-11-05. The negotiation that worked is remembered
+//! for the server and for others of the same package. A spec can name the revision instead
+//! (`protocol_version`).
 
 use std::{
     collections::HashMap,
@@ -34,7 +36,7 @@ const NEED_INITIALIZE: [&str; 1] = ["uvx chroma-mcp"];
 pub(super) enum Way {
     /// `server/discover`, then `initialize` if that does not help.
     Discover,
-    /// `initialize`, then `server/discover` if that is refused.
+    /// `initialize`, then `server/discover` if the server refuses that.
     Initialize,
     /// `initialize` only: the server offers the stateless revision, but refuses requests in it.
     OnlyInitialize,
@@ -42,12 +44,12 @@ pub(super) enum Way {
     LegacySse,
 }
 
-/// How each server was spoken to last. Cheap to clone.
+/// The negotiation that last worked with each server and package. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Known(Arc<Mutex<HashMap<String, Way>>>);
 
 impl Known {
-    /// Notes the revision that a server spoke when its lists were last read.
+    /// Stores the revision that a server spoke when its lists were last read.
     pub fn remember(&self, identity: &str, package: Option<String>, protocol_version: &str) {
         let way = if Era::of(protocol_version) == Some(Era::Legacy) {
             Way::Initialize
@@ -57,7 +59,7 @@ impl Known {
         self.put(identity, package, way);
     }
 
-    /// Notes that a server has to be addressed with `initialize`, whatever it answers to `server/discover`.
+    /// Notes that a server requires `initialize`, whatever it answers to `server/discover`.
     pub(super) fn needs_initialize(&self, server: &Registered) {
         self.put(&server.identity, package(&server.spec), Way::OnlyInitialize);
     }
@@ -103,8 +105,8 @@ impl Known {
     }
 }
 
-/// The program that a spec starts, without what differs between two servers of the same program: `uvx chroma-mcp`.
-/// Returns `None` if the command line does not show it.
+/// Returns the program that a spec starts, without the parts that differ between two servers of the
+/// same program: `uvx chroma-mcp`. Returns `None` if the command line does not show it.
 pub fn package(spec: &ServerSpec) -> Option<String> {
     let command = spec.command.as_deref().filter(|_| spec.url.is_none())?;
     let program = command.rsplit(['/', '\\']).next().unwrap_or(command);
@@ -120,7 +122,7 @@ pub fn package(spec: &ServerSpec) -> Option<String> {
         .args
         .iter()
         .find(|argument| !argument.starts_with('-'))?;
-    // A version after the name, as in `name@1.2`; a scope, as in `@scope/name`, stays.
+    // Drop a version after the name, as in `name@1.2`, but keep a scope, as in `@scope/name`.
     let first = first
         .split_once("==")
         .map_or(first.as_str(), |(name, _)| name);
@@ -131,7 +133,7 @@ pub fn package(spec: &ServerSpec) -> Option<String> {
     Some(format!("{program} {name}"))
 }
 
-/// Why there was no handshake.
+/// Why a handshake failed.
 pub(super) enum Failure {
     TooSlow(Duration),
     Link(LinkError),
@@ -140,7 +142,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// What else may work with this server.
+    /// Returns another negotiation that may work with this server, if there is any.
     pub(super) fn next_way(
         &self,
         tried: Way,
@@ -153,7 +155,7 @@ impl Failure {
             {
                 Some(Way::LegacySse)
             }
-            // Some servers end when the first thing they are told is not `initialize`.
+            // Some servers exit if the first message that they receive is not `initialize`.
             (Way::Discover, Link::Stdio(_)) if link.ended().is_some() => Some(Way::Initialize),
             _ => None,
         }
@@ -165,8 +167,8 @@ impl Failure {
         matches!(self, Self::Link(LinkError::NeedsSignIn(_)))
     }
 
-    /// Whether the URL may be that of an HTTP+SSE server, which takes no POST. Statuses about the client's rights or
-    /// its pace say nothing about that.
+    /// Returns whether the URL may belong to an HTTP+SSE server, which takes no POST. Statuses
+    /// about the client's rights or its request rate do not show that.
     fn takes_no_post(&self) -> bool {
         let Self::Link(LinkError::Refused { status, .. }) = self else {
             return false;
@@ -197,7 +199,8 @@ impl From<LinkError> for Failure {
     }
 }
 
-/// Performs the handshake. Takes as long as the server does. `revision` is the one that the spec names, if any.
+/// Performs the handshake, without a timeout of its own. `revision` is the one that the spec names,
+/// if any.
 pub(super) async fn shake(
     link: &Link,
     ids: &Ids,
@@ -223,13 +226,15 @@ async fn discover_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> 
     tokio::select! {
         discovered = &mut discovery => return match discovered {
             Ok(hello) => Ok(hello),
-            // Without a connection there is nobody to send `initialize` to, and without a person nobody who signs in.
+            // Without a connection, `initialize` cannot be sent. If a person has to sign in,
+            // `initialize` would be refused too.
             Err(error) if link.ended().is_some() || error.needs_sign_in() => Err(error),
             Err(_) => initialize(link, ids, None).await,
         },
         () = sleep(DISCOVER_TIMEOUT) => {}
     }
-    // The server may still be starting, and read both requests when it is ready: the first that it understands counts.
+    // The server may still be starting, and read both requests when it is ready. The first request
+    // that succeeds counts.
     let mut initialization = std::pin::pin!(initialize(link, ids, None));
     tokio::select! {
         discovered = &mut discovery => match discovered {
@@ -257,7 +262,8 @@ async fn discover(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
     let params = meta::own_params();
     let headers = headers::standard(METHOD, &RawObject::default());
     let mut reply = ask(link, ids, METHOD, &params, &headers).await?;
-    // Drawbridge has named that very revision. A server that negotiates in two steps takes it the second time.
+    // Drawbridge has already named the revision that the error names. A server that negotiates in
+    // two steps accepts it the second time.
     if reply.as_ref().is_err_and(meta::names_modern_revision) {
         reply = ask(link, ids, METHOD, &params, &headers).await?;
     }
@@ -303,7 +309,8 @@ async fn ask(
     .await
 }
 
-/// Whether a server refuses a request because nobody has sent `initialize`. It carried out nothing then.
+/// Returns whether a server refuses a request because nobody has sent `initialize`. If so, the
+/// server has not carried out the request.
 pub(super) fn asks_for_initialize(error: &RpcError) -> bool {
     const NOT_INITIALIZED: i64 = -32002;
     let message = error.message.to_ascii_lowercase();

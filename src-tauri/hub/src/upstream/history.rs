@@ -7,7 +7,7 @@ use std::{
 
 use crate::model::{ids::ServerId, server::Transition};
 
-/// Steps that are kept of a server; then the oldest is forgotten.
+/// The most steps that are kept for each server. After that, each new step replaces the oldest one.
 const MAX: usize = 50;
 
 /// The steps by server, the latest last. Cheap to clone.
@@ -24,7 +24,7 @@ impl History {
         steps.push_back(transition);
     }
 
-    /// The steps of a server, the latest last.
+    /// Returns the steps of a server, the latest last.
     pub fn of(&self, id: &ServerId) -> Vec<Transition> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(id)
@@ -32,7 +32,7 @@ impl History {
             .unwrap_or_default()
     }
 
-    /// Forgets a server that was removed.
+    /// Deletes the steps of a server that was removed.
     pub fn forget(&self, id: &ServerId) {
         self.0
             .lock()

@@ -1,7 +1,9 @@
-//! The requests in flight at one server: to whom belongs what the server sends meanwhile, and how long it may take.
+//! The requests in flight at one server: which client receives the messages that the server sends
+//! meanwhile, and how long a request may take.
 //!
-//! Over stdio a server does not say which request it works on when it asks something itself. What it
-//! asks goes to the client whose request is in flight; where those of two clients are, to nobody.
+//! Over stdio, a server does not name the request that it works on when it sends a request of its
+//! own. Drawbridge passes the server's request to the client that has a request in flight. If two
+//! clients have one, neither receives it.
 
 use std::{
     collections::BTreeMap,
@@ -18,14 +20,14 @@ use tokio::time::{Instant, sleep_until};
 use super::{UpstreamError, session::Patience};
 use crate::{model::json::RawObject, sessions::Back};
 
-/// What is in flight, by the ids of the requests.
+/// The requests in flight, by id.
 #[derive(Default)]
 pub(super) struct InFlight {
     requests: Mutex<BTreeMap<u64, Request>>,
 }
 
 struct Request {
-    /// None for Drawbridge's own.
+    /// The handle of the client, or `None` if the request is Drawbridge's own.
     back: Option<Back>,
     /// The client's own progress token.
     progress_token: Option<Box<RawValue>>,
@@ -35,12 +37,12 @@ struct Request {
 /// The signs of life of a request.
 struct Pulse {
     last: Mutex<Instant>,
-    /// What the server has asked and waits for: a person may have to answer.
+    /// How many requests of the server wait for an answer. A person may have to give it.
     asking: AtomicU32,
 }
 
 impl InFlight {
-    /// Notes a request until the returned value is dropped.
+    /// Registers a request until the returned value is dropped.
     pub(super) fn begin(
         &self,
         id: u64,
@@ -68,7 +70,7 @@ impl InFlight {
         }
     }
 
-    /// Passes progress on to the client that asked for it, with its own token.
+    /// Passes progress on to the client that asked for it, with the client's own token.
     pub(super) fn progress(&self, params: &RawValue) {
         let Ok(mut params) = RawObject::parse(params) else {
             return;
@@ -91,8 +93,10 @@ impl InFlight {
         }
     }
 
-    /// Who is to hear what the server says: the client of the request that it belongs to. Where that is not told, the
-    /// one client that has something in flight; nobody where there is none, or more than one.
+    /// Returns the client that receives a message from the server. If the transport names the
+    /// request during which the message was sent, this is the client of that request. Otherwise it
+    /// is the only client with a request in flight. Returns `None` if there is none, or more than
+    /// one.
     pub(super) fn owner(&self, during: Option<u64>) -> Option<Owner> {
         let requests = self.lock();
         let owner = |request: &Request| {
@@ -116,14 +120,15 @@ impl InFlight {
     }
 }
 
-/// The client that hears what a server says.
+/// The client that receives the server's messages.
 pub(super) struct Owner {
     pub(super) back: Back,
     pulse: Arc<Pulse>,
 }
 
 impl Owner {
-    /// The server waits for an answer until the returned value is dropped: meanwhile its own time stands still.
+    /// Stops the timeout for signs of life until the returned value is dropped, because the server
+    /// waits for an answer. The total timeout continues.
     pub(super) fn asked(&self) -> impl Drop + use<> {
         self.pulse.asking.fetch_add(1, Ordering::Relaxed);
         Asked(self.pulse.clone())
@@ -144,7 +149,7 @@ impl Pulse {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Until when it may go on without another sign of life.
+    /// Returns the deadline for the next sign of life.
     fn due(&self, patience: Duration) -> Instant {
         if self.asking.load(Ordering::Relaxed) > 0 {
             return Instant::now() + patience;
@@ -162,7 +167,7 @@ pub(super) struct Flight<'a> {
 }
 
 impl Flight<'_> {
-    /// Returns once the request has taken too long: without progress, or in all.
+    /// Returns once the request has taken too long: without progress, or in total.
     pub(super) async fn expired(&self, patience: Patience) {
         let end = self.began + patience.total;
         loop {
@@ -174,7 +179,7 @@ impl Flight<'_> {
         }
     }
 
-    /// Why it has expired.
+    /// Returns the error for a request that has expired.
     pub(super) fn too_slow(&self, patience: Patience) -> UpstreamError {
         if self.began.elapsed() < patience.total {
             return UpstreamError::no_answer(patience.quiet);

@@ -1,4 +1,5 @@
-//! From a spec to a live connection: secrets in their places, the transport, the handshake.
+//! Connects to servers: resolves the secrets of a spec, opens the transport, and performs the
+//! handshake.
 
 use std::{
     path::PathBuf,
@@ -33,11 +34,12 @@ use crate::{
     },
 };
 
-/// Messages of a server that may wait; a server that floods is slowed down.
+/// The most messages of a server that may wait. If a server sends more, it is slowed down.
 const INBOX: usize = 256;
-/// How long a program may prepare a server, as long as it works.
+/// The longest time for which a program may prepare a server, as long as it uses CPU time.
 const LONGEST_START: Duration = Duration::from_secs(300);
-/// How often it is looked at meanwhile, and the CPU time in between that counts as work.
+/// How often the CPU time of the program is read meanwhile. A difference of at least
+/// `LEAST_WORK_MS` counts as work.
 const LOOK: Duration = Duration::from_secs(1);
 const LEAST_WORK_MS: u64 = 20;
 
@@ -55,10 +57,10 @@ pub struct Linker {
     meter: Meter,
 }
 
-/// What is told while a server is being started, in words.
+/// Receives the progress of a server's start, as text for people.
 pub(super) type Progress<'a> = &'a (dyn Fn(String) + Send + Sync);
 
-/// A connection on which the handshake is done.
+/// A connection with a completed handshake, and the receiver of its server's messages.
 pub struct Linked {
     pub connection: Arc<Connection>,
     pub inbox: mpsc::Receiver<FromServer>,
@@ -97,22 +99,25 @@ impl Linker {
         &self.ids
     }
 
-    /// Which servers speak which revision, as it was seen.
+    /// Returns the negotiations that have worked before.
     pub fn known(&self) -> &Known {
         &self.known
     }
 
-    /// Measures what servers use of the machine.
+    /// Returns the meter for the servers' usage of CPU and memory.
     pub fn meter(&self) -> &Meter {
         &self.meter
     }
 
-    /// Connects and shakes hands, within the spec's time, in the way that the server knows. `noise` counts stdout
-    /// lines that are no JSON-RPC. A start that takes long, and may, is told over `progress`.
+    /// Connects to a server and performs the handshake, within the timeout of the spec. Begins with
+    /// the negotiation that worked last. `noise` counts lines on stdout that are not JSON-RPC.
+    /// `progress` receives the progress of a start that takes long, if its program may have to be
+    /// downloaded first.
     ///
     /// # Errors
-    /// Where a secret is missing, the server cannot be reached, or does not speak the protocol. Nothing
-    /// of it is left running then.
+    /// Returns an error if a secret is missing, or if the server cannot be reached or does not
+    /// speak the protocol. The server's processes are ended then. If the handshake timed out, they
+    /// may end after the return.
     pub async fn link(
         &self,
         server: &Registered,
@@ -137,7 +142,8 @@ impl Linker {
         }
     }
 
-    /// Connects in one way; where that fails, the next one worth trying.
+    /// Connects with one negotiation. If that fails, also returns the next one that is worth
+    /// trying.
     async fn try_way(
         &self,
         server: &Registered,
@@ -171,7 +177,8 @@ impl Linker {
             }
             Err(failure) => {
                 let next = failure.next_way(way, &link, server.spec.transport);
-                // One that will not end is waited for only where something else is to be started in its place.
+                // A server that timed out may also be slow to end. Wait for its end only if another
+                // one is to be started in its place.
                 if next.is_some() || !matches!(failure, handshake::Failure::TooSlow(_)) {
                     link.close().await;
                 } else {
@@ -182,8 +189,9 @@ impl Linker {
         }
     }
 
-    /// What is waited for, or nothing where it takes too long. Where the server's program may have to be fetched first
-    /// (`npx` and the like) the time begins anew as long as it works.
+    /// Returns the output of `awaited`, or `None` if it takes too long. If the server's program may
+    /// have to be downloaded first (`npx` and the like), the timeout begins anew as long as the
+    /// program works.
     async fn in_time<T>(
         &self,
         server: &Registered,

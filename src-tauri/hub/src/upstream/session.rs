@@ -1,5 +1,6 @@
-//! The session of one server, and the requests to it. Its `life` drives the state machine, `hearing` takes what the
-//! server says by itself, `rounds` what it needs before it can answer.
+//! The session of one server, and the requests to it. `life` drives the state machine, `hearing`
+//! handles the messages that the server sends by itself, and `rounds` obtains the input that the
+//! server requires.
 
 mod hearing;
 mod life;
@@ -37,13 +38,13 @@ use crate::{
     transport::Reply,
 };
 
-/// How long a client may take to answer what a server asks: a person may have to.
+/// How long a client may take to answer a server's request: a person may have to answer it.
 const ANSWER: Duration = Duration::from_secs(300);
-/// How often a server may ask for more before it answers.
+/// How often a server may require more input before it answers.
 const MAX_ROUNDS: u32 = 16;
 const SHORT: Duration = Duration::from_secs(5);
 
-/// How long an answer may take: without a sign of life, and in all.
+/// How long an answer may take: without a sign of life, and in total.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     pub quiet: Duration,
@@ -51,7 +52,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// That of a call, of this tool where it is one.
+    /// Returns the timeouts of a request, or of a call of `tool` if it is given.
     pub fn of(timeouts: &Timeouts, tool: Option<&str>) -> Self {
         let quiet = tool
             .and_then(|tool| timeouts.tools.get(tool))
@@ -66,7 +67,7 @@ impl Patience {
 }
 
 impl From<Duration> for Patience {
-    /// Progress extends it up to ten times.
+    /// Progress extends the timeout to at most ten times its length.
     fn from(quiet: Duration) -> Self {
         Self {
             quiet,
@@ -101,7 +102,8 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    /// For a client: over `back` goes what the server sends meanwhile, progress with the client's token.
+    /// Sends the request for a client. `back` receives the messages that the server sends
+    /// meanwhile, and progress carries the client's token.
     #[must_use]
     pub fn on_behalf_of(self, back: &'a Back, progress_token: Option<&'a RawValue>) -> Self {
         Self {
@@ -111,22 +113,22 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    /// With arguments that are repeated outside the body, where the transport and the revision have that.
+    /// Repeats arguments in headers, if the transport and the revision support that.
     #[must_use]
     pub fn repeating(self, mirrored: &'a [Mirrored]) -> Self {
         Self { mirrored, ..self }
     }
 }
 
-/// One server's session. It outlives its connections.
+/// The session of one server. The session outlives its connections.
 pub struct ServerSession {
     server: Arc<Registered>,
-    /// Whose own it is, where it is not shared.
+    /// The client that the session belongs to, if the session is not shared.
     client: Option<ClientName>,
     linker: Linker,
     mailbox: Mailbox,
     inner: Mutex<Inner>,
-    /// Held while it is being started, so that many callers start it once.
+    /// Held while the server is being started, so that concurrent callers start it only once.
     starting: tokio::sync::Mutex<()>,
     in_flight: InFlight,
     wanted: Arc<Wanted>,
@@ -137,28 +139,29 @@ pub struct ServerSession {
 
 struct Inner {
     state: State,
-    /// For ever: the server was removed, replaced, or the hub is ending. Nothing starts it any more.
+    /// Whether the session has ended for ever, because the server was removed or replaced, or the
+    /// hub is shutting down. Nothing starts the server any more.
     retired: bool,
     connection: Option<Arc<Connection>>,
-    /// Live with the connection.
+    /// The tasks of the current connection.
     tasks: JoinSet<()>,
     failure: Option<UpstreamError>,
     reason: String,
-    /// When it crashed in the last minute.
+    /// The times of the crashes within the last minute.
     crashes: Vec<Instant>,
-    /// It is left alone until then.
+    /// The end of the pause, during which the server is not started.
     paused_until: Option<Instant>,
     in_use: u32,
     last_used: Instant,
 }
 
-/// How a session stands, for the screens.
+/// The status of a session, for the screens.
 #[derive(Debug, Clone)]
 pub struct Status {
     pub state: State,
     pub reason: String,
     pub failure: Option<UpstreamError>,
-    /// It is left alone for that long, whoever needs it.
+    /// How long the server is not started yet, even if somebody needs it.
     pub left_alone: Option<Duration>,
     pub pid: Option<u32>,
     pub noise_lines: u32,
@@ -166,7 +169,7 @@ pub struct Status {
 }
 
 impl ServerSession {
-    /// A session that is `retired` from the start never starts its server.
+    /// Creates a session. If it is `retired` from the start, it never starts its server.
     pub(super) fn new(
         server: Arc<Registered>,
         client: Option<ClientName>,
@@ -205,7 +208,8 @@ impl ServerSession {
         &self.server
     }
 
-    /// Whether it was made from this spec, but for what a session does not depend on.
+    /// Returns whether the session was made from this spec, apart from fields that do not matter to
+    /// a session.
     pub(super) fn is_of(&self, server: &Registered) -> bool {
         let (now, made_from) = (&server.spec, &self.server.spec);
         self.server.identity == server.identity
@@ -216,11 +220,13 @@ impl ServerSession {
             && now.protocol_version == made_from.protocol_version
     }
 
-    /// Sends a request, starting the server where it does not run. It is never sent twice, unless the server itself
-    /// asks for that with `input_required`.
+    /// Sends a request, and starts the server if it does not run. The request is sent again only if
+    /// the server requires more input (`input_required`), or if it refused the request because
+    /// nobody had sent `initialize`.
     ///
     /// # Errors
-    /// Where the server cannot be started, went away, or did not answer in time.
+    /// Returns an error if the server cannot be started, its connection ends, or it does not answer
+    /// in time.
     pub async fn request(self: &Arc<Self>, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
         let _used = self.in_use();
         let connection = self
@@ -241,7 +247,8 @@ impl ServerSession {
         reply.map_err(|error| error.map_text(|text| self.linker.logs().masked(text)))
     }
 
-    /// Sends a request again that the server refused for want of `initialize`, on a connection that begins with it.
+    /// Sends a request again after the server refused it for lack of `initialize`, on a new
+    /// connection that begins with `initialize`.
     async fn request_after_initialize(
         self: &Arc<Self>,
         refused_on: &Arc<Connection>,
@@ -258,12 +265,13 @@ impl ServerSession {
             .connection_for(outgoing)
             .await
             .map_err(UpstreamError::before_sending)?;
-        // Its lists are read again, so that the revision is stored with them.
+        // Have the lists read again, so that the revision is stored with them.
         self.mailbox.list_changes.tell(self.server.id.clone());
         self.converse(&connection, outgoing).await
     }
 
-    /// Asks until the answer is final: what a server of the modern era needs is asked of a client with sessions.
+    /// Sends the request until the answer is final. If a server of the modern era requires input, a
+    /// client of the legacy era is asked for it.
     async fn converse(
         &self,
         connection: &Connection,
@@ -275,7 +283,7 @@ impl ServerSession {
             back,
             ..
         } = *outgoing;
-        // Drawbridge itself understands every server.
+        // Drawbridge's own requests need no translation.
         let client = back.map_or(connection.era(), Back::era);
         let mut current = match (client, connection.era()) {
             (Era::Modern, Era::Legacy) => rounds::without_retry(params),
@@ -347,7 +355,8 @@ impl ServerSession {
         }
     }
 
-    /// Has a server with sessions log as much as a client wants. Others may want more: it is never told less.
+    /// Asks a server of the legacy era to log from this level on. The server is never asked to log
+    /// less, because other clients may want more.
     async fn set_level(&self, connection: &Connection, level: LogLevel) {
         if connection.era() == Era::Legacy
             && connection.hello.capabilities.logs()
@@ -358,17 +367,17 @@ impl ServerSession {
         }
     }
 
-    /// The same, where the server runs.
+    /// Asks the server to log from this level on, if it runs.
     pub async fn log_from(&self, level: LogLevel) {
         if let Some(connection) = self.live() {
             self.set_level(&connection, level).await;
         }
     }
 
-    /// Has the server tell when a resource changes, now and after each start.
+    /// Subscribes to the changes of a resource, now and after each start.
     ///
     /// # Errors
-    /// As for [`ServerSession::request`].
+    /// Returns an error under the same conditions as [`ServerSession::request`].
     pub async fn subscribe(
         self: &Arc<Self>,
         uri: &str,
@@ -387,10 +396,10 @@ impl ServerSession {
         Ok(reply)
     }
 
-    /// The opposite. One that does not run is not started for that.
+    /// Ends a subscription. If the server does not run, it is not started for that.
     ///
     /// # Errors
-    /// As for [`ServerSession::request`].
+    /// Returns an error under the same conditions as [`ServerSession::request`].
     pub async fn unsubscribe(
         self: &Arc<Self>,
         uri: &str,
@@ -403,7 +412,7 @@ impl ServerSession {
         }
     }
 
-    /// Sends a notification, where the server runs and has sessions.
+    /// Sends a notification, if the server runs and belongs to the legacy era.
     pub async fn notify(&self, method: &str, params: Option<&RawValue>) {
         if let Some(connection) = self
             .live()
@@ -413,10 +422,11 @@ impl ServerSession {
         }
     }
 
-    /// What the server said of itself, starting it where it does not run.
+    /// Returns the server's introduction from the handshake, and starts the server if it does not
+    /// run.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// Returns an error if the server cannot be started.
     pub async fn hello(self: &Arc<Self>) -> Result<ServerHello, UpstreamError> {
         Ok(self.connection().await?.hello.clone())
     }
@@ -439,12 +449,13 @@ impl ServerSession {
         }
     }
 
-    /// Whether it runs now.
+    /// Returns whether the server runs now.
     pub fn is_active(&self) -> bool {
         self.inner().state == State::Active
     }
 
-    /// Ends the session for ever, and returns once the server's processes are gone.
+    /// Ends the session for ever, and returns once the server's processes are gone. If the server
+    /// is just being started, returns at once: its connection is closed when the handshake is done.
     pub async fn retire(&self, why: &str) {
         self.inner().retired = true;
         self.step(StateEvent::Close, why.to_owned(), None);
@@ -464,7 +475,7 @@ impl ServerSession {
     }
 }
 
-/// A request is in flight: the session is not idle.
+/// Marks the session as in use while a request is in flight.
 struct InUse(Arc<ServerSession>);
 
 impl Drop for InUse {

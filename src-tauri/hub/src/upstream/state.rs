@@ -1,24 +1,23 @@
-//! The state machine of a server session: pure, `(state, event) → (state, effects)`.
+//! The state machine of a server session: a pure function `(state, event) → (state, effect)`.
 //!
 //! ```text
-//!          Wanted                  Ready            IdleTimeout
-//! Idle ─────────────▶ Initializing ─────▶ Active ─────────────────▶ Idle
-//!  ▲                   │    ▲              │
-//!  │            Failed │    │ PauseOver    │ Ended
-//!  │                   ▼    │              │
-//!  │      PauseOver   ┌───────┐            │
-//!  ├──────────────────│ Error │◀───────────┤
-//!  │                  └───────┘            │
-//!  │                    │ Failed after the last retry, or for good
-//!  │                    ▼                  │
-//!  │                  Closed ──Wanted──▶ Initializing
-//!  │    PauseOver                          │ the fifth crash within a minute
-//!  └─────────────────────────── Open ◀─────┘
+//! Idle, Closed  ── Wanted ───────────────────────────────▶ Initializing
+//! Initializing  ── Ready ────────────────────────────────▶ Active
+//! Initializing  ── Failed, with retries left ────────────▶ Error { failures: 1.. }
+//! Initializing  ── Failed for good, or no retries left ──▶ Closed
+//! Initializing  ── Failed, fifth crash within a minute ──▶ Open
+//! Active        ── IdleTimeout ──────────────────────────▶ Idle
+//! Active        ── Ended ────────────────────────────────▶ Error { failures: 0 }
+//! Active        ── Ended, fifth crash within a minute ───▶ Open
+//! Error { 1.. } ── PauseOver ────────────────────────────▶ Initializing
+//! Error { 0 }   ── PauseOver ────────────────────────────▶ Idle
+//! Open          ── PauseOver ────────────────────────────▶ Idle
+//! any state     ── Close ────────────────────────────────▶ Closed
 //! ```
 
 use std::time::Duration;
 
-/// So many crashes within [`CRASH_WINDOW`] open the breaker.
+/// If a server crashes this often within [`CRASH_WINDOW`], the breaker opens.
 pub const MAX_CRASHES: u32 = 5;
 /// See [`MAX_CRASHES`].
 pub const CRASH_WINDOW: Duration = Duration::from_secs(60);
@@ -27,61 +26,65 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long the breaker stays open.
 const OPEN: Duration = Duration::from_secs(30);
 
-/// Where a session stands.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Idle,
-    /// Being started; `failures` starts in a row have failed.
+    /// The server is being started. The last `failures` starts in a row have failed.
     Initializing {
         failures: u32,
     },
     Active,
-    /// Failed, and left alone for a pause. With `failures` a start is tried again then; without any it crashed, and
-    /// the next call after the pause starts it.
+    /// The server failed and waits out a pause. If `failures` is not 0, a start is tried again
+    /// after the pause. If it is 0, the server crashed, and the next request after the pause starts
+    /// it.
     Error {
         failures: u32,
     },
-    /// The breaker is open: it crashed so often that it is left alone for a while, whoever wants it.
+    /// The breaker is open: the server crashed so often that it is not started for a while, even if
+    /// somebody needs it.
     Open,
     Closed,
 }
 
-/// What happens to it.
+/// An event of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// Somebody needs the server.
     Wanted,
     Ready,
-    /// A start failed; `for_good` where no retry can help.
+    /// A start failed. `for_good` is set if no retry can help.
     Failed {
         for_good: bool,
-        /// Starts that may follow the first one.
+        /// How many starts may follow the first one.
         retries: u32,
-        /// See [`Event::Ended`]; a start that failed without a crash adds none.
+        /// See [`Event::Ended`]. A start that failed without a crash adds none.
         crashes: u32,
     },
-    /// The pause after a failure, or that of the open breaker, is over.
+    /// The pause after a failure, or the pause of the open breaker, is over.
     PauseOver,
-    /// The connection ended by itself; with this one so many crashes in the last [`CRASH_WINDOW`].
+    /// The connection ended by itself. `crashes` counts the crashes within the last
+    /// [`CRASH_WINDOW`], including this one.
     Ended {
         crashes: u32,
     },
     IdleTimeout,
-    /// The user, or a changed spec, ends it.
+    /// The user or a changed spec ends the session.
     Close,
 }
 
-/// What the driver has to do.
+/// An action for the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Start,
-    /// Let it alone for that long, to which the driver adds jitter, then take the step [`Event::PauseOver`].
+    /// Wait for about this long (the driver adds jitter), then apply [`Event::PauseOver`].
     Pause(Duration),
     Stop,
 }
 
 impl State {
-    /// The next state, and what to do. An event that means nothing in a state changes nothing.
+    /// Returns the next state and the action to perform. If an event has no meaning in a state,
+    /// nothing changes.
     pub fn on(self, event: Event) -> (Self, Option<Effect>) {
         match (self, event) {
             (Self::Idle | Self::Closed, Event::Wanted) => {
@@ -143,7 +146,7 @@ impl State {
     }
 }
 
-/// The pause after so many failures: doubled each time.
+/// Returns the pause after so many failures. Each failure doubles it, up to [`LONGEST_PAUSE`].
 fn pause(failures: u32) -> Duration {
     (FIRST_PAUSE * 2_u32.saturating_pow(failures.min(16))).min(LONGEST_PAUSE)
 }

@@ -1,4 +1,4 @@
-//! Pages that a server has sent a person to: who is told when the person is done there.
+//! Pages that a server has asked a person to visit, and the client to notify when a visit is over.
 
 use std::{
     collections::VecDeque,
@@ -9,15 +9,15 @@ use serde_json::value::RawValue;
 
 use crate::{model::json::RawObject, protocol::input::InputRequest, sessions::ClientSession};
 
-/// Visits that are remembered; then the oldest is forgotten.
+/// The most visits that are kept. After that, each new visit replaces the oldest one.
 const MAX: usize = 256;
 
-/// The visits, by the server's ids of its elicitations.
+/// The visits, by the server's elicitation ids.
 #[derive(Default)]
 pub(super) struct Visits(Mutex<VecDeque<(String, Weak<ClientSession>)>>);
 
 impl Visits {
-    /// Notes whom a server asks to have a page visited.
+    /// Notes which client a server has asked to have a page visited.
     pub(super) fn note(&self, request: &InputRequest, session: &Arc<ClientSession>) {
         if let Some(id) = request.params.as_deref().and_then(elicitation_id) {
             let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,7 +28,8 @@ impl Visits {
         }
     }
 
-    /// Whom it concerns that a visit is over; it is over once.
+    /// Ends a visit, and returns the client session to notify. Returns `None` if the visit is
+    /// unknown or has already ended.
     pub(super) fn done(&self, params: &RawValue) -> Option<Arc<ClientSession>> {
         let id = elicitation_id(params)?;
         let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);

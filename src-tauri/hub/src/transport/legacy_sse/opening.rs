@@ -1,4 +1,4 @@
-//! Opens the stream, and reads it until the server has said where to post.
+//! Opens the stream, and reads it until the server has named its endpoint.
 
 use http::{
     HeaderValue, Method, StatusCode,
@@ -16,23 +16,24 @@ use crate::{
     },
 };
 
-/// What the server may send ahead of its `endpoint` event.
+/// The most lines and bytes that the server may send ahead of its `endpoint` event.
 const MAX_LINES: usize = 100;
 const MAX_BYTES: usize = 64 * 1024;
 
-/// A stream of which the beginning is read.
+/// A stream whose endpoint is known.
 pub(super) struct Opened {
     pub(super) endpoint: Url,
     pub(super) response: Response,
     pub(super) events: Events,
-    /// Events that came with the endpoint, behind it.
+    /// Events that arrived after the endpoint, in the same chunk.
     pub(super) early: Vec<SseEvent>,
 }
 
-/// Opens the stream; does not end where the server says nothing.
+/// Opens the stream. Does not return if the server sends nothing.
 ///
 /// # Errors
-/// In plain words.
+/// Returns an error, as text for people, if the stream cannot be opened, or ends without an
+/// endpoint.
 pub(super) async fn open(remote: &Remote) -> Result<Opened, String> {
     let (mut response, url) = get(remote).await?;
     let mut opening = Opening::new();
@@ -53,8 +54,9 @@ pub(super) async fn open(remote: &Remote) -> Result<Opened, String> {
     ))
 }
 
-/// Gets the stream and the URL at which it was found. A redirect, as from `/sse` to `/sse/`, is followed
-/// once, and not to another origin: that would get the headers too.
+/// Requests the stream, and returns the response and the URL of the stream. Follows one redirect,
+/// as from `/sse` to `/sse/`, but not to another origin, because that server would receive the
+/// headers too.
 async fn get(remote: &Remote) -> Result<(Response, Url), String> {
     let mut url = Url::parse(&remote.uri.to_string())
         .map_err(|e| format!("{} is not a URL: {e}", remote.url))?;
@@ -113,11 +115,11 @@ fn redirect(response: &Response) -> Option<String> {
     place.to_str().ok().map(str::to_owned)
 }
 
-/// Where to post, from what the `endpoint` event says: a URL or a path, bare or as `{"uri": …}`, or only
-/// `{"session_id": …}`.
+/// Returns the URL for messages that the `endpoint` event names: as a URL or a path, bare or as
+/// `{"uri": …}`, or only as `{"session_id": …}`.
 ///
 /// # Errors
-/// Where it says none, or one at another origin.
+/// Returns an error if the event names no URL, or one at another origin.
 pub(super) fn resolve(url: &Url, said: &str) -> Result<Url, String> {
     let said = said.trim();
     let place = if said.starts_with('{') {
@@ -146,7 +148,7 @@ struct Said {
     session_id: Option<String>,
 }
 
-/// `/messages/` beside the stream.
+/// Returns the URL of `messages/` in the same folder as the stream, with the session in its query.
 fn messages(url: &Url, session: &str) -> Url {
     let mut place = url.clone();
     let path = url.path().trim_end_matches('/');
@@ -201,9 +203,11 @@ impl Opening {
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// Where there are too many without an endpoint.
+    /// Returns an error if there are too many bytes or lines without an endpoint, or if an event is
+    /// too long.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), String> {
-        // Each piece ends at most one line, so that what came with the endpoint is told from what comes behind it.
+        // Each piece ends at most one line, so that events after the endpoint are recognized as
+        // early events.
         for line in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             if self.endpoint.is_none() {
                 self.lines += usize::from(line.ends_with(b"\n"));

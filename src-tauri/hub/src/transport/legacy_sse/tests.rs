@@ -1,4 +1,4 @@
-//! Where messages are posted, and streams that are cut, slow, long, or lead elsewhere.
+//! The endpoint for messages, and streams that are cut off, slow, long, or redirected.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const ACCEPTED: &str =
     "HTTP/1.1 202 Accepted\r\nContent-Length: 8\r\nConnection: close\r\n\r\nAccepted";
 const LONG: Duration = Duration::from_secs(5);
 
-/// A server, one exchange at a time: what each test lets it say is the test.
+/// A server that handles one exchange at a time, with the responses that each test gives it.
 struct Server(TcpListener);
 
 impl Server {
@@ -34,7 +34,8 @@ impl Server {
         format!("http://{}{path}", self.0.local_addr().expect("an address"))
     }
 
-    /// The next request, as text, answered with `says`; it is open still.
+    /// Answers the next request with `says`. Returns the request as text, and the connection, which
+    /// is still open.
     async fn exchange(&self, says: &str) -> (String, TcpStream) {
         let (mut stream, _) = timeout(LONG, self.0.accept())
             .await
@@ -90,7 +91,7 @@ async fn connect(
     )
 }
 
-/// A link and its open stream.
+/// Returns a connected transport, its open stream, and its events.
 async fn linked(server: &Server) -> (Arc<SseLink>, TcpStream, mpsc::Receiver<FromServer>) {
     let opening = format!("{STREAM}event: endpoint\ndata: /messages/?session_id=abc\n\n");
     let url = server.url("/sse");

@@ -1,11 +1,12 @@
-//! What must hold for any message.
+//! Properties that hold for any message.
 
 use serde_json::value::RawValue;
 
 use super::{Incoming, Message, answer, notification, parse, request};
 use crate::model::{json::Json, rpc::RpcError};
 
-/// What is read of a message stood in it, and is still the same after it was written again.
+/// Checks that each part of a message occurs in its text, and stays the same if it is written and
+/// read again.
 pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let Ok(text) = Json::from_utf8(text.to_vec()) else {
         return;
@@ -41,12 +42,12 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     }
 }
 
-/// What Drawbridge wrote, read again.
+/// Reads a message that Drawbridge wrote.
 pub(super) fn read(bytes: Vec<u8>) -> Option<Message> {
     parse(&Json::from_utf8(bytes).expect("Drawbridge writes text"))
 }
 
-/// What Drawbridge writes is read as what it was.
+/// Checks that the messages that Drawbridge writes are read without a change.
 pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
     let params = value
         .filter(|value| value.get() != "null")

@@ -1,11 +1,11 @@
-//! The environment of a server: a few variables of the hub's own, and what its spec says.
-//! A server does not see the rest, which may hold the keys of others.
+//! The environment of a server: a few variables of the hub, and those of the server's spec. A
+//! server does not see the other variables, because they may hold the keys of others.
 
 use std::collections::BTreeMap;
 
 use super::login_path::login_path;
 
-/// Marks every process of a hub's run, so that the guard finds those that left their group.
+/// Marks every process of a hub's run, so that the guard finds those that left their process group.
 pub(super) const RUN: &str = "DRAWBRIDGE_RUN";
 
 const PASSED: &[&str] = &[

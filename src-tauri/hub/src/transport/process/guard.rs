@@ -1,10 +1,10 @@
-//! The guard: a second process of ours that waits for the hub to end, however it ends, and then
-//! ends every server process that is left.
+//! The guard: a second process of Drawbridge that waits for the hub to end, however it ends, and
+//! then ends every server process that is left.
 //!
-//! The hub holds the guard's stdin; `kill -9` closes it too. Over it the hub tells which process
-//! groups run. On Linux the guard also looks through `/proc` for processes that carry the hub's
-//! run id in their environment, so that one that left its group is found as well. On Windows the
-//! Job Objects do this, and there is no guard.
+//! The hub holds the write end of the guard's stdin, which even `kill -9` closes. The hub uses it
+//! to report the process groups that run. On Linux, the guard also searches `/proc` for processes
+//! with the hub's run id in their environment, and so finds processes that left their group. On
+//! Windows, Job Objects do this, and there is no guard.
 
 use std::{
     io::{BufRead, Write},
@@ -19,10 +19,12 @@ use crate::random;
 
 const ARGUMENT: &str = "--drawbridge-guard";
 
-/// Whether this program's `main` can become the guard: only then may it be started as one.
+/// Whether this program's `main` can become the guard. The program is started as a guard only if
+/// this is set.
 static CAN_GUARD: AtomicBool = AtomicBool::new(false);
 
-/// To be called first in `main`: where this process was started as the guard it guards, and never returns.
+/// Runs the guard, and exits, if this process was started as the guard. Must be called first in
+/// `main`.
 pub fn run_if_asked() {
     CAN_GUARD.store(true, Ordering::Relaxed);
     let mut args = std::env::args().skip(1);
@@ -33,7 +35,7 @@ pub fn run_if_asked() {
     }
 }
 
-/// The hub's end of the guard. Cheap to clone.
+/// The hub's handle to the guard. Cheap to clone.
 #[derive(Clone)]
 pub struct Guard {
     run: Arc<str>,
@@ -42,15 +44,16 @@ pub struct Guard {
 
 /// The guard's process.
 enum Process {
-    /// Nothing was started yet that it would have to watch.
+    /// No process has been started yet that needs a guard.
     NotNeeded,
     Running(Child, ChildStdin),
     Gone,
 }
 
 impl Guard {
-    /// The guard of a new run. Its process is started with the first server. In a program that cannot become a
-    /// guard (a test's own process) there is none: servers end with the hub's graceful end only.
+    /// Creates the guard of a new run. Its process is started with the first server. If the program
+    /// cannot become a guard (a test's own process), there is none, and servers end only when the
+    /// hub ends gracefully.
     pub fn new() -> Self {
         Self {
             run: random::id().into(),
@@ -58,7 +61,7 @@ impl Guard {
         }
     }
 
-    /// The id of this run of the hub.
+    /// Returns the id of this run of the hub.
     pub fn run(&self) -> &str {
         &self.run
     }
@@ -76,7 +79,7 @@ impl Guard {
         self.lock().say(&format!("-{pid}\n"));
     }
 
-    /// Lets the guard end, and waits for it.
+    /// Ends the guard, and waits for it.
     pub fn dismiss(&self) {
         let process = std::mem::replace(&mut *self.lock(), Process::Gone);
         if let Process::Running(mut child, stdin) = process {
@@ -137,7 +140,7 @@ fn try_spawn(run: &str) -> std::io::Result<(Child, ChildStdin)> {
     Ok((child, stdin))
 }
 
-/// Waits for the hub's end, then ends what is left.
+/// Waits for the hub's end, then ends the server processes that are left.
 fn guard(run: &str) {
     let mut groups: Vec<i32> = Vec::new();
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
@@ -183,7 +186,7 @@ fn end(groups: &[i32], run: &str) {
     }
 }
 
-/// The processes whose environment holds `mark`; none where there is no `/proc`.
+/// Returns the processes whose environment holds `mark`. Returns none if there is no `/proc`.
 #[cfg(unix)]
 fn marked(mark: &str) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {

@@ -1,5 +1,5 @@
-//! The PATH of the user's login shell. A program started from a desktop has a poor one, in
-//! which `npx` of nvm or `uvx` of a user's own folder are not found.
+//! The PATH of the user's login shell. A program started from a desktop has a shorter PATH, in
+//! which `npx` of nvm or `uvx` in a user's own folder are not found.
 
 use std::{process::Stdio, time::Duration};
 
@@ -12,7 +12,8 @@ const MARK: &str = "\u{1}drawbridge\u{1}";
 
 static LOGIN_PATH: OnceCell<String> = OnceCell::const_new();
 
-/// The login shell's PATH, then what our own has beyond it. Asked once.
+/// Returns the PATH of the login shell, followed by the folders that only the hub's own PATH has.
+/// The shell is run once.
 pub(super) async fn login_path() -> &'static str {
     LOGIN_PATH
         .get_or_init(|| async {
@@ -33,7 +34,7 @@ async fn ask_shell() -> Option<String> {
         .ok()
         .filter(|shell| !shell.is_empty())?;
     let mut command = Command::new(shell);
-    // An rc file may print what it likes: the marks tell ours apart.
+    // An rc file may print text of its own, so marks delimit the PATH.
     command.args([
         "-l",
         "-i",

@@ -1,5 +1,5 @@
-//! Looks for the programs with which packages are started: in the same PATH and with the same environment that a
-//! server gets, so that what is found here is found there.
+//! Finds the programs with which packages are started. The search uses the PATH and the environment
+//! that a server gets, so that a server finds the same programs.
 
 use std::{collections::BTreeMap, path::Path, process::Stdio, time::Duration};
 
@@ -9,17 +9,17 @@ use tokio::{io::AsyncReadExt, process::Command, time::timeout};
 use super::{environment, platform};
 use crate::model::runtime::{Runtime, RuntimeFound};
 
-/// For each question to a program.
+/// The timeout of each program that is run.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Looks for all of them at once.
+/// Checks all runtimes concurrently.
 pub async fn check(runtimes: &[Runtime]) -> Vec<RuntimeFound> {
     let mut env = environment::environment(&BTreeMap::new(), "").await;
     env.remove(environment::RUN);
     join_all(runtimes.iter().map(|runtime| check_in(*runtime, &env))).await
 }
 
-/// Looks for one where the variables say.
+/// Checks one runtime in the given environment.
 async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeFound {
     let command = runtime.command();
     let path = env.get("PATH").cloned().unwrap_or_default();
@@ -59,7 +59,10 @@ async fn daemon_answers(docker: &Path, env: &BTreeMap<String, String>) -> bool {
         .is_ok_and(|said| version(&said).is_some())
 }
 
-/// What a program says on its stdout.
+/// Runs a program, and returns the beginning of its stdout.
+///
+/// # Errors
+/// Returns an error, as text for people, if the program fails or does not end in time.
 async fn ask(
     program: &Path,
     args: &[&str],
@@ -100,12 +103,13 @@ fn asked_for_version(runtime: Runtime) -> &'static [&'static str] {
         Runtime::Npx | Runtime::Uvx | Runtime::Docker | Runtime::Node | Runtime::Python => {
             &["--version"]
         }
-        // It runs tools: `--version` would be the name of one.
+        // `dnx` runs tools, and would take `--version` as the name of one.
         Runtime::Dnx => &["--help"],
     }
 }
 
-/// The first word that begins with a digit: `Docker version 28.2.2, build e6534b4`, `v22.3.0`, `uvx 0.5.1 (abc)`.
+/// Returns the first word that begins with a digit: `Docker version 28.2.2, build e6534b4`,
+/// `v22.3.0`, `uvx 0.5.1 (abc)`.
 fn version(said: &str) -> Option<String> {
     let words = said.lines().next()?.split([' ', ',']);
     let mut numbers = words.map(|word| word.strip_prefix('v').unwrap_or(word));
@@ -120,7 +124,7 @@ const START_DOCKER: &str = if cfg!(target_os = "linux") {
     "Start Docker Desktop, and wait until it says that it runs."
 };
 
-/// How a runtime is installed on this system.
+/// Returns how to install a runtime on this system.
 fn install(runtime: Runtime) -> &'static str {
     let (linux, mac, windows) = match runtime {
         Runtime::Npx | Runtime::Node => (

@@ -15,14 +15,16 @@ pub(super) fn in_own_tree(command: Command) -> CommandWrap {
     wrap
 }
 
-/// In a session of its own: an interactive shell that finds a terminal that is not its own stops itself.
+/// Runs the command in a session of its own: an interactive shell stops itself if the terminal
+/// belongs to another process group.
 pub(super) fn without_terminal(command: Command) -> CommandWrap {
     let mut wrap = CommandWrap::from(command);
     wrap.wrap(ProcessSession);
     wrap
 }
 
-/// The process itself: waiting for the group would wait for what it started, too.
+/// Returns the process itself. Waiting for the group would also wait for the processes that it
+/// started.
 pub(super) fn leader(child: &mut dyn ChildWrapper) -> &mut dyn ChildWrapper {
     child.inner_mut()
 }
@@ -44,7 +46,7 @@ pub(super) fn how_it_ended(status: io::Result<ExitStatus>) -> String {
     }
 }
 
-/// The leader's group; group 0 would be our own.
+/// Sends a signal to the leader's group. Group 0 would be Drawbridge's own.
 fn signal(pid: u32, signal: Signal) {
     if let Some(group) = i32::try_from(pid).ok().filter(|pid| *pid > 1) {
         let _ = killpg(Pid::from_raw(group), signal);

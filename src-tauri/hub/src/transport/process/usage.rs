@@ -1,4 +1,4 @@
-//! What a server's process tree uses of the machine.
+//! The CPU time and memory that a server's process tree uses.
 
 use std::{
     collections::BTreeMap,
@@ -7,24 +7,25 @@ use std::{
 
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System};
 
-/// What a process and all that it started use.
+/// The usage of a process and of all processes that it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Usage {
     pub processes: u32,
-    /// Resident, in bytes; what they share counts for each.
+    /// Resident memory in bytes. Memory that processes share counts for each of them.
     pub memory: u64,
-    /// Of one core, since the last look; 0 at the first.
+    /// Percent of one core since the last measurement, or 0 at the first.
     pub cpu_percent: f32,
-    /// Of all its life, in milliseconds.
+    /// CPU time in milliseconds, since each process began.
     pub cpu_ms: u64,
 }
 
-/// Measures process trees. Cheap to clone; what one looks at counts as the last look of all.
+/// Measures process trees. Cheap to clone. All clones share the last measurement.
 #[derive(Clone, Default)]
 pub struct Meter(Arc<Mutex<Option<System>>>);
 
 impl Meter {
-    /// What each of these processes uses with its tree, by process id. One that is gone is left out.
+    /// Returns the usage of each of these processes with its tree, by process id. A process that
+    /// has ended is left out.
     pub async fn measure(&self, pids: Vec<u32>) -> BTreeMap<u32, Usage> {
         let meter = self.clone();
         tokio::task::spawn_blocking(move || meter.look(&pids))
@@ -34,7 +35,7 @@ impl Meter {
 
     fn look(&self, pids: &[u32]) -> BTreeMap<u32, Usage> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Where the system does not tell, nothing is known.
+        // If the system gives no information, the usage is unknown.
         let Some(mut system) = last.take().or_else(|| System::new().ok()) else {
             return BTreeMap::new();
         };
@@ -65,7 +66,7 @@ impl Meter {
     }
 }
 
-/// A process and all below it.
+/// Returns a process and all its descendants.
 fn tree(root: Pid, children: &BTreeMap<Pid, Vec<Pid>>) -> impl Iterator<Item = Pid> {
     let mut waiting = vec![root];
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Job Objects: the job ends with its last handle, and everything in it with the job.
+//! Job Objects: a job ends when its last handle is closed, and its processes end with it.
 
 use std::{io, process::ExitStatus};
 
@@ -15,12 +15,14 @@ pub(super) fn without_terminal(command: Command) -> CommandWrap {
     CommandWrap::from(command)
 }
 
-/// The process itself: waiting for the job would wait for what it started, too.
+/// Returns the process itself. Waiting for the job would also wait for the processes that it
+/// started.
 pub(super) fn leader(child: &mut dyn ChildWrapper) -> &mut dyn ChildWrapper {
     child.inner_mut()
 }
 
-/// Windows has no polite way for a process without a window; closing its stdin was one.
+/// Does nothing: Windows has no graceful signal for a process without a window. The closed stdin
+/// has already asked the process to end.
 pub(super) fn ask_to_end(_pid: u32) {}
 
 pub(super) fn kill_tree(_pid: u32, child: &mut dyn ChildWrapper) {

@@ -1,8 +1,9 @@
-//! What must hold for any bytes.
+//! Properties that hold for any bytes.
 
 use super::{Events, SseEvent};
 
-/// Events are those of the whole text, however it comes; where one is too long, all before it.
+/// Checks that the events do not depend on how the bytes are split. If an event is too long, all
+/// complete events before it are found.
 pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     let whole = pieces.concat();
     let found = read(pieces, max);
@@ -25,7 +26,7 @@ pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     );
 }
 
-/// What is no white space comes back from the event that it was written into.
+/// Checks that data other than white space is read as it was written into an event.
 pub(crate) fn written_is_read(data: &str) {
     let data = data.replace('\r', " ");
     if data.trim().is_empty() {
@@ -46,11 +47,11 @@ pub(crate) fn written_is_read(data: &str) {
     assert!(!too_long);
 }
 
-/// The events, and whether one was too long.
+/// Returns the events, and whether an event was too long.
 fn read(pieces: &[&[u8]], max: usize) -> (Vec<SseEvent>, bool) {
     let mut reader = Events::new(max);
     let mut found = Vec::new();
-    // The last piece, an empty one, gives the error that waits behind events.
+    // The last piece is empty, and fetches an error that follows complete events.
     for piece in pieces.iter().copied().chain([&[][..]]) {
         match reader.push(piece) {
             Ok(events) => found.extend(events),
@@ -60,7 +61,7 @@ fn read(pieces: &[&[u8]], max: usize) -> (Vec<SseEvent>, bool) {
     (found, false)
 }
 
-/// The standard's rules, applied to the whole text.
+/// Applies the rules of the standard to the whole text.
 fn expected(bytes: &[u8]) -> Vec<SseEvent> {
     let text = String::from_utf8_lossy(bytes);
     let text = text
@@ -70,7 +71,7 @@ fn expected(bytes: &[u8]) -> Vec<SseEvent> {
         .replace('\r', "\n");
     let mut found = Vec::new();
     let (mut name, mut data): (String, Vec<&str>) = Default::default();
-    // What stands behind the last line break is no line.
+    // Text after the last line break is not a line.
     for line in text
         .split_inclusive('\n')
         .filter_map(|line| line.strip_suffix('\n'))

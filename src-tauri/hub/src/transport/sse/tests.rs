@@ -70,7 +70,7 @@ fn what_came_whole_before_an_endless_event_is_not_lost_with_it() {
     assert_eq!(reader.push(b""), Err(TooLong));
 }
 
-/// Text among which the parts that mean something are frequent.
+/// Generates text in which meaningful parts are frequent.
 fn body() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: &[&str] = &[
         "\n",

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{events::Events, lines::properties::Pieces, transport::message::Incoming};
 
-/// What arrives from a server that writes these bytes in these pieces: the methods of its messages, and the count
+/// Returns the methods of the messages that are read if a server writes these pieces, and the count
 /// of the other lines.
 async fn arrives(pieces: &[&[u8]]) -> (Vec<String>, u32) {
     let folder = TempDir::new().expect("a folder");
@@ -67,7 +67,7 @@ proptest! {
             append_line(&mut bytes, &message::notification(&format!("m{index}"), Some(params.get())));
             bytes.extend_from_slice(said.as_bytes());
             bytes.push(b'\n');
-            // A line that holds nothing but its break, or a BOM, is passed over.
+            // A line that is empty but for its line break, or holds only a BOM, is skipped.
             let said = said.strip_suffix('\r').unwrap_or(said);
             noise += u32::from(!said.strip_prefix('\u{feff}').unwrap_or(said).is_empty());
         }

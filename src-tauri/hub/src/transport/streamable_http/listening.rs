@@ -1,4 +1,5 @@
-//! The stream of what a server with sessions says by itself, taken up again for as long as the link is there.
+//! The stream of messages that a server of the legacy era sends by itself. The stream is resumed
+//! for as long as the connection lives.
 
 use std::{sync::Weak, time::Duration};
 
@@ -17,7 +18,8 @@ use crate::{
     },
 };
 
-/// Listens until the link is gone, or the server says that there is no such stream.
+/// Reads the stream until the connection is gone, or the server answers that there is no such
+/// stream.
 pub(super) async fn listen(link: Weak<HttpLink>) {
     let mut events = Events::new(MAX_MESSAGE);
     let mut pause = Duration::ZERO;
@@ -27,7 +29,7 @@ pub(super) async fn listen(link: Weak<HttpLink>) {
         let Some(response) = open(&link, events.last_id(), has_it).await else {
             return;
         };
-        // One that cannot be had for now is asked for less and less often.
+        // If the stream is not available for now, the server is asked less and less often.
         pause = events
             .retry()
             .unwrap_or((pause * 2).max(RETRY))
@@ -55,7 +57,8 @@ pub(super) async fn listen(link: Weak<HttpLink>) {
     }
 }
 
-/// Asks for the stream, of which it may be known that the server has it: none where it is not to be asked for again.
+/// Requests the stream. `has_it` is set if the server is known to have it. Returns `None` if the
+/// stream must not be requested again.
 async fn open(
     link: &Weak<HttpLink>,
     last_id: Option<&str>,
@@ -69,14 +72,16 @@ async fn open(
         Ok(Ok(response)) if response.status().is_client_error() => {
             let status = response.status();
             let text = link.remote.read_text(response).await;
-            // Told now, it costs no call: the next one begins a new session.
+            // If the lost session is noticed here, it costs no call: the next call begins a new
+            // session.
             if has_it && link.session.get().is_some() && remote::is_about_the_session(status, &text)
             {
                 link.lost(remote::FORGOTTEN);
             }
             None
         }
-        // A person has to sign in: what is asked next says so.
+        // The authorization failed, for instance because a person has to sign in. The next request
+        // reports that.
         Err(_) => None,
         Ok(Ok(_) | Err(_)) => Some(Err(())),
     }

@@ -1,4 +1,4 @@
-//! What a server says by itself: heard, answered, and passed on to whom it concerns.
+//! Handles requests and notifications that a server sends by itself.
 
 use std::{
     collections::HashMap,
@@ -30,14 +30,14 @@ use crate::{
 #[derive(Default)]
 struct Answering {
     tasks: JoinSet<()>,
-    /// By the server's ids, as it wrote them.
+    /// The tasks by the server's request ids, as raw text.
     by_id: HashMap<Box<str>, (Work, AbortHandle)>,
 }
 
 impl Answering {
     fn begin(&mut self, id: Box<str>, answer: impl Future<Output = ()> + Send + 'static) {
         while self.tasks.try_join_next().is_some() {}
-        // Not each time: the cost of looking at all of them is shared by as many requests.
+        // Clean up only now and then, because each scan visits all entries.
         if self.by_id.len() >= 2 * self.tasks.len() + 16 {
             self.by_id.retain(|_, (_, task)| !task.is_finished());
         }
@@ -46,7 +46,8 @@ impl Answering {
         self.by_id.insert(id, (work, task));
     }
 
-    /// The server does not want the answer any more: the client is told, and nothing is sent.
+    /// Cancels the answer to a request of the server. The client is notified, and the server
+    /// receives no answer.
     fn cancel(&mut self, params: &RawValue) {
         let id = RawObject::parse(params)
             .ok()
@@ -58,8 +59,9 @@ impl Answering {
     }
 }
 
-/// A future that another task can drop at once. An aborted task drops its future only when it runs next, and the client
-/// must hear that it is asked no more before it gets the answer to its own request.
+/// A future that another task can drop at once. An aborted task drops its future only when it runs
+/// next. The client must be notified that its answer is not needed any more before it receives the
+/// answer to its own request.
 #[derive(Clone)]
 struct Work(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
@@ -98,7 +100,8 @@ impl ServerSession {
                     message: Incoming::Request { id, method, params },
                     during,
                 } => {
-                    // In a task of its own: a person may have to answer it, and what follows must not wait.
+                    // Answer in a separate task: a person may have to answer, and the messages that
+                    // follow must not wait.
                     let (me, connection) = (self.clone(), connection.clone());
                     answering.begin(id.get().into(), async move {
                         let reply = me.answer(InputRequest { method, params }, during).await;
@@ -124,7 +127,7 @@ impl ServerSession {
         }
     }
 
-    /// Answers a request of the server's: by the client whose request is in flight.
+    /// Answers a request of the server with the help of the client whose request is in flight.
     async fn answer(&self, request: InputRequest, during: Option<u64>) -> Reply {
         let InputRequest { method, params } = &request;
         if method == "ping" {

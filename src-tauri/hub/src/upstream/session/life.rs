@@ -1,4 +1,5 @@
-//! The driver of the state machine: starts, pauses, ends and counts.
+//! The driver of the state machine: starts and ends the server, keeps the pauses, and counts
+//! crashes.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -28,18 +29,20 @@ use crate::{
     },
 };
 
-/// How long a server may take to answer a ping. One that misses two is given up.
+/// How long a server may take to answer a ping. If a server misses two in a row, its connection is
+/// closed.
 const PING: Duration = Duration::from_secs(10);
-/// How often a client that waits for a start hears of it.
+/// How often a client that waits for a start receives progress.
 const TELL_CLIENT: Duration = Duration::from_secs(5);
 
 impl ServerSession {
-    /// The live connection, made where there is none.
+    /// Returns the live connection, and makes one if there is none.
     pub(super) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         if let Some(connection) = self.live() {
             return Ok(connection);
         }
-        // In a task of its own: a caller that leaves must not leave a start half done.
+        // Start in a separate task, so that a caller that disconnects does not leave the start half
+        // done.
         let me = self.clone();
         let started = tokio::spawn(async move { me.start().await });
         started
@@ -47,9 +50,10 @@ impl ServerSession {
             .unwrap_or_else(|e| Err(UpstreamError::Unreachable(format!("its start failed: {e}"))))
     }
 
-    /// Returns the live connection for a request, made if there is none. A client's request waits for a start no longer
-    /// than for an answer, unless the client asked for progress: then it hears that the server is being started. The
-    /// start goes on in either case.
+    /// Returns the live connection for a request, and makes one if there is none. A client's
+    /// request waits for a start no longer than for an answer, unless the client asked for
+    /// progress. In that case the client is notified that the server is being started. The start
+    /// goes on in either case.
     pub(super) async fn connection_for(
         self: &Arc<Self>,
         outgoing: &Outgoing<'_>,
@@ -88,7 +92,7 @@ impl ServerSession {
         if let Some(connection) = self.live() {
             return Ok(connection);
         }
-        // Its end may not have been told yet.
+        // The end of the last connection may not have been handled yet.
         self.crashed("its connection ended".into());
         self.wait_out_pause().await?;
         if self.inner().retired {
@@ -126,13 +130,16 @@ impl ServerSession {
         Err(failure)
     }
 
-    /// Says how a start goes on that takes long.
+    /// Reports the progress of a start that takes long.
     fn starting(&self, words: String) {
         self.inner().reason = words;
         self.tell_screens();
     }
 
-    /// After a crash there is a pause, which whoever needs the server waits out; not that of the open breaker.
+    /// Waits until the pause after a crash is over.
+    ///
+    /// # Errors
+    /// Returns an error if the breaker is open, because that pause is too long to wait for.
     async fn wait_out_pause(&self) -> Result<(), UpstreamError> {
         let (state, until) = {
             let inner = self.inner();
@@ -169,7 +176,7 @@ impl ServerSession {
                 inner.failure = None;
                 inner.last_used = Instant::now();
                 inner.connection = Some(connection.clone());
-                // Those of the last connection end with it.
+                // Dropping the old set ends the tasks of the last connection.
                 inner.tasks = JoinSet::new();
                 inner
                     .tasks
@@ -191,9 +198,10 @@ impl ServerSession {
         Ok(connection)
     }
 
-    /// A start failed.
+    /// Handles a failed start, and returns the action to perform.
     fn failed(self: &Arc<Self>, failure: &UpstreamError) -> Option<Effect> {
-        // A program that ends while it is being started has crashed; a URL that does not answer has not.
+        // A program that ends while it is being started has crashed. A URL that does not answer has
+        // not.
         let is_crash =
             self.server.spec.command.is_some() && matches!(failure, UpstreamError::Lost(_));
         let crashes = self.inner().count_crash(is_crash);
@@ -213,14 +221,15 @@ impl ServerSession {
         effect
     }
 
-    /// The connection ended by itself.
+    /// Handles a connection that ended by itself.
     fn crashed(self: &Arc<Self>, how: String) {
         let crashes = {
             let mut inner = self.inner();
             if inner.state != State::Active {
                 return;
             }
-            // Its tasks, of which the caller may be one, end with the next connection.
+            // The caller may be one of the connection's tasks, so they end only with the next
+            // connection.
             inner.connection = None;
             inner.count_crash(true)
         };
@@ -259,7 +268,7 @@ impl ServerSession {
         }
     }
 
-    /// Lets the server alone for a while.
+    /// Begins a pause, if `effect` is one.
     fn pause(self: &Arc<Self>, effect: Option<Effect>) {
         let Some(Effect::Pause(pause)) = effect else {
             return;
@@ -276,7 +285,7 @@ impl ServerSession {
         });
     }
 
-    /// The pause that was to last until then is over, whoever notices first.
+    /// Ends the pause that lasts until `until`. Only the first call for a pause has an effect.
     fn pause_over(&self, until: Instant) {
         let is_ours = self
             .inner()
@@ -293,7 +302,7 @@ impl ServerSession {
         }
     }
 
-    /// Takes a step of the machine and tells the screens.
+    /// Applies an event to the state machine, and notifies the screens if the state changes.
     pub(super) fn step(
         &self,
         event: StateEvent,
@@ -358,7 +367,8 @@ impl ServerSession {
         connection.close().await;
     }
 
-    /// Asks a server with sessions now and then whether it is still there, while it has nothing else to do.
+    /// Pings a server of the legacy era while no request is in flight. Ends the connection if the
+    /// server misses two pings in a row.
     async fn end_when_dead(self: Arc<Self>, connection: Arc<Connection>) {
         let period = Duration::from_millis(self.server.spec.timeouts.ping_ms.into());
         if period.is_zero() || connection.era() == Era::Modern {
@@ -373,7 +383,7 @@ impl ServerSession {
             if self.inner().in_use > 0 {
                 continue;
             }
-            // Any answer is a sign of life, also that it knows no ping.
+            // Any answer is a sign of life, even the error that the server knows no ping.
             missed = if connection.ping(PING).await.is_ok() {
                 0
             } else {
@@ -398,12 +408,13 @@ impl From<State> for ServerState {
     }
 }
 
-/// How long a connection may still be idle.
+/// The result of checking whether a connection is idle.
 enum Idle {
     Until(Instant),
-    /// It was, long enough: it is out of the session, and to be closed.
+    /// The connection was idle for long enough. The session has given it up, and the caller closes
+    /// it.
     Now,
-    /// It is not the session's any more.
+    /// The connection has ended, or no longer belongs to the session.
     Gone,
 }
 
@@ -419,7 +430,7 @@ impl Inner {
         self.connection.take()
     }
 
-    /// The crashes of the last minute, with this one where it is one.
+    /// Counts the crashes of the last minute, including this one if `is_crash` is set.
     fn count_crash(&mut self, is_crash: bool) -> u32 {
         let now = Instant::now();
         self.crashes
@@ -431,7 +442,8 @@ impl Inner {
     }
 
     fn idle(&mut self, connection: &Arc<Connection>, patience: Duration, is_wanted: bool) -> Idle {
-        // Asked again at least that much later, so that no patience, however short, spins.
+        // The least time until the next check, so that even a very short timeout does not make the
+        // loop spin.
         const PAUSE: Duration = Duration::from_millis(50);
         if connection.link().ended().is_some() || !self.is(connection) {
             return Idle::Gone;
@@ -454,7 +466,8 @@ impl Inner {
     }
 }
 
-/// Progress of a request that was not sent yet. It grows, but is next to nothing: the server's own begins after it.
+/// Returns a progress notification for a request that is not sent yet. The values grow, but stay
+/// close to zero, because the server's own progress follows them.
 fn waiting(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
     let progress = f64::from(beat) * 1e-6;
     let token = token.get();
@@ -464,7 +477,8 @@ fn waiting(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
     ))
 }
 
-/// Why it failed; with the last of so many crashes that it is left alone, that too.
+/// Returns the reason for a failure. If the breaker opens, adds that the server is not started for
+/// a while.
 fn in_words(crashes: u32, how: String) -> String {
     if crashes < MAX_CRASHES {
         return how;

@@ -1,4 +1,4 @@
-//! What a server of the modern era needs before it can answer, asked of a client with sessions.
+//! Asks a client of the legacy era for the input that a server of the modern era requires.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ use crate::{
     sessions::Back,
 };
 
-/// The params without what a client of the modern era sends along with another try; none where there is nothing of it.
+/// Returns the params without the fields that a client of the modern era adds to a retry. Returns
+/// `None` if there are none of them.
 pub(super) fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> {
     let params = params?;
     if !json::mentions(params, "inputResponses") && !json::mentions(params, "requestState") {
@@ -27,7 +28,7 @@ pub(super) fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> 
     Some(object.to_raw())
 }
 
-/// The params with the client's answers.
+/// Returns the params with the client's answers.
 pub(super) fn retry(
     params: Option<&RawValue>,
     required: &InputRequired,
@@ -38,7 +39,7 @@ pub(super) fn retry(
     Some(object.to_raw())
 }
 
-/// Asks a client for all that a server needs.
+/// Asks a client for all the input that a server requires.
 pub(super) async fn ask_all(
     back: &Back,
     required: &InputRequired,

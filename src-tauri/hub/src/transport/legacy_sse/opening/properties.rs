@@ -1,10 +1,10 @@
-//! What must hold for whatever a server says first.
+//! Properties that hold for any beginning of a stream.
 
 use url::Url;
 
 use super::{Opening, resolve};
 
-/// Where to post, and what comes behind that, does not depend on how the bytes come.
+/// Checks that the endpoint and the events after it do not depend on how the bytes are split.
 pub(crate) fn the_endpoint_does_not_depend_on_cuts(pieces: &[&[u8]]) {
     let whole = pieces.concat();
     let single: Vec<&[u8]> = whole.chunks(1).collect();
@@ -13,7 +13,7 @@ pub(crate) fn the_endpoint_does_not_depend_on_cuts(pieces: &[&[u8]]) {
     assert_eq!(found, read(&[&whole]), "at once");
 }
 
-/// The endpoint, what came behind it, and whether it was given up.
+/// Returns the endpoint, the events after it, and whether the reader gave up.
 fn read(pieces: &[&[u8]]) -> (Option<String>, Vec<(String, String)>, bool) {
     let mut opening = Opening::new();
     let gave_up = pieces.iter().any(|piece| opening.push(piece).is_err());
@@ -28,7 +28,7 @@ fn read(pieces: &[&[u8]]) -> (Option<String>, Vec<(String, String)>, bool) {
     )
 }
 
-/// Messages, and the headers with them, are posted to the server that was given and to no other.
+/// Checks that messages, and the headers with them, are posted only to the server at the given URL.
 pub(crate) fn a_place_is_at_the_same_origin(said: &str) {
     for given in [
         "http://127.0.0.1:8000/sse?key=1#x",

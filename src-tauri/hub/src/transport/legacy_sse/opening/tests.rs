@@ -37,7 +37,7 @@ fn a_url_that_only_holds_the_servers_is_another() {
     }
 }
 
-/// What servers say, and what they might.
+/// Generates beginnings of streams, as real servers send them and as faulty ones might.
 fn said() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: &[&str] = &[
         "\n",

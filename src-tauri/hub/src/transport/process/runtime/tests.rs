@@ -32,7 +32,8 @@ mod with_programs {
 
     use super::*;
 
-    /// A folder with one program that does what `script` says, and variables in which nothing else is found.
+    /// Returns a folder with one program that runs `script`, and an environment in which no other
+    /// program is found.
     fn only(name: &str, script: &str) -> (TempDir, BTreeMap<String, String>) {
         let folder = TempDir::new().expect("a folder");
         let file = folder.path().join(name);
