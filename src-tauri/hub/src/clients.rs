@@ -1,3 +1,4 @@
-//! Client configs: what an AI client needs to find the door. One file a format.
+//! Client configs: the settings with which an AI client connects to the endpoint. One file per
+//! format.
 
 pub mod standard;

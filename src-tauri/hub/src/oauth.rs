@@ -1,10 +1,12 @@
-//! Signing in to remote servers with OAuth 2.1, as MCP has it: discovery, PKCE, client metadata documents or
-//! dynamic registration, resource indicators, the issuer check of RFC 9207, refresh.
+//! Sign-in to remote servers with OAuth 2.1, as MCP specifies it: discovery, PKCE, client metadata
+//! documents or dynamic registration, resource indicators, the issuer check of RFC 9207, and
+//! refresh.
 //!
-//! What the protocol says is done by rmcp, over an HTTP client of ours ([`http`]) that dials only what
-//! [`reach`] allows. Tokens and registrations are in the keyring ([`grant`]), keyed by issuer; the store
-//! only knows which server has tokens of which issuer. They leave this room in the `Authorization` header
-//! of a request to the server they were given for ([`Bearer`]), and to nowhere else.
+//! rmcp implements the protocol, over an HTTP client of this module ([`http`]) that connects only
+//! to addresses that [`reach`] allows. The keyring stores tokens and registrations ([`grant`]),
+//! keyed by issuer. The store records only which server has tokens of which issuer. Tokens leave
+//! this module only in the `Authorization` header of a request to the server that they were issued
+//! for ([`Bearer`]).
 
 mod account;
 mod attempt;
@@ -44,29 +46,30 @@ use grant::Kept;
 use known::Known;
 pub use reach::openable;
 
-/// Why a person cannot sign in.
+/// The reason why a person cannot sign in.
 #[derive(Debug, thiserror::Error)]
 pub enum OauthError {
-    /// It is no server to sign in to.
+    /// The server does not support a sign-in: it is local, or its spec authorizes the requests.
     #[error("{0}")]
     NotPossible(String),
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The server, its metadata or its authorization server is not as it should be.
+    /// The server, its metadata or its authorization server broke the rules of OAuth, or did not
+    /// answer.
     #[error("cannot sign in: {0}")]
     Failed(String),
 }
 
-/// Signs in, keeps and renews tokens. Cheap to clone.
+/// Signs in to servers, and stores and renews their tokens. Cheap to clone.
 #[derive(Clone)]
 pub struct Authorizer(Arc<Inner>);
 
-/// What tokens are given for: a server, by its URL, and the client that a person registered for it. What one client
-/// was given is of no use to another.
+/// The key of a set of tokens: a server, by its URL, and the client that a person registered for
+/// it. Tokens that were issued to one client are of no use to another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     server: Url,
-    /// None for a client that Drawbridge registers itself.
+    /// `None` if Drawbridge registers the client itself.
     client_id: Option<String>,
 }
 
@@ -78,16 +81,17 @@ struct Inner {
     logs: Logs,
     accounts: Mutex<BTreeMap<Place, Arc<Account>>>,
     attempts: Mutex<BTreeMap<ServerId, Attempt>>,
-    /// Held while an attempt begins, so that a server has one at a time.
+    /// Held while an attempt begins, so that a server has one attempt at a time.
     beginning: tokio::sync::Mutex<()>,
     signed_in: mpsc::UnboundedSender<Url>,
 }
 
 impl Authorizer {
-    /// Reads which servers have tokens. The receiver gets the URL of each server that a person signs in to.
+    /// Reads which servers have tokens. The receiver gets the URL of each server that a person
+    /// signs in to.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn load(
         secrets: Secrets,
         store: Store,
@@ -110,7 +114,8 @@ impl Authorizer {
         Ok((Self(Arc::new(inner)), receiver))
     }
 
-    /// What authorizes requests to a server; nothing where its spec does that, or a token would be read by others.
+    /// Returns the authorization for requests to a server, or `None` if the server's spec
+    /// authorizes them itself or a token would cross the network in plain text.
     pub fn bearer(&self, id: &ServerId, spec: &ServerSpec) -> Option<Bearer> {
         Some(Bearer::new(
             self.clone(),
@@ -119,7 +124,7 @@ impl Authorizer {
         ))
     }
 
-    /// How a server stands.
+    /// Returns whether a person is signed in to the server, or has to sign in.
     pub fn standing(&self, spec: &ServerSpec) -> Authorization {
         let Ok(account) = self.account(spec) else {
             return Authorization::None;
@@ -136,15 +141,16 @@ impl Authorizer {
         }
     }
 
-    /// Returns why a person has to sign in, or to sign in again, if that is so.
+    /// Returns the reason why a person has to sign in, or to sign in again, if there is one.
     pub fn wants_sign_in(&self, spec: &ServerSpec) -> Option<String> {
         Some(self.account(spec).ok()?.challenge()?.reason())
     }
 
-    /// Begins an attempt to sign in; the one that runs, where one does.
+    /// Starts an attempt to sign in, or returns the attempt that is still running.
     ///
     /// # Errors
-    /// Where the server cannot be signed in to, or its authorization server is not as it should be.
+    /// Returns an error if the server does not support a sign-in, if its authorization server
+    /// breaks the rules, or if the keyring cannot be used.
     pub async fn sign_in(&self, id: &ServerId, spec: &ServerSpec) -> Result<SignIn, OauthError> {
         let account = self.account(spec).map_err(OauthError::NotPossible)?;
         let _one_at_a_time = self.0.beginning.lock().await;
@@ -157,19 +163,20 @@ impl Authorizer {
         attempt::begin(self, id, &account).await
     }
 
-    /// The latest attempt of a server, also one that has failed, until another begins or it is cancelled.
+    /// Returns the latest attempt of a server. A failed attempt stays until another one begins or
+    /// it is cancelled.
     pub fn attempt(&self, id: &ServerId) -> Option<SignIn> {
         self.attempts().get(id).map(Attempt::shown)
     }
 
-    /// Whether an attempt to sign in to any server runs.
+    /// Returns true while an attempt to sign in to any server is running.
     pub fn is_signing_in(&self) -> bool {
         self.attempts()
             .values()
             .any(|attempt| !attempt.shown().state.has_ended())
     }
 
-    /// Waits until the attempt of a server has ended, and tells how.
+    /// Waits until the attempt of a server has ended, and returns its final state.
     pub async fn ended(&self, id: &ServerId) -> Option<SignIn> {
         let mut states = self.attempts().get(id)?.watch();
         let _ = states.wait_for(|attempt| attempt.state.has_ended()).await;
@@ -177,17 +184,17 @@ impl Authorizer {
         Some(attempt)
     }
 
-    /// Ends the attempt of a server, and forgets it.
+    /// Cancels and removes the attempt of a server.
     pub fn cancel(&self, id: &ServerId) {
         if let Some(attempt) = self.attempts().remove(id) {
             attempt.cancel(self);
         }
     }
 
-    /// Forgets the tokens of a server.
+    /// Deletes the tokens of a server.
     ///
     /// # Errors
-    /// Where the keyring cannot be asked: they are still there then.
+    /// Returns an error if the keyring cannot be used. The tokens are still stored then.
     pub async fn sign_out(&self, spec: &ServerSpec) -> Result<(), OauthError> {
         let Ok(account) = self.account(spec) else {
             return Ok(());
@@ -195,8 +202,10 @@ impl Authorizer {
         Ok(account.forget(self).await?)
     }
 
+    /// Returns the account of a server.
+    ///
     /// # Errors
-    /// Returns why a person cannot sign in to the server.
+    /// Returns the reason if a person cannot sign in to the server.
     fn account(&self, spec: &ServerSpec) -> Result<Arc<Account>, String> {
         let place = Place {
             server: possible(spec)?,
@@ -228,7 +237,7 @@ impl Authorizer {
     }
 }
 
-/// The URL of a server that a person can sign in to.
+/// Returns the URL of the server if a person can sign in to it, or the reason why not.
 fn possible(spec: &ServerSpec) -> Result<Url, String> {
     let url = spec
         .url

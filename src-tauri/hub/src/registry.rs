@@ -1,5 +1,6 @@
-//! The registry: one JSON file per server in the data folder's `servers/`, watched. Who writes the file, and how,
-//! does not matter: what it would start is started only once the user has accepted it.
+//! The registry: one JSON file per server in the data folder's `servers/`, watched for changes. Any
+//! program may write these files, because Drawbridge starts a server only after the user has
+//! accepted its spec.
 
 mod import;
 pub mod manifest;
@@ -34,14 +35,14 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// The specs as they stand on the disk.
+/// The specs as they are on the disk.
 #[derive(Debug, Default, PartialEq)]
 pub struct Specs {
     pub servers: BTreeMap<ServerId, Arc<Registered>>,
     pub broken: Vec<BrokenFile>,
 }
 
-/// Why the registry refused a change.
+/// The reason why the registry refused a change.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     #[error("a server needs a name of at least one letter or digit")]
@@ -67,10 +68,10 @@ pub enum RegistryError {
     Store(#[from] StoreError),
 }
 
-/// What the user accepted of a server.
+/// The identity of a server that the user accepted.
 struct Accepted {
     identity: String,
-    /// When it was first accepted, whatever it was then.
+    /// When the server was first accepted, whatever its identity was then.
     since: Timestamp,
 }
 
@@ -83,15 +84,16 @@ pub struct Registry {
     specs: Arc<ArcSwap<Specs>>,
     accepted: Arc<Mutex<BTreeMap<ServerId, Accepted>>>,
     reloading: Arc<Mutex<()>>,
-    /// Told of the servers that differ, whoever changed them.
+    /// Receives the ids of the servers that differ, whether a user or a program changed them.
     changes: mpsc::UnboundedSender<Vec<ServerId>>,
 }
 
 impl Registry {
-    /// Reads the folder, made where there is none. `changes` is told which servers differ from then on.
+    /// Reads the folder, and creates it if it is missing. From then on, `changes` receives the ids
+    /// of the servers that differ.
     ///
     /// # Errors
-    /// Where the folder or the store cannot be used.
+    /// Returns an error if the folder or the store cannot be used.
     pub async fn open(
         folder: PathBuf,
         store: Store,
@@ -124,13 +126,13 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Follows changes of the folder as long as the returned value lives.
+    /// Watches the folder until the returned value is dropped.
     ///
     /// # Errors
-    /// Where the system does not let it be watched.
+    /// Returns an error if the system cannot watch the folder.
     pub fn watch(&self) -> notify::Result<Watch> {
         let watch = watch::start(self.clone())?;
-        // What changed before the watch began.
+        // Catches the changes from before the watch began.
         self.reload();
         Ok(watch)
     }
@@ -139,8 +141,10 @@ impl Registry {
         self.specs.load_full()
     }
 
+    /// Returns the server with this id.
+    ///
     /// # Errors
-    /// Where there is none of that id.
+    /// Returns an error if there is no such server.
     pub fn get(&self, id: &ServerId) -> Result<Arc<Registered>, RegistryError> {
         self.specs
             .load()
@@ -163,7 +167,7 @@ impl Registry {
         }
     }
 
-    /// When a server was first accepted; of those that never were, the latest of all times.
+    /// Returns when a server was first accepted, or the latest possible time if it never was.
     pub fn accepted_since(&self, id: &ServerId) -> Timestamp {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
         accepted
@@ -171,15 +175,16 @@ impl Registry {
             .map_or(Timestamp(i64::MAX), |accepted| accepted.since)
     }
 
-    /// Whether it may be started: enabled, and accepted as it stands.
+    /// Returns true if the server may be started: its spec is enabled, and its current identity is
+    /// accepted.
     pub fn may_run(&self, server: &Registered) -> bool {
         server.spec.enabled && self.acceptance(server) == Acceptance::Accepted
     }
 
-    /// The server, where it may run as it stands now.
+    /// Returns the server if it may run with its current spec.
     ///
     /// # Errors
-    /// Where there is none, or it may not.
+    /// Returns an error if there is no such server, or if it may not run.
     pub fn runnable(&self, id: &ServerId) -> Result<Arc<Registered>, RegistryError> {
         let server = self.get(id)?;
         if self.may_run(&server) {
@@ -189,10 +194,11 @@ impl Registry {
         }
     }
 
-    /// The id that a new server of that name gets.
+    /// Returns the id for a new server with this name.
     ///
     /// # Errors
-    /// Where no id can be made of it, or it is taken, also by a broken file.
+    /// Returns an error if the name yields no id, or if a file with this id exists, even a broken
+    /// one.
     pub fn new_id(&self, name: &str) -> Result<ServerId, RegistryError> {
         let id = names::server_id(name).ok_or(RegistryError::BadName)?;
         if self.file(&id).exists() {
@@ -201,10 +207,11 @@ impl Registry {
         Ok(id)
     }
 
-    /// Writes a spec file, whole or not at all.
+    /// Writes a spec file atomically.
     ///
     /// # Errors
-    /// Where the spec contradicts itself, or the file cannot be written.
+    /// Returns an error if the spec contradicts itself, if the file cannot be written, or if
+    /// another program overwrote it at the same time.
     pub fn write(
         &self,
         id: &ServerId,
@@ -222,10 +229,10 @@ impl Registry {
         }
     }
 
-    /// Records that the user accepts what the server would start.
+    /// Records that the user accepts the current identity of the server.
     ///
     /// # Errors
-    /// Where it cannot be recorded.
+    /// Returns an error if the store cannot be written.
     pub async fn accept(&self, server: &Registered) -> Result<(), RegistryError> {
         self.store
             .accept_server(&server.id, &server.identity)
@@ -249,7 +256,7 @@ impl Registry {
     /// Removes the spec file.
     ///
     /// # Errors
-    /// Where the file cannot be removed.
+    /// Returns an error if the file cannot be removed.
     pub fn remove(&self, id: &ServerId) -> Result<(), RegistryError> {
         spec_file::remove(&self.file(id))?;
         self.accepted
@@ -260,7 +267,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Reads the folder anew; the servers that differ from before.
+    /// Reads the folder again, and returns the ids of the servers that differ from before.
     pub fn reload(&self) -> Vec<ServerId> {
         let _one_at_a_time = self
             .reloading

@@ -1,5 +1,6 @@
-//! Secrets: values in the OS keyring, referred to as `${keyring:NAME}`. The only code that
-//! names keyring. A value leaves this room only into a server's environment or headers.
+//! Secrets: values in the OS keyring, which specs refer to as `${keyring:NAME}`. The only module
+//! that uses the `keyring` crate. A value leaves this module only into a server's environment or
+//! headers, or into a sign-in.
 
 mod in_memory;
 mod keyring;
@@ -27,16 +28,19 @@ pub use in_memory::InMemory;
 pub use keyring::Keyring;
 pub use reference::{names, reference};
 
-/// How the names of what Drawbridge keeps for itself begin: no spec may refer to it, no person sets it.
+/// The prefix of the names that Drawbridge uses for itself. No spec may refer to such a name, and
+/// no person can set one.
 pub const OWN: &str = "oauth:";
 
-/// The time after which a keyring that has not answered is asked whether it is locked.
+/// The time after which a keyring that has not answered is checked for being locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The deadline for an answer of a keyring that is not locked but slow, as when many programs use it at once.
+/// The deadline for an answer of a keyring that is slow but not locked, for example because many
+/// programs use it at once.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// A secret's value. It has no Debug and no Serialize, and is wiped when dropped.
+/// The value of a secret. The type has no `Debug` and no `Serialize`, and zeroes its memory on
+/// drop.
 pub struct Secret(String);
 
 impl Secret {
@@ -44,7 +48,7 @@ impl Secret {
         Self(value)
     }
 
-    /// The value, for the one place that needs it.
+    /// Returns the value. Call this only at the place that uses it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -56,14 +60,14 @@ impl Drop for Secret {
     }
 }
 
-/// Why a secret cannot be had.
+/// The reason why a secret cannot be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
     #[error("the keyring holds no secret named '{0}'")]
     Missing(String),
     #[error("the keyring is locked")]
     Locked,
-    /// It is not locked as far as it says, and yet does not answer.
+    /// The keyring does not report that it is locked, and yet does not answer.
     #[error("the keyring did not answer in time")]
     Silent,
     #[error("the keyring cannot be used: {0}")]
@@ -71,7 +75,7 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn remedy(&self) -> String {
         match self {
             Self::Missing(name) => format!("Put it there: edit the server, or run `drawbridge secrets set {name}`."),
@@ -88,7 +92,7 @@ impl SecretError {
     }
 }
 
-/// Where secrets are kept. Calls block; [`Secrets`] bounds them.
+/// A place that stores secrets. Calls may block; [`Secrets`] limits how long.
 pub trait SecretStore: Send + Sync + 'static {
     fn get(&self, name: &str) -> Result<Option<Secret>, SecretError>;
     fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError>;
@@ -100,18 +104,20 @@ pub trait SecretStore: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct Secrets {
     values: Asker,
-    /// Asked on a thread of its own, so that it answers while a question about a value waits for a prompt.
+    /// Runs on a thread of its own, so that the status is available while a request for a value
+    /// waits for a prompt.
     standing: Asker,
     stuck: Arc<Mutex<Option<Stuck>>>,
 }
 
-/// A question that the keyring has not answered in time. Others are refused while it keeps the thread.
+/// A request that the keyring has not answered in time. While it blocks the thread, others are
+/// refused.
 struct Stuck {
     is_done: Arc<AtomicBool>,
     why: SecretError,
 }
 
-/// Says that a question was answered, or given up, when it is dropped.
+/// Marks a request as finished when it is dropped, whether it was answered or abandoned.
 struct Done(Arc<AtomicBool>);
 
 impl Drop for Done {
@@ -149,11 +155,11 @@ impl Secrets {
         self.standing().await.unwrap_or(KeyringStatus::Absent)
     }
 
-    /// Puts the secrets in the place of their references. The second value holds every secret that was put in,
-    /// for the log to mask.
+    /// Replaces each reference with its secret. The second value holds every secret that was used,
+    /// so that the log can mask it.
     ///
     /// # Errors
-    /// Where one of them cannot be had.
+    /// Returns an error if one of the secrets is missing or cannot be read.
     pub async fn resolve(
         &self,
         values: &BTreeMap<String, String>,
@@ -177,10 +183,12 @@ impl Secrets {
         Ok((resolved, used))
     }
 
-    /// Asks the keyring, which may block for ever, and whose own runtime must not run inside ours.
+    /// Runs `ask` on the thread of the keyring, with a deadline. The keyring may block for ever,
+    /// and its own runtime must not run inside ours.
     ///
     /// # Errors
-    /// Returns `Locked` or `Silent` if there is no answer in time, and at once while an earlier question is stuck.
+    /// Returns `Locked` or `Silent` if there is no answer in time, and at once while an earlier
+    /// request is stuck.
     async fn bounded<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
@@ -212,7 +220,7 @@ impl Secrets {
         Err(why)
     }
 
-    /// Returns why the thread for values is stuck, if it is.
+    /// Returns the reason why the thread for values is stuck, if it is.
     fn stuck(&self) -> Option<SecretError> {
         let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
         stuck.take_if(|stuck| stuck.is_done.load(Ordering::Acquire));
@@ -225,7 +233,7 @@ impl Secrets {
     }
 }
 
-/// A thread on which the keyring is asked, one question after the other.
+/// A thread that sends requests to the keyring, one at a time.
 #[derive(Clone)]
 struct Asker(mpsc::Sender<Question>);
 
@@ -248,7 +256,7 @@ impl Asker {
     ) -> Result<oneshot::Receiver<T>, SecretError> {
         let (answer, answered) = oneshot::channel();
         let question: Question = Box::new(move |store| {
-            // Nobody waits any more for the answer to a question that was given up.
+            // Skip a request that was abandoned: nobody waits for its answer.
             if !answer.is_closed() {
                 let _ = answer.send(ask(store));
             }

@@ -1,10 +1,10 @@
-//! The `mcpServers` form that most clients read.
+//! The `mcpServers` format, which most clients read.
 
 use serde_json::{Value, json};
 
 use crate::model::ids::ClientName;
 
-/// Over HTTP, with the client's token.
+/// Returns the config for HTTP, with the client's token.
 pub fn http(url: &str, token: &str) -> Value {
     json!({ "mcpServers": { "drawbridge": {
         "type": "http",
@@ -13,7 +13,8 @@ pub fn http(url: &str, token: &str) -> Value {
     } } })
 }
 
-/// Over the stdio bridge, for a client that refuses HTTP on localhost. It holds no token.
+/// Returns the config for the stdio bridge, for clients that refuse HTTP on localhost. It contains
+/// no token.
 pub fn stdio(name: &ClientName) -> Value {
     json!({ "mcpServers": { "drawbridge": {
         "command": bridge_command(),
@@ -21,7 +22,8 @@ pub fn stdio(name: &ClientName) -> Value {
     } } })
 }
 
-/// The `drawbridge` command: beside this program where it lies there, else by its name.
+/// Returns the path of the `drawbridge` command next to this program, or its bare name if there is
+/// none.
 fn bridge_command() -> String {
     let name = if cfg!(windows) {
         "drawbridge.exe"

@@ -1,4 +1,5 @@
-//! The tokens of one server: read from the keyring once, renewed by one at a time, forgotten.
+//! The tokens of one server: read from the keyring once, renewed by one task at a time, and
+//! deleted.
 
 use std::{
     collections::BTreeSet,
@@ -22,10 +23,10 @@ use rmcp::transport::auth::{
     StoredCredentials,
 };
 
-/// A server and a client; servers with the same URL and the same client share it.
+/// A server and a client. Servers with the same URL and the same client share one account.
 pub(super) struct Account {
     pub(super) place: Place,
-    /// The client that a person registered, as the spec has it now.
+    /// The client that a person registered, as in the current spec.
     own_client: Mutex<Option<OauthClient>>,
     challenge: Mutex<Option<Challenge>>,
     /// As in the [`Grant`].
@@ -33,19 +34,20 @@ pub(super) struct Account {
     held: tokio::sync::Mutex<Held>,
 }
 
-/// How the server refused, not answered by a person yet.
+/// The refusal of the server, until a person signs in or a request succeeds.
 #[derive(Debug, Clone)]
 pub(super) struct Challenge {
-    /// Its `WWW-Authenticate`.
+    /// The `WWW-Authenticate` header.
     pub(super) header: Option<String>,
-    /// It refuses everything, not only what needs more rights.
+    /// True if the server refuses every request, false if it refuses only those that need more
+    /// rights.
     pub(super) shuts: bool,
-    /// The scopes that it demands; empty text if it names none.
+    /// The scopes that the server demands. Empty text if it names none.
     pub(super) scopes: BTreeSet<String>,
 }
 
 impl Challenge {
-    /// Why a person has to sign in.
+    /// Returns the reason why a person has to sign in.
     pub(super) fn reason(&self) -> String {
         if self.shuts {
             return "it answers only to a person who has signed in".into();
@@ -57,7 +59,7 @@ impl Challenge {
     }
 }
 
-/// More rights, in words.
+/// Returns a description of the additional rights.
 pub(super) fn named(scopes: &BTreeSet<String>) -> String {
     let names: Vec<_> = scopes
         .iter()
@@ -73,10 +75,10 @@ pub(super) fn named(scopes: &BTreeSet<String>) -> String {
 
 #[derive(Default)]
 struct Held {
-    /// The keyring was asked.
+    /// True if the grant was read from the keyring.
     read: bool,
     grant: Option<Grant>,
-    /// Knows the authorization server of the grant.
+    /// The client of the grant's authorization server, if it was discovered already.
     manager: Option<AuthorizationManager>,
 }
 
@@ -99,8 +101,8 @@ impl Account {
         lock(&self.own_client).clone()
     }
 
-    /// Returns the client as which to speak to the authorization server: the one that a person registered, with its
-    /// secret as it is now, or the one that was registered before.
+    /// Returns the client to use at the authorization server: the one that a person registered,
+    /// with its current secret, or else `registered`.
     pub(super) async fn client(
         &self,
         authorizer: &Authorizer,
@@ -126,7 +128,7 @@ impl Account {
         ))
     }
 
-    /// The scopes that a person has signed in again for already.
+    /// Returns the scopes that a person has already signed in again for.
     pub(super) fn answered(&self) -> BTreeSet<String> {
         lock(&self.answered).clone()
     }
@@ -135,15 +137,15 @@ impl Account {
         lock(&self.challenge).clone()
     }
 
-    /// Whether that is news.
+    /// Sets or clears the challenge. Returns true if the reason to sign in has changed.
     pub(super) fn set_challenge(&self, challenge: Option<Challenge>) -> bool {
         let said = |challenge: &Option<Challenge>| challenge.as_ref().map(Challenge::reason);
         let now = said(&challenge);
         said(&std::mem::replace(&mut *lock(&self.challenge), challenge)) != now
     }
 
-    /// A token that is good for a while, where that is known without asking anybody; inside, nothing where a
-    /// person has not signed in.
+    /// Returns a token that is not due for renewal, if that is known without I/O. The inner `None`
+    /// means that nobody has signed in.
     pub(super) fn ready(&self) -> Option<Option<Secret>> {
         let held = self.held.try_lock().ok().filter(|held| held.read)?;
         let Some(grant) = &held.grant else {
@@ -152,8 +154,8 @@ impl Account {
         (!grant.is_due(clock::now())).then(|| grant.token())
     }
 
-    /// A token that has not run out; nothing where a person has not signed in. Not to be dropped halfway: a
-    /// new token that nobody takes is lost, and the old one may be void.
+    /// Returns a token that has not expired, or `None` if nobody has signed in. The future must not
+    /// be dropped before it completes: a renewed token would be lost, and the old one may be void.
     pub(super) async fn token(
         &self,
         authorizer: &Authorizer,
@@ -168,7 +170,7 @@ impl Account {
         }
         let usable = grant.token().filter(|_| !grant.has_run_out(now));
         match held.refresh(self, authorizer).await {
-            // It could not be renewed now, but is still good.
+            // The renewal failed, but the old token is still valid.
             Err(error) if usable.is_some() => {
                 tracing::warn!(
                     "the token for {} is not renewed yet: {error}",
@@ -180,7 +182,8 @@ impl Account {
         }
     }
 
-    /// Another token than the one that the server refused, where there is one or one can be had.
+    /// Returns another token than the one that the server refused: a newer one, or a renewed one.
+    /// Returns `None` if there is none.
     pub(super) async fn other_than(
         &self,
         authorizer: &Authorizer,
@@ -196,7 +199,7 @@ impl Account {
         }
     }
 
-    /// What a person may do there already.
+    /// Returns the scopes that were granted before.
     pub(super) async fn granted_scopes(&self, authorizer: &Authorizer) -> Vec<String> {
         let mut held = self.held.lock().await;
         let grant = held.grant(self, authorizer).await.ok().flatten();
@@ -205,7 +208,7 @@ impl Account {
             .unwrap_or_default()
     }
 
-    /// Keeps what an authorization server gave.
+    /// Stores the tokens of a sign-in, and clears the challenge.
     pub(super) async fn sign_in(
         &self,
         authorizer: &Authorizer,
@@ -215,7 +218,7 @@ impl Account {
         let mut held = self.held.lock().await;
         let before = authorizer.0.known.of(&self.place);
         keep(self, authorizer, &grant).await?;
-        // Of another authorization server than before: what that one gave is of no use any more.
+        // The authorization server has changed, so the tokens of the previous one are of no use.
         if let Some(before) = before.filter(|before| before.issuer != grant.issuer) {
             authorizer
                 .0
@@ -248,7 +251,8 @@ impl Account {
 }
 
 impl Held {
-    /// The grant, read where it was not; one that is not in the keyring any more is not known any more.
+    /// Returns the grant, and reads it from the keyring at the first call. If the keyring does not
+    /// hold it any more, its record is removed too.
     async fn grant(
         &mut self,
         account: &Account,
@@ -273,7 +277,9 @@ impl Held {
         Ok(self.grant.as_ref())
     }
 
-    /// Renews the token. Nothing, and the tokens are forgotten, where the authorization server will not.
+    /// Renews the token. Deletes the tokens and returns `None` if the authorization server refuses
+    /// to renew, if there is no refresh token, or if the server has another authorization server
+    /// now.
     async fn refresh(
         &mut self,
         account: &Account,
@@ -294,7 +300,8 @@ impl Held {
                 .map_err(BearerError::Refresh)?
             {
                 Some(manager) => manager,
-                // The server has another authorization server now: what this one gave is not shown to it.
+                // The server has another authorization server now, which must not get the tokens of
+                // the old one.
                 None => {
                     let server = &account.place.server;
                     tracing::warn!(
@@ -362,7 +369,8 @@ impl Held {
     }
 }
 
-/// What speaks to the authorization server of the grant; nothing where the server has another one now.
+/// Returns the client of the grant's authorization server, or `None` if the server has another
+/// authorization server now.
 async fn manager_of(
     account: &Account,
     grant: &Grant,
@@ -385,7 +393,7 @@ async fn renew(
     Ok((credentials, manager))
 }
 
-/// Puts a grant into the keyring, and notes whose it is.
+/// Writes a grant to the keyring, and records its issuer.
 async fn keep(
     account: &Account,
     authorizer: &Authorizer,

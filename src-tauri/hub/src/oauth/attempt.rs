@@ -1,5 +1,5 @@
-//! One attempt to sign in: find the authorization server, be known there, send a person to it, take its
-//! answer, redeem the code.
+//! An attempt to sign in: discovers the authorization server, obtains a client id there, sends a
+//! person to it, receives its answer and redeems the code.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -24,16 +24,17 @@ use crate::{
     random,
 };
 
-/// How long a person may take.
+/// The longest time that a person may take.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// How long finding the authorization server may take; it has to be read in a few places.
+/// The longest time for discovery of the authorization server, which takes several requests.
 const DISCOVERY: Duration = Duration::from_secs(45);
 const NAME: &str = "Drawbridge";
 
-/// An attempt that runs, or has ended.
+/// An attempt, running or ended.
 pub(super) struct Attempt {
     server: ServerId,
-    /// The issuer whose registration may be to blame if it fails; none if a person has registered the client.
+    /// The issuer whose registration is deleted if the attempt fails. `None` if a person registered
+    /// the client.
     registered_at: Option<String>,
     states: watch::Receiver<SignIn>,
     task: AbortHandle,
@@ -61,7 +62,7 @@ impl Attempt {
     }
 }
 
-/// What the task of an attempt needs.
+/// The state that the task of an attempt owns.
 struct Running {
     authorizer: Authorizer,
     id: ServerId,
@@ -72,7 +73,7 @@ struct Running {
     /// As in the [`Grant`].
     answered: BTreeSet<String>,
     callback: Callback,
-    /// The `state` of the request.
+    /// The `state` parameter of the authorization request.
     state: String,
     shown: watch::Sender<SignIn>,
 }
@@ -105,7 +106,8 @@ pub(super) async fn begin(
     };
     let mut found = found.unwrap_or_else(too_slow).map_err(failed)?;
     let mut scopes = found.manager.select_initial_scopes(&[]).await;
-    // More rights are asked for beside those that are there.
+    // New scopes are requested in addition to those that were granted before, so that a sign-in
+    // does not lose rights.
     let granted = if scopes.is_empty() {
         Vec::new()
     } else {
@@ -165,9 +167,10 @@ pub(super) async fn begin(
     Ok(sign_in)
 }
 
-/// Makes this program known to the authorization server: as the client that a person has registered; by the URL
-/// of its metadata document where the user has one and the server takes it; as it was registered there before; or
-/// by registering now.
+/// Returns the client to use at the authorization server, and the listener for its redirect URI.
+/// The client is the first of these: the one that a person registered; the URL of the metadata
+/// document, if the user has set one and the server supports it; an earlier registration at this
+/// server; or a new registration.
 async fn become_known(
     authorizer: &Authorizer,
     account: &Account,
@@ -181,7 +184,7 @@ async fn become_known(
             "no port on this machine for the browser to come back to: {e}"
         ))
     };
-    // First, so that nobody is sent to a browser for tokens that cannot be kept.
+    // Read the keyring first, so that nobody is sent to a browser for tokens that cannot be stored.
     let kept = authorizer.0.kept.registration(&found.issuer).await?;
     if let Some(own) = account.own_client() {
         let callback = listen(own.callback_port).await.map_err(no_port)?;
@@ -254,7 +257,7 @@ impl Running {
             show(SignInState::Exchanging);
             let (mut grant, manager) = redeem(manager, &issuer, client, &state, answer).await?;
             if account.own_client().is_some() {
-                // It stays where the spec says.
+                // The secret stays where the spec keeps it.
                 grant.client.client_secret = None;
             }
             grant.answered = answered;
@@ -280,7 +283,7 @@ impl Running {
     }
 }
 
-/// Redeems the code, unless somebody else than the authorization server sent it.
+/// Redeems the code. rmcp rejects an answer whose issuer is not that of the authorization server.
 async fn redeem(
     mut manager: AuthorizationManager,
     issuer: &str,
@@ -313,7 +316,8 @@ async fn redeem(
     Ok((grant, manager))
 }
 
-/// What may not be known there any more is not tried again.
+/// Deletes a registration, because the authorization server may not know the client any more. The
+/// next attempt registers anew.
 fn forget_registration(authorizer: &Authorizer, registered_at: Option<String>) {
     let Some(issuer) = registered_at else { return };
     let kept = authorizer.0.kept.clone();

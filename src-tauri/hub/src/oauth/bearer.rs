@@ -1,4 +1,4 @@
-//! The `Authorization` of requests to one server.
+//! The `Authorization` header of requests to one server.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -19,10 +19,10 @@ use crate::{
     secrets::{Secret, SecretError},
 };
 
-/// Scopes of one challenge that are noted.
+/// The number of scopes of one challenge that are recorded. Further ones are ignored.
 const MAX_SCOPES: usize = 100;
 
-/// Why a request was not sent, or was refused ahead of being carried out.
+/// The reason why a request was not sent, or was refused before the server carried it out.
 #[derive(Debug, thiserror::Error)]
 pub enum BearerError {
     #[error("{0}. {remedy}", remedy = .0.remedy())]
@@ -32,12 +32,12 @@ pub enum BearerError {
     /// A person has to sign in.
     #[error("{0}")]
     Needed(String),
-    /// It needs more rights, and signing in again has not helped.
+    /// The request needs more rights, and signing in again has not helped.
     #[error("{0}")]
     Refused(String),
 }
 
-/// What authorizes requests to one server. Cheap to clone.
+/// Authorizes the requests to one server. Cheap to clone.
 #[derive(Clone)]
 pub struct Bearer {
     authorizer: Authorizer,
@@ -54,22 +54,24 @@ impl Bearer {
         }
     }
 
-    /// Sends a request with the server's token, where there is one. A token that the server refuses is
-    /// renewed and the request sent once more: 401 comes ahead of carrying it out.
+    /// Sends a request with the server's token, if there is one. If the server refuses the token,
+    /// it is renewed and the request is sent once more. This is safe, because a server answers 401
+    /// before it carries out a request.
     ///
     /// # Errors
-    /// Where it was not carried out for want of a token; inside, what HTTP itself says.
+    /// Returns a [`BearerError`] if the request was not carried out because a token is missing or
+    /// refused. The inner result is that of HTTP itself.
     pub async fn send(
         &self,
         http: &HttpClient,
         request: Request,
     ) -> Result<Result<Response, HttpError>, BearerError> {
-        // Boxed, as what signs in is large and seldom on the way.
+        // Boxed, because the future of a renewal is large and rarely needed.
         let token = match self.account.ready() {
             Some(token) => token,
             None => Box::pin(self.token()).await?,
         };
-        // A token is for its server alone.
+        // A token is sent only to the server that it was issued for.
         let Some(token) = token.filter(|_| self.is_for_its_server(&request)) else {
             return self.look(http.send(request).await);
         };
@@ -99,7 +101,7 @@ impl Bearer {
         to_its_end(async move { account.other_than(&authorizer, &refused).await }).await
     }
 
-    /// Whether an answer wants a person to sign in.
+    /// Checks whether the answer demands that a person signs in.
     fn look(
         &self,
         sent: Result<Response, HttpError>,
@@ -123,7 +125,8 @@ impl Bearer {
             .as_ref()
             .map(|header| WWWAuthenticateParams::parse(header, server))
             .unwrap_or_default();
-        // Without a challenge it may be an old server, with one of another scheme it is none of ours.
+        // If there is no challenge, this may be a server from before RFC 9728. A challenge of
+        // another scheme is not OAuth.
         let other_scheme = header.is_none() && response.headers().contains_key(WWW_AUTHENTICATE);
         let shuts = match status {
             StatusCode::UNAUTHORIZED if !other_scheme => true,
@@ -162,7 +165,7 @@ impl Bearer {
     }
 }
 
-/// In a task of its own: a caller that leaves must not leave a renewal half done.
+/// Runs the future in a task of its own, so that a renewal completes even if the caller is dropped.
 async fn to_its_end(
     asked: impl Future<Output = Result<Option<Secret>, BearerError>> + Send + 'static,
 ) -> Result<Option<Secret>, BearerError> {
@@ -171,7 +174,7 @@ async fn to_its_end(
         .unwrap_or_else(|e| Err(BearerError::Refresh(e.to_string())))
 }
 
-/// The scopes of a challenge; empty text if it names none.
+/// Returns the scopes of a challenge. Empty text stands for a challenge without scopes.
 fn demanded(scope: Option<&str>) -> BTreeSet<String> {
     let names: BTreeSet<_> = scope
         .unwrap_or_default()
@@ -186,7 +189,7 @@ fn demanded(scope: Option<&str>) -> BTreeSet<String> {
     }
 }
 
-/// The challenge of the bearer scheme.
+/// Returns the first challenge of the bearer scheme.
 fn challenge_of(response: &Response) -> Option<String> {
     let headers = response
         .headers()

@@ -1,4 +1,4 @@
-//! Where the browser comes back to: a listener on loopback that takes one answer and then is gone.
+//! The redirect URI of a sign-in: a listener on loopback that accepts one answer and then closes.
 
 use std::{convert::Infallible, net::Ipv4Addr, sync::Arc, time::Duration};
 
@@ -20,22 +20,22 @@ use tokio::{
 use url::form_urlencoded;
 
 const PATH: &str = "/callback";
-/// For one connection; browsers open some ahead that they never use.
+/// The longest time for one connection. Browsers open some in advance that they never use.
 const CONNECTION_LASTS: Duration = Duration::from_secs(10);
 const MAX_CONNECTIONS: usize = 16;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A listener, before its answer.
+/// A listener that waits for its answer.
 pub(super) struct Callback {
     listener: TcpListener,
     authority: String,
 }
 
-/// What the authorization server said through the browser.
+/// The answer of the authorization server, as the browser brings it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) outcome: Outcome,
-    /// Who says it (RFC 9207).
+    /// The issuer of the answer (RFC 9207).
     pub(super) issuer: Option<String>,
 }
 
@@ -46,10 +46,10 @@ pub(super) enum Outcome {
 }
 
 impl Callback {
-    /// Listens on that port, or on any.
+    /// Listens on the given port, or on any free one.
     ///
     /// # Errors
-    /// Where the port is taken.
+    /// Returns an error if the port is taken.
     pub(super) async fn bind(port: Option<u16>) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await?;
         let authority = listener.local_addr()?.to_string();
@@ -59,7 +59,7 @@ impl Callback {
         })
     }
 
-    /// The port of a redirect URI that an earlier listener had.
+    /// Returns the port of an earlier listener's redirect URI.
     pub(super) fn port_of(redirect_uri: &str) -> Option<u16> {
         url::Url::parse(redirect_uri).ok()?.port()
     }
@@ -68,7 +68,8 @@ impl Callback {
         format!("http://{}{PATH}", self.authority)
     }
 
-    /// Waits for the one answer that has this state. Whatever else comes changes nothing.
+    /// Waits for the one answer that has this state. All other requests are rejected and change
+    /// nothing.
     pub(super) async fn wait(self, state: &str) -> Answer {
         let Self {
             listener,
@@ -86,7 +87,8 @@ impl Callback {
             loop {
                 let place = places.clone().acquire_owned().await;
                 let Ok((stream, _)) = listener.accept().await else {
-                    // As where no file can be opened any more.
+                    // This happens if the process has too many open files, for example. A pause
+                    // avoids a busy loop.
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 };
@@ -108,7 +110,8 @@ impl Callback {
             Some(answer) = answers.recv() => answer,
             () = accepted => unreachable!("it accepts for ever"),
         };
-        // The page is still on its way to the browser.
+        // The connections finish in a task of their own, because the page is still being sent to
+        // the browser.
         tokio::spawn(async move { while connections.join_next().await.is_some() {} });
         answer
     }
@@ -154,7 +157,7 @@ impl Expected {
     }
 }
 
-/// The answer in a query; nothing where it is none, is ambiguous, or has another state.
+/// Returns the answer in a query, or `None` if it is no answer, is ambiguous, or has another state.
 fn read(query: &str, state: &str) -> Option<Answer> {
     let mut found: [Option<String>; 5] = Default::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {

@@ -1,5 +1,5 @@
-//! From a server to its authorization server: RFC 9728, RFC 8414 and OpenID Connect discovery are rmcp's;
-//! here everything it found is checked before it is used.
+//! Discovery of a server's authorization server. rmcp implements RFC 9728, RFC 8414 and OpenID
+//! Connect discovery; this module checks everything that rmcp found before it is used.
 
 use std::sync::Arc;
 
@@ -11,19 +11,20 @@ use super::{
     reach::{Reach, openable, shown},
 };
 
-/// An authorization server, found and checked.
+/// An authorization server, discovered and checked.
 pub(super) struct Discovered {
     pub(super) manager: AuthorizationManager,
     pub(super) metadata: AuthorizationMetadata,
     pub(super) reach: Reach,
-    /// What its tokens are kept under: the issuer, or for an old server without metadata its origin.
+    /// The key of its tokens: the issuer, or the server's origin if an old server has no metadata.
     pub(super) issuer: String,
 }
 
-/// `challenge` is the `WWW-Authenticate` with which the server refused.
+/// Discovers the authorization server of `server`. `challenge` is the `WWW-Authenticate` header
+/// with which the server refused a request.
 ///
 /// # Errors
-/// In plain words.
+/// Returns an error if the metadata cannot be read, or if it names a URL that is not allowed.
 pub(super) async fn discover(server: &Url, challenge: Option<&str>) -> Result<Discovered, String> {
     let reach = Reach::of(server)?;
     let http = Arc::new(Http::new(reach.clone())?);
@@ -33,7 +34,8 @@ pub(super) async fn discover(server: &Url, challenge: Option<&str>) -> Result<Di
         .resolve_metadata_from_challenge(challenge)
         .await
         .map_err(|e| in_words(&e))?;
-    // Old servers have no metadata, but agreed places. One that names its metadata is not old.
+    // Servers without metadata (before RFC 9728) have fixed endpoint paths. A server that names its
+    // metadata in the challenge must not fall back to them.
     if !found.source.is_discovered()
         && challenge.is_some_and(|challenge| challenge.contains("resource_metadata"))
     {
@@ -51,7 +53,7 @@ pub(super) async fn discover(server: &Url, challenge: Option<&str>) -> Result<Di
             .check(&url)
             .map_err(|why| format!("its authorization server is not used: {why}"))?;
     }
-    // Before anything is registered there.
+    // Check the URL now, before anything is registered at the authorization server.
     openable(&metadata.authorization_endpoint)?;
     let issuer = metadata
         .issuer
@@ -76,7 +78,7 @@ impl Discovered {
     }
 }
 
-/// An error with its causes, the outermost first.
+/// Returns the text of an error with its causes, the outermost first.
 pub(super) fn in_words(error: &AuthError) -> String {
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| {
         error.source()

@@ -1,5 +1,5 @@
-//! What is kept of a sign-in, in the keyring and nowhere else: tokens by issuer and server, and this
-//! program's registration by issuer. What one authorization server gave never goes to another.
+//! The result of a sign-in, stored only in the keyring: tokens by issuer and server, and this
+//! program's registration by issuer. Tokens of one authorization server never go to another.
 
 use std::collections::BTreeSet;
 
@@ -13,36 +13,39 @@ use crate::{
     secrets::{OWN, Secret, SecretError, Secrets},
 };
 
-/// Tokens are renewed this much before they run out; short-lived ones after half of their life.
+/// Tokens are renewed this many milliseconds before they expire, and short-lived ones after half of
+/// their lifetime.
 const EARLY_MS: i64 = 30_000;
 
-/// What an authorization server gave for one server.
+/// The tokens that an authorization server issued for one server.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) issuer: String,
     pub(super) client: Registration,
-    /// The tokens, when they came, and what they are for.
+    /// The tokens, when they were received, and their scopes.
     pub(super) credentials: StoredCredentials,
-    /// The scopes that the server demanded in addition and that a person has signed in again for, whether the
-    /// authorization server granted them or not. Empty text stands for a demand that named none.
+    /// The scopes that the server demanded in addition and that a person has signed in again for,
+    /// whether the authorization server granted them or not. Empty text stands for a demand without
+    /// a scope.
     #[serde(default)]
     pub(super) answered: BTreeSet<String>,
 }
 
-/// This program, as an authorization server knows it.
+/// This program's registration at an authorization server.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Registration {
     pub(super) client_id: String,
-    /// None also for a client that a person registered: its secret is where the spec says.
+    /// Also `None` if a person registered the client, because the spec holds its secret.
     pub(super) client_secret: Option<String>,
     pub(super) redirect_uri: String,
-    /// The scopes that it was registered with, which are all that it may ask for; none if any may be.
+    /// The scopes that the client was registered with, which are all that it may request. `None` if
+    /// it may request any.
     #[serde(default)]
     pub(super) scopes: Option<BTreeSet<String>>,
 }
 
 impl Registration {
-    /// A client that is registered without scopes.
+    /// Returns a client that is registered without scopes.
     pub(super) fn new(
         client_id: String,
         client_secret: Option<String>,
@@ -64,7 +67,7 @@ impl Registration {
 }
 
 impl Grant {
-    /// The access token; nothing where there is none.
+    /// Returns the access token, if there is one.
     pub(super) fn token(&self) -> Option<Secret> {
         let token = self.credentials.token_response.as_ref()?.access_token();
         Some(Secret::new(token.secret().clone()))
@@ -75,7 +78,7 @@ impl Grant {
         Some(Secret::new(token.secret().clone()))
     }
 
-    /// When the token runs out, where the authorization server said so.
+    /// Returns when the token expires, if the authorization server stated a lifetime.
     pub(super) fn expires_at(&self) -> Option<Timestamp> {
         let lasts = i64::try_from(
             self.credentials
@@ -91,7 +94,7 @@ impl Grant {
         since.checked_add(lasts).map(Timestamp)
     }
 
-    /// Whether it is time to renew the token.
+    /// Returns true if it is time to renew the token.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         let (Some(end), Some(since)) = (self.expires_at(), self.credentials.token_received_at)
         else {
@@ -110,7 +113,7 @@ impl Grant {
     }
 }
 
-/// The keyring, as far as signing in uses it.
+/// Stores grants and registrations in the keyring.
 #[derive(Clone)]
 pub(super) struct Kept(pub(super) Secrets);
 

@@ -1,4 +1,5 @@
-//! The HTTP client of signing in: no redirects, bounded, and nothing is dialled that [`Reach`] does not allow.
+//! The HTTP client of sign-ins: without redirects, with bounds on time and size, and only for
+//! addresses that [`Reach`] allows.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -34,8 +35,10 @@ pub(super) struct Http {
 }
 
 impl Http {
+    /// Returns a client that is limited to `reach`.
+    ///
     /// # Errors
-    /// Where there is no TLS.
+    /// Returns an error if TLS is not available.
     pub(super) fn new(reach: Reach) -> Result<Self, String> {
         Self::with_names(reach, Arc::new(SystemNames))
     }
@@ -61,7 +64,7 @@ impl Http {
         request: http::Request<Vec<u8>>,
     ) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
         let request = reqwest::Request::try_from(request)?;
-        // What is an address already is dialled without being resolved.
+        // A literal address does not pass through the resolver, so it is checked here.
         self.reach.check(request.url())?;
         let response = self.client.execute(request).await?;
         let mut answer = http::Response::builder().status(response.status());
@@ -102,11 +105,12 @@ impl OAuthHttpClient for Http {
     }
 }
 
-/// Resolves names to what may be dialled.
+/// A resolver that returns only addresses that may be reached.
 struct Filtered {
     reach: Reach,
     names: Arc<dyn Resolve>,
-    /// Hosts of proxies, which the user set and which resolve the names behind them.
+    /// Hosts of proxies. The user has set these, and they resolve the names of the servers behind
+    /// them.
     proxies: Vec<String>,
 }
 
@@ -168,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// Every name is this machine.
+    /// A resolver that returns loopback for every name.
     struct Rebound;
 
     impl Resolve for Rebound {

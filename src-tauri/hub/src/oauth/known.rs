@@ -1,4 +1,5 @@
-//! Which server has tokens of which issuer: no secret, so that it can be shown without asking the keyring.
+//! Records which server has tokens of which issuer. The record holds no secret, so that it can be
+//! shown without a request to the keyring.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +25,7 @@ pub(super) struct Signed {
 pub(super) struct Known {
     store: Store,
     servers: Arc<Mutex<BTreeMap<String, Signed>>>,
-    /// Held from changing to writing, so that what is written last is the latest.
+    /// Held from the change until it is written, so that the latest state is written last.
     writing: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -45,7 +46,8 @@ impl Known {
         self.servers().get(&key(place)).cloned()
     }
 
-    /// Sets or forgets what is known of a server. What cannot be written is forgotten with the hub.
+    /// Sets or removes the record of a server. If the record cannot be written, the change is lost
+    /// when the hub ends.
     pub(super) async fn set(&self, place: &Place, signed: Option<Signed>) {
         let _one_at_a_time = self.writing.lock().await;
         let text = {
@@ -69,7 +71,7 @@ impl Known {
     }
 }
 
-/// No URL has a space in it.
+/// Returns the key of a record. The space is unambiguous, because no URL contains one.
 fn key(place: &Place) -> String {
     match &place.client_id {
         None => place.server.to_string(),

@@ -1,6 +1,6 @@
-//! What signing in may reach: which URLs are opened in a browser, and which are dialled. A server
-//! and its metadata are not trusted: they must not send a browser to `file:`, or this program to a
-//! machine in the house.
+//! The network boundary of a sign-in: which URLs may be opened in a browser, and which addresses
+//! the HTTP client may connect to. A server and its metadata are not trusted. They must not send a
+//! browser to `file:`, or this program to a machine in the local network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,7 +8,7 @@ use url::{Host, Url};
 
 const MAX_URL: usize = 8 * 1024;
 
-/// What the sign-in to one server may dial.
+/// The addresses that the sign-in to one server may connect to.
 #[derive(Debug, Clone)]
 pub(super) struct Reach {
     host: String,
@@ -17,8 +17,10 @@ pub(super) struct Reach {
 }
 
 impl Reach {
+    /// Returns the boundary for a server.
+    ///
     /// # Errors
-    /// For a server to which a token would go in plain text over the network.
+    /// Returns an error if a token would cross the network to this server in plain text.
     pub(super) fn of(server: &Url) -> Result<Self, String> {
         let reach = Self {
             host: host(server),
@@ -33,10 +35,11 @@ impl Reach {
         ))
     }
 
-    /// Whether a URL that metadata names may be used: https, or http where the server is on loopback too.
+    /// Checks whether a URL from the metadata may be used: https, or http if both the URL and the
+    /// server are on loopback.
     ///
     /// # Errors
-    /// In plain words.
+    /// Returns the reason if the URL may not be used.
     pub(super) fn check(&self, url: &Url) -> Result<(), String> {
         let plain = url.scheme() == "http" && self.loopback && is_loopback(url);
         if url.scheme() != "https" && !plain {
@@ -58,7 +61,8 @@ impl Reach {
         allowed.then_some(()).ok_or_else(why)
     }
 
-    /// Whether `host` may be dialled at `address`. What a name resolves to is checked here, at the dial itself.
+    /// Returns true if `host` may be reached at `address`. The HTTP client calls this with the
+    /// resolved address when it connects, so that a DNS answer cannot change after the check.
     pub(super) fn allows(&self, host: &str, address: IpAddr) -> bool {
         match Class::of(address) {
             Class::Public => true,
@@ -69,11 +73,11 @@ impl Reach {
     }
 }
 
-/// The URL, where a browser may be sent there: https, or http on this machine; nothing that a shell
-/// or a launcher could take for something else.
+/// Returns the URL if a browser may open it: https, or http on this machine, without characters
+/// that a shell or a launcher could interpret.
 ///
 /// # Errors
-/// In plain words.
+/// Returns the reason if the URL may not be opened.
 pub fn openable(text: &str) -> Result<Url, String> {
     let refused = |why: &str| Err(format!("'{}' is not opened: {why}", shown(text)));
     if text.len() > MAX_URL {
@@ -98,7 +102,8 @@ pub fn openable(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// The beginning of what a server said, with nothing in it that a terminal would act on.
+/// Returns the first 300 characters of a server's text, without control characters that a terminal
+/// would interpret.
 pub(super) fn shown(text: &str) -> String {
     text.chars()
         .take(300)
@@ -132,9 +137,9 @@ fn is_loopback(url: &Url) -> bool {
 enum Class {
     Public,
     Loopback,
-    /// Of a house's or a company's network.
+    /// An address of a private network (RFC 1918, RFC 6598, RFC 4193).
     Private,
-    /// Link-local (where clouds keep their credentials), multicast, nothing at all.
+    /// A link-local address (clouds serve credentials on one), multicast, or reserved.
     Reserved,
 }
 
@@ -175,7 +180,7 @@ impl Class {
             || (a, b, c) == (0x64, 0xff9b, 1);
         match () {
             () if address.is_loopback() => Self::Loopback,
-            // Unique local, and the site-local of old.
+            // Unique local addresses, and the deprecated site-local ones.
             () if a & 0xfe00 == 0xfc00 || a & 0xffc0 == 0xfec0 => Self::Private,
             () if reserved => Self::Reserved,
             () => Self::Public,
@@ -183,7 +188,7 @@ impl Class {
     }
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped, compatible, NAT64 and 6to4.
+/// Returns the IPv4 address that an IPv6 address embeds: mapped, compatible, NAT64 and 6to4.
 fn inner_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let from = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));

@@ -10,7 +10,7 @@ use crate::{
     protocol,
 };
 
-/// An entry that was read, or why it cannot be a server.
+/// An entry of the text, with its spec or the reason why it cannot be a server.
 #[derive(Debug, PartialEq)]
 pub struct Read {
     pub name: String,
@@ -19,7 +19,7 @@ pub struct Read {
     pub likely_secrets: Vec<String>,
 }
 
-/// The members that clients keep their servers in.
+/// The members in which clients store their servers.
 const CONTAINERS: [&str; 5] = [
     "mcpServers",
     "servers",
@@ -28,7 +28,7 @@ const CONTAINERS: [&str; 5] = [
     "mcp",
 ];
 
-/// An entry in any client's words.
+/// An entry in the notation of any client.
 #[derive(Deserialize)]
 struct Entry {
     command: Option<Command>,
@@ -43,7 +43,8 @@ struct Entry {
     headers: BTreeMap<String, String>,
     #[serde(alias = "type")]
     transport: Option<String>,
-    /// Other members than those of a client are for other programs.
+    /// An object that does not describe an OAuth client is meant for another program, and is
+    /// ignored.
     oauth: Option<Value>,
     #[serde(default)]
     disabled: bool,
@@ -59,7 +60,7 @@ enum Command {
 /// Reads the servers of a text.
 ///
 /// # Errors
-/// In plain words, where the text is neither.
+/// Returns the reason, for people, if the text is neither JSON with a server nor a command line.
 pub fn read_specs(text: &str) -> Result<Vec<Read>, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -70,7 +71,7 @@ pub fn read_specs(text: &str) -> Result<Vec<Read>, String> {
     if !text.starts_with(['{', '"']) {
         return read_command_line(text).map(|read| vec![read]);
     }
-    // A part cut out of a file: `"name": { … }`.
+    // A part that was cut out of a file: `"name": { … }`.
     let whole = if text.starts_with('"') {
         format!("{{{}}}", text.trim_end_matches(','))
     } else {
@@ -214,7 +215,7 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
     Ok(spec)
 }
 
-/// Literal values whose names say that they are keys to something.
+/// Returns the names of literal values that suggest a secret.
 fn likely_secrets(spec: &ServerSpec) -> Vec<String> {
     const WORDS: [&str; 8] = [
         "TOKEN",

@@ -1,8 +1,9 @@
-//! Manifests: what a server's author says of how it is started and what it needs to know. One file a kind in
-//! [`manifest/`](self); all become the same [`Choice`]s, which are filled with a person's values into a spec.
+//! Manifests: an author's description of how to start a server and which values it needs. Each
+//! format has its own file in [`manifest/`](self). All become the same [`Choice`]s, which a
+//! person's values turn into a spec.
 //!
-//! Nothing is started or downloaded here. A manifest is a stranger's text: what it would start is shown, and started
-//! only once the user has accepted it.
+//! This module starts and downloads nothing. A manifest is untrusted text: its command is shown
+//! first, and started only after the user has accepted it.
 
 mod ask;
 mod choice;
@@ -23,26 +24,26 @@ use serde_json::{Map, Value};
 pub use choice::Choice;
 pub use fill::{FillError, Filled};
 
-/// The longest manifest, in bytes.
+/// The maximum length of a manifest, in bytes.
 const MAX_MANIFEST: u64 = 1024 * 1024;
-/// The files of a folder that can be its manifest, the first that is there.
+/// The names of manifests in a folder. The first one that exists is read.
 const FILES: [&str; 2] = ["plugin.json", "server.json"];
 
 /// A server as its author describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
-    /// As `io.github.owner/server`.
+    /// The full name, such as `io.github.owner/server`.
     pub name: String,
-    /// For people; empty where there is none.
+    /// The name for people. Empty if there is none.
     pub title: String,
     pub description: String,
     pub version: String,
-    /// The ways to run or to reach it, in the manifest's order. At least one.
+    /// The ways to start or to reach the server, in the manifest's order. At least one.
     pub choices: Vec<Choice>,
 }
 
 impl Manifest {
-    /// What the server is called here where the person calls it nothing else.
+    /// Returns the server's name, for use if the person chooses no other.
     pub fn server_name(&self) -> &str {
         let last = self.name.rsplit('/').next().unwrap_or(&self.name);
         if self.title.is_empty() {
@@ -53,7 +54,7 @@ impl Manifest {
     }
 }
 
-/// Why a text or a file is no manifest.
+/// The reason why a text or a file is no manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     #[error("this is not JSON: {0}")]
@@ -72,18 +73,19 @@ pub enum ManifestError {
     In { file: String, source: Box<Self> },
 }
 
-/// Reads a manifest's text.
+/// Reads the text of a manifest.
 ///
 /// # Errors
-/// Where it is none; the error names the field.
+/// Returns an error if the text is no manifest. If the fault is in a field, the error names it.
 pub fn read(text: &str) -> Result<Manifest, ManifestError> {
     read_in(text, None)
 }
 
-/// Reads the manifest at a path: a file, or a folder that has one.
+/// Reads the manifest at a path: a file, or a folder that contains one.
 ///
 /// # Errors
-/// Where there is none, or it cannot be read; the error names the file and the field.
+/// Returns an error if there is no manifest, or if it cannot be read. The error names the file, and
+/// the field if the fault is in one.
 pub fn read_path(path: &Path) -> Result<Manifest, ManifestError> {
     let file = find(path)?;
     let name = || file.display().to_string();
@@ -117,13 +119,13 @@ fn find(path: &Path) -> Result<PathBuf, ManifestError> {
     file.ok_or_else(|| ManifestError::EmptyFolder(path.display().to_string()))
 }
 
-/// `folder` is where the manifest lies, for what it says of files beside it.
+/// Reads the text of a manifest. `folder` contains the manifest and the files that it refers to.
 fn read_in(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
     if text.len() as u64 > MAX_MANIFEST {
         return Err(ManifestError::TooLong);
     }
     let mut value: Map<String, Value> = serde_json::from_str(text.trim_start_matches('\u{feff}'))?;
-    // As the registry's API hands it out.
+    // The registry's API wraps the manifest in a `server` member.
     if let Some(Value::Object(server)) = value.remove("server") {
         value = server;
     }
@@ -139,12 +141,12 @@ fn read_in(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError>
     }
 }
 
-/// Reads a `server.json` that is there already.
+/// Reads a `server.json` that is already parsed.
 pub(super) fn server_json(value: Map<String, Value>) -> Result<Manifest, ManifestError> {
     server_json::read(value)
 }
 
-/// The typed form of a manifest's JSON.
+/// Returns the typed form of a manifest's JSON.
 fn typed<T: DeserializeOwned>(value: Map<String, Value>) -> Result<T, ManifestError> {
     serde_path_to_error::deserialize(Value::Object(value)).map_err(|error| {
         let field = error.path().to_string();

@@ -1,5 +1,6 @@
-//! Well-known servers, ready to be added: manifests that come with Drawbridge, in `presets.json`. The package of each
-//! was looked up in its registry, and its arguments in the package.
+//! Well-known servers, ready to be added: manifests that are part of Drawbridge, in `presets.json`.
+//! The name of each package is verified in its registry, and its arguments are verified in the
+//! package.
 
 use std::sync::LazyLock;
 
@@ -9,19 +10,19 @@ use super::manifest::{self, Choice, Manifest};
 
 const PRESETS: &str = include_str!("presets.json");
 
-/// A well-known server, and the one way to have it.
+/// A well-known server, and its only choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
-    /// As in `servers add --preset`.
+    /// The id for `servers add --preset`.
     pub id: String,
     pub title: String,
-    /// What it does, in one sentence.
+    /// The purpose of the server, in one sentence.
     pub description: String,
     pub choice: Choice,
 }
 
 impl Preset {
-    /// The same as any other manifest.
+    /// Returns the preset as a manifest.
     pub fn manifest(&self) -> Manifest {
         Manifest {
             name: self.id.clone(),
@@ -33,7 +34,7 @@ impl Preset {
     }
 }
 
-/// All of them, in the order in which they are shown.
+/// Returns all presets, in display order.
 pub fn all() -> &'static [Preset] {
     static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
         let manifests: Vec<Map<String, Value>> = serde_json::from_str(PRESETS).unwrap_or_default();
@@ -45,7 +46,7 @@ pub fn all() -> &'static [Preset] {
     &ALL
 }
 
-/// The one of that id.
+/// Returns the preset with this id.
 pub fn get(id: &str) -> Option<&'static Preset> {
     all().iter().find(|preset| preset.id == id)
 }

@@ -1,4 +1,4 @@
-//! Spec files: read with the place of a fault, written whole or not at all.
+//! Spec files: reads them with the position of a fault, and writes them atomically.
 
 use std::{
     fs, io,
@@ -18,11 +18,11 @@ use crate::{
 
 const MAX_FILE: u64 = 1024 * 1024;
 
-/// A spec file that cannot be used, and where its fault is.
+/// A spec file that cannot be used, and the position of its fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenFile {
     pub file: PathBuf,
-    /// Counted from 1; 0 where the fault has no place.
+    /// Counted from 1. 0 if the fault has no position.
     pub line: usize,
     pub column: usize,
     pub message: String,
@@ -38,7 +38,7 @@ impl BrokenFile {
         }
     }
 
-    /// The server that the file would be.
+    /// Returns the id that the file's name stands for.
     pub(super) fn id(&self) -> Option<ServerId> {
         self.file
             .file_stem()
@@ -58,7 +58,8 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), RegistryError> {
     Ok(())
 }
 
-/// All specs of a folder. A file that cannot be used disturbs no other; its server stays as it was in `old`.
+/// Reads all specs of a folder. A file that cannot be used affects no other file, and its server
+/// keeps the spec that it has in `old`.
 pub(super) fn read_folder(folder: &Path, old: &Specs) -> Specs {
     let mut specs = Specs::default();
     let entries = match fs::read_dir(folder) {
@@ -93,7 +94,8 @@ pub(super) fn read_folder(folder: &Path, old: &Specs) -> Specs {
     specs
 }
 
-/// Files of ours in the making begin with a dot, as those of many editors do.
+/// Returns true if the file is a spec. Temporary files of Drawbridge and of many editors begin with
+/// a dot.
 fn is_spec_file(file: &Path) -> bool {
     let hidden = file
         .file_name()
@@ -129,7 +131,7 @@ fn read(file: &Path) -> Result<Registered, BrokenFile> {
     let spec: ServerSpec =
         serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|e| {
             let message = e.to_string();
-            // Serde ends its message with the place, which has fields of its own here.
+            // Serde ends its message with the position, which has its own fields here.
             let message = message
                 .rsplit_once(" at line ")
                 .map_or(message.as_str(), |(what, _)| what)

@@ -10,16 +10,16 @@ use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, ne
 
 use super::Registry;
 
-/// Editors write a file in several steps; what settles within this is one change.
+/// Editors write a file in several steps. All events within this time count as one change.
 const SETTLE: Duration = Duration::from_millis(150);
 
-/// The folder is followed as long as this lives.
+/// Watches the folder until it is dropped.
 pub struct Watch(
-    #[expect(dead_code, reason = "it ends when it is dropped")]
+    #[expect(dead_code, reason = "kept only so that its drop ends the watch")]
     Debouncer<RecommendedWatcher, RecommendedCache>,
 );
 
-/// Reloads on each change.
+/// Starts a watch that reloads the registry after each change.
 pub(super) fn start(registry: Registry) -> notify::Result<Watch> {
     let folder = registry.folder().to_owned();
     let on_change = move |result: DebounceEventResult| {
@@ -35,7 +35,8 @@ pub(super) fn start(registry: Registry) -> notify::Result<Watch> {
     Ok(Watch(watcher))
 }
 
-/// Our own reading is an event too; answering it by reading would never end.
+/// Returns true if the event is a change. Our own reads cause access events, and a reload for each
+/// of them would never end.
 fn is_change(kind: &EventKind) -> bool {
     !kind.is_access() || *kind == EventKind::Access(AccessKind::Close(AccessMode::Write))
 }

@@ -9,8 +9,9 @@ use crate::model::secret::KeyringStatus;
 
 const SERVICE: &str = "drawbridge";
 
-/// The pauses before a question is asked again that failed although the keyring is not locked: another program may
-/// have changed the item between two steps of the answer, or the keyring may just be starting.
+/// The pauses before a request is retried that failed although the keyring is not locked. Another
+/// program may have changed the item between two steps of the answer, or the keyring may still be
+/// starting.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(20),
     Duration::from_millis(60),
@@ -41,10 +42,11 @@ impl SecretStore for Keyring {
     }
 }
 
-/// Asks about one item; returns nothing if there is no such item.
+/// Runs a request about one item. Returns `None` if there is no such item.
 ///
 /// # Errors
-/// Returns `Locked` only if the keyring says that it is locked. Other failures are tried again first.
+/// Returns `Locked` only if the keyring reports that it is locked. Other failures are retried
+/// first.
 fn ask<T>(name: &str, ask: impl Fn(&Entry) -> Result<T, Error>) -> Result<Option<T>, SecretError> {
     if let Err(error) = Entry::store_status() {
         return Err(SecretError::Absent(error.to_string()));
@@ -53,7 +55,7 @@ fn ask<T>(name: &str, ask: impl Fn(&Entry) -> Result<T, Error>) -> Result<Option
     loop {
         let error = match Entry::new(SERVICE, name).and_then(|entry| ask(&entry)) {
             Ok(answer) => return Ok(Some(answer)),
-            // A locked Secret Service may find nothing instead of saying that it is locked.
+            // A locked Secret Service may report that an item is missing instead of an error.
             Err(Error::NoEntry) if !platform::hides_items() => return Ok(None),
             Err(error) => error,
         };
@@ -75,10 +77,11 @@ mod platform {
 
     use crate::model::secret::KeyringStatus;
 
-    /// Asks whether the collection for new items is locked. Nothing is written for that: programs that wrote and
-    /// removed an item of the same name at the same time would each see the other's fail.
+    /// Returns whether the collection for new items is locked. The check writes nothing: if two
+    /// programs wrote and removed an item of the same name at the same time, each would see the
+    /// other's request fail.
     pub(super) fn status() -> KeyringStatus {
-        // No secret passes over this connection.
+        // The plain session is enough, because no secret passes over this connection.
         let asked = SecretService::connect(EncryptionType::Plain)
             .and_then(|service| service.get_default_collection()?.is_locked());
         match asked {
@@ -97,7 +100,7 @@ mod platform {
     }
 }
 
-/// Keychain and Credential Manager, which say themselves what is wrong.
+/// Keychain and Credential Manager, which report errors precisely.
 #[cfg(not(all(unix, not(target_os = "macos"))))]
 mod platform {
     use keyring::{Entry, Error};

@@ -1,31 +1,35 @@
-//! Values that are longer than some keyrings take (Windows: 2,560 bytes in UTF-16): kept in parts.
-//! The first part stands under the value's own name and begins with the number of parts.
+//! Values that exceed the limit of some keyrings (Windows: 2,560 bytes in UTF-16), stored in parts.
+//! The first part has the value's own name and begins with the number of parts.
 
 use super::{Secret, SecretError, SecretStore, Secrets};
 
-/// Characters of a part: two UTF-16 units each fit as well.
+/// The characters of a part. 600 characters fit even if each takes two UTF-16 units.
 const PART: usize = 600;
 const MAX_PARTS: usize = 100;
 
 impl Secrets {
-    /// A value that was set by [`Secrets::set_long`].
+    /// Returns a value that [`Secrets::set_long`] stored.
     ///
     /// # Errors
-    /// Where the keyring cannot be asked.
+    /// Returns an error if the keyring cannot be used.
     pub async fn get_long(&self, name: &str) -> Result<Option<Secret>, SecretError> {
         let name = name.to_owned();
         self.bounded(move |store| get(store, &name)).await
     }
 
+    /// Stores a value of any length in parts.
+    ///
     /// # Errors
-    /// Where the keyring cannot be asked.
+    /// Returns an error if the keyring cannot be used.
     pub async fn set_long(&self, name: &str, value: Secret) -> Result<(), SecretError> {
         let name = name.to_owned();
         self.bounded(move |store| set(store, &name, &value)).await
     }
 
+    /// Removes a value with all its parts.
+    ///
     /// # Errors
-    /// Where the keyring cannot be asked.
+    /// Returns an error if the keyring cannot be used.
     pub async fn remove_long(&self, name: &str) -> Result<(), SecretError> {
         let name = name.to_owned();
         self.bounded(move |store| remove(store, &name)).await
@@ -49,7 +53,7 @@ fn get(store: &dyn SecretStore, name: &str) -> Result<Option<Secret>, SecretErro
     Ok(Some(Secret::new(whole)))
 }
 
-/// The first part comes last: it names the others.
+/// Writes the first part last, because it names the others.
 fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), SecretError> {
     let before = store
         .get(name)?

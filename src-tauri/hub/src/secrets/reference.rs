@@ -1,13 +1,13 @@
-//! `${keyring:NAME}`: how a spec refers to a secret.
+//! `${keyring:NAME}`: the reference of a spec to a secret.
 
 const OPEN: &str = "${keyring:";
 
-/// The reference to the secret of that name.
+/// Returns the reference to the secret with this name.
 pub fn reference(name: &str) -> String {
     format!("{OPEN}{name}}}")
 }
 
-/// The names that a text refers to, in their order.
+/// Returns the names that a text refers to, in order of appearance.
 pub fn names(text: &str) -> Vec<String> {
     text.split(OPEN)
         .skip(1)

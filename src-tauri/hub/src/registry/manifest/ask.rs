@@ -1,4 +1,4 @@
-//! What a choice asks: templates from what is declared, each place of one with its input.
+//! The inputs of a choice: makes templates from declarations, with one input for each placeholder.
 
 use super::{
     choice::{Choice, NAMES_THE_KEYRING, OF_THE_KEYRING, Problem},
@@ -7,18 +7,19 @@ use super::{
 };
 use crate::model::manifest::{InputKind, ManifestInput};
 
-/// What is asked for: its place, and what it is a part of.
+/// The context of an input: its owner, the declaration that contains it, and its kind.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// The variable's, header's or argument's name.
+    /// The name of the variable, header or argument.
     owner: &'a str,
     within: &'a Declared,
     kind: InputKind,
 }
 
 impl Choice {
-    /// The text of what is declared, and the inputs that it asks for. None where it asks for a secret that has no safe
-    /// place and can be left out.
+    /// Returns the template of a declaration, and records the inputs that it needs. Returns `None`
+    /// if the declaration contains an optional secret that would be readable by others, in a URL or
+    /// on a command line.
     pub(super) fn template(
         &mut self,
         owner: &str,
@@ -59,7 +60,7 @@ impl Choice {
                 Ok(Some(Piece::Text(fixed.clone())))
             }
             Some(variable) => self.ask(name, variable, place),
-            // The registry is full of `Bearer {api_key}` without a word on `api_key`.
+            // Many manifests in the registry have `Bearer {api_key}` and do not declare `api_key`.
             None if place.within.is_secret => {
                 let variable = Declared {
                     description: place.within.description.clone(),
@@ -71,7 +72,8 @@ impl Choice {
         }
     }
 
-    /// Notes an input; the same one once. Where its name is another's, it is called after its owner, too.
+    /// Records an input. An identical input is recorded once. If a different input has the same
+    /// name, the owner's name or a number is added.
     fn ask(
         &mut self,
         name: &str,
@@ -124,7 +126,7 @@ impl Choice {
     }
 }
 
-/// A secret that would stand where others can read it is not asked for.
+/// Returns the problem with a required secret that others could read.
 fn open_secret(name: &str, kind: InputKind) -> Problem {
     let place = match kind {
         InputKind::Url => "in its URL, which is shown and logged",
@@ -135,7 +137,8 @@ fn open_secret(name: &str, kind: InputKind) -> Problem {
     format!("it wants the secret '{name}' {place}")
 }
 
-/// A manifest that could name an entry of the keyring could hand another server's secret to its own.
+/// Rejects a text that refers to the keyring. Otherwise a manifest could send another server's
+/// secret to its own server.
 fn not_of_the_keyring(text: &str) -> Result<(), Problem> {
     if text.contains(OF_THE_KEYRING) {
         Err(NAMES_THE_KEYRING.into())

@@ -1,4 +1,4 @@
-//! One way to run or to reach a server, with places for a person's values.
+//! A way to start or to reach a server, with placeholders for a person's values.
 
 use super::{
     declared::Declared,
@@ -13,13 +13,13 @@ use crate::model::{
 /// A package or a remote of a manifest.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Choice {
-    /// In a few words: `npx @scope/server@1.2.3`, or a URL.
+    /// A short description: `npx @scope/server@1.2.3`, or a URL.
     pub label: String,
-    /// Why it cannot be used, in plain words; empty where it can.
+    /// The reason why the choice cannot be used, for people. Empty if it can.
     pub problem: String,
-    /// The program with which it is started, where it is one of ours.
+    /// The program that starts the server, if it is a known one.
     pub runtime: Option<Runtime>,
-    /// What the person is asked.
+    /// The values that a person is asked for.
     pub inputs: Vec<ManifestInput>,
     pub(super) command: Option<String>,
     pub(super) args: Vec<Argument>,
@@ -30,25 +30,25 @@ pub struct Choice {
     pub(super) transport: Option<TransportKind>,
 }
 
-/// A part of the command line that is there as a whole or not at all.
+/// A part of the command line that is present as a whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Argument {
     Words(Vec<Template>),
-    /// The same, once for each line of its values.
+    /// The same words, once for each line of their values.
     Each(Vec<Template>),
-    /// A flag, where the input of that name is true.
+    /// A flag that is present if the input with this name is true.
     Switch(String, String),
 }
 
-/// How a spec names an entry of the keyring.
+/// The beginning of a reference to the keyring in a spec.
 pub(super) const OF_THE_KEYRING: &str = "${keyring:";
 pub(super) const NAMES_THE_KEYRING: &str = "it names an entry of the keyring, which only you may";
 
-/// Why a choice cannot be used, in plain words.
+/// The reason why a choice cannot be used, for people.
 pub(super) type Problem = String;
 
 impl Choice {
-    /// The command line or the URL as it will be, with `<name>` where a value goes.
+    /// Returns the command line or the URL, with `<name>` for each value.
     pub fn preview(&self) -> String {
         if let Some(url) = &self.url {
             return url.shown();
@@ -98,8 +98,8 @@ impl Choice {
         Ok(())
     }
 
-    /// The URL's variables are those of `declared`; one that is not declared is asked for all the same, since no URL
-    /// has braces.
+    /// Sets the URL, with the variables of `declared`. A placeholder without a declaration is
+    /// required too, because no URL contains braces.
     pub(super) fn set_url(&mut self, declared: &Declared) -> Result<(), Problem> {
         let mut declared = declared.clone();
         for part in parts(declared.value.as_deref().unwrap_or_default()) {

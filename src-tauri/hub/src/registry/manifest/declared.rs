@@ -1,4 +1,5 @@
-//! An input as manifests declare it: an environment variable, a header, an argument, or a variable within one.
+//! An input as manifests declare it: an environment variable, a header, an argument, or a variable
+//! inside one.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +8,16 @@ use serde_json::Value;
 
 use crate::model::manifest::InputFormat;
 
-/// In the words of server.json, those of before September 2025 (`is_required`), and those of plugin.json (`required`).
+/// Accepts the names of the current server.json, of server.json before September 2025
+/// (`is_required`), and of plugin.json (`required`).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Declared {
-    /// Of an argument: `named` or `positional`.
+    /// For an argument: `named` or `positional`.
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) name: String,
-    /// What a positional argument is called; not a part of the command line.
+    /// The label of a positional argument, which is not a part of the command line.
     #[serde(alias = "value_hint")]
     pub(super) value_hint: String,
     pub(super) description: String,
@@ -25,7 +27,7 @@ pub(super) struct Declared {
     pub(super) is_secret: bool,
     #[serde(alias = "is_repeated")]
     pub(super) is_repeated: bool,
-    /// Where it is set, nobody is asked but for the `{variables}` in it.
+    /// If this is set, a person is asked only for the `{variables}` in it.
     #[serde(deserialize_with = "text")]
     pub(super) value: Option<String>,
     #[serde(deserialize_with = "text")]
@@ -51,7 +53,8 @@ impl Declared {
         }
     }
 
-    /// A positional argument, or the flag of a named one, that says nothing but this.
+    /// Returns true if this is a positional argument with this value, or a named one with this
+    /// flag.
     pub(super) fn says(&self, word: &str) -> bool {
         if self.is_named() {
             self.name == word
@@ -61,7 +64,7 @@ impl Declared {
     }
 }
 
-/// A text, also where its author left out the quotes: `8080`, `true`.
+/// Reads a text, even if its author omitted the quotes: `8080`, `true`.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     plain(Value::deserialize(deserializer)?)
 }

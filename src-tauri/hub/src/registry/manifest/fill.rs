@@ -1,4 +1,4 @@
-//! From a choice and a person's values to a spec.
+//! Fills a choice with a person's values, and so makes a spec.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::model::{
     spec::{ServerSpec, SpecError},
 };
 
-/// A spec, and apart from it what belongs into the keyring, by the variable or header that gets it.
+/// A spec, and separately the values for the keyring, by the variable or header that gets them.
 pub struct Filled {
     pub spec: ServerSpec,
     pub secret_env: BTreeMap<String, String>,
     pub secret_headers: BTreeMap<String, String>,
 }
 
-/// Why no spec can be made.
+/// The reason why no spec can be made.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FillError {
     #[error("this cannot be used: {0}")]
@@ -32,14 +32,15 @@ pub enum FillError {
     Spec(#[from] SpecError),
 }
 
-/// A value, and whether it goes to the keyring.
+/// The values by input, each with whether it goes to the keyring.
 type Given = BTreeMap<String, (String, bool)>;
 
 impl Choice {
-    /// Makes the spec. Values of `secret` go to the keyring also where the manifest does not say so.
+    /// Makes the spec. The values of `secret` go to the keyring even if the manifest does not mark
+    /// them as secret.
     ///
     /// # Errors
-    /// Where a value is missing or does not fit, or the choice has a problem.
+    /// Returns an error if a value is missing or does not fit, or if the choice has a problem.
     pub fn fill(
         &self,
         name: &str,
@@ -86,7 +87,7 @@ impl Choice {
             }
         }
         filled.spec.check()?;
-        // A name that is put together from harmless parts.
+        // Harmless parts can add up to a reference to the keyring.
         let mut members = filled.spec.env.values().chain(filled.spec.headers.values());
         let mut own = plain.values().chain(secret.values());
         if members.any(|value| value.contains(OF_THE_KEYRING))
@@ -97,7 +98,7 @@ impl Choice {
         Ok(filled)
     }
 
-    /// The values of all inputs that have one.
+    /// Returns the values of all inputs that have one.
     fn given(
         &self,
         plain: &BTreeMap<String, String>,
@@ -123,7 +124,7 @@ impl Choice {
         let (mut given, mut missing) = (Given::new(), Vec::new());
         for input in &self.inputs {
             let kept = secret.get(&input.name);
-            // What is given empty is left out; the default is for what is not given.
+            // An empty value removes the input. The default applies only if no value is given.
             let value = kept
                 .or_else(|| plain.get(&input.name))
                 .or(input.default.as_ref());
@@ -169,7 +170,7 @@ fn words(argument: &Argument, given: &Given) -> Vec<String> {
                 .map(|input| lines(value(input)).count())
                 .max()
                 .unwrap_or(1);
-            // A value of fewer lines stays at its last one.
+            // If a value has fewer lines than the others, its last line is repeated.
             let line = |input: &str, turn: usize| lines(value(input)).take(turn + 1).last();
             let once = |turn| {
                 words

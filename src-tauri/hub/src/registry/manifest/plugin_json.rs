@@ -1,4 +1,5 @@
-//! `plugin.json`: a plugin's folder with a command for each package, as gateways of the 2025s have it.
+//! `plugin.json`: a plugin's folder with a command for each package, a format of MCP gateways since
+//! 2025.
 //!
 //! ```json
 //! {"name": "@scope/github", "packages": [{"runtime": "uvx", "command": ["mcp-server-github"],
@@ -50,7 +51,8 @@ enum Command {
     Words(Vec<String>),
 }
 
-/// Its packages have commands, where those of a `server.json` have identifiers.
+/// Returns true if this is a `plugin.json`: its packages have commands, while those of a
+/// `server.json` have identifiers.
 pub(super) fn is_one(value: &Map<String, Value>) -> bool {
     let packages = value.get("packages").and_then(Value::as_array);
     packages.is_some_and(|packages| {
@@ -60,7 +62,7 @@ pub(super) fn is_one(value: &Map<String, Value>) -> bool {
     })
 }
 
-/// Its commands are started in `folder`, where the plugin's own files are.
+/// Reads a manifest whose commands run in `folder`, which contains the plugin's own files.
 pub(super) fn read(
     value: Map<String, Value>,
     folder: Option<&Path>,
@@ -131,7 +133,7 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
         .iter()
         .try_for_each(|variable| choice.add_env(variable))?;
     let words = match runtime {
-        // Left to itself it would ask whether to install, with nobody there to answer.
+        // Without `-y`, npx asks whether to install the package, and nobody can answer.
         Some(Runtime::Npx) if !words.iter().any(|word| word == "-y" || word == "--yes") => {
             choice.words(["-y"]);
             words
@@ -143,7 +145,7 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
     Ok(choice)
 }
 
-/// `docker run`, with the names of the variables that the container is to see. The words that are left.
+/// Adds `docker run` with the names of the container's variables, and returns the remaining words.
 fn container<'a>(choice: &mut Choice, package: &Package, words: &'a [String]) -> &'a [String] {
     let rest = words.strip_prefix(&["run".to_owned()]).unwrap_or(words);
     choice.words(["run"]);

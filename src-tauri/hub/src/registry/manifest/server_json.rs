@@ -1,5 +1,6 @@
-//! `server.json` of the official MCP registry: today's (schema 2025-12-11, camelCase) and those of before September
-//! 2025 (`snake_case`, `registry_name`). The format is `docs/reference/server-json` of `modelcontextprotocol/registry`.
+//! `server.json` of the official MCP registry: the current format (schema 2025-12-11, camelCase)
+//! and the formats from before September 2025 (`snake_case`, `registry_name`). The format is
+//! specified in `docs/reference/server-json` of `modelcontextprotocol/registry`.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +63,7 @@ struct Package {
     runtime_arguments: Vec<Declared>,
 }
 
-/// How a package speaks once it runs; over stdio where nothing is said.
+/// The transport of a package once it runs. The default is stdio.
 #[derive(Default, Deserialize)]
 struct PackageTransport {
     #[serde(default, rename = "type")]

@@ -1,13 +1,13 @@
-//! Text with places for a person's values.
+//! Texts with placeholders for a person's values.
 
-/// Such a text.
+/// A text with placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Template(Vec<Piece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(String),
-    /// The value of the input of that name.
+    /// A placeholder for the value of the input with this name.
     Input(String),
 }
 
@@ -20,7 +20,7 @@ impl Template {
         Self(vec![Piece::Text(text.into())])
     }
 
-    /// The same with a text ahead of it.
+    /// Returns the template with a text before it.
     pub(super) fn after(mut self, text: impl Into<String>) -> Self {
         self.0.insert(0, Piece::Text(text.into()));
         self
@@ -33,7 +33,7 @@ impl Template {
         })
     }
 
-    /// The text with its values; none where one is missing.
+    /// Returns the text with its values, or `None` if a value is missing.
     pub(super) fn filled<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.clone()),
@@ -42,7 +42,7 @@ impl Template {
         self.0.iter().map(text).collect()
     }
 
-    /// For people: `<name>` where a value goes.
+    /// Returns the template for people, with `<name>` for each value.
     pub(super) fn shown(&self) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),
@@ -52,7 +52,7 @@ impl Template {
     }
 }
 
-/// A part of a text in which `{name}` stands for something.
+/// A part of a text in which `{name}` is a placeholder.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
     Text(&'a str),
@@ -60,13 +60,13 @@ pub(super) enum Part<'a> {
     Name(&'a str),
 }
 
-/// Cuts a text at each `{name}`. Braces around anything else are text.
+/// Splits a text at each `{name}`. Braces around anything else are text.
 pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let (mut parts, mut rest, mut from) = (Vec::new(), text, 0);
     while let Some(open) = rest[from..].find('{').map(|at| from + at) {
         let name = rest[open + 1..].split('}').next().unwrap_or_default();
         let closed = rest[open + 1..].len() > name.len();
-        // `${name}` is another's notation, and stays.
+        // `${name}` is the notation of another program, so it remains text.
         if !closed || !is_name(name) || rest[..open].ends_with('$') {
             from = open + 1;
             continue;

@@ -1,4 +1,4 @@
-//! Manifests as they are published, a little shortened.
+//! Published manifests, slightly shortened.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ fn failed(choice: &Choice, given: &[(&str, &str)]) -> FillError {
         .expect("an error")
 }
 
-/// The command and its arguments in one line.
+/// Returns the command and its arguments in one line.
 fn line(choice: &Choice, given: &[(&str, &str)]) -> String {
     let spec = filled(choice, given).spec;
     [vec![spec.command.expect("a command")], spec.args]
@@ -44,7 +44,7 @@ fn line(choice: &Choice, given: &[(&str, &str)]) -> String {
         .join(" ")
 }
 
-/// A package with `members` beside its name.
+/// Returns the choice of a manifest whose only package has these members.
 fn package(members: &str) -> Choice {
     one(&format!(r#"{{"name":"a/b","packages":[{{{members}}}]}}"#))
 }

@@ -41,7 +41,7 @@ fn to_choice(package: &Package) -> Result<Choice, Problem> {
     }
     choice.words([what]);
     if runtime == Runtime::Dnx {
-        // Nobody is there to say yes.
+        // Nobody can confirm a prompt.
         choice.words(
             ["--yes"]
                 .into_iter()
@@ -85,7 +85,7 @@ fn runtime(package: &Package) -> Result<Runtime, Problem> {
             ));
         }
     };
-    // Another registry may have another package of that name.
+    // Another registry may have a different package with the same name.
     let base = &package.registry_base_url;
     if base.is_empty() || base.contains(host) {
         Ok(runtime)
@@ -96,7 +96,7 @@ fn runtime(package: &Package) -> Result<Runtime, Problem> {
     }
 }
 
-/// The package as its runtime wants it named, with its version.
+/// Returns the package and its version in the notation of its runtime.
 fn what(package: &Package, runtime: Runtime) -> Result<String, Problem> {
     let (id, version) = (package.identifier.trim(), package.version.trim());
     let odd = |text: &str| text.starts_with('-') || text.contains(char::is_whitespace);
@@ -111,7 +111,7 @@ fn what(package: &Package, runtime: Runtime) -> Result<String, Problem> {
         Runtime::Docker => image(package, id, version),
         Runtime::Node | Runtime::Python => id.to_owned(),
         _ if version.is_empty() || id[1..].contains(['@', '=']) => id.to_owned(),
-        // `--from` takes a requirement, of which another name is started.
+        // `--from` takes a requirement; the next argument names the program to start.
         Runtime::Uvx if last.is_some_and(|last| last.says("--from")) => format!("{id}=={version}"),
         Runtime::Npx | Runtime::Uvx | Runtime::Dnx => format!("{id}@{version}"),
     })
@@ -142,7 +142,7 @@ fn image(package: &Package, id: &str, version: &str) -> String {
     }
 }
 
-/// An image without its tag.
+/// Returns an image without its tag.
 fn repository(image: &str) -> &str {
     let tag = image.rfind(':').filter(|at| !image[*at..].contains('/'));
     tag.map_or(image, |at| &image[..at])
@@ -156,7 +156,7 @@ fn first_words(runtime: Runtime) -> &'static [&'static str] {
     }
 }
 
-/// Other words for what is said anyway.
+/// Returns the flags that duplicate [`first_words`] or Drawbridge's own flags.
 fn repeated_words(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
         Runtime::Npx | Runtime::Dnx => &["--yes", "-y"],
@@ -165,7 +165,8 @@ fn repeated_words(runtime: Runtime) -> &'static [&'static str] {
     }
 }
 
-/// A container sees a variable only where it is named; its value stays off the command line.
+/// Adds an environment variable. A container gets a variable only if `-e` names it; the value stays
+/// off the command line.
 fn add_env(choice: &mut Choice, variable: &Declared, runtime: Runtime) -> Result<(), Problem> {
     choice.add_env(variable)?;
     if runtime == Runtime::Docker {
@@ -174,7 +175,7 @@ fn add_env(choice: &mut Choice, variable: &Declared, runtime: Runtime) -> Result
     Ok(())
 }
 
-/// `-e NAME=value` among Docker's own arguments is a variable like others.
+/// Returns the variable if the argument is `-e NAME=value` for Docker.
 fn env_of_container(argument: &Declared) -> Option<Declared> {
     let (name, value) = argument.value.as_deref()?.split_once('=')?;
     let is_env = argument.is_named() && matches!(argument.name.as_str(), "-e" | "--env");

@@ -18,7 +18,7 @@ const CONTEXT7: &str = r#"{
   }]
 }"#;
 
-/// The registry's own example of before September 2025: two packages, `snake_case`.
+/// The registry's own example from before September 2025: two packages, `snake_case`.
 const FILESYSTEM: &str = r#"{
   "name": "io.github.modelcontextprotocol/filesystem",
   "description": "Node.js server implementing Model Context Protocol (MCP) for filesystem operations.",
@@ -39,7 +39,7 @@ const FILESYSTEM: &str = r#"{
   ]
 }"#;
 
-/// `github/github-mcp-server`: Docker's whole command line, with a secret in it.
+/// `github/github-mcp-server`: Docker's complete command line, with a secret in it.
 const GITHUB: &str = r#"{
   "name": "io.github.github/github-mcp-server", "title": "GitHub MCP Server", "version": "0.20.1",
   "packages": [{

@@ -1,8 +1,8 @@
-//! `plugin.json`.
+//! Manifests in the format `plugin.json`.
 
 use super::*;
 
-/// As a gateway's documentation has it.
+/// An example from the documentation of a gateway.
 const GITHUB: &str = r#"{
   "name": "@modelcontextprotocol/github",
   "version": "1.0.0",

@@ -1,8 +1,8 @@
-//! Values of a person's, and where they go.
+//! A person's values, and how they become arguments, variables and headers.
 
 use super::*;
 
-/// The registry's example with arguments of all kinds, a little shortened.
+/// The registry's example with arguments of all kinds, slightly shortened.
 const DATABASE: &str = r#"{
   "name": "io.github.example/database-manager", "version": "3.1.0",
   "packages": [{
