@@ -1,5 +1,5 @@
-//! The catalog: what all servers offer as one immutable snapshot, and the copy of each server's part
-//! in the store, from which the snapshot is made. Readers never wait.
+//! The catalog: everything that all servers offer, as one immutable snapshot, and a copy of each
+//! server's part in the store, from which the snapshot is made. Readers never wait.
 
 mod acceptance;
 mod coercion;
@@ -53,23 +53,27 @@ use crate::{
     upstream::{ListChanges, Noted, Pool, package},
 };
 
-/// A server is not read more often than that, however short it says that what was read may be kept.
+/// The minimum time between two reads of a server, even if the server states a shorter time to
+/// live.
 const LEAST_TTL: Duration = Duration::from_secs(10);
-/// After a failed sync a server is left alone for that long.
+/// The time after a failed sync in which the server is not read again.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
-/// What a server adds so soon after its first sync was there when it was accepted.
+/// The grace period: tools that a server adds this soon after its first sync count as accepted
+/// together with the server.
 const SETTLING: Duration = Duration::from_secs(60);
-/// Many programs that start at once are slower than a few after each other.
+/// The number of servers that are read at once. Many programs that start at the same time are
+/// slower than a few one after another.
 const READS: usize = 8;
-/// How long the first reading of a server holds up lists. What comes later is announced with `list_changed`.
+/// The longest time that the first read of a server delays a list. Later results are announced with
+/// `list_changed`.
 const FIRST_READ: Duration = Duration::from_millis(1_500);
-/// A reading that takes longer makes room for the next one, and goes on beside it.
+/// A read that takes longer gives up its slot, and continues beside the next one.
 const SLOW_READ: Duration = Duration::from_secs(3);
 
-/// Entries without a name at the door that one new snapshot logs.
+/// The number of excluded entries that one new snapshot logs.
 const MAX_LOGGED: usize = 100;
 
-/// Kinds whose lists at the door have changed.
+/// The kinds whose exposed lists have changed.
 pub type KindChanges = Noted<Kind>;
 
 /// The catalog. Cheap to clone.
@@ -84,9 +88,9 @@ pub struct Catalog {
     snapshot: Arc<ArcSwap<Snapshot>>,
     changed: KindChanges,
     copies: Arc<Mutex<BTreeMap<ServerId, ServerCopy>>>,
-    /// So many servers are read at once.
+    /// Limits how many servers are read at once.
     reading: Arc<Semaphore>,
-    /// One sync of a server at a time.
+    /// Limits each server to one sync at a time.
     syncing: Arc<Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
@@ -98,19 +102,21 @@ pub struct ServerCopy {
     accepted: Accepted,
     /// The newest accepted definition of each tool.
     kept: BTreeMap<String, Arc<Definition>>,
-    /// What of it is accepted: what clients may see.
+    /// The accepted part of the offer, which clients may see.
     shown: Offered,
-    /// The same, with changed tools as they were accepted.
+    /// The same, but with the accepted definition of each changed tool.
     shown_as_kept: Offered,
-    /// Until then what it adds counts as accepted with it.
+    /// The end of the grace period, in which additions count as accepted together with the server.
     settling_until: Option<Instant>,
-    /// The identity of the server that it was read from; for another one it is worth nothing.
+    /// The identity of the server that the copy was read from. The copy is worthless for any other
+    /// identity.
     identity: String,
-    /// Grows with each sync that begins, and with each that has ended, failed or not.
+    /// `begun` counts the syncs that have begun, and `attempts` those that have ended, failed or
+    /// not.
     begun: u64,
     attempts: u64,
     failed_at: Option<Instant>,
-    /// Since when a sync runs, or waits for its turn.
+    /// When the running or waiting sync began, if there is one.
     reading_since: Option<Instant>,
 }
 
@@ -136,12 +142,12 @@ impl ServerCopy {
         self.offered.get(&Kind::Tools).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a tool's definition was accepted.
+    /// Returns the acceptance state of a tool's definition.
     pub fn standing(&self, tool: &Definition) -> Standing {
         self.accepted.standing(tool)
     }
 
-    /// Sorts out what clients may see.
+    /// Recomputes the definitions that clients may see.
     fn sort_out(&mut self) {
         self.shown.clone_from(&self.offered);
         self.shown_as_kept.clone_from(&self.offered);
@@ -168,7 +174,7 @@ impl ServerCopy {
         self.shown.insert(Kind::Tools, accepted);
     }
 
-    /// What clients may see of a server.
+    /// Returns the definitions of this server that clients may see.
     fn shown(&self, server: &Registered) -> &Offered {
         match server.spec.definitions {
             Definitions::Keep => &self.shown_as_kept,
@@ -176,7 +182,7 @@ impl ServerCopy {
         }
     }
 
-    /// The copy after a sync.
+    /// Returns the copy after a sync.
     fn take(&self, server: &Registered, row: ServerRow, mut offered: Offered) -> Self {
         for (kind, read) in &mut offered {
             definition::keep(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
@@ -209,7 +215,7 @@ impl Catalog {
     /// Reads the copies and makes the first snapshot.
     ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn load(
         registry: Registry,
         pool: Pool,
@@ -256,17 +262,17 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The tools as clients see them now.
+    /// Returns the current snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
     }
 
-    /// What a client sees now.
+    /// Returns the catalog view of a client session.
     pub fn of(&self, session: &ClientSession) -> Arc<Lists> {
         self.of_client(&session.client, &session.reach)
     }
 
-    /// The same, of a client without a session.
+    /// Returns the catalog view of a client without a session.
     pub fn of_client(&self, client: &ClientName, reach: &Reach) -> Arc<Lists> {
         self.snapshot
             .load()
@@ -277,12 +283,12 @@ impl Catalog {
         &self.profiles
     }
 
-    /// The kinds whose lists have changed at the door.
+    /// Returns the kinds whose exposed lists have changed.
     pub fn changed(&self) -> &KindChanges {
         &self.changed
     }
 
-    /// The copy of a server.
+    /// Returns the copy of a server.
     pub fn copy(&self, id: &ServerId) -> ServerCopy {
         self.lock()
             .get(id)
@@ -290,14 +296,14 @@ impl Catalog {
             .unwrap_or_else(|| ServerCopy::unknown(id.clone()))
     }
 
-    /// Whether a server's copy is older than its time to live: that of its spec or the settings, or less where the
-    /// server says so and can be asked without being started.
+    /// Returns true if a server's copy is older than its time to live: that of its spec or of the
+    /// settings, or a shorter one if the server states it and can be asked without being started.
     pub fn is_stale(&self, server: &Registered, copy: &ServerCopy) -> bool {
         let own = server
             .spec
             .cache_ttl_ms
             .map(|ms| Duration::from_millis(ms.into()));
-        // A program is not started again and again for what it says of its lists.
+        // A program is not started repeatedly only because its lists have a short time to live.
         let may_be_asked = server.spec.command.is_none() || self.pool.is_active(&server.id);
         let said = copy.row.ttl_ms.filter(|_| may_be_asked);
         let ttl = time_to_live(own.unwrap_or_else(|| self.settings.get().cache_ttl), said);
@@ -306,9 +312,10 @@ impl Catalog {
             .is_none_or(|at| is_old(at, clock::now(), ttl))
     }
 
-    /// Makes the snapshot anew, from the specs and the copies as they are.
+    /// Makes the snapshot again from the current specs and copies.
     pub fn rebuild(&self) {
-        // The lock first: of two that make a snapshot at once, the later one has read the newer specs.
+        // Take the lock first: of two concurrent rebuilds, the later one has then read the newer
+        // specs.
         let copies = self.lock();
         let specs = self.registry.specs();
         let servers = specs
@@ -322,10 +329,10 @@ impl Catalog {
             Some((server.clone(), copy.shown(server)))
         });
         let mut offered: Vec<_> = offered.collect();
-        // Whoever was here first keeps a contested name.
+        // The server that was accepted first keeps a contested name.
         offered.sort_by_cached_key(|(server, _)| self.registry.accepted_since(&server.id));
         if self.snapshot.load().is_of(&offered) {
-            // What was rendered and indexed of it stays, too.
+            // Keep the old snapshot, because its lists are already rendered and indexed.
             return;
         }
         let new = Snapshot::merge(&offered);
@@ -343,10 +350,11 @@ impl Catalog {
         }
     }
 
-    /// Forgets a server that was removed, also in the store. A sync that still runs is waited for.
+    /// Deletes the data of a removed server, also in the store. Waits for a sync that is still
+    /// running.
     ///
     /// # Errors
-    /// Where the store cannot be written.
+    /// Returns an error if the store cannot be written.
     pub async fn forget(&self, id: &ServerId) -> Result<(), StoreError> {
         let one = self.one_sync(id);
         let _one_at_a_time = one.lock().await;
@@ -356,7 +364,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// What the servers that a client reaches tell a model about themselves, ahead of everything.
+    /// Returns the instructions for models from the servers within a client's scope, if any server
+    /// has some.
     pub fn instructions(&self, reach: &Reach) -> Option<String> {
         let copies = self.lock();
         let specs = self.registry.specs();
@@ -390,8 +399,9 @@ impl Catalog {
         }
     }
 
-    /// Reads the servers whose copies are missing or old, ahead of an answer from the catalog. Waits for a server that
-    /// is read for the first time, but no longer than [`FIRST_READ`] after that reading began.
+    /// Reads the servers whose copies are missing or old, before an answer from the catalog. Waits
+    /// for a server that is read for the first time, but no longer than [`FIRST_READ`] after that
+    /// read began.
     pub async fn freshen(&self) {
         let now = Instant::now();
         let mut first_reads = Vec::new();
@@ -422,7 +432,7 @@ impl Catalog {
         }
     }
 
-    /// The servers whose copies are missing or old.
+    /// Returns the servers whose copies are missing or old.
     fn due(&self) -> Vec<Due> {
         let copies = self.lock();
         let specs = self.registry.specs();
@@ -445,12 +455,14 @@ impl Catalog {
         specs.servers.values().filter_map(due).collect()
     }
 
-    /// Reads a server's lists into its copy. Goes on if the caller leaves.
+    /// Reads a server's lists into its copy. The sync continues if the caller is dropped.
     ///
     /// # Errors
-    /// Returns an error if the server may not run, or cannot be read. The copy then stays as it was.
+    /// Returns an error if the server may not run, or if it cannot be read. The copy then stays as
+    /// it was.
     pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
-        // One that has begun already may have read what has changed since.
+        // A sync that begins after this call has read all earlier changes, so this call need not
+        // read again.
         let begun = self.copy(id).begun;
         let (catalog, id) = (self.clone(), id.clone());
         let sync =
@@ -458,7 +470,7 @@ impl Catalog {
         sync.await.unwrap_or(Err(SyncError::FailedJustNow))
     }
 
-    /// Syncs, unless somebody else has done, or tried to, meanwhile.
+    /// Syncs the server, unless another task has done so, or has tried to, in the meantime.
     async fn sync_unless(
         &self,
         id: &ServerId,
@@ -504,7 +516,7 @@ impl Catalog {
             .inspect_err(|error| tracing::warn!("server {id}: cannot read its tools: {error}"))
     }
 
-    /// Reads a server when it is its turn. A slow one does not hold up the others.
+    /// Reads a server as soon as a slot is free. A slow server does not delay the others.
     async fn read_in_turn(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
         let turn = self.reading.acquire().await;
         let mut reading = std::pin::pin!(self.read(id));
@@ -517,13 +529,14 @@ impl Catalog {
         }
     }
 
-    /// Reads a server, and writes what was read to the store.
+    /// Reads a server, and writes the result to the store.
     async fn read(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
         let server = self
             .registry
             .get(id)
             .map_err(|e| SyncError::MayNotRun(e.to_string()))?;
-        // The session first, then the question whether it may run: a spec that changes after this ends the session.
+        // Get the session first, then check whether the server may run: a spec that changes after
+        // the check ends the session.
         let session = self.pool.session(&server, None);
         let server = self
             .registry
@@ -564,7 +577,7 @@ impl Catalog {
         Ok(read)
     }
 
-    /// With secrets masked in what the server wrote itself.
+    /// Returns the entries with secrets masked in the server's own texts.
     pub fn masked(&self, mut left_out: LeftOutEntries) -> LeftOutEntries {
         let logs = self.pool.linker().logs();
         for entry in &mut left_out.entries {
@@ -573,7 +586,7 @@ impl Catalog {
         left_out
     }
 
-    /// What of a server's lists no client sees: entries that cannot be used, and names that are taken.
+    /// Returns the excluded entries of a server: malformed definitions, and names that are taken.
     pub fn left_out(&self, id: &ServerId) -> LeftOutEntries {
         let mut left_out = self.copy(id).row.left_out;
         let snapshot = self.snapshot();
@@ -592,7 +605,7 @@ impl Catalog {
         left_out
     }
 
-    /// Writes what was read to the store.
+    /// Writes the result of a sync to the store.
     async fn keep(&self, read: &ServerCopy) -> Result<(), StoreError> {
         let texts = |definitions: &'_ Vec<Arc<Definition>>| {
             definitions
@@ -620,10 +633,12 @@ impl Catalog {
             .await
     }
 
-    /// A person accepts definitions of a server's tools, by their names and digests.
+    /// Accepts definitions of a server's tools for a person, by their names and digests. Either all
+    /// are accepted or none.
     ///
     /// # Errors
-    /// Where the server does not offer one of them any more, or it cannot be recorded; then none is accepted.
+    /// Returns an error if the server does not offer one of the definitions any more, or if the
+    /// store cannot be written.
     pub async fn accept_tools(
         &self,
         id: &ServerId,
@@ -664,7 +679,7 @@ impl Catalog {
         self.rebuild();
     }
 
-    /// The same for what no client sees.
+    /// Changes a copy in a way that clients cannot see, so that the snapshot stays valid.
     fn note(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
         change(
             self.lock()
@@ -674,8 +689,8 @@ impl Catalog {
         self.events.tell(Event::ServerChanged { id: id.clone() });
     }
 
-    /// Follows what servers say of their lists, and refreshes what runs before it gets old, as long as the
-    /// returned tasks live.
+    /// Processes list changes of servers, and refreshes running servers before their copies become
+    /// old. The tasks end when the returned set is dropped.
     pub fn follow(&self, list_changes: ListChanges) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         tasks.spawn(sync::follow_changes(self.clone(), list_changes));
@@ -693,11 +708,11 @@ struct Due {
     id: ServerId,
     attempts: u64,
     reading_since: Option<Instant>,
-    /// Nothing is known of it as it is now, and it has not failed yet.
+    /// True if the server with this identity was never read, and no read has failed.
     is_first: bool,
 }
 
-/// Why a tool's definition was not accepted.
+/// The reason why a tool's definition was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
     #[error("the server does not offer '{0}' as it was shown any more; look at it again")]
@@ -706,7 +721,7 @@ pub enum AcceptError {
     Store(#[from] StoreError),
 }
 
-/// The copy of a server as it was kept.
+/// Loads the copy of a server from the store.
 async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
     let read = |kind, texts: Vec<String>| {
         texts
@@ -727,7 +742,7 @@ async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
         .filter(|one| one.accepted_at.is_some())
         .for_each(|one| accepted.insert(&one.name, &one.digest));
     if versions.is_empty() {
-        // Kept by a version of Drawbridge that asked about servers only.
+        // Stored by a version of Drawbridge that asked a person only about servers.
         offered
             .get(&Kind::Tools)
             .into_iter()
@@ -736,7 +751,7 @@ async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
     }
     let identity = row.synced_identity.clone().unwrap_or_default();
     let id = row.id.clone();
-    // Of the newest ones last.
+    // Oldest first, so that the newest wins.
     let accepted_ones = versions
         .into_iter()
         .rev()
@@ -780,7 +795,7 @@ fn tell_read(before: &ServerCopy, read: &ServerCopy, store: &Store) {
     }
 }
 
-/// Writes to the server's log what of its lists is left out, and was not before.
+/// Logs the entries of a server's lists that are excluded now and were not before.
 fn log_left_out(logs: &Logs, id: &ServerId, now: &LeftOutEntries, before: &LeftOutEntries) {
     if now == before {
         return;
@@ -803,13 +818,15 @@ fn log_one_left_out(logs: &Logs, id: &ServerId, entry: &LeftOut) {
     logs.server(id, Level::Warn, "catalog", &format!("left out {entry}"));
 }
 
-/// Whether what was read then has outlived its time. After a clock that was set back nothing is known of its age.
+/// Returns true if a copy has outlived its time to live. A copy from the future is old too: the
+/// clock was set back, so its age is unknown.
 fn is_old(read_at: Timestamp, now: Timestamp, ttl: Duration) -> bool {
     let ttl = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
     !(0..=ttl).contains(&now.0.saturating_sub(read_at.0))
 }
 
-/// How long a copy counts as fresh: as long as the user wants, or less where the server says so.
+/// Returns how long a copy counts as fresh: as long as the user wants, or shorter if the server
+/// states it.
 fn time_to_live(wanted: Duration, ttl_ms: Option<u32>) -> Duration {
     ttl_ms.map_or(wanted, |ttl| {
         Duration::from_millis(ttl.into()).clamp(LEAST_TTL.min(wanted), wanted)

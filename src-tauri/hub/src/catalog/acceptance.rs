@@ -1,15 +1,17 @@
-//! Which definitions of a server's tools a person has accepted. What is not accepted is neither listed nor callable.
+//! The definitions of a server's tools that a person has accepted. Other definitions are neither
+//! listed nor callable.
 //!
-//! With a server its tools are accepted as they are at its first sync, and what it adds in the minute after that (some
-//! tell of more tools only once they know their client). What it offers or changes later waits, unless its spec says
-//! that it is trusted.
+//! Accepting a server accepts its tools as they are at its first sync, and those that it adds in
+//! the minute after that (some servers list more tools only after they have identified their
+//! client). Tools that it adds or changes later wait for a person, unless its spec marks the server
+//! as trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Definition;
 use crate::model::tool::Standing;
 
-/// The accepted definitions of a server: their digests by the tools' own names.
+/// The accepted definitions of a server: their digests, by the tools' own names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Accepted(BTreeMap<String, BTreeSet<String>>);
 
@@ -21,7 +23,8 @@ impl Accepted {
             .insert(digest.to_owned());
     }
 
-    /// How a tool stands. One that was accepted before is accepted when it comes back.
+    /// Returns the acceptance state of a tool. A definition that was accepted earlier is accepted
+    /// again if it returns.
     pub(super) fn standing(&self, tool: &Definition) -> Standing {
         match self.0.get(&tool.name) {
             Some(digests) if digests.contains(&tool.digest) => Standing::Accepted,

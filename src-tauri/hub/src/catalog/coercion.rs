@@ -1,8 +1,9 @@
-//! Whether arguments fit a schema after the conversions that many servers do on purpose.
+//! Checks whether arguments fit a schema after the conversions that many servers perform on
+//! purpose.
 //!
-//! The Python SDK, FastMCP and pydantic read `"2"` as a number, `"true"` as a boolean and a string of JSON as the
-//! object or list that it holds; servers in TypeScript do the same with `z.coerce`. Only a copy is converted: the
-//! arguments are sent as they are.
+//! The Python SDK, FastMCP and pydantic read `"2"` as a number, `"true"` as a boolean, and a string
+//! of JSON as the object or list that it contains. Servers in TypeScript do the same with
+//! `z.coerce`. Only a copy is converted: the server gets the arguments unchanged.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +13,13 @@ use jsonschema::{
 };
 use serde_json::{Number, Value};
 
-/// Longer arguments are not converted, in bytes of JSON text.
+/// Longer arguments are not converted. In bytes of JSON text.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
-/// Validations of converted copies, over all ways to convert.
+/// The maximum number of validations of converted copies, over all ways to convert.
 const MAX_CHECKS: usize = 16;
-/// Copies that wait to be validated.
+/// The maximum number of copies that wait to be validated.
 const MAX_OPEN: usize = 8;
-/// Faults that one round converts.
+/// The maximum number of faults that one round converts.
 const MAX_FAULTS: usize = 2_000;
 
 /// A copy of the arguments, and the places in it that were converted. No place is converted twice.
@@ -28,7 +29,8 @@ struct Attempt {
     converted: BTreeSet<String>,
 }
 
-/// Returns whether some conversion makes the arguments fit. The search is bounded; if it ends early, they do not fit.
+/// Returns true if some conversion makes the arguments fit. The search is bounded. If it reaches a
+/// bound, the result is false.
 pub(super) fn fits(validator: &Validator, arguments: Value) -> bool {
     let mut open = vec![Attempt {
         value: arguments,
@@ -47,14 +49,15 @@ pub(super) fn fits(validator: &Validator, arguments: Value) -> bool {
         }
         let mut next = next_attempts(&attempt, &errors);
         next.truncate(MAX_OPEN.saturating_sub(open.len()));
-        // The first one is tried first.
+        // Reversed, so that `pop` returns the first one first.
         open.extend(next.into_iter().rev());
     }
     false
 }
 
-/// Returns the copies to validate next: first the one in which each fault that can be is converted, those of an `anyOf`
-/// or `oneOf` by the first alternative that can be; then those with its other alternatives, for the first such fault.
+/// Returns the copies to validate next. The first copy has every convertible fault converted, and
+/// faults of an `anyOf` or `oneOf` by the first convertible alternative. The other copies use the
+/// other alternatives of the first such fault.
 fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attempt> {
     let all: Vec<_> = errors
         .iter()
@@ -80,7 +83,7 @@ fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attem
         .collect()
 }
 
-/// What the faults are converted by; none if one of them cannot be.
+/// Returns the conversions for the faults, or `None` if one of the faults cannot be converted.
 fn conversions(
     attempt: &Attempt,
     errors: &[ValidationError<'_>],
@@ -106,7 +109,7 @@ fn conversions(
     Some(all)
 }
 
-/// The faults by each alternative of an `anyOf` or `oneOf`.
+/// Returns the faults of each alternative of an `anyOf` or `oneOf`.
 fn alternatives<'a>(
     error: &'a ValidationError<'_>,
 ) -> Option<&'a Vec<Vec<ValidationError<'static>>>> {
@@ -123,7 +126,7 @@ impl Attempt {
     fn with(&self, conversions: Vec<(String, Conversion)>) -> Self {
         let mut next = self.clone();
         for (path, conversion) in conversions {
-            // Of two faults of one value the first counts.
+            // If one value has two faults, the first conversion counts.
             if !next.converted.contains(&path) && conversion.apply(&mut next.value, &path) {
                 next.converted.insert(path);
             }
@@ -134,8 +137,8 @@ impl Attempt {
 
 enum Conversion {
     To(Value),
-    /// A null that stands for a member that is not given. Whether the member may be missing shows when the copy
-    /// without it is validated.
+    /// Removes a null that stands for an omitted member. The validation of the copy shows whether
+    /// the member is optional.
     Removal,
 }
 

@@ -1,4 +1,5 @@
-//! `tool_search` and `tool_call`: how a client finds and calls the tools of deferred servers, which it is not shown.
+//! `tool_search` and `tool_call`: how a client finds and calls the tools of deferred servers, which
+//! are not listed.
 
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
@@ -24,7 +25,7 @@ struct Query {
     limit: Option<usize>,
 }
 
-/// The definitions of both, as a client is shown them.
+/// Returns the definitions of both tools as clients see them.
 pub(super) fn definitions() -> [String; 2] {
     let search = json!({
         "name": TOOL_SEARCH,
@@ -61,7 +62,7 @@ pub(super) fn definitions() -> [String; 2] {
 /// Answers `tool_search`.
 ///
 /// # Errors
-/// In plain words, where the arguments do not fit.
+/// Returns the reason, for people, if the arguments do not fit.
 pub fn search(lists: &Lists, arguments: &RawValue) -> Result<Json, String> {
     let query: Query = serde_json::from_str(arguments.get()).map_err(|e| e.to_string())?;
     let limit = query.limit.unwrap_or(FOUND).clamp(1, MAX_FOUND);
@@ -88,7 +89,7 @@ pub fn search(lists: &Lists, arguments: &RawValue) -> Result<Json, String> {
     )))
 }
 
-/// The definition with the name to call it by, without what is of no use to a model.
+/// Returns the definition with its exposed name, without members that are of no use to a model.
 fn shown(tool: &CatalogEntry) -> Option<String> {
     let mut definition = RawObject::parse(&tool.definition.raw).ok()?;
     definition.set("name", json::raw(json::string(&tool.exposed_name)));
@@ -98,10 +99,10 @@ fn shown(tool: &CatalogEntry) -> Option<String> {
     Some(definition.to_raw().get().to_owned())
 }
 
-/// What `tool_call` asks for: the name of the tool, and its arguments byte for byte.
+/// Returns the arguments of a `tool_call`: the name of the tool, and its arguments byte for byte.
 ///
 /// # Errors
-/// In plain words, where the arguments do not fit.
+/// Returns the reason, for people, if the arguments do not fit.
 pub fn called(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
     let object = RawObject::parse(arguments).map_err(|e| e.to_string())?;
     if let Some(other) = object
@@ -121,7 +122,7 @@ pub fn called(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
     ))
 }
 
-/// Whether a client with these lists has the two tools.
+/// Returns true if clients with this view get the two tools.
 pub fn offered(lists: &Lists) -> bool {
     lists
         .entries(Kind::Tools)

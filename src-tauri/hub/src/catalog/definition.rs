@@ -1,4 +1,5 @@
-//! The definition of a tool, prompt, resource or template: as the server sent it, and what Drawbridge reads from it.
+//! The definition of a tool, prompt, resource or template: as the server sent it, and the fields
+//! that Drawbridge reads from it.
 
 use std::{
     collections::HashMap,
@@ -22,7 +23,7 @@ use crate::{
     protocol::headers::{self, Mirrored},
 };
 
-/// The longest definition that is taken, in bytes.
+/// The maximum length of a definition, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// Something that a server offers.
@@ -30,21 +31,22 @@ const MAX_BYTES: usize = 256 * 1024;
 pub struct Definition {
     /// The definition, byte for byte.
     pub raw: Box<RawValue>,
-    /// SHA-256 of it, hex; of what the server offers now, where that is another one.
+    /// SHA-256 in hex, of `raw` or of `now` if that is set.
     pub digest: String,
-    /// What the server offers now, where this is what was accepted before.
+    /// The definition that the server offers now, if `raw` is one that was accepted earlier.
     pub now: Option<Box<RawValue>>,
-    /// The server's own name of it; the URI of a resource, the URI template of a template.
+    /// The server's own name for it. For a resource the URI, for a template the URI template.
     pub name: String,
     pub title: Option<String>,
     pub description: String,
     pub input_schema: serde_json::Value,
     pub annotations: Annotations,
-    /// The arguments that are repeated in headers, where the server wants that; or why it cannot be done.
+    /// The arguments that the server wants to be repeated in headers, or the reason why that is
+    /// impossible.
     pub mirrored: Result<Vec<Mirrored>, String>,
-    /// Where in `raw` its name stands, with its quotes.
+    /// The range of the name in `raw`, with its quotes.
     name_at: Range<usize>,
-    /// Made when the tool is first called.
+    /// Compiled at the first call of the tool.
     validator: OnceLock<Option<Arc<Validator>>>,
 }
 
@@ -52,7 +54,8 @@ impl Definition {
     /// Reads a definition.
     ///
     /// # Errors
-    /// In plain words, where it cannot be one. What else the server offers is not touched by that.
+    /// Returns the reason, for people, if the definition is malformed. Other definitions of the
+    /// server are not affected.
     pub fn read(kind: Kind, text: String) -> Result<Self, String> {
         if text.len() > MAX_BYTES {
             return Err(format!(
@@ -90,13 +93,13 @@ impl Definition {
         })
     }
 
-    /// The name in a definition that may be none otherwise.
+    /// Returns the name in a definition that may be malformed otherwise.
     pub(super) fn name_in(kind: Kind, raw: &RawValue) -> Option<String> {
         let object = RawObject::parse(raw).ok()?;
         object.string(kind.key()).filter(|name| !name.is_empty())
     }
 
-    /// This one, for clients to see, while the server offers another.
+    /// Returns this accepted definition for clients to see, while the server offers `now`.
     pub(super) fn while_it_is(&self, now: &Self) -> Self {
         Self {
             digest: now.digest.clone(),
@@ -105,12 +108,12 @@ impl Definition {
         }
     }
 
-    /// Whether it is the same, for clients as for decisions.
+    /// Returns true if both definitions are equal, both for clients and for decisions.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.digest == other.digest && self.now.is_some() == other.now.is_some()
     }
 
-    /// Writes it under another name; else as it is, byte for byte.
+    /// Writes the definition with another name. All other bytes stay the same.
     pub(super) fn write_as(&self, name: &str, to: &mut String) {
         let raw = self.raw.get();
         to.push_str(&raw[..self.name_at.start]);
@@ -118,10 +121,11 @@ impl Definition {
         to.push_str(&raw[self.name_at.end..]);
     }
 
-    /// Whether a tool's arguments fit its schema, as closely as its server's spec asks.
+    /// Checks whether the arguments fit the tool's schema, as strictly as the server's spec
+    /// demands.
     ///
     /// # Errors
-    /// With the path and the rule of the first faults.
+    /// Returns the paths and the rules of the first faults.
     pub fn check_arguments(&self, arguments: &RawValue, validate: Validate) -> Result<(), String> {
         let compile = || schema::compile(&self.name, &self.input_schema).map(Arc::new);
         let validator = self.validator.get_or_init(compile);
@@ -130,13 +134,13 @@ impl Definition {
         })
     }
 
-    /// About how many tokens a model spends on it: a quarter of its characters.
+    /// Returns the approximate number of tokens that a model needs for it: a quarter of its bytes.
     pub fn tokens(&self) -> u32 {
         u32::try_from(self.raw.get().len().div_ceil(4)).unwrap_or(u32::MAX)
     }
 }
 
-/// Its own name, and where it stands.
+/// Returns the server's own name of the definition, and its range in `raw`.
 fn name(
     kind: Kind,
     raw: &RawValue,
@@ -151,7 +155,7 @@ fn name(
     Ok((name, begin..begin + value.len()))
 }
 
-/// Reads a member; none if it is missing or null.
+/// Reads a member. Returns `None` if it is missing or null.
 fn member<T: DeserializeOwned>(
     object: &RawObject<'_>,
     key: &str,
@@ -161,7 +165,8 @@ fn member<T: DeserializeOwned>(
         .map_or(Ok(None), |value| serde_json::from_str(value.get()))
 }
 
-/// Those that were known already stay the same: what was made of them need not be made again.
+/// Replaces each definition that is already known by the known one, so that its compiled validator
+/// is kept.
 pub(super) fn keep(known: &[Arc<Definition>], read: &mut [Arc<Definition>]) {
     let known: HashMap<&str, &Arc<Definition>> =
         known.iter().map(|one| (one.digest.as_str(), one)).collect();

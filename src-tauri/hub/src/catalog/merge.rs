@@ -1,4 +1,4 @@
-//! From what each server offers to the lists at the door.
+//! Merges the offers of all servers into the lists that clients see.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,13 +18,13 @@ use crate::{
     sessions::Reach,
 };
 
-/// What a server offers, by kind.
+/// The definitions that a server offers, by kind.
 pub type Offered = BTreeMap<Kind, Vec<Arc<Definition>>>;
 
-/// A tool, prompt, resource or template at the door.
+/// A tool, prompt, resource or template as clients see it.
 #[derive(Debug, Clone)]
 pub struct CatalogEntry {
-    /// What a client asks with: `server__name`, or the URI as it is.
+    /// The name that a client uses: `server__name`, or the unchanged URI.
     pub exposed_name: String,
     pub server: Arc<Registered>,
     pub definition: Arc<Definition>,
@@ -38,24 +38,24 @@ impl CatalogEntry {
     }
 }
 
-/// Something that is not at the door, and why.
+/// An entry that clients cannot see, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unlisted {
     pub server: ServerId,
     pub entry: LeftOut,
-    /// The person wants it so: it is not among the allowed tools.
+    /// True if the person excluded it: it is not among the allowed tools.
     pub is_wanted: bool,
 }
 
-/// Everything at one moment.
+/// The whole catalog at one moment.
 #[derive(Debug)]
 pub struct Snapshot {
     all: Arc<Lists>,
-    /// The servers, as they were given.
+    /// The servers, in the order in which they were passed.
     servers: Vec<ServerId>,
-    /// Each server alone, made when somebody first looks.
+    /// Each server alone. Its lists are made at the first use.
     alone: HashMap<ServerId, Alone>,
-    /// What clients with a profile see, made when one of them first looks.
+    /// The catalog views of clients with a profile, made at the first use.
     narrowed: Mutex<HashMap<(Reach, String), Narrowed>>,
 }
 
@@ -72,7 +72,7 @@ struct Narrowed {
     lists: Arc<Lists>,
 }
 
-/// All lists that a client sees.
+/// A catalog view: all lists that a client sees.
 #[derive(Debug)]
 pub struct Lists {
     kinds: [List; Kind::ALL.len()],
@@ -89,7 +89,7 @@ struct List {
     listed: OnceLock<Json>,
 }
 
-/// How entries are called at the door.
+/// How exposed names are formed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Naming {
     WithServer,
@@ -103,11 +103,12 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
-    /// Merges the servers, each with what it offers in its own order. Of two that want the same name the one that comes
-    /// first here has it; the lists are in the order of the servers' ids.
+    /// Merges the servers, each with its definitions in its own order. If two definitions have the
+    /// same name, the one that comes first here gets it. The resulting lists are sorted by the
+    /// servers' ids.
     ///
-    /// A name that another one has is made distinct with a hash; the same servers always get the same names. A bare
-    /// name and a URI cannot be changed: the second one is left out.
+    /// If a name is taken, the second entry gets a name with a hash. The same servers always get
+    /// the same names. Bare names and URIs cannot be changed, so the second entry is excluded.
     pub fn merge(servers: &[(Arc<Registered>, &Offered)]) -> Self {
         let alone = servers.iter().map(|(server, offered)| {
             let alone = Alone {
@@ -128,7 +129,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether it was made of the same.
+    /// Returns true if the snapshot was made from the same servers and definitions.
     pub(super) fn is_of(&self, servers: &[(Arc<Registered>, &Offered)]) -> bool {
         let same = |(id, (server, offered)): (&ServerId, &(Arc<Registered>, &Offered))| {
             let alone = self.alone.get(id);
@@ -139,12 +140,13 @@ impl Snapshot {
         self.servers.len() == servers.len() && self.servers.iter().zip(servers).all(same)
     }
 
-    /// All servers together.
+    /// Returns the view of all servers together.
     pub fn all(&self) -> &Arc<Lists> {
         &self.all
     }
 
-    /// One server alone, with its own names; none where nothing of it is known.
+    /// Returns the view of one server alone, with its own names, or `None` if the snapshot does not
+    /// contain the server.
     pub fn alone(&self, id: &ServerId) -> Option<&Arc<Lists>> {
         let Alone {
             server,
@@ -157,7 +159,8 @@ impl Snapshot {
         )
     }
 
-    /// What a client with that reach sees, and no more than its profile has; nothing of a server that is not there.
+    /// Returns the view for a client with this scope, filtered by its profile. The view of an
+    /// unknown server is empty.
     pub fn of(&self, reach: &Reach, profile: Option<&Arc<Profile>>) -> Arc<Lists> {
         static NOTHING: LazyLock<Arc<Lists>> =
             LazyLock::new(|| Arc::new(Lists::merge(Naming::Bare, &[])));
@@ -186,7 +189,7 @@ impl Snapshot {
     }
 }
 
-/// Whether they are the same, in the same order.
+/// Returns true if both offers have the same definitions in the same order.
 fn same_definitions(one: &Offered, other: &Offered) -> bool {
     let same = |one: &Arc<Definition>, other: &Arc<Definition>| {
         Arc::ptr_eq(one, other) || one.is_same(other)
@@ -209,7 +212,7 @@ impl Lists {
         }
     }
 
-    /// What of these lists is in a profile, under the same names.
+    /// Returns the part of the view that the profile permits, under the same names.
     fn narrowed(&self, profile: &Profile) -> Self {
         let has = |kind, entry: &CatalogEntry| match kind {
             Kind::Tools => profile.has_tool(&entry.server.id, &entry.definition.name),
@@ -231,22 +234,22 @@ impl Lists {
         }
     }
 
-    /// All entries of a kind, in the order clients get them.
+    /// Returns all entries of a kind, in the order in which clients get them.
     pub fn entries(&self, kind: Kind) -> &[Arc<CatalogEntry>] {
         &self.list(kind).entries
     }
 
-    /// What a server offers that is not among the entries.
+    /// Returns the excluded entries.
     pub fn left_out(&self) -> &[Unlisted] {
         &self.left_out
     }
 
-    /// The entry of that name, or URI, at the door.
+    /// Returns the entry with this exposed name or URI.
     pub fn find(&self, kind: Kind, exposed_name: &str) -> Option<&Arc<CatalogEntry>> {
         self.list(kind).by_name.get(exposed_name)
     }
 
-    /// A server's tools.
+    /// Returns a server's tools.
     pub fn of_server(&self, id: &ServerId) -> &[Arc<CatalogEntry>] {
         let tools = self.entries(Kind::Tools);
         let begin = tools.partition_point(|tool| tool.server.id < *id);
@@ -254,38 +257,38 @@ impl Lists {
         &tools[begin..end]
     }
 
-    /// A server's tool, by its own name.
+    /// Returns a server's tool, by the server's own name.
     pub fn tool_of(&self, server: &ServerId, name: &str) -> Option<&Arc<CatalogEntry>> {
         self.of_server(server)
             .iter()
             .find(|tool| tool.definition.name == name)
     }
 
-    /// The resource of that URI, or the template that it fits.
+    /// Returns the resource with this URI, or the first template that the URI matches.
     pub fn find_resource<'a>(&'a self, uri: &'a str) -> Option<&'a Arc<CatalogEntry>> {
         self.find(Kind::Resources, uri)
             .or_else(|| self.templates_of(uri).next())
     }
 
-    /// Returns the templates that a URI fits.
+    /// Returns the templates that a URI matches.
     pub fn templates_of<'a>(&'a self, uri: &'a str) -> impl Iterator<Item = &'a Arc<CatalogEntry>> {
         self.entries(Kind::Templates)
             .iter()
             .filter(move |entry| fits_template(uri, &entry.definition.name))
     }
 
-    /// The result of the kind's list method, ready to send.
+    /// Returns the result of the kind's list method, ready to send.
     pub fn listed(&self, kind: Kind) -> &Json {
         self.list(kind).listed.get_or_init(|| self.render(kind))
     }
 
-    /// Whether a tool is not listed, but found with `tool_search`.
+    /// Returns true if a tool is not listed, but found with `tool_search`.
     pub fn defers(&self, tool: &CatalogEntry) -> bool {
-        // Who asks for one server alone has chosen it.
+        // A client that asks for one server has chosen that server, so it gets the whole list.
         self.naming == Naming::WithServer && tool.server.spec.visibility == Visibility::Deferred
     }
 
-    /// The tools that are not listed, to search in.
+    /// Returns the search index of the tools that are not listed.
     pub fn index(&self) -> &Index {
         let deferred = || {
             self.entries(Kind::Tools)
@@ -296,7 +299,7 @@ impl Lists {
         self.index.get_or_init(|| Index::new(deferred().collect()))
     }
 
-    /// Whether a client would be shown the same entries of a kind.
+    /// Returns true if both views show a client the same entries of a kind.
     pub fn same(&self, other: &Self, kind: Kind) -> bool {
         let (ours, theirs) = (self.entries(kind), other.entries(kind));
         ours.len() == theirs.len()
@@ -392,17 +395,17 @@ impl List {
                 }
             }
         }
-        // Stable: each server's own order stays.
+        // The sort is stable, so each server's own order stays.
         list.entries
             .sort_by(|one, other| one.server.id.cmp(&other.server.id));
         list
     }
 }
 
-/// The name at the door.
+/// Returns the exposed name.
 ///
 /// # Errors
-/// In plain words, why there is none.
+/// Returns the reason, for people, if the entry is excluded.
 fn free_name(
     kind: Kind,
     naming: Naming,
@@ -415,7 +418,7 @@ fn free_name(
         return Err("it is not among the server's allowed tools".into());
     }
     let with_hash = |prefix: &str| names::hashed_name(prefix, id, name);
-    // The name that it should have, and the prefix with which a hash makes another one.
+    // The preferred name, and the prefix for a name with a hash, if one is possible.
     let (wanted, prefix) = match (kind, naming, server.spec.prefix.as_deref()) {
         (Kind::Resources | Kind::Templates, ..) | (_, Naming::Bare, _) => (name.clone(), None),
         (_, _, Some("")) if names::is_reserved(name) => {
@@ -447,7 +450,8 @@ fn free_name(
     })
 }
 
-/// Whether a URI can come of a template (RFC 6570), seen by what stands between its expressions.
+/// Returns true if a URI may result from a template (RFC 6570). Compares only the literal texts
+/// between the expressions.
 fn fits_template(uri: &str, template: &str) -> bool {
     let mut literals = template.split('{').enumerate().map(|(index, part)| {
         if index == 0 {

@@ -1,4 +1,4 @@
-//! Profiles: which servers and tools a client sees. A client without one sees all.
+//! Profiles: which servers and tools a client sees. A client without a profile sees all.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// All profiles, and who has which. Cheap to clone.
+/// All profiles, and their assignment to clients. Cheap to clone.
 #[derive(Clone)]
 pub struct Profiles {
     store: Store,
@@ -25,7 +25,7 @@ struct Known {
     of_clients: BTreeMap<ClientName, String>,
 }
 
-/// Why a profile was not changed.
+/// The reason why a profile was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     #[error("a profile needs a name of 1 to 64 characters")]
@@ -37,8 +37,10 @@ pub enum ProfileError {
 }
 
 impl Profiles {
+    /// Reads the profiles.
+    ///
     /// # Errors
-    /// Where the store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn load(store: Store, events: Events) -> Result<Self, StoreError> {
         let known = Arc::new(ArcSwap::from_pointee(read(&store).await?));
         Ok(Self {
@@ -53,16 +55,17 @@ impl Profiles {
         self.known.load().profiles.values().cloned().collect()
     }
 
-    /// That of a client, where it has one.
+    /// Returns the profile of a client, if it has one.
     pub fn of(&self, client: &ClientName) -> Option<Arc<Profile>> {
         let known = self.known.load();
         known.profiles.get(known.of_clients.get(client)?).cloned()
     }
 
-    /// Writes a profile, new or in place of the one of its name.
+    /// Writes a profile, and replaces one with the same name.
     ///
     /// # Errors
-    /// Where its name cannot be, or it cannot be written; then nothing has changed.
+    /// Returns an error if the name is invalid, or if the store cannot be written. Nothing has
+    /// changed then.
     pub async fn put(&self, profile: Profile) -> Result<(), ProfileError> {
         let length = profile.name.trim().chars().count();
         if !(1..=64).contains(&length) || profile.name.chars().any(char::is_control) {
@@ -74,10 +77,10 @@ impl Profiles {
         self.reload().await
     }
 
-    /// Removes a profile: clients that had it see all again.
+    /// Removes a profile. Its clients then see everything again.
     ///
     /// # Errors
-    /// Where there is none of that name, or it cannot be removed.
+    /// Returns an error if there is no profile with this name, or if the store cannot be written.
     pub async fn remove(&self, name: &str) -> Result<(), ProfileError> {
         let _one_at_a_time = self.changing.lock().await;
         if !self.store.remove_profile(name).await? {
@@ -86,10 +89,10 @@ impl Profiles {
         self.reload().await
     }
 
-    /// Gives a client a profile, or takes it away.
+    /// Assigns a profile to a client, or removes the client's profile.
     ///
     /// # Errors
-    /// Where there is none of that name, or it cannot be written.
+    /// Returns an error if there is no profile with this name, or if the store cannot be written.
     pub async fn assign(
         &self,
         client: &ClientName,
@@ -112,7 +115,7 @@ impl Profiles {
 
 async fn read(store: &Store) -> Result<Known, StoreError> {
     let profile = |(name, servers): (String, String)| {
-        // One that cannot be read shows nothing: it must not show all.
+        // A profile that cannot be read shows nothing, because it must not show everything.
         let servers = serde_json::from_str(&servers).unwrap_or_default();
         (name.clone(), Arc::new(Profile { name, servers }))
     };

@@ -1,4 +1,4 @@
-//! A tool's arguments against its JSON Schema. Nothing is fetched for that, whatever a schema refers to.
+//! Checks a tool's arguments against its JSON Schema. No reference of a schema is ever fetched.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use url::Url;
 use super::coercion;
 use crate::model::spec::Validate;
 
-/// Steps of a pattern of a schema; one that needs more does not fit.
+/// The maximum number of backtracking steps for a pattern. A text that needs more does not match.
 const MAX_BACKTRACKS: usize = 100_000;
-/// Faults that are told.
+/// The number of faults that are reported.
 const MAX_TOLD: usize = 3;
 const MAX_FAULT: usize = 300;
 
-/// Whether a tool with this schema can be offered.
+/// Checks whether a tool with this schema can be offered.
 ///
 /// # Errors
-/// Returns an error in plain words if the schema refers to something that would have to be fetched.
+/// Returns the reason, for people, if the schema refers to something that would have to be fetched.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
     let of_draft_4 = schema
         .get("$schema")
@@ -29,13 +29,13 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
         named: HashSet::new(),
         to: Vec::new(),
     };
-    // Relative references of a schema without a name are relative to this.
+    // The base for the relative references of a schema without an id.
     let Ok(nowhere) = Url::parse("json-schema:///") else {
         return Ok(());
     };
     references.collect(schema, &nowhere);
     let is_here = |url: &Url| references.named.contains(url) || is_meta_schema(url);
-    // A reference that leads nowhere, such as to a URN that no part has, makes nobody fetch anything.
+    // A dangling reference, for example to a URN that no part has, causes no request.
     let is_fetched = |url: &Url| url.has_host() || url.scheme() == "file";
     match references
         .to
@@ -49,12 +49,12 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
     }
 }
 
-/// The names of a schema's parts, and what it refers to.
+/// The ids of a schema's parts, and its references.
 struct References<'a> {
-    /// The keyword that names a part.
+    /// The keyword that holds a part's id.
     id: &'static str,
     named: HashSet<Url>,
-    /// As written, and the URL without its fragment.
+    /// Each reference as written, and its URL without the fragment.
     to: Vec<(&'a str, Url)>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> References<'a> {
                     self.to
                         .extend(resolved(base, to).map(|url| (to.as_str(), url)));
                 }
-                // Their keys are names, and no keywords.
+                // The keys of these members are names, not keywords.
                 (
                     "properties" | "patternProperties" | "dependentSchemas" | "$defs"
                     | "definitions",
@@ -94,14 +94,14 @@ impl<'a> References<'a> {
     }
 }
 
-/// What a reference leads to, without its fragment.
+/// Returns the target of a reference, without its fragment.
 fn resolved(base: &Url, reference: &str) -> Option<Url> {
     let mut url = base.join(reference).ok()?;
     url.set_fragment(None);
     Some(url)
 }
 
-/// Whether it is a schema of JSON Schema itself, which the validator brings along.
+/// Returns true if the URL is a metaschema of JSON Schema, which the validator contains.
 fn is_meta_schema(url: &Url) -> bool {
     const OLDER: [&str; 3] = ["/draft-04/schema", "/draft-06/schema", "/draft-07/schema"];
     const NEWER: [&str; 2] = ["/draft/2019-09/", "/draft/2020-12/"];
@@ -117,7 +117,8 @@ fn is_meta_schema(url: &Url) -> bool {
         }
 }
 
-/// What checks arguments; nothing where there is nothing to check, or the schema is none.
+/// Returns the validator for arguments, or `None` if every object is valid or the schema cannot be
+/// used.
 pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
     if demands_nothing(schema) {
         return None;
@@ -128,7 +129,8 @@ pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
             .offline()
             .with_pattern_options(patterns)
     };
-    // The schemas of JSON Schema itself take a while to prepare, and few schemas refer to them.
+    // The metaschemas take a while to prepare, and few schemas refer to them, so they are added
+    // only if the first attempt fails.
     let built = options().build(schema).or_else(|_| {
         options()
             .with_registry(&referencing::SPECIFICATIONS)
@@ -141,7 +143,7 @@ pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
         .ok()
 }
 
-/// Whether every object fits, as far as is seen at a glance.
+/// Returns true if every object fits. The check is quick and may miss some schemas.
 fn demands_nothing(schema: &Value) -> bool {
     const SAYS_NOTHING: [&str; 8] = [
         "type",
@@ -169,10 +171,11 @@ fn demands_nothing(schema: &Value) -> bool {
         })
 }
 
-/// Checks arguments. Numbers that no machine has are left to the server.
+/// Checks arguments. If they cannot be parsed here, for example because a number is out of range,
+/// the server checks them.
 ///
 /// # Errors
-/// With the path and the rule of the first faults of the arguments as they are sent.
+/// Returns the paths and the rules of the first faults in the arguments as they are sent.
 pub(super) fn check_arguments(
     validator: &Validator,
     arguments: &RawValue,

@@ -7,17 +7,18 @@ use std::{
 
 use super::CatalogEntry;
 
-/// How much a word counts by where it stands.
+/// The weight of a word, by the field that contains it.
 const NAME: f32 = 4.0;
 const TITLE: f32 = 3.0;
 const SERVER: f32 = 2.0;
 const PARAMETER: f32 = 1.5;
 const TEXT: f32 = 1.0;
 const PARAMETER_TEXT: f32 = 0.5;
-/// A word that only begins like that of the query counts so much.
+/// The weight of a word that only begins with the word of the query.
 const PREFIX: f32 = 0.5;
 const MIN_PREFIX: usize = 3;
-/// The parameters of BM25 as Robertson and Zaragoza give them (The Probabilistic Relevance Framework, 2009).
+/// The parameters of BM25 from Robertson and Zaragoza (The Probabilistic Relevance Framework,
+/// 2009).
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 const MAX_WORDS: usize = 16;
@@ -27,21 +28,21 @@ const MAX_WORD: usize = 64;
 #[derive(Debug)]
 pub struct Index {
     tools: Vec<Arc<CatalogEntry>>,
-    /// By word the tools that have it, with what it adds to each one's score.
+    /// The tools that contain each word, with the word's contribution to their scores.
     words: BTreeMap<String, Found>,
 }
 
-/// What each tool has, with the number of the tool.
+/// The number of each tool, with a weight or a score.
 type Found = Vec<(u32, f32)>;
 
 impl Index {
     pub fn new(tools: Vec<Arc<CatalogEntry>>) -> Self {
         let (mut words, lengths) = count(&tools);
-        #[expect(clippy::cast_precision_loss, reason = "of a few thousand tools")]
+        #[expect(clippy::cast_precision_loss, reason = "a few thousand tools at most")]
         let number = tools.len() as f32;
         let mean = (lengths.iter().sum::<f32>() / number.max(1.0)).max(1.0);
         for found in words.values_mut() {
-            #[expect(clippy::cast_precision_loss, reason = "of a few thousand tools")]
+            #[expect(clippy::cast_precision_loss, reason = "a few thousand tools at most")]
             let having = found.len() as f32;
             let rarity = (1.0 + (number - having + 0.5) / (having + 0.5)).ln();
             for (at, count) in found.iter_mut() {
@@ -56,7 +57,8 @@ impl Index {
         }
     }
 
-    /// The tools that fit best, the best first; of equal ones the first in order. All of them for an empty query.
+    /// Returns the tools that match best, best first. Equal scores keep the order of the tools. An
+    /// empty query matches all tools.
     pub fn search(
         &self,
         query: &str,
@@ -83,7 +85,8 @@ impl Index {
         found.into_iter().map(|(_, _, tool)| tool).collect()
     }
 
-    /// What a word of the query is worth for each tool: of all words that begin like it, the best counts.
+    /// Computes the score of one word of the query for each tool. If several words begin with it,
+    /// the best one counts.
     fn find(&self, word: &str, best: &mut [f32]) {
         for (known, found) in self
             .words
@@ -103,7 +106,8 @@ impl Index {
     }
 }
 
-/// All words, by each the tools that have it with how much it says there; and how much all words of each tool say.
+/// Returns each word with the tools that contain it and its weight there, and the sum of weights of
+/// each tool.
 fn count(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Found>, Vec<f32>) {
     let mut words: HashMap<String, Found> = HashMap::new();
     let mut lengths = Vec::with_capacity(tools.len());
@@ -126,7 +130,7 @@ fn count(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Found>, Vec<f32>) {
     (words, lengths)
 }
 
-/// The texts of a tool, each with how much a word of it says.
+/// Passes on the texts of a tool, each with the weight of its words.
 fn each_text(tool: &CatalogEntry, mut take: impl FnMut(&str, f32)) {
     let definition = &tool.definition;
     take(&definition.name, NAME);
@@ -155,7 +159,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The words of a text: of letters and digits, in lower case, `camelCase` taken apart, without the plural's ending.
+/// Passes on the words of a text: letters and digits, in lower case, with `camelCase` split and
+/// plural endings removed.
 fn each_word(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     let mut after_lower = false;
@@ -172,7 +177,7 @@ fn each_word(text: &str, mut take: impl FnMut(&str)) {
     finish(&mut word, &mut take);
 }
 
-/// Hands out the word, and begins the next one.
+/// Passes on the word, and clears it for the next one.
 fn finish(word: &mut String, take: &mut impl FnMut(&str)) {
     if word.is_empty() {
         return;

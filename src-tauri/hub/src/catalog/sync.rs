@@ -1,4 +1,5 @@
-//! Reads what a server offers: all pages, each definition raw; one that cannot be read is left out.
+//! Reads the lists of a server: all pages, each definition as raw JSON. A definition that cannot be
+//! read is excluded.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -20,15 +21,15 @@ use crate::{
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const MAX_PAGES: usize = 1_000;
-/// Changes that are told within this time are one.
+/// Changes that a server reports within this time are handled as one.
 const COALESCE: Duration = Duration::from_millis(300);
-/// Then others have to wait as long.
+/// The additional pause after a batch of changes.
 const APART: Duration = Duration::from_millis(700);
-/// The most entries that one server may have of a kind, and the longest time that reading them may take.
+/// The maximum number of entries of a kind in one server, and the longest time for reading them.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(120);
 
-/// Why a server's tools cannot be read.
+/// The reason why a server's lists cannot be read.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SyncError {
     #[error(transparent)]
@@ -53,29 +54,29 @@ impl From<StoreError> for SyncError {
     }
 }
 
-/// What was read of a server.
+/// The result of reading a server.
 pub(super) struct Read {
     pub(super) hello: ServerHello,
     pub(super) offered: Offered,
-    /// How long it may be kept, in milliseconds: the shortest that any of its lists says.
+    /// The time to live in milliseconds: the shortest that any of the lists states.
     pub(super) ttl_ms: Option<u32>,
     pub(super) left_out: LeftOutEntries,
 }
 
-/// A list, of all pages.
+/// A list with the entries of all pages.
 pub struct Listed {
     pub definitions: Vec<Arc<Definition>>,
     pub left_out: LeftOutEntries,
     ttl_ms: Option<u32>,
-    /// Entries of its pages so far, with those that are left out.
+    /// The number of entries on the pages so far, including the excluded ones.
     entries: usize,
 }
 
-/// Reads what a server offers; once more where its connection, or its session there, was gone meanwhile.
+/// Reads the lists of a server. Retries once if the connection, or the session on it, was lost.
 pub(super) async fn read(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
     let starts = session.status().starts;
     match read_once(session).await {
-        // It was not started for this: it may have been gone for long.
+        // The server was not started for this read, so its connection may have been stale already.
         Err(SyncError::Upstream(UpstreamError::Unreachable(_) | UpstreamError::Lost(_)))
             if session.status().starts == starts =>
         {
@@ -117,7 +118,7 @@ fn shorter(one: Option<u32>, other: Option<u32>) -> Option<u32> {
     one.into_iter().chain(other).min()
 }
 
-/// A tool that wants its arguments in headers in a way that cannot be is none, over HTTP.
+/// Excludes tools with invalid header parameters, because their arguments cannot be sent over HTTP.
 fn leave_out_unusable(tools: &mut Vec<Arc<Definition>>, left_out: &mut LeftOutEntries) {
     tools.retain(|tool| match &tool.mirrored {
         Ok(_) => true,
@@ -128,10 +129,10 @@ fn leave_out_unusable(tools: &mut Vec<Arc<Definition>>, left_out: &mut LeftOutEn
     });
 }
 
-/// Asks for page after page of a list. A server without the method has nothing of that kind.
+/// Reads all pages of a list. If a server does not implement the method, the list is empty.
 ///
 /// # Errors
-/// Where a page cannot be had or read, or the pages do not end.
+/// Returns an error if a page cannot be read, or if the list does not end.
 pub async fn all_of<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: Kind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
@@ -171,7 +172,8 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     Err(SyncError::Endless)
 }
 
-/// Reads a page. A definition that cannot be read is left out.
+/// Reads a page, and returns the cursor of the next one. A definition that cannot be read is
+/// excluded.
 fn read_page(
     kind: Kind,
     result: &Json,
@@ -189,7 +191,7 @@ fn read_page(
         all.entries += 1;
         match Definition::read(kind, raw.get().to_owned()) {
             Ok(read) if names.insert(read.name.clone()) => all.definitions.push(Arc::new(read)),
-            // Of two of one name nobody could say which one is meant.
+            // If two entries had the same name, a call by name would be ambiguous.
             Ok(read) => {
                 let why = format!(
                     "another {} has the same '{}', and comes before it",
@@ -214,7 +216,7 @@ fn read_page(
         .filter(|cursor| !cursor.is_empty()))
 }
 
-/// Syncs the servers that said that their list changed. Many such notices are one sync.
+/// Syncs the servers that reported a changed list. Reports in quick succession cause one sync.
 pub(super) async fn follow_changes(catalog: Catalog, changes: ListChanges) {
     loop {
         changes.wait().await;
@@ -227,7 +229,7 @@ pub(super) async fn follow_changes(catalog: Catalog, changes: ListChanges) {
     }
 }
 
-/// Keeps the copies of the servers that run fresh: looked at a few times within their time to live.
+/// Refreshes the copies of running servers. Checks their age about three times per time to live.
 pub(super) async fn refresh_active(catalog: Catalog) {
     loop {
         let ttl = catalog.settings.get().cache_ttl;

@@ -53,9 +53,9 @@ mod accepted {
     enum Step {
         /// The server is read, and offers these tools, each with one of a few descriptions.
         Read(Vec<(u8, u8)>),
-        /// A person accepts what waits under that name.
+        /// A person accepts the waiting definition of the tool with this name.
         Accept(u8),
-        /// Drawbridge is restarted, and reads what it has kept.
+        /// Drawbridge restarts, and reads the stored copy.
         Restart,
         /// A minute passes.
         Settle,
@@ -87,7 +87,7 @@ mod accepted {
         }
     }
 
-    /// What is kept of the copy outlives a restart; the minute after the first sync does not.
+    /// Returns the copy after a restart. The stored parts remain, but the grace period ends.
     fn restarted(copy: &ServerCopy) -> ServerCopy {
         ServerCopy {
             settling_until: None,

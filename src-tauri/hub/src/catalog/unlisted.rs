@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl Catalog {
-    /// Whether a client reaches a server's resources, listed or not: the server may run, and is within the client's
-    /// endpoint and profile.
+    /// Returns true if a client may use a server's resources, listed or not: the server may run,
+    /// and the client's endpoint and profile include it.
     pub fn reaches_resources(&self, session: &ClientSession, server: &ServerId) -> bool {
         let is_within = match &session.reach {
             Reach::All => true,
@@ -22,8 +22,8 @@ impl Catalog {
                 .is_none_or(|profile| profile.has(server))
     }
 
-    /// Returns the only server within the client's reach that can have a resource nobody lists: the one server of its
-    /// endpoint, or the only one that offers resources at all.
+    /// Returns the only server in the client's scope that can have an unlisted resource: the one
+    /// server of its endpoint, or the only one that offers resources at all.
     pub fn only_with_resources(&self, session: &ClientSession) -> Option<ServerId> {
         if let Reach::One(only) = &session.reach {
             return Some(only.clone()).filter(|only| self.reaches_resources(session, only));
@@ -47,7 +47,8 @@ impl Catalog {
 }
 
 impl super::ServerCopy {
-    /// Whether the server said that it has resources. For a copy of an older version of Drawbridge, whether it had any.
+    /// Returns true if the server announced resources. A copy of an older version of Drawbridge has
+    /// no such record; the result is then whether the copy contains resources.
     fn offers_resources(&self) -> bool {
         let has_any = || {
             [Kind::Resources, Kind::Templates]

@@ -116,7 +116,7 @@ fn a_tool_that_a_server_lists_twice_is_listed_once() {
         tool(r#"{"name":"a","description":"other"}"#),
     ];
     let snapshot = Snapshot::merge(&[(server("s"), &self::tools(&tools))]);
-    // The second gets a hashed name, a third would be left out.
+    // The second definition gets a hashed name. A third one would be excluded.
     assert!(
         snapshot
             .all()
@@ -342,7 +342,8 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
 }
 
 mod one_to_one {
-    //! I10: exposed name ↔ (server, tool) one to one, at most 64 of `[A-Za-z0-9_-]`, never reserved.
+    //! I10: exposed names map one to one to (server, tool), have at most 64 characters of
+    //! `[A-Za-z0-9_-]`, and are never reserved.
 
     use std::collections::BTreeSet;
 

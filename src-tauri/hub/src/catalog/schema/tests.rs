@@ -112,7 +112,7 @@ fn a_schema_that_demands_nothing_is_not_checked() {
     }
 }
 
-/// A schema of an object with one optional property `v`.
+/// Returns the schema of an object with one optional property `v`.
 fn of(property: &Value) -> Value {
     json!({"type":"object","properties":{"v":property},"additionalProperties":false})
 }
@@ -249,7 +249,7 @@ fn a_null_for_a_property_that_is_required_is_refused() {
 
 #[test]
 fn looking_for_a_conversion_ends_however_many_there_are() {
-    // Each fits by its type, and none by its least: all of them are tried.
+    // Each alternative fits by its type, and none by its minimum, so all of them are tried.
     let alternatives: Vec<Value> = (0..40)
         .map(|n| json!({"type":["integer","boolean"],"minimum":100 + n,"maximum":100 + n}))
         .collect();

@@ -84,7 +84,8 @@ fn words_are_taken_apart_as_they_are_written() {
     assert!(words(" -_. ").is_empty());
 }
 
-/// A bound far above what is measured in the benchmark: it fails where the cost is of another order.
+/// The limit is far above the benchmark's result. The test fails only if the cost grows by an order
+/// of magnitude.
 #[test]
 fn five_thousand_tools_are_no_burden() {
     let tools = (0..5_000).map(|n| {

@@ -1,4 +1,4 @@
-//! Pages, and how long they may be kept.
+//! Pages of lists, and their time to live.
 
 use super::*;
 
