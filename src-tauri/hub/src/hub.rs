@@ -1,5 +1,5 @@
-//! The hub: one facade over the engine. What a face can do goes through the verbs of [`crate::api`];
-//! the endpoint also uses what stands here.
+//! The hub: one facade over the engine. Front ends use the verbs of [`crate::api`]; the endpoint
+//! also uses the methods of this file.
 
 mod retention;
 
@@ -48,7 +48,7 @@ use crate::{
     upstream::{Announced, Linker, Mailbox, Pool},
 };
 
-/// Everything behind the door.
+/// The engine: servers, clients, policy and records of one data folder.
 pub struct Hub {
     pub(crate) data_dir: DataDir,
     pub(crate) events: Events,
@@ -71,36 +71,36 @@ pub struct Hub {
     guard: Guard,
     transports: Mutex<Vec<TransportHealth>>,
     watch: Mutex<Option<Watch>>,
-    /// Clients whose tokens were refused lately.
+    /// The clients whose tokens were refused within the last minute.
     refused: Mutex<BTreeMap<ClientName, Instant>>,
-    /// What runs beside the calls, ended with the hub.
+    /// Background tasks, which end with the hub.
     tasks: Mutex<JoinSet<()>>,
     pub(crate) journal: Journal,
 }
 
-/// How to open a hub.
+/// The options with which to open a hub.
 #[derive(Clone)]
 pub struct HubOptions {
     pub data_dir: PathBuf,
-    /// A token that administers over HTTP; none for no such token.
+    /// The token for administration over HTTP, if there is one.
     pub admin_token: Option<String>,
 }
 
 impl Hub {
-    /// Opens the data folder (made where there is none, 0700), takes its lock, reads the registry and begins to
-    /// watch it. Starts no server.
+    /// Opens the data folder (creates it with mode 0700 if it is missing), takes its lock, reads
+    /// the registry and begins to watch it. Starts no server.
     ///
     /// # Errors
-    /// `conflict` with the pid of the hub that has the folder open; `unavailable` where the folder or the
-    /// database cannot be used.
+    /// Returns an error if another hub has the folder open (`conflict`, with its pid), and if the
+    /// folder or the database cannot be used (`unavailable`).
     pub async fn open(options: HubOptions) -> Result<Arc<Self>, ApiError> {
         Self::open_with(options, Secrets::new(Keyring)).await
     }
 
-    /// The same with another place for secrets.
+    /// Opens a hub with another place for secrets.
     ///
     /// # Errors
-    /// See [`Hub::open`].
+    /// Returns an error in the same cases as [`Hub::open`].
     pub async fn open_with(options: HubOptions, secrets: Secrets) -> Result<Arc<Self>, ApiError> {
         let data_dir = DataDir::open(options.data_dir)?;
         let events = Events::new();
@@ -232,7 +232,7 @@ impl Hub {
         Ok(hub)
     }
 
-    /// Follows the spec files: what is changed by hand holds at once.
+    /// Watches the spec files, so that changes by hand take effect at once.
     fn watch_specs(&self) {
         match self.registry.watch() {
             Ok(watch) => *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch),
@@ -244,7 +244,8 @@ impl Hub {
         }
     }
 
-    /// The specs of these servers have changed: sessions that may not go on end, the catalog follows.
+    /// Applies changed specs: closes the sessions of servers that may not run any more, and
+    /// rebuilds the catalog.
     pub(crate) async fn specs_changed(&self, ids: &[ServerId]) {
         for id in ids {
             match self.registry.get(id) {
@@ -259,7 +260,8 @@ impl Hub {
         }
     }
 
-    /// Ends a server's session, and reads its tools in a new one where a hub that can run it is there to stay.
+    /// Ends a server's session. If the server may run and an endpoint serves this hub, a new
+    /// session then reads its tools.
     pub(crate) async fn connect_anew(&self, server: &Registered, why: &str) {
         self.pool.remove(&server.id, why).await;
         if self.registry.may_run(server) && self.serves() {
@@ -275,7 +277,8 @@ impl Hub {
         self.data_dir.path()
     }
 
-    /// What happens from now on. A receiver that falls behind gets `RecvError::Lagged`.
+    /// Returns a receiver of all events from now on. A receiver that falls behind gets
+    /// `RecvError::Lagged`.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
     }
@@ -288,8 +291,8 @@ impl Hub {
         &self.sessions
     }
 
-    /// Whether something is under way that may have no connection: a call, a decision that a person was asked for, or
-    /// signing in to a server.
+    /// Returns whether there is work that may have no connection: a call, a pending approval, or a
+    /// sign-in to a server.
     pub fn has_work(&self) -> bool {
         !self.queue.list().is_empty()
             || self.authorizer.is_signing_in()
@@ -300,15 +303,18 @@ impl Hub {
                 .any(|session| session.has_in_flight())
     }
 
-    /// A client that came over the local socket, where no token is needed: it is made known by its name.
+    /// Adds a client of the local socket, which needs no token, to the known clients if its name is
+    /// new.
     ///
     /// # Errors
-    /// `forbidden` where a client of that name was revoked.
+    /// Returns an error if the client of this name was revoked (`forbidden`), and if the name is
+    /// invalid.
     pub async fn admit_local(&self, name: &ClientName) -> Result<(), ApiError> {
         Ok(self.access.admit_local(name).await?)
     }
 
-    /// A client brought its token where only an administrator may go: noted, at most once a minute for each.
+    /// Records that a client's token was refused at an address for administrators, at most once a
+    /// minute per client.
     pub fn refused(&self, client: &ClientName) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.retain(|_, at| at.elapsed() < Duration::from_secs(60));
@@ -330,7 +336,7 @@ impl Hub {
         self.sessions.open(client, hello, reach)
     }
 
-    /// The session of a client without sessions, as which its requests count.
+    /// Returns the session to which the requests of a stateless client belong.
     pub async fn stateless_session(
         &self,
         client: &ClientName,
@@ -356,17 +362,17 @@ impl Hub {
         );
     }
 
-    /// What a client with that reach is told about the servers, at its beginning.
+    /// Returns the servers' instructions for a client with this scope.
     pub fn instructions(&self, reach: &Reach) -> Option<String> {
         self.catalog.instructions(reach)
     }
 
-    /// Whether there is such a server, and it may run.
+    /// Returns whether the server exists and may run.
     pub fn has_server(&self, id: &ServerId) -> bool {
         self.registry.runnable(id).is_ok()
     }
 
-    /// The arguments of a tool that a client must repeat in headers.
+    /// Returns the arguments of a tool that a client must repeat in headers.
     pub fn mirrored(&self, client: &ClientName, reach: &Reach, tool: &str) -> Vec<Mirrored> {
         let lists = self.catalog.of_client(client, reach);
         lists
@@ -375,16 +381,18 @@ impl Hub {
             .unwrap_or_default()
     }
 
-    /// Answers a client's request. What belongs to it goes over `back` before its answer. Dropping the future
-    /// cancels it.
+    /// Answers a client's request. Messages that belong to the request are sent over `back` before
+    /// the answer. If the future is dropped, the request is cancelled.
     ///
     /// # Errors
-    /// What the protocol answers with an error: unknown methods and names, bad params, and the server's own errors.
-    /// A denial of a call, or a server that failed it, is a result with `isError`.
+    /// Returns an error if the protocol demands one: for unknown methods and names, for bad params,
+    /// and for the server's own errors. A denied call and a call that the server failed are results
+    /// with `isError`.
     pub async fn request(&self, back: &Back, method: &str, params: Option<&RawValue>) -> Reply {
         match method {
             "ping" => Ok(Json::new("{}")),
-            // Boxed, each way for itself: otherwise every future around this one is as large as the largest of them.
+            // Boxed separately, because otherwise every future around this one has the size of the
+            // largest.
             "tools/call" => Box::pin(self.pipeline.call(back, params)).await,
             _ => match Kind::ALL
                 .into_iter()
@@ -403,10 +411,12 @@ impl Hub {
         }
     }
 
-    /// Answers a request of a client without sessions, which may be another try at one that waits for its answers.
+    /// Answers a request of a stateless client, which may be a retry with the answers to
+    /// `input_required`.
     ///
     /// # Errors
-    /// As for [`Hub::request`].
+    /// Returns an error in the same cases as [`Hub::request`], and if the retry matches no pending
+    /// request.
     pub async fn request_stateless(self: &Arc<Self>, attempt: Try) -> Reply {
         let method = attempt.method.clone();
         let reply = if method == "server/discover" {
@@ -424,10 +434,10 @@ impl Hub {
         protocol::translate::for_modern_client(&method, reply)
     }
 
-    /// Opens what a client without sessions listens to. It is to be closed by whoever opened it.
+    /// Opens a subscription stream of a stateless client. The caller has to close the session.
     ///
     /// # Errors
-    /// Where no server has a resource that is asked for.
+    /// Returns an error if the subscription to one of its resources fails.
     pub async fn listen(
         &self,
         client: ClientName,
@@ -458,7 +468,7 @@ impl Hub {
         Ok(session)
     }
 
-    /// A client's roots have changed: servers with sessions hear of it.
+    /// Notifies the running legacy servers that a client's roots have changed.
     pub async fn roots_changed(&self) {
         for session in self.pool.active() {
             session
@@ -467,7 +477,8 @@ impl Hub {
         }
     }
 
-    /// A call that a person makes by hand: by the same way, with the same policy, as any client's.
+    /// Makes a call for a person on the command line, with the same checks and the same policy as
+    /// for any client.
     pub(crate) async fn call_by_hand(
         &self,
         name: &str,
@@ -492,7 +503,7 @@ impl Hub {
             .map_err(|e| ApiError::unavailable(format!("the result cannot be read: {e}")))
     }
 
-    /// What a client sees has changed by its profile: its sessions hear of it.
+    /// Notifies the sessions of a client whose catalog view has changed with its profile.
     pub(crate) fn lists_changed_for(&self, client: &ClientName) {
         for session in self
             .sessions
@@ -504,7 +515,8 @@ impl Hub {
         }
     }
 
-    /// The endpoint says how a listener stands; shown in health, settings and clients' configs.
+    /// Stores the state of a listener of the endpoint. Health, settings and client configurations
+    /// show it.
     pub fn set_transport(&self, transport: TransportHealth) {
         let mut transports = self.transports();
         transports.retain(|known| known.name != transport.name);
@@ -519,7 +531,7 @@ impl Hub {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The URL of the endpoint, or nothing where it does not listen.
+    /// Returns the URL of the endpoint, or `None` if it does not listen.
     pub(crate) fn url(&self) -> Option<String> {
         let transports = self.transports();
         let http = transports
@@ -528,12 +540,14 @@ impl Hub {
         Some(http.address.clone())
     }
 
-    /// Whether an endpoint serves this hub: one that was opened to provision a folder starts nothing by itself.
+    /// Returns whether an endpoint serves this hub. A hub without one was opened to provision a
+    /// folder and starts nothing by itself.
     pub(crate) fn serves(&self) -> bool {
         !self.transports().is_empty()
     }
 
-    /// Ends every server session and its process tree, and closes the store. What still waits to be written is written.
+    /// Ends every server session with its process tree, writes the pending records, and closes the
+    /// store.
     pub async fn close(&self) {
         self.watch
             .lock()
@@ -552,13 +566,13 @@ impl Hub {
     }
 }
 
-/// What a client is told whose request is no call, where nothing crosses.
+/// The error for requests other than calls while the drawbridge is raised.
 const RAISED: &str = "the user has raised the drawbridge, so that nothing crosses";
 
-/// The client that a person is on the command line.
+/// The client name for calls that a person makes on the command line.
 const BY_HAND: &str = "command-line";
 
-/// Applies changed specs as they come, until the hub is gone.
+/// Applies changed specs as they arrive, until the hub is dropped.
 async fn follow_specs(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<ServerId>>) {
     while let Some(ids) = changes.recv().await {
         let Some(hub) = hub.upgrade() else { return };
@@ -566,7 +580,7 @@ async fn follow_specs(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<S
     }
 }
 
-/// Connects servers anew that a person has signed in to.
+/// Reconnects the servers to which a person has signed in.
 async fn follow_sign_ins(hub: Weak<Hub>, mut signed_in: mpsc::UnboundedReceiver<Url>) {
     while let Some(url) = signed_in.recv().await {
         let Some(hub) = hub.upgrade() else { return };
@@ -579,7 +593,7 @@ async fn follow_sign_ins(hub: Weak<Hub>, mut signed_in: mpsc::UnboundedReceiver<
     }
 }
 
-/// Tells every client which lists have changed, at most once a second.
+/// Notifies every client of changed lists, at most once a second.
 async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
     loop {
         changed.wait().await;
@@ -593,7 +607,7 @@ async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
     }
 }
 
-/// Tells a client which of the lists that it listens to have changed.
+/// Notifies a client of the changed lists to which it is subscribed.
 fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<Kind>) {
     let wanted = |kind: &&Kind| {
         session
@@ -610,7 +624,7 @@ fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<Kind>) {
     methods.iter().for_each(|method| back.notify(method, None));
 }
 
-/// Passes on what servers say by themselves.
+/// Forwards notifications that servers send by themselves.
 async fn pass_on(router: Router, mut announcements: mpsc::Receiver<Announced>) {
     while let Some(announced) = announcements.recv().await {
         router.announce(&announced);

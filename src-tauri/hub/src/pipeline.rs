@@ -1,4 +1,4 @@
-//! The way of a call, top to bottom: parse, find, decide and record, forward, answer.
+//! The path of a call, top to bottom: parse, find, decide and record, forward, answer.
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
     upstream::UpstreamError,
 };
 
-/// What a client is told whose call was on its way when the drawbridge was raised.
+/// The answer to a call that was in flight when the user raised the drawbridge.
 const CALLED_BACK: &str = "The user has raised the drawbridge: the call was cancelled, and whether it ran is unknown. \
                            Do not try again until the user says so.";
 
@@ -35,11 +35,12 @@ impl Pipeline {
         Self { router, gate }
     }
 
-    /// Answers a `tools/call`. Dropping the future abandons or cancels the call.
+    /// Answers a `tools/call`. If the future is dropped, the call is abandoned or cancelled.
     ///
     /// # Errors
-    /// What the protocol answers with an error: an unknown tool, bad params, the server's own errors. A denial,
-    /// arguments that do not fit, or a server that failed, is a result with `isError`, which a model can read.
+    /// Returns an error if the protocol demands one: for an unknown tool, for bad params, and for
+    /// the server's own errors. A denied call, arguments that do not match the schema, and a server
+    /// that failed are results with `isError`, which a model can read.
     pub async fn call(&self, back: &Back, params: Option<&RawValue>) -> Reply {
         let mut request = parse(params)?;
         let mut tool = match self.find(back, &mut request).await? {
@@ -65,14 +66,15 @@ impl Pipeline {
                 Ok(permitted) => permitted,
                 Err(refusal) => return Ok(failure(&refusal.to_string())),
             };
-            // A person has changed them: so they also go to a fallback, and are decided there.
+            // A person has edited the arguments. If the call goes to a fallback, the edited ones
+            // are decided anew and sent there.
             if permitted.call().arguments.get() != request.arguments.get() {
                 request.arguments.clone_from(&permitted.call().arguments);
                 request.params.set("arguments", request.arguments.clone());
             }
             let forwarded = tokio::select! {
                 biased;
-                // What is dropped is cancelled at the server.
+                // Dropping the other future cancels the call at the server.
                 () = self.gate.drawbridge.raised() => return Ok(failure(CALLED_BACK)),
                 forwarded = self.router.forward(&permitted, back) => forwarded,
             };
@@ -105,7 +107,7 @@ impl Pipeline {
         }
     }
 
-    /// Finds the tool that a request names, or that `tool_call` names in it; answers `tool_search`.
+    /// Finds the tool that a request names, directly or through `tool_call`. Answers `tool_search`.
     async fn find(&self, back: &Back, request: &mut Request<'_>) -> Result<Found, RpcError> {
         let found = self
             .router
@@ -143,24 +145,24 @@ impl Pipeline {
     }
 }
 
-/// What a request asks for.
+/// The tool of a request, or the answer to the request.
 enum Found {
     Tool(Arc<CatalogEntry>),
-    /// One of Drawbridge's own tools has answered.
+    /// The answer of one of Drawbridge's own tools.
     Answer(Json),
 }
 
 /// A `tools/call` as the client sent it.
 struct Request<'a> {
     name: String,
-    /// An object, also if `params` has none, or null.
+    /// An object. If `params` has no arguments, or null, it is empty.
     arguments: Box<RawValue>,
     progress_token: Option<Box<RawValue>>,
     params: RawObject<'a>,
 }
 
 impl Request<'_> {
-    /// The call of a tool, with the server's own name of it.
+    /// Builds the call of a tool, with the server's own name of the tool.
     fn call(&mut self, tool: Arc<CatalogEntry>, back: &Back) -> ToolCall {
         self.params
             .set("name", json::raw(json::string(&tool.definition.name)));
@@ -198,7 +200,8 @@ fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
     })
 }
 
-/// A server that reads keys whatever their case must not find another call than the one that is decided.
+/// Rejects params with keys that differ only in case. Otherwise a server that ignores case could
+/// read another call than the one that was decided.
 fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
     const KNOWN: [&str; 4] = ["name", "arguments", "_meta", "task"];
     let mut seen = HashSet::new();
@@ -211,10 +214,11 @@ fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the arguments that are checked, decided, shown and recorded: an empty object if they are missing or null.
+/// Returns the arguments that are checked, decided, shown and recorded: an empty object if they are
+/// missing or null.
 ///
 /// # Errors
-/// Returns an error if they are anything else than an object.
+/// Returns an error if the arguments are neither an object nor null.
 fn object_of(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
     let Some(arguments) = arguments.filter(|arguments| arguments.get() != "null") else {
         return Ok(json::raw("{}".into()));
@@ -229,7 +233,8 @@ fn object_of(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
     Ok(arguments.to_owned())
 }
 
-/// No server could be reached; nothing was sent.
+/// Records that no server could be reached, and returns the result for the client. Nothing was
+/// sent.
 fn unreachable(
     permitted: Permitted,
     error: &UpstreamError,
@@ -283,7 +288,7 @@ fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply
     }
 }
 
-/// What a model has to know before it tries again.
+/// Returns the words that let a model judge whether it may retry the call.
 fn what_is_known(outcome: Outcome, server: &str) -> String {
     match outcome {
         Outcome::NotSent | Outcome::Unreachable => {
@@ -321,12 +326,13 @@ fn outcome(error: &ForwardError) -> Outcome {
     }
 }
 
-/// A result that tells the model that the call failed, and why.
+/// Returns a result that reports a failed call and its reason to the model.
 fn failure(text: &str) -> Json {
     Json::new(json!({ "content": [{ "type": "text", "text": text }], "isError": true }).to_string())
 }
 
-/// Whether the tool itself says that it failed. Most results say nowhere that anything did, which is told at a glance.
+/// Returns whether the tool reports a failure itself. The search for the key spares most results
+/// from being parsed.
 fn is_error(result: &Json) -> bool {
     const KEY: &str = "\"isError\"";
     let text = result.get();

@@ -1,5 +1,5 @@
-//! Policy: whether a call may cross. Rules decide, or a person does; the decision is written, and only
-//! then there is a [`Permitted`] call, without which nothing can be forwarded.
+//! Policy: whether a call may reach its server. A rule or a person decides; the decision is
+//! recorded; only then is there a [`Permitted`] call, without which nothing can be forwarded.
 
 mod conditions;
 mod drawbridge;

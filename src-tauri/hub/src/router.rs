@@ -1,4 +1,4 @@
-//! The router: from the name at the door to the server behind it.
+//! The router maps an exposed name or a URI to a server and forwards requests to it.
 
 mod pass;
 mod results;
@@ -23,7 +23,7 @@ use crate::{
     upstream::{Outgoing, Patience, Pool, UpstreamError},
 };
 
-/// Finds tools and forwards calls to them. Cheap to clone.
+/// Finds tools and forwards calls to their servers. Cheap to clone.
 #[derive(Clone)]
 pub struct Router {
     registry: Registry,
@@ -34,7 +34,7 @@ pub struct Router {
     results: Results,
 }
 
-/// Why a permitted call was not forwarded, or has no answer.
+/// The reason why a permitted call was not forwarded or has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardError {
     #[error(
@@ -57,7 +57,8 @@ impl Router {
         }
     }
 
-    /// The entry of that name as a client sees it. Where there is none, servers that were never read are read first.
+    /// Returns the entry that has this exposed name in the client's catalog view. If there is none,
+    /// refreshes the catalog and looks once more.
     pub async fn find(
         &self,
         session: &ClientSession,
@@ -68,7 +69,8 @@ impl Router {
             .await
     }
 
-    /// Looks in what the client sees, and once more when everything that can be read was read.
+    /// Applies `look` to the client's catalog view, and once more after a refresh if the first time
+    /// finds nothing.
     async fn search<T>(
         &self,
         session: &ClientSession,
@@ -81,13 +83,14 @@ impl Router {
         look(&self.catalog.of(session))
     }
 
-    /// What a client sees, where some of it is found only with `tool_search`.
+    /// Returns the client's catalog view if the client finds a part of it only with `tool_search`.
     pub fn deferring(&self, session: &ClientSession) -> Option<Arc<Lists>> {
         Some(self.catalog.of(session)).filter(|lists| deferred::offered(lists))
     }
 
-    /// The same tool of the next server that may stand in for one that cannot be reached. A client with a profile
-    /// reaches no server beyond it.
+    /// Returns the same tool of the next fallback server, if there is one that was not tried yet.
+    /// The fallbacks are those of the server that was tried first. The client's profile limits the
+    /// choice; the scope of its endpoint does not.
     pub fn fallback(
         &self,
         session: &ClientSession,
@@ -103,17 +106,18 @@ impl Router {
         first.spec.fallback.iter().filter(is_new).find_map(same)
     }
 
-    /// Sends a permitted call to its server, once.
+    /// Sends a permitted call to its server, once, or answers it with a cached result.
     ///
     /// # Errors
-    /// Where what was permitted is not what would run now, or the server does not answer.
+    /// Returns an error if the tool or its server is not the permitted one any more, or if the
+    /// server does not answer.
     pub async fn forward(&self, permitted: &Permitted, back: &Back) -> Result<Reply, ForwardError> {
         let call = permitted.call();
         let server = self
             .registry
             .get(&call.tool.server.id)
             .map_err(|_| ForwardError::Changed)?;
-        // The session first, then the question: a spec that changes after this ends the session.
+        // Take the session before the check: a spec that changes after this line ends the session.
         let session = self.pool.session(&server, Some(&call.client));
         if session.server().identity != call.tool.server.identity || !self.is_unchanged(call) {
             return Err(ForwardError::Changed);

@@ -1,4 +1,5 @@
-//! Takes away what is older than the user wants kept: at the start, once a day, and when the user wants less.
+//! Deletes records that are older than the retention period: at the start, once a day, and when the
+//! user changes the period.
 
 use std::time::Duration;
 
@@ -7,10 +8,10 @@ use tokio::time::{sleep, timeout};
 use crate::{clock, model::ids::Timestamp, settings::Settings, store::Journal};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// At the start there is more urgent work.
+/// The delay before the first deletion, because the start has more urgent work.
 const FIRST: Duration = Duration::from_secs(5);
 
-/// Runs as long as the hub.
+/// Runs until the hub aborts it.
 pub(super) async fn keep(journal: Journal, settings: Settings) {
     sleep(FIRST).await;
     loop {
@@ -32,7 +33,7 @@ pub(super) async fn keep(journal: Journal, settings: Settings) {
     }
 }
 
-/// Since when is kept what is kept for so many days; none for ever.
+/// Returns the moment from which on records are kept, or `None` if they are kept for ever.
 fn oldest_kept(now: Timestamp, days: u32) -> Option<Timestamp> {
     (days > 0).then(|| Timestamp(now.0 - i64::from(days) * 24 * 3600 * 1_000))
 }

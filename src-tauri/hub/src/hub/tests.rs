@@ -49,7 +49,7 @@ fn spec(text: &str) -> ServerSpec {
     serde_json::from_str(text).expect("a spec")
 }
 
-/// What a client of no capabilities agrees on.
+/// The negotiation result of a client without capabilities.
 fn hello() -> ClientHello {
     let params = json::raw(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#.into());
     protocol::handshake::client_hello(Some(&params)).expect("a hello")
@@ -387,7 +387,8 @@ async fn what_changes_what_may_cross_is_noted_in_the_audit() {
     );
 }
 
-/// A future is moved with all that is around it when it is first waited for: what is seldom on the way is boxed.
+/// A future has the size of its largest branch and is moved when it is first polled. Rarely used
+/// branches are therefore boxed.
 #[tokio::test]
 async fn the_future_of_a_request_is_small() {
     let desk = desk().await;

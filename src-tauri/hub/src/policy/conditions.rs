@@ -1,7 +1,9 @@
 //! Conditions on arguments, compiled once.
 //!
-//! Servers differ in how they read odd input: keys twice or in another case, paths through links, URLs with user
-//! names. Many also read `"2"` as a number or a string of JSON as what it holds. So a condition has two questions: does it surely hold (for an allow), and may it hold (for a deny or an ask)?
+//! Servers differ in how they read unusual input: duplicate keys or keys in another case, paths
+//! through links, URLs with user names. Many also read `"2"` as a number, or a string of JSON as
+//! its value. A condition therefore has two answers: whether it surely holds (for an allow), and
+//! whether it may hold (for a deny or an ask).
 
 mod canonical;
 mod number;
@@ -27,14 +29,14 @@ use number::Number;
 use paths::Folder;
 use pointer::Within;
 
-/// Of a compiled regular expression, in bytes.
+/// The largest size of a compiled regular expression, in bytes.
 const MAX_REGEX: usize = 256 * 1024;
-/// Of a rule.
+/// The most conditions of a rule.
 const MAX_CONDITIONS: usize = 20;
-/// Of one condition's values or a regular expression's letters.
+/// The most values of a condition.
 const MAX_VALUES: usize = 1_000;
 
-/// What is wrong with a condition.
+/// The reason why a condition is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("condition {number} (on '{pointer}'): {why}")]
 pub struct ConditionError {
@@ -43,17 +45,18 @@ pub struct ConditionError {
     why: String,
 }
 
-/// How sure a condition has to be.
+/// How certain a match has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sure {
-    /// It holds, however the server reads the arguments.
+    /// The condition holds, however the server reads the arguments.
     Surely,
-    /// It holds in one way of reading them.
+    /// The condition holds in at least one way of reading the arguments.
     Maybe,
 }
 
 impl Sure {
-    /// How sure a rule of that effect has to be that it fits; one without is about results.
+    /// Returns how certain a match has to be for a rule with this effect. A rule without an effect
+    /// is about results.
     pub(super) fn of(effect: Option<Effect>) -> Self {
         match effect {
             Some(Effect::Allow) => Self::Surely,
@@ -76,7 +79,7 @@ enum Compiled {
     Matches(Regex),
 }
 
-/// A value that a condition names.
+/// A value that a condition names, and its canonical text.
 #[derive(Debug)]
 struct Wanted {
     value: Box<RawValue>,
@@ -84,8 +87,10 @@ struct Wanted {
 }
 
 impl Conditions {
+    /// Compiles the conditions of a rule.
+    ///
     /// # Errors
-    /// With the number of the condition that cannot be, and why.
+    /// Returns an error if a condition is invalid, with the number of the first one and the reason.
     pub fn compile(conditions: &[Condition]) -> Result<Self, ConditionError> {
         let wrong = |at: usize, why: String| ConditionError {
             number: at + 1,
@@ -116,7 +121,8 @@ impl Conditions {
             .map(Self)
     }
 
-    /// Whether all hold for these arguments of a server's tool, as closely as a rule of that effect asks.
+    /// Returns whether all conditions hold for these arguments, with the certainty that a rule of
+    /// this effect demands.
     pub fn hold_for(
         &self,
         effect: Option<Effect>,
@@ -130,8 +136,8 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// Whether all hold for these arguments. `folder` is where the server runs, for relative paths; none where it
-    /// runs elsewhere.
+    /// Returns whether all conditions hold for these arguments. `folder` is the working directory
+    /// of the server, for relative paths, or `None` if the server runs elsewhere.
     pub(super) fn hold(&self, arguments: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
         self.0.iter().all(|(pointer, test)| {
             let found = pointer::resolve(pointer, arguments);
@@ -196,7 +202,8 @@ impl Compiled {
             }
             Test::Matches(text) => {
                 let whole = format!(r"\A(?:{text})\z");
-                // Alone too: a bracket of it must not close ours.
+                // Compiled on its own first, so that its brackets cannot close the surrounding
+                // group.
                 Regex::new(text)
                     .map_err(|e| format!("no regular expression: {}", last_line(&e.to_string())))?;
                 let built = RegexBuilder::new(&whole)
@@ -212,8 +219,8 @@ impl Compiled {
         })
     }
 
-    /// Whether it holds for a value, or for the entries of a list, in all the ways in which servers read them, or in
-    /// one.
+    /// Returns whether the condition holds for a value or for the entries of a list: in all ways in
+    /// which servers read them, or in one, as `sure` demands.
     fn holds(&self, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
         let items = pointer::items(value).filter(|_| !matches!(self, Self::Equals(_)));
         let as_sent = match (items, sure) {
@@ -235,7 +242,8 @@ impl Compiled {
         self.holds_within(self.holds_for_one(item, folder, sure), item, folder, sure)
     }
 
-    /// Whether it also holds, or else holds, for the object or list that a string has as JSON text.
+    /// Extends `as_sent` to the object or list that a string contains as JSON text. With
+    /// [`Sure::Surely`] the condition has to hold for both, with [`Sure::Maybe`] for one of them.
     fn holds_within(
         &self,
         as_sent: bool,
@@ -243,7 +251,7 @@ impl Compiled {
         folder: Option<&Path>,
         sure: Sure,
     ) -> bool {
-        // Of a value that the person named it does not matter how it is read.
+        // If the person named exactly this value, the server's reading of it does not matter.
         let is_named = matches!(self, Self::Equals(_) | Self::OneOf(..));
         match sure {
             Sure::Surely if !as_sent || is_named => as_sent,
@@ -265,7 +273,7 @@ impl Compiled {
 
     fn holds_for_one(&self, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
         match self {
-            // What has a key twice has no one value.
+            // A value with a duplicate key has no canonical text.
             Self::Equals(wanted) => match (canonical::of(value), sure) {
                 (None, _) => sure == Sure::Maybe,
                 (Some(canonical), _) if wanted.canonical == canonical => true,
@@ -302,7 +310,7 @@ impl Compiled {
     }
 }
 
-/// Whether it holds for a string, or for a text that servers make of another value.
+/// Returns whether `holds` is true for a string, or for a text that servers make of another value.
 fn holds_for_text(value: &RawValue, sure: Sure, holds: impl Fn(&str) -> bool) -> bool {
     match sure {
         Sure::Surely => serde_json::from_str::<String>(value.get()).is_ok_and(|text| holds(&text)),
@@ -314,7 +322,7 @@ fn holds_for_text(value: &RawValue, sure: Sure, holds: impl Fn(&str) -> bool) ->
 
 impl Wanted {
     /// # Errors
-    /// Returns an error if it is no JSON, or has a key twice.
+    /// Returns an error if the literal is no JSON, or has a duplicate key.
     fn new(literal: &Literal) -> Result<Self, String> {
         let wrong = || format!("{literal} is no JSON value");
         let value = RawValue::from_string(literal.0.clone()).map_err(|_| wrong())?;
@@ -339,7 +347,7 @@ fn is_host(text: &str, name: &str, under: bool, sure: Sure) -> bool {
         }
     };
     match sure {
-        // Readers of URLs differ about these.
+        // URL parsers differ in how they read these characters.
         Sure::Surely
             if text.contains(['\\', '@'])
                 || text.contains(|c: char| c.is_whitespace() || c.is_control()) =>
@@ -364,7 +372,7 @@ fn is_host(text: &str, name: &str, under: bool, sure: Sure) -> bool {
     }
 }
 
-/// Of several lines of an error the last says what is wrong.
+/// Returns the line that names the cause. Errors of several lines have it last.
 fn last_line(text: &str) -> &str {
     text.lines()
         .last()
@@ -372,7 +380,7 @@ fn last_line(text: &str) -> &str {
         .trim_start_matches("error: ")
 }
 
-/// Where a local server runs, and so what relative paths are relative to.
+/// Returns the working directory of a local server, to which relative paths are relative.
 pub(super) fn folder_of(server: &Registered) -> Option<PathBuf> {
     server.spec.command.as_ref()?;
     let home = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());

@@ -1,4 +1,5 @@
-//! The drawbridge itself: raised, nothing crosses, and what is on its way is called back.
+//! The drawbridge pauses all calls: while it is raised, no call is sent, and calls in flight are
+//! cancelled.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::{
     store::StoreError,
 };
 
-/// Whether calls may cross at all. It stays as it is over restarts. Cheap to clone.
+/// Whether calls are paused. The state survives restarts. Cheap to clone.
 #[derive(Clone)]
 pub struct Drawbridge {
     settings: Settings,
@@ -33,9 +34,9 @@ impl Drawbridge {
         *self.is_raised.borrow()
     }
 
-    /// Returns when it is raised; at once where it is.
+    /// Waits until the drawbridge is raised. Returns at once if it is raised already.
     pub async fn raised(&self) {
-        // An error says that nobody can raise it any more.
+        // An error means that the sender is gone, so the drawbridge cannot be raised any more.
         if self
             .is_raised
             .subscribe()
@@ -47,10 +48,10 @@ impl Drawbridge {
         }
     }
 
-    /// Raises it: at once, also where that cannot be written.
+    /// Pauses all calls at once, even if the new state cannot be stored.
     ///
     /// # Errors
-    /// Where it cannot be written; then it is lowered by a restart.
+    /// Returns an error if the state cannot be stored. The pause then lasts until the next restart.
     pub async fn raise(&self) -> Result<(), StoreError> {
         self.is_raised.send_replace(true);
         self.events.tell(Event::DrawbridgeChanged { raised: true });
@@ -63,10 +64,10 @@ impl Drawbridge {
             .await
     }
 
-    /// Lowers it.
+    /// Resumes calls.
     ///
     /// # Errors
-    /// Where that cannot be written; then it stays raised.
+    /// Returns an error if the state cannot be stored. Calls then stay paused.
     pub async fn lower(&self) -> Result<(), StoreError> {
         self.settings
             .change(|values| Values {

@@ -1,4 +1,5 @@
-//! The gate: decide, write the decision, and only then let the call through. On the way back it may hold the result.
+//! The gate decides a call, records the decision, and only then lets the call through. The gate may
+//! hold or mask the result.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
@@ -33,34 +34,35 @@ use crate::{
     store::{CANCELLED, Journal, Store, table::call::CallRow},
 };
 
-/// The longest params, or the longest result, that a person is asked about, in bytes.
+/// The largest params, or the largest result, that a person is asked about, in bytes.
 const MAX_SHOWN: usize = 1024 * 1024;
-/// How often a client that waits for a person hears that it still does: some give up after a minute of silence.
+/// The interval of progress notifications to a client while its call waits for a person. Some
+/// clients give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// Why a call is denied whose decision was begun and not brought to its end.
+/// The reason of a denial if a decision was begun but not completed.
 const UNFINISHED: &str = "whoever decided it left in the middle of that; it may be asked for again";
 
-/// The longest arguments that are kept with their call, in bytes.
+/// The largest arguments that are stored with their call, in bytes.
 const MAX_KEPT: usize = 16 * 1024;
 
-/// A call that wants to cross.
+/// A call that is to be decided.
 pub struct ToolCall {
     pub client: ClientName,
     pub session: SessionId,
     pub tool: Arc<CatalogEntry>,
     /// The arguments, byte for byte.
     pub arguments: Box<RawValue>,
-    /// What is sent along beside name and arguments; nothing where there is nothing.
+    /// The members of the params other than name and arguments, if there are any.
     pub extra: Option<Box<RawValue>>,
-    /// The params as they will be sent, but for the progress token.
+    /// The params as they will be sent, without the progress token.
     pub params: Box<RawValue>,
-    /// The client's progress token, where it wants to hear of progress.
+    /// The client's progress token, if it asks for progress notifications.
     pub progress_token: Option<Box<RawValue>>,
 }
 
 impl ToolCall {
-    /// What a person's decision is bound to.
+    /// Returns the digest to which a person's decision is bound.
     fn digest(&self) -> String {
         digest::sha256_of(&[
             self.client.as_str().as_bytes(),
@@ -82,7 +84,7 @@ impl ToolCall {
         }
     }
 
-    /// Puts other arguments in the place of the client's.
+    /// Replaces the client's arguments.
     fn edit(&mut self, arguments: Box<RawValue>) -> Result<(), serde_json::Error> {
         let mut params = RawObject::parse(&self.params)?;
         params.set("arguments", arguments.clone());
@@ -92,12 +94,12 @@ impl ToolCall {
     }
 }
 
-/// Why a call may not cross, in words for the model.
+/// The reason why a call is refused or its result withheld, in words for the model.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refusal(String);
 
-/// Lets calls through. Cheap to clone.
+/// Decides calls and results. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
     pub rules: Rules,
@@ -111,11 +113,12 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Decides a call, by rule or by asking a person, and writes the decision down. A person may have changed its
-    /// arguments: what is permitted is what the person saw last.
+    /// Decides a call by a rule or by asking a person, and records the decision. A person may edit
+    /// the arguments. The permitted call then has the edited ones.
     ///
     /// # Errors
-    /// Where it is denied, nobody decided in time, or the decision cannot be written.
+    /// Returns an error if the call is denied, if nobody decides in time, or if the decision cannot
+    /// be recorded.
     pub async fn admit(
         &self,
         mut call: ToolCall,
@@ -135,7 +138,8 @@ impl Gate {
         }
         let (done, record) = self.write(entry).await?;
         let answer = match record {
-            // Raised in the meantime: then the record is dropped, and says that it did not go on.
+            // The drawbridge was raised since the decision. Dropping the record marks the call as
+            // cancelled.
             Some(_) if self.drawbridge.is_raised() => Err(raised()),
             Some(record) => Ok(Permitted { call, record }),
             None => Err(refusal(
@@ -149,7 +153,8 @@ impl Gate {
         answer
     }
 
-    /// What the rules say. No allow holds for a tool that changed since a person has accepted it.
+    /// Returns the ruling of the rules. A tool that has changed since a person accepted it is never
+    /// allowed by a rule: an allow becomes an ask, and no call is counted.
     fn ruling(&self, call: &ToolCall) -> Ruling {
         if call.tool.definition.now.is_none() {
             return self.rules.decide(&call.facts());
@@ -216,7 +221,7 @@ impl Gate {
             Verdict::Deny { reason } => (Decision::Denied, DecidedBy::Person, reason),
         };
         match self.rules.denies(&call.facts()) {
-            // Made while the call waited.
+            // A rule that was added while the call waited.
             Some(ruling) if decision == Decision::Allowed => {
                 entry.decide_by(Decision::Denied, ruling)
             }
@@ -225,7 +230,7 @@ impl Gate {
         Some(recorded)
     }
 
-    /// Puts a person's arguments in the place of the client's, checked like those.
+    /// Replaces the client's arguments with a person's, after the same checks.
     fn edit(&self, call: &mut ToolCall, arguments: String) -> Result<(), String> {
         let arguments = RawValue::from_string(arguments)
             .map_err(|e| format!("the other arguments are no JSON: {e}"))?;
@@ -234,7 +239,7 @@ impl Gate {
             .map_err(|e| format!("the other arguments cannot be put in: {e}"))
     }
 
-    /// Asks a person; what was decided where nobody did.
+    /// Asks a person. Returns the decision and its reason as an error if no person decided.
     async fn wait(
         &self,
         request: ApprovalRequest,
@@ -247,7 +252,8 @@ impl Gate {
         let mut keepalive = interval_at(Instant::now() + KEEPALIVE, KEEPALIVE);
         keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut told = 0;
-        // From here on the client may leave: then the entry is dropped undecided, and written as abandoned.
+        // The client may disconnect from here on. The entry is then dropped undecided, and recorded
+        // as abandoned.
         loop {
             tokio::select! {
                 biased;
@@ -266,7 +272,8 @@ impl Gate {
         }
     }
 
-    /// Whether the client has never called the tool. Where that cannot be read nobody is told that it has.
+    /// Returns whether this is the client's first call of the tool. Returns `false` if the history
+    /// cannot be read, so that the request claims nothing that is unknown.
     async fn is_first(&self, call: &ToolCall) -> bool {
         let tool = &call.tool;
         self.store
@@ -278,7 +285,7 @@ impl Gate {
     async fn suspended(&self, call: &ToolCall) -> Option<SuspendedAllow> {
         let rule = self.rules.suspended(&call.facts())?;
         let (server, now) = (&call.tool.server, &call.tool.definition);
-        // What has changed since it was accepted is told for itself.
+        // The request shows changes since the acceptance separately.
         let before = rule
             .definition
             .as_ref()
@@ -303,10 +310,11 @@ impl Gate {
         })
     }
 
-    /// What goes back to the client for a result: as it is, masked, or held until a person has seen it.
+    /// Returns the result for the client: unchanged, masked, or held until a person has approved
+    /// it.
     ///
     /// # Errors
-    /// Where it was held, and not let through.
+    /// Returns an error if the result was held and is withheld.
     pub async fn release(
         &self,
         permitted: &Permitted,
@@ -366,7 +374,8 @@ impl Gate {
         }
     }
 
-    /// With known secrets, and what looks like one, masked. One of which nothing is masked stays as it was sent.
+    /// Masks known secrets and anything that looks like one. Returns the result unchanged if it
+    /// contains neither.
     fn masked(&self, result: Json) -> Json {
         let masked = match self.logs.redacted(result.get()) {
             Cow::Borrowed(_) => return result,
@@ -375,13 +384,14 @@ impl Gate {
         Json::new(masked)
     }
 
-    /// Writes the decision; for an allowed call the record that its outcome goes to.
+    /// Records the decision. For an allowed call, returns the record that receives its outcome.
     async fn write(&self, mut entry: Entry<'_>) -> Result<(Arc<CallRow>, Option<Record>), Refusal> {
         let Some(row) = entry.row.take() else {
             return Err(Refusal("the decision was lost".into()));
         };
         let row = Arc::new(row);
-        // Made first: a client that leaves while the decision is being written has cancelled the call.
+        // Created before the write: if the client disconnects during the write, dropping the record
+        // marks the call as cancelled.
         let mut record =
             (row.call.decision == Decision::Allowed).then(|| Record::new(self, row.clone()));
         if let Err(error) = self.journal.decided(row.clone()).await {
@@ -400,7 +410,8 @@ impl Gate {
     }
 }
 
-/// The record of a call in the making. Dropped before it was written, it is written as abandoned.
+/// The record of a call that is not decided yet. If it is dropped before it is written, the call is
+/// recorded as abandoned.
 struct Entry<'a> {
     gate: &'a Gate,
     started: Instant,
@@ -482,7 +493,7 @@ impl Drop for Entry<'_> {
         let Some(mut row) = self.row.take() else {
             return;
         };
-        // Dropped on the way to a decision, also one that came too late to be written.
+        // The client left before the decision was written, possibly after it was made.
         row.call.waited_ms = millis(self.started);
         row.call.decision = Decision::Abandoned;
         row.call.outcome = Outcome::NotSent;
@@ -500,7 +511,7 @@ impl Drop for Entry<'_> {
     }
 }
 
-/// A call whose permission is written down. There is no other way to make one than [`Gate::admit`].
+/// A call whose permission is recorded. Only [`Gate::admit`] creates one.
 pub struct Permitted {
     call: ToolCall,
     record: Record,
@@ -511,13 +522,14 @@ impl Permitted {
         &self.call
     }
 
-    /// Writes what came of it.
+    /// Records the outcome of the call.
     pub fn ended(self, outcome: Outcome, error: String) {
         self.record.end(outcome, error);
     }
 }
 
-/// The record of a running call. Dropped without an end, the client has cancelled it.
+/// The record of a running call. If it is dropped without an outcome, the client has cancelled the
+/// call.
 struct Record {
     journal: Journal,
     events: Events,
@@ -543,7 +555,7 @@ impl Record {
 
     fn write(&mut self, outcome: Outcome, error: String) {
         let Some(row) = self.row.take() else { return };
-        // It may be a server's words.
+        // The text may come from a server and contain a secret.
         let error = if error.is_empty() {
             error
         } else {
@@ -570,10 +582,11 @@ impl Drop for Record {
     }
 }
 
-/// Whether these arguments may be put in the place of the client's: they fit the tool's schema, and no rule denies them.
+/// Checks whether these arguments may replace the client's: they match the tool's schema, and no
+/// rule denies them.
 ///
 /// # Errors
-/// In words for the person.
+/// Returns an error if they may not, with the reason in words for the person.
 pub fn may_replace(
     rules: &Rules,
     facts: &Facts<'_>,
@@ -598,7 +611,7 @@ pub fn may_replace(
     }
 }
 
-/// The arguments as they are kept with the call; none where they are long.
+/// Returns the arguments as they are stored with the call, or `None` if they are too long.
 fn kept(logs: &Logs, arguments: &RawValue) -> Option<String> {
     (arguments.get().len() <= MAX_KEPT).then(|| logs.redacted(arguments.get()).into_owned())
 }
@@ -638,7 +651,8 @@ fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
     }
 }
 
-/// Tells the client that its call still waits. The server's own progress, once it runs, begins at nought or above.
+/// Notifies the client that its call still waits. Progress must increase, so each notification adds
+/// only 1e-6 and leaves room for the server's own progress.
 fn still_waiting(call: &ToolCall, back: Option<&Back>, told: u32) {
     let Some(back) = back else { return };
     let Some(token) = back

@@ -1,7 +1,7 @@
-//! The queue: calls that wait for a person. The first decision wins.
+//! The queue of approvals: calls that wait for a person. The first decision wins.
 //!
-//! A call that nobody decided in time is denied, and remembered for a while: what a person says of it then holds for
-//! an identical retry only, and never runs anything by itself.
+//! A call that nobody decides in time is denied and remembered for a while. A later approval of it
+//! allows only an identical retry, and never runs a call by itself.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -22,16 +22,17 @@ use crate::{
     },
 };
 
-/// Calls of one client that may wait at a time.
+/// The most calls of one client that may wait at a time.
 pub(super) const MAX_PER_CLIENT: usize = 20;
-/// How long a call that nobody decided is remembered for an identical retry.
+/// How long a missed call is remembered for an identical retry.
 const LATE: Duration = Duration::from_secs(120);
 const MAX_LATE: usize = 100;
-/// After so many questions of a client in a row that nobody answered it is not asked for a while.
+/// If this many approval requests of a client in a row are missed, its calls are rejected for a
+/// while.
 const MAX_UNANSWERED: u32 = 3;
 const COOLDOWN: Duration = Duration::from_secs(60);
 
-/// The waiting calls. Cheap to clone.
+/// The queue of approvals. Cheap to clone.
 #[derive(Clone)]
 pub struct Queue {
     events: Events,
@@ -41,7 +42,7 @@ pub struct Queue {
 #[derive(Default)]
 struct Inner {
     waiting: HashMap<CallId, Waiting>,
-    /// Oldest first.
+    /// The missed calls, oldest first.
     late: VecDeque<Late>,
     unanswered: HashMap<ClientName, Unanswered>,
 }
@@ -50,26 +51,26 @@ struct Waiting {
     request: ApprovalRequest,
     tool: Arc<CatalogEntry>,
     deadline: Instant,
-    /// Somebody could have decided it: a screen heard of it, or asked.
+    /// A person could have decided the call: a front end received the event or read the queue.
     is_seen: bool,
     verdict: oneshot::Sender<Decided>,
 }
 
-/// A call that nobody decided in time.
+/// A missed call: nobody decided it in time.
 struct Late {
     request: ApprovalRequest,
     until: Instant,
     is_approved: bool,
 }
 
-/// Questions of a client in a row that nobody answered.
+/// The approval requests of a client in a row that were missed.
 #[derive(Clone, Copy)]
 struct Unanswered {
     count: u32,
     last: Instant,
 }
 
-/// Why a call is not put into the queue.
+/// The reason why a call is not queued.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
     #[error("{MAX_PER_CLIENT} calls of {0} wait already; answer those first")]
@@ -80,14 +81,14 @@ pub(super) enum Full {
     Unanswered { client: ClientName, seconds: u64 },
 }
 
-/// A person's verdict, and where to say how the call was recorded.
+/// A person's verdict, and the channel on which to report the recorded call.
 #[derive(Debug)]
 pub(super) struct Decided {
     pub(super) verdict: Verdict,
     pub(super) recorded: oneshot::Sender<Call>,
 }
 
-/// Why a decision was not taken.
+/// The reason why a decision is rejected.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecideError {
     #[error("no call with the id '{0}' waits: it was decided, timed out, or its client left")]
@@ -96,17 +97,17 @@ pub enum DecideError {
     Changed(CallId),
 }
 
-/// A request taken out of the queue, to be decided by whoever took it.
+/// A request that was taken out of the queue. Only its holder can decide it.
 pub struct Taken {
     pub request: ApprovalRequest,
     verdict: oneshot::Sender<Decided>,
 }
 
 impl Taken {
-    /// Decides it; the call as it was recorded.
+    /// Decides the request. Returns the call as it was recorded.
     ///
     /// # Errors
-    /// Where its client left in the meantime.
+    /// Returns an error if the client has disconnected in the meantime.
     pub async fn decide(self, verdict: Verdict) -> Result<Call, DecideError> {
         let (recorded, answer) = oneshot::channel();
         let gone = || DecideError::Gone(self.request.id.clone());
@@ -125,7 +126,7 @@ impl Queue {
         }
     }
 
-    /// What waits, oldest first.
+    /// Returns the waiting requests, oldest first.
     pub fn list(&self) -> Vec<ApprovalRequest> {
         let mut requests: Vec<_> = self
             .lock()
@@ -141,7 +142,7 @@ impl Queue {
         self.lock().waiting.get_mut(id).map(Waiting::view)
     }
 
-    /// The tool that a waiting call is of.
+    /// Returns the tool of a waiting call.
     pub fn tool(&self, id: &CallId) -> Option<Arc<CatalogEntry>> {
         self.lock()
             .waiting
@@ -149,7 +150,7 @@ impl Queue {
             .map(|waiting| waiting.tool.clone())
     }
 
-    /// What nobody decided in time and may still be allowed for an identical retry, oldest first.
+    /// Returns the missed calls that may still be allowed for an identical retry, oldest first.
     pub fn missed(&self) -> Vec<ApprovalRequest> {
         let mut inner = self.lock();
         inner.forget_old();
@@ -161,10 +162,10 @@ impl Queue {
             .collect()
     }
 
-    /// Lets an identical retry of a call through that nobody decided in time; for how long, in whole seconds.
+    /// Allows an identical retry of a missed call. Returns for how many whole seconds.
     ///
     /// # Errors
-    /// Where it is not remembered any more, or is not the one that was shown.
+    /// Returns an error if the call is not remembered any more, or is not the one that was shown.
     pub fn allow_retry(&self, id: &CallId, digest: &str) -> Result<u64, DecideError> {
         let mut inner = self.lock();
         inner.forget_old();
@@ -183,7 +184,8 @@ impl Queue {
         Ok(left)
     }
 
-    /// Whether a person has let an identical retry of such a call through. It is asked once: the answer is used up.
+    /// Returns whether a person has allowed a retry of the missed call with this digest. Either way
+    /// the missed call is removed, so that an approval allows one retry.
     pub(super) fn takes_retry(&self, digest: &str) -> bool {
         let mut inner = self.lock();
         inner.forget_old();
@@ -197,10 +199,10 @@ impl Queue {
         inner.late.remove(at).is_some_and(|late| late.is_approved)
     }
 
-    /// Takes a request out, for a decision: from now on nobody else can decide it.
+    /// Takes a request out of the queue. From now on only the caller can decide it.
     ///
     /// # Errors
-    /// Where it does not wait any more, or is not the one that was shown.
+    /// Returns an error if the request does not wait any more, or is not the one that was shown.
     pub fn take(&self, id: &CallId, digest: &str) -> Result<Taken, DecideError> {
         let mut inner = self.lock();
         let found = inner
@@ -214,7 +216,7 @@ impl Queue {
             .waiting
             .remove(id)
             .ok_or_else(|| DecideError::Gone(id.clone()))?;
-        // Somebody is there.
+        // A person is present, so the counts of missed requests start again.
         inner.unanswered.clear();
         drop(inner);
         self.events.tell(Event::ApprovalEnded { id: id.clone() });
@@ -224,10 +226,11 @@ impl Queue {
         })
     }
 
-    /// Puts a call into the queue. It leaves the queue when it is decided or the ticket is dropped.
+    /// Adds a call to the queue. The call leaves the queue when it is decided or the ticket is
+    /// dropped.
     ///
     /// # Errors
-    /// Where too many of its client wait, or nobody answered its last ones.
+    /// Returns an error if too many calls of the client wait, or if its last ones were missed.
     pub(super) fn ask(
         &self,
         request: ApprovalRequest,
@@ -352,18 +355,18 @@ pub(super) struct Ticket {
     decided: oneshot::Receiver<Decided>,
 }
 
-/// What came of waiting.
+/// The outcome of waiting.
 pub(super) enum Waited {
     Decided(Decided),
     TimedOut,
-    /// In time nobody could have decided it.
+    /// No front end was there in time to show the request.
     NoScreen,
-    /// Whoever took it left in the middle of deciding.
+    /// The request was taken, but its holder was dropped without a decision.
     Unfinished,
 }
 
 impl Ticket {
-    /// Waits for a person.
+    /// Waits for a person's decision, until the deadline.
     pub(super) async fn decided(&mut self) -> Waited {
         let done =
             |decided: Result<Decided, _>| decided.map_or(Waited::Unfinished, Waited::Decided);
@@ -371,7 +374,7 @@ impl Ticket {
             return done(decided);
         }
         let Some(waiting) = self.queue.lock().waiting.remove(&self.id) else {
-            // Somebody has taken it, at the last moment.
+            // The request was taken at the last moment.
             return done((&mut self.decided).await);
         };
         let is_seen = waiting.is_seen || self.queue.events.is_heard();

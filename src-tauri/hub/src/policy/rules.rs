@@ -1,5 +1,5 @@
-//! Rules: what is decided without asking. Deny beats allow beats ask; where no rule matches, the default holds.
-//! They are compiled once, and found by their server.
+//! Rules: decisions without a person. Deny beats allow beats ask; if no rule matches, the default
+//! policy applies. Rules are compiled once and indexed by server.
 
 mod compiled;
 
@@ -26,10 +26,10 @@ use crate::{
 
 use compiled::{Compiled, RuleSet};
 
-/// What a rule can look at.
+/// The properties of a call that rules are matched against.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
-    /// None to see what holds for a client without rules of its own.
+    /// `None` asks for the ruling for a client without rules of its own.
     pub client: Option<&'a ClientName>,
     pub session: Option<&'a SessionId>,
     pub server: &'a Registered,
@@ -38,20 +38,21 @@ pub struct Facts<'a> {
     /// The digest of the tool's definition.
     pub definition: &'a str,
     pub annotations: &'a Annotations,
-    /// None to see what holds whatever they are: then rules with conditions say nothing.
+    /// `None` asks for the ruling that holds for any arguments. Rules with conditions then do not
+    /// match.
     pub arguments: Option<&'a RawValue>,
 }
 
-/// What the rules say of a call, and why.
+/// The effect of the rules on a call, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
     pub effect: Effect,
     pub by: DecidedBy,
-    /// The rule that decided.
+    /// The rule that decided, if one did.
     pub rule: Option<RuleId>,
     /// The rule in words.
     pub reason: String,
-    /// The rule holds for a number of calls, of which this is one.
+    /// The rule is limited to a number of calls, and this call counts.
     pub is_counted: bool,
 }
 
@@ -62,11 +63,11 @@ pub struct Rules {
     settings: Settings,
     events: Events,
     rules: Arc<ArcSwap<RuleSet>>,
-    /// Held from writing to publishing, so that an older list is never published over a newer one.
+    /// Held from the write to the publication, so that an older list never replaces a newer one.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Why a rule is not kept.
+/// The reason why a rule is not saved.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
     #[error("a rule to deny such calls was made meanwhile; remove it first")]
@@ -78,10 +79,11 @@ pub enum RuleError {
 }
 
 impl Rules {
-    /// Reads the rules; those that ended with their time or with the last run's sessions are removed.
+    /// Reads the rules. Rules that have expired, whose calls are used up, or that were limited to a
+    /// session are deleted first.
     ///
     /// # Errors
-    /// Where the store cannot be used.
+    /// Returns an error if the store cannot be used.
     pub async fn load(
         store: Store,
         settings: Settings,
@@ -98,12 +100,13 @@ impl Rules {
         })
     }
 
-    /// What happens to such a call. A rule that holds for a number of calls counts it.
+    /// Returns the ruling for a call. If the rule is limited to a number of calls, this call is
+    /// counted.
     pub fn decide(&self, facts: &Facts<'_>) -> Ruling {
         self.ruling(facts, Compiled::take)
     }
 
-    /// What would happen to such a call; nothing is counted.
+    /// Returns the ruling for a call without counting it.
     pub fn peek(&self, facts: &Facts<'_>) -> Ruling {
         self.ruling(facts, |rule| rule.left() != Some(0))
     }
@@ -127,13 +130,14 @@ impl Rules {
         }
     }
 
-    /// The rule that denies such a call; nothing is counted.
+    /// Returns the ruling if a rule denies the call. The call is not counted.
     pub fn denies(&self, facts: &Facts<'_>) -> Option<Ruling> {
         Some(self.peek(facts))
             .filter(|ruling| ruling.effect == Effect::Deny && ruling.by == DecidedBy::Rule)
     }
 
-    /// What happens to the result of such a call: the strictest that any rule says, and the rule in words.
+    /// Returns the strictest effect that a rule has on the result of the call, and the rule in
+    /// words.
     pub fn result(&self, facts: &Facts<'_>) -> Option<(ResultEffect, String)> {
         let rules = self.rules.load();
         let now = clock::now();
@@ -146,7 +150,8 @@ impl Rules {
             .map(|(effect, rule)| (effect, rule.words.clone()))
     }
 
-    /// The allow that would hold, had its server or the tool not changed since.
+    /// Returns the allow rule that would match if its server and its tool had not changed since it
+    /// was made.
     pub fn suspended(&self, facts: &Facts<'_>) -> Option<Arc<Rule>> {
         let rules = self.rules.load();
         let now = clock::now();
@@ -156,7 +161,7 @@ impl Rules {
             .map(|rule| rule.current())
     }
 
-    /// All rules that still hold, as they are now, oldest first.
+    /// Returns all rules in force with their current counts, oldest first.
     pub fn list(&self) -> Vec<Arc<Rule>> {
         let now = clock::now();
         self.rules
@@ -167,7 +172,7 @@ impl Rules {
             .collect()
     }
 
-    /// The plain rule of exactly that tool, for all clients.
+    /// Returns the effect of the plain rule for exactly this tool and all clients.
     pub fn own(&self, server: &ServerId, tool: &str) -> Option<Effect> {
         let rules = self.rules.load();
         let is_own = |rule: &&Compiled| {
@@ -182,19 +187,22 @@ impl Rules {
             .and_then(|rule| rule.rule.text.effect)
     }
 
-    /// Adds a rule, or replaces the one of its id. A plain one replaces the plain one of its scope.
+    /// Adds a rule, or replaces the rule with its id. A plain rule replaces the plain rule of the
+    /// same scope.
     ///
     /// # Errors
-    /// Where a condition cannot be, or it cannot be written; then it does not hold.
+    /// Returns an error if a condition is invalid or the store fails. The rules in force then stay
+    /// as they are until they are read again.
     pub async fn put(&self, rule: Rule) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
         self.write(rule).await
     }
 
-    /// Adds an allow that came with an approval. A deny of its scope stays.
+    /// Adds an allow rule that a person made with an approval.
     ///
     /// # Errors
-    /// Where there is such a deny, or it cannot be written.
+    /// Returns an error if a plain deny rule of the same scope exists, which is never replaced
+    /// here, or if the rule cannot be saved.
     pub async fn grant(&self, rule: Rule) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
         let is_denied = self.rules.load().all().any(|known| {
@@ -227,10 +235,11 @@ impl Rules {
         Ok(self.reload().await?)
     }
 
-    /// Puts rules in the place of all there are.
+    /// Replaces all rules.
     ///
     /// # Errors
-    /// Where a condition cannot be, or they cannot be written; then nothing has changed.
+    /// Returns an error if a condition is invalid or the store fails. The rules in force then stay
+    /// as they are until they are read again.
     pub async fn replace_all(&self, rules: Vec<Rule>) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
         for rule in &rules {
@@ -240,10 +249,11 @@ impl Rules {
         Ok(self.reload().await?)
     }
 
-    /// Removes a rule; whether there was one.
+    /// Removes a rule. Returns whether it existed.
     ///
     /// # Errors
-    /// Where it cannot be removed; then it still holds.
+    /// Returns an error if the store fails. The rule then stays in force until the rules are read
+    /// again.
     pub async fn forget(&self, id: &RuleId) -> Result<bool, StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         let removed = self.store.remove_rule(id).await?;
@@ -251,10 +261,11 @@ impl Rules {
         Ok(removed > 0)
     }
 
-    /// Removes the rules of exactly that scope, whatever else they ask; whether there were any.
+    /// Removes all rules of exactly this scope, with or without conditions. Returns whether there
+    /// were any.
     ///
     /// # Errors
-    /// Where they cannot be removed; then they still hold.
+    /// Returns an error if the store fails. The rules then stay in force until they are read again.
     pub async fn remove(&self, scope: &Scope) -> Result<bool, StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         let removed = self.store.remove_rules(scope).await?;
@@ -262,11 +273,11 @@ impl Rules {
         Ok(removed > 0)
     }
 
-    /// A person has accepted tools as they are now, by name and digest: what was allowed for them as they were is
-    /// allowed again.
+    /// Binds the rules of tools to the definitions that a person has accepted, given by name and
+    /// digest. Allow rules that were suspended by the change match again.
     ///
     /// # Errors
-    /// Where that cannot be written.
+    /// Returns an error if the store fails.
     pub async fn tools_accepted(
         &self,
         server: &ServerId,
@@ -281,10 +292,11 @@ impl Rules {
         self.reload().await
     }
 
-    /// The same of what a server starts.
+    /// Binds the rules of a server to the identity that a person has accepted. Allow rules that
+    /// were suspended by the change match again.
     ///
     /// # Errors
-    /// Where that cannot be written.
+    /// Returns an error if the store fails.
     pub async fn server_accepted(
         &self,
         server: &ServerId,
@@ -298,7 +310,7 @@ impl Rules {
     /// Removes every rule about a server.
     ///
     /// # Errors
-    /// Where they cannot be removed.
+    /// Returns an error if the store fails.
     pub async fn remove_server(&self, server: &ServerId) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         self.store.remove_rules_of(server).await?;
@@ -308,7 +320,7 @@ impl Rules {
     /// Removes every rule about a client.
     ///
     /// # Errors
-    /// Where they cannot be removed.
+    /// Returns an error if the store fails.
     pub async fn remove_client(&self, client: &ClientName) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         self.store.remove_rules_for(client).await?;

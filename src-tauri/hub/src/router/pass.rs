@@ -1,4 +1,4 @@
-//! Requests that are no calls: passed to the server that they are about, as they are.
+//! Forwards requests other than `tools/call` to the server that they are about.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use crate::{
     upstream::{Outgoing, Patience, ServerSession, UpstreamError},
 };
 
-/// Where a request about a resource goes.
+/// The destination of a request about a resource.
 enum Target {
-    /// The server of the entry.
+    /// The server of this entry.
     Listed(Arc<CatalogEntry>),
-    /// A server that may have it, although no list and no template contains it.
+    /// A server that may have the resource although no list and no template contains it.
     Unlisted(ServerId),
 }
 
@@ -38,11 +38,13 @@ impl Target {
 }
 
 impl Router {
-    /// Answers a client's request that is about a prompt, a resource or a completion, or sets the level of logs.
+    /// Answers a client's request about a prompt, a resource, a completion or a task, or sets its
+    /// log level.
     ///
     /// # Errors
-    /// `-32601` for a method that is none of these, `-32602` and `-32002` for what no server has, and the
-    /// server's own errors.
+    /// Returns an error if the method is none of these (`-32601`), if no server has the requested
+    /// item (`-32602` or `-32002`), if the server cannot be reached (`-32603`), and if the server
+    /// answers with one.
     pub async fn pass(&self, back: &Back, method: &str, params: Option<&RawValue>) -> Reply {
         let empty = json::raw("{}".into());
         let mut request = RawObject::parse(params.unwrap_or(&empty))
@@ -68,8 +70,8 @@ impl Router {
         }
     }
 
-    /// Reads a resource, or answers what was read of it a moment ago. What was read of an unlisted one is not kept,
-    /// since results are kept under the definition.
+    /// Reads a resource, or answers with the cached result. Results of unlisted resources are not
+    /// cached because the cache key contains the digest of the definition.
     async fn read(&self, back: &Back, request: RawObject<'_>) -> Reply {
         let target = self.resource(back, &text(&request, "uri")?).await?;
         let key = match &target {
@@ -106,7 +108,8 @@ impl Router {
         Ok(result)
     }
 
-    /// Sends to a server, in the way of `how`.
+    /// Sends a request to a server with the function `how`, which decides which method of the
+    /// session is used.
     async fn send_as(
         &self,
         back: &Back,
@@ -152,8 +155,9 @@ impl Router {
         })
     }
 
-    /// Finds where a URI leads: to the server that lists it; to the one that named it in this session; to one with a
-    /// template that it fits; or to the only one that can have it.
+    /// Returns the server for a URI: the one that lists it; else the one at which the session is
+    /// subscribed to it or that named it in this session; else one with a template that matches;
+    /// else the only server that can have it.
     async fn target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
         if let Some(known) = self.known_target(session, uri) {
             return Some(known);
@@ -164,7 +168,7 @@ impl Router {
                 .map(Target::Unlisted)
         };
         if session.reach != Reach::All {
-            // The lists of other servers change nothing, and need not be waited for.
+            // The lists of other servers are irrelevant here, so there is no need to wait for them.
             return unlisted();
         }
         Box::pin(self.catalog.freshen()).await;
@@ -193,10 +197,11 @@ impl Router {
         }))
     }
 
-    /// Has the server of a resource tell when it changes, for as long as the client's session lives.
+    /// Subscribes the client to a resource until its session ends.
     ///
     /// # Errors
-    /// Where no server has such a resource, and the server's own.
+    /// Returns an error if no server has the resource, if the server is transient or cannot be
+    /// reached, if the session has too many subscriptions, and if the server answers with one.
     pub async fn subscribe(&self, back: &Back, uri: &str) -> Reply {
         let target = self.resource(back, uri).await?;
         let id = target.server();
@@ -251,7 +256,8 @@ impl Router {
     }
 
     async fn unsubscribe_from(&self, back: &Back, server: &ServerId, uri: &str) -> Reply {
-        // The server sends to Drawbridge once, whoever listens there.
+        // The server has one subscription for all clients, which stays while another client needs
+        // it.
         if self.subscriptions.remove(server, uri, back.session()) {
             return Ok(Json::new("{}"));
         }
@@ -287,7 +293,7 @@ impl Router {
             .await
     }
 
-    /// A completion names the template itself, or a resource.
+    /// Returns the server that completes this URI, which names either a template or a resource.
     async fn template(&self, back: &Back, uri: &str) -> Result<ServerId, RpcError> {
         if let Some(template) = self.catalog.of(back.session()).find(Kind::Templates, uri) {
             return Ok(template.server.id.clone());
@@ -299,7 +305,8 @@ impl Router {
             .ok_or_else(unknown)
     }
 
-    /// The level holds for what the client hears. Servers that run are told now, the others when it asks them something.
+    /// Sets the log level for the client. Running servers are notified now, the others with the
+    /// client's next request to them.
     async fn set_level(&self, back: &Back, request: &RawObject<'_>) -> Reply {
         let level = LogLevel::in_object(request, "level")?;
         back.session().set_log_level(level);
@@ -320,7 +327,8 @@ pub(super) fn text(request: &RawObject<'_>, member: &str) -> Result<String, RpcE
     request.string(member).ok_or_else(missing)
 }
 
-/// Takes the client's progress token out of the params: towards the server Drawbridge has its own.
+/// Removes the client's progress token from the params and returns it. Drawbridge sends the server
+/// a token of its own.
 pub fn take_progress_token(params: &mut RawObject<'_>) -> Option<Box<RawValue>> {
     let meta = params.get("_meta")?.to_owned();
     let mut members = RawObject::parse(&meta).ok()?;

@@ -1,8 +1,9 @@
-//! Results that may be answered again from memory, where the user has turned that on for a server: of tools that say
-//! that they are read-only and idempotent, and of resources.
+//! The cache of results, which the user can turn on for a server: results of resources, and of
+//! tools that the server marks read-only and idempotent.
 //!
-//! Each client has its own: what one was answered is never another's. What carries more than a name and arguments, or
-//! is another try with answers, is neither kept nor looked for.
+//! Each client has a cache of its own, so that no client receives a result of another. A request
+//! that carries more than a name and arguments, or a URI, bypasses the cache. This also excludes
+//! retries with answers to `input_required`.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,19 +24,19 @@ use crate::{
     },
 };
 
-/// What is kept in all, in bytes; then the oldest is forgotten.
+/// The largest size of the cache, in bytes. If it is exceeded, the oldest results are deleted.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
-/// A larger result is not kept.
+/// The largest result that is cached, in bytes.
 const MAX_RESULT: usize = 4 * 1024 * 1024;
 
-/// The kept results. Cheap to clone.
+/// The cached results. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Results(Arc<Mutex<Kept>>);
 
 #[derive(Default)]
 struct Kept {
     by_key: HashMap<String, Result>,
-    /// The keys as they were added.
+    /// The keys, oldest first.
     order: VecDeque<String>,
     bytes: usize,
 }
@@ -43,13 +44,14 @@ struct Kept {
 struct Result {
     server: ServerId,
     until: Instant,
-    /// While the machine sleeps only this goes on.
+    /// The wall-clock time of the insertion. An [`Instant`] may stop while the machine sleeps; this
+    /// clock does not.
     kept_at: Timestamp,
     life: Duration,
     json: Json,
 }
 
-/// What a result is kept under, and for how long.
+/// The key of a cached result, and for how long the result may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     server: ServerId,
@@ -58,7 +60,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// That of a tool's call; none where its result is not to be kept.
+    /// Returns the key of a tool call, or `None` if its result must not be cached.
     pub(super) fn of_call(
         client: &ClientName,
         tool: &CatalogEntry,
@@ -71,7 +73,7 @@ impl Key {
         may.then(|| Self::new(client, tool, arguments)).flatten()
     }
 
-    /// That of reading a resource.
+    /// Returns the key of a `resources/read`, or `None` if its result must not be cached.
     pub(super) fn of_resource(
         client: &ClientName,
         resource: &CatalogEntry,
@@ -89,7 +91,7 @@ impl Key {
         if life.is_zero() {
             return None;
         }
-        // As a value it is canonical: the members sorted, nothing between the tokens.
+        // A serialized `Value` is canonical: its members are sorted, and there is no whitespace.
         let canonical = serde_json::from_str::<Value>(asked.get()).ok()?.to_string();
         let parts = [
             client.as_str(),
@@ -108,7 +110,7 @@ impl Key {
 }
 
 impl Results {
-    /// The kept result, where it is not too old.
+    /// Returns the cached result if it has not expired.
     pub(super) fn get(&self, key: &Key) -> Option<Json> {
         let kept = self.lock();
         let Result {
@@ -125,7 +127,7 @@ impl Results {
         is_fresh.then(|| json.clone())
     }
 
-    /// Keeps a result, no longer than its server says.
+    /// Caches a result, for no longer than its server's `ttlMs`.
     pub(super) fn put(&self, key: Key, result: &Json) {
         let Some(life) = keepable(result)
             .map(|most| key.life.min(most))
@@ -137,7 +139,7 @@ impl Results {
         kept.forget(&key.digest);
         kept.bytes += result.get().len();
         kept.order.push_back(key.digest.clone());
-        // Copied out of the text that the server sent, which may hold more.
+        // Copied, because the original may keep a larger text of the server alive.
         let json = Json::new(result.get());
         let (until, kept_at) = (Instant::now() + life, clock::now());
         kept.by_key.insert(
@@ -158,7 +160,7 @@ impl Results {
         }
     }
 
-    /// Forgets what is kept of a server in which something may have changed.
+    /// Deletes the cached results of a server whose data may have changed.
     pub(super) fn forget_of(&self, server: &ServerId) {
         let mut kept = self.lock();
         let digests: Vec<_> = kept
@@ -184,7 +186,8 @@ impl Kept {
     }
 }
 
-/// For how long a result may be kept at most; none for one that is not final, failed, or is too large.
+/// Returns how long a result may be cached at most, or `None` if it is too large, not final or an
+/// error.
 fn keepable(result: &Json) -> Option<Duration> {
     if result.get().len() > MAX_RESULT {
         return None;

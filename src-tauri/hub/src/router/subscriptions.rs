@@ -1,4 +1,4 @@
-//! Who wants to hear when a resource changes.
+//! The resources to which client sessions are subscribed.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,22 +17,24 @@ use crate::{
 
 type Key = (ServerId, String);
 
-/// Resources that a session may be subscribed to.
+/// The most resources to which one session may be subscribed.
 const MAX_PER_SESSION: usize = 1_000;
 
-/// Subscriptions by server and URI. One of a session that is gone counts no more. Cheap to clone.
+/// Subscriptions by server and URI. Those of dropped sessions are ignored. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct Subscriptions(Arc<Mutex<All>>);
 
 #[derive(Default)]
 struct All {
     subscribers: HashMap<Key, HashMap<SessionId, Weak<ClientSession>>>,
-    /// What each session is subscribed to. Its end is waited for.
+    /// The subscriptions of each session. Each session in this map has a task that waits for its
+    /// end.
     by_session: HashMap<SessionId, HashSet<Key>>,
 }
 
 impl Subscriptions {
-    /// Adds one; whether the end of its session is not waited for yet. From now on it counts as waited for.
+    /// Adds a subscription. Returns `true` if it is the session's first: the caller then has to
+    /// wait for the end of the session and remove its subscriptions.
     pub(super) fn add(&self, server: &ServerId, uri: &str, session: &Arc<ClientSession>) -> bool {
         let mut all = self.lock();
         let key = (server.clone(), uri.to_owned());
@@ -48,7 +50,7 @@ impl Subscriptions {
         is_new
     }
 
-    /// Whether a session may subscribe to one more resource.
+    /// Returns whether a session may subscribe to one more resource.
     pub(super) fn has_room(&self, session: &ClientSession) -> bool {
         self.lock()
             .by_session
@@ -56,7 +58,7 @@ impl Subscriptions {
             .is_none_or(|keys| keys.len() < MAX_PER_SESSION)
     }
 
-    /// Returns the server at which a session is subscribed to that URI.
+    /// Returns the server at which a session is subscribed to this URI.
     pub(super) fn server_of(&self, uri: &str, session: &ClientSession) -> Option<ServerId> {
         let all = self.lock();
         let mut keys = all.by_session.get(&session.id)?.iter();
@@ -64,7 +66,7 @@ impl Subscriptions {
             .map(|(server, _)| server.clone())
     }
 
-    /// Removes one; whether others are left.
+    /// Removes a subscription. Returns whether other sessions are still subscribed to the resource.
     pub(super) fn remove(&self, server: &ServerId, uri: &str, session: &ClientSession) -> bool {
         let mut all = self.lock();
         let key = (server.clone(), uri.to_owned());
@@ -83,7 +85,7 @@ impl Subscriptions {
         left
     }
 
-    /// What a session that has ended was subscribed to.
+    /// Removes and returns the subscriptions of a session that has ended.
     pub(super) fn left_by(&self, session: &ClientSession) -> HashSet<Key> {
         self.lock()
             .by_session
@@ -107,7 +109,7 @@ impl Subscriptions {
 }
 
 impl Router {
-    /// A server says by itself that something has changed: those whom it concerns hear of it.
+    /// Forwards a server's notification about a resource or a task to the clients that it concerns.
     pub fn announce(&self, announced: &Announced) {
         let Announced {
             server,
@@ -125,7 +127,7 @@ impl Router {
             ("notifications/resources/updated", Some(uri), _) => {
                 self.results.forget_of(server);
                 let mut subscribers = self.subscriptions.of(server, &uri);
-                // Its profile may have changed since.
+                // The client's profile may have changed since it subscribed.
                 subscribers.retain(|session| self.catalog.reaches_resources(session, server));
                 subscribers
             }

@@ -1,4 +1,5 @@
-//! Calls that go on as tasks: which server has which client's, so that what is asked about one finds it.
+//! The tasks that calls have started, by client, so that later requests about a task reach its
+//! server.
 
 use std::{
     collections::HashMap,
@@ -20,11 +21,12 @@ use crate::{
     upstream::{Outgoing, Patience},
 };
 
-/// Tasks that are remembered; then those of clients that are gone make room, and after them the oldest.
+/// The most tasks that are remembered. If the limit is reached, tasks of ended sessions are
+/// deleted, and then the oldest ones.
 const MAX_TASKS: usize = 10_000;
-/// So many at once, as finding them takes a while.
+/// The number of old tasks that are deleted at a time, because finding them is slow.
 const MADE_ROOM: usize = MAX_TASKS / 10;
-/// A result may be as long in coming as the task takes.
+/// The timeout of `tasks/result`, which a server answers only when the task ends.
 const RESULT: Duration = Duration::from_secs(3_600);
 
 /// The tasks of all clients. Cheap to clone.
@@ -34,7 +36,7 @@ pub(super) struct Tasks(Arc<Mutex<All>>);
 #[derive(Default)]
 struct All {
     tasks: HashMap<Key, Task>,
-    /// Given out so far.
+    /// The number of the newest task.
     numbers: u64,
 }
 
@@ -44,7 +46,7 @@ type Key = (ClientName, String);
 struct Task {
     server: ServerId,
     session: Weak<ClientSession>,
-    /// In the order in which they began.
+    /// The position in the order in which the tasks began.
     number: u64,
 }
 
@@ -64,11 +66,11 @@ impl All {
 }
 
 impl Tasks {
-    /// Notes the task that a call has become, where it has.
+    /// Remembers the task if the result of a call has started one.
     ///
     /// # Errors
-    /// Where another server has given this client a task of the same id: what is asked of the one must not reach the
-    /// other.
+    /// Returns an error if another server has given this client a task with the same id, because
+    /// requests about one task must not reach the other.
     pub(super) fn note(
         &self,
         server: &ServerId,
@@ -105,7 +107,7 @@ impl Tasks {
             .map(|task| task.server.clone())
     }
 
-    /// The servers that have tasks of a client, each with their ids.
+    /// Returns the servers that have tasks of a client, with the ids of these tasks.
     fn of(&self, client: &ClientName) -> HashMap<ServerId, Vec<String>> {
         let mut servers: HashMap<ServerId, Vec<String>> = HashMap::new();
         for ((_, id), task) in self
@@ -122,7 +124,7 @@ impl Tasks {
         servers
     }
 
-    /// The sessions that began a task.
+    /// Returns the live sessions in which a task with this id began at the server.
     pub(super) fn sessions(&self, server: &ServerId, id: &str) -> Vec<Arc<ClientSession>> {
         let all = self.lock();
         let found = all
@@ -140,7 +142,7 @@ impl Tasks {
 }
 
 impl Router {
-    /// Answers what a client asks about its tasks.
+    /// Answers a client's request about its tasks.
     pub(super) async fn task(&self, back: &Back, method: &str, request: &RawObject<'_>) -> Reply {
         tasks::check(&back.session().hello)?;
         if method == "tasks/list" {
@@ -157,7 +159,8 @@ impl Router {
             .await
     }
 
-    /// The client's own tasks of all servers: a server that others use too may have theirs.
+    /// Lists the tasks of this client at all servers. Each task is requested by its id, because the
+    /// list of a shared server would contain tasks of other clients.
     async fn list_tasks(&self, back: &Back) -> Reply {
         let mut all = Vec::new();
         for (server, ids) in self.tasks.of(&back.session().client) {

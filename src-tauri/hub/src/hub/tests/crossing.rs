@@ -1,5 +1,5 @@
-//! What was approved is what runs, and where a step fails nothing does: a real server, whose words are a shell's, notes
-//! each call that reaches it.
+//! Fail-closed tests: only the approved call runs, and if a step fails, nothing is sent. The server
+//! is a real process, a shell script that records each call it receives.
 
 use std::path::PathBuf;
 
@@ -64,7 +64,8 @@ impl Door {
         door
     }
 
-    /// What is started, told apart by a variable of its environment.
+    /// Returns the server's spec. A different `variant` in its environment gives it a different
+    /// identity.
     fn spec(&self, variant: &str) -> ServerSpec {
         let arguments = ["-c", SERVER, self.folder.to_str().expect("a name")];
         spec(&json!({"name": "s", "command": "sh", "args": arguments, "env": {"VARIANT": variant}, "definitions": "trust"}).to_string())
@@ -88,7 +89,7 @@ impl Door {
         std::fs::read_to_string(self.folder.join("heard")).map_or(0, |text| text.lines().count())
     }
 
-    /// A call, as it stands behind its reading.
+    /// Returns a call as the pipeline builds it after parsing.
     async fn tool_call(&self) -> ToolCall {
         let tool = self
             .desk
@@ -129,7 +130,7 @@ impl Door {
             .await
     }
 
-    /// Calls while a person does something about the question.
+    /// Makes a call and lets `act` handle its approval request.
     async fn asked<T>(&self, act: impl AsyncFnOnce(ApprovalRequest) -> T) -> (Reply, T) {
         let person = async {
             loop {
@@ -152,7 +153,7 @@ impl Door {
             .await
     }
 
-    /// A rule about the tool.
+    /// Adds a rule for the tool.
     async fn rule(&self, effect: Effect) {
         let scope = Scope {
             server: Some(self.id.clone()),
@@ -173,7 +174,7 @@ impl Door {
             .expect("saved");
     }
 
-    /// As it was before something changed.
+    /// Restores the state before a change.
     async fn restore(&self, change: &str) {
         let (hub, id) = (&self.desk.hub, self.id.clone());
         match change {
@@ -306,7 +307,7 @@ async fn what_was_approved_is_what_runs_or_nothing_does() {
     }
 }
 
-/// Each step that can fail fails, with a rule or the default that would let the call through.
+/// Every step that can fail fails, although a rule or the default would allow the call.
 #[tokio::test]
 async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
     for (broken, why) in [
@@ -328,7 +329,7 @@ async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
         match broken {
             "closed" => hub.store.close().await,
             "rule" => {
-                // One that was written by something else, or by a later version.
+                // A rule that another program or a later version has written.
                 door.rule(Effect::Allow).await;
                 hub.store
                     .forge(
@@ -408,7 +409,7 @@ async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
                     );
                     Err(ApiError::invalid("whoever took it is gone"))
                 }
-                // Past the checks that come before it is taken.
+                // Skips the checks before the request is taken.
                 "edited" => Ok(hub
                     .queue
                     .take(&request.id, &request.digest)

@@ -1,4 +1,4 @@
-//! One text for each JSON value, so that two of them are the same where their texts are.
+//! Canonical text of JSON values: two values are equal if their texts are equal.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,10 @@ use serde_json::value::RawValue;
 use super::{number::Number, pointer};
 use crate::model::json;
 
-/// The value's one text; none if an object in it has a key twice, or it is nested too deep.
+/// Returns the canonical text, or `None` if an object has a duplicate key or the value is nested
+/// too deep.
 pub(super) fn of(value: &RawValue) -> Option<String> {
-    // Within a string of JSON there may be more than a message can have.
+    // JSON in a string may be nested deeper than a message can be.
     if json::depth_exceeds(value.get().as_bytes(), json::MAX_DEPTH) {
         return None;
     }

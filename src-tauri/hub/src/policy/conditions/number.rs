@@ -1,18 +1,18 @@
-//! Numbers as they are written: compared by their value, exactly, whatever their size.
+//! JSON numbers of any size, which are compared exactly by their value.
 
 use std::cmp::Ordering;
 
-/// `±0.digits · 10^exponent`.
+/// The number `±0.digits · 10^exponent`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Number {
     is_negative: bool,
     exponent: i64,
-    /// Without zeros at either end.
+    /// The digits, without zeros at either end.
     digits: Vec<u8>,
 }
 
 impl Number {
-    /// Reads a number of JSON; none where it is none.
+    /// Parses a JSON number. Returns `None` if the text is not one.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (is_negative, rest) = text
             .strip_prefix('-')
@@ -56,7 +56,7 @@ impl Number {
         self.digits.is_empty()
     }
 
-    /// One text for each value.
+    /// Returns a text that is the same for equal numbers.
     pub(super) fn canonical(&self) -> String {
         let sign = if self.is_negative { "-" } else { "" };
         format!(
@@ -67,7 +67,7 @@ impl Number {
     }
 }
 
-/// An exponent; one that is out of all bounds is as large as can be.
+/// Parses an exponent. If it is out of range, it is clamped.
 fn power(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

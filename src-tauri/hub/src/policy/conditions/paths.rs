@@ -1,4 +1,4 @@
-//! Whether a path is in a folder, once `..` and links are resolved.
+//! Whether a path is inside a folder after `..` and links are resolved.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(super) struct Folder(PathBuf);
 
 impl Folder {
     /// # Errors
-    /// Where it is no absolute path.
+    /// Returns an error if the path is not absolute.
     pub(super) fn new(text: &str) -> Result<Self, String> {
         let path = at_home(text).unwrap_or_else(|| PathBuf::from(text));
         if !path.is_absolute() {
@@ -19,9 +19,9 @@ impl Folder {
         Ok(Self(plain(&path)))
     }
 
-    /// Whether the path is in the folder by its words, and by what is on the disk now.
+    /// Returns whether the path is inside the folder both lexically and on disk at this moment.
     pub(super) fn surely_holds(&self, text: &str, folder: Option<&Path>) -> bool {
-        // Some servers take these for something else.
+        // Some servers interpret these differently.
         if text.starts_with('~') || text.contains(char::is_control) {
             return false;
         }
@@ -32,7 +32,8 @@ impl Folder {
         plain(&path).starts_with(&self.0) && resolved().unwrap_or(false)
     }
 
-    /// Whether the path is in the folder by its words, or by what is on the disk now, or nobody can tell.
+    /// Returns whether the path is inside the folder lexically or on disk at this moment. Also
+    /// returns `true` if this cannot be found out.
     pub(super) fn may_hold(&self, text: &str, folder: Option<&Path>) -> bool {
         let Some(path) = at_home(text).or_else(|| absolute(text, folder)) else {
             return true;
@@ -44,7 +45,7 @@ impl Folder {
     }
 }
 
-/// `~` and what is under it.
+/// Returns the path that `~` or `~/…` stands for, if the text is one.
 fn at_home(text: &str) -> Option<PathBuf> {
     let rest = text
         .strip_prefix('~')
@@ -68,7 +69,7 @@ fn absolute(text: &str, folder: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// Without `.` and `..`, by its words alone.
+/// Returns the path without `.` and `..`, resolved lexically.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -83,8 +84,9 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// As the system would find it, links resolved; what does not exist yet is under what does. None where that cannot be
-/// told, such as for a link that leads nowhere.
+/// Returns the path with links resolved. A path that does not exist yet is resolved from its
+/// nearest existing parent. Returns `None` if the path cannot be resolved, for example because a
+/// link is broken.
 fn real(path: &Path) -> Option<PathBuf> {
     if let Ok(found) = path.canonicalize() {
         return Some(found);
@@ -95,7 +97,7 @@ fn real(path: &Path) -> Option<PathBuf> {
     Some(real(path.parent()?)?.join(path.file_name()?))
 }
 
-/// Some file systems take letters of both cases for the same.
+/// Returns the path in lower case, because some file systems ignore case.
 fn folded(path: &Path) -> PathBuf {
     PathBuf::from(path.to_string_lossy().to_lowercase())
 }

@@ -10,29 +10,29 @@ use serde_json::value::RawValue;
 
 use crate::model::json;
 
-/// What a pointer leads to.
+/// The values to which a pointer leads.
 pub(super) struct Found<'a> {
-    /// More than one if a key stands twice, or in several cases.
+    /// Has several entries if a key is duplicated or occurs in several cases.
     pub(super) values: Vec<Cow<'a, RawValue>>,
-    /// There is exactly one, under exactly these keys, and not within a string.
+    /// There is exactly one value, under exactly these keys, and it is not inside a string.
     pub(super) is_sure: bool,
-    /// Something on the way cannot be read here, but perhaps by a server.
+    /// Part of the path cannot be read here, although a server might read it.
     pub(super) is_unclear: bool,
 }
 
-/// What a string holds as JSON text.
+/// The JSON text in a string.
 pub(super) enum Within {
     Nothing,
     /// An object or a list.
     Value(Box<RawValue>),
-    /// What only some readers take for JSON.
+    /// Text that only some parsers accept as JSON.
     Unclear,
 }
 
-/// The keys of a pointer.
+/// Returns the keys of a pointer.
 ///
 /// # Errors
-/// Where it is none.
+/// Returns an error if the text is not a JSON pointer.
 pub(super) fn parse(pointer: &str) -> Result<Vec<String>, String> {
     if pointer.is_empty() {
         return Ok(Vec::new());
@@ -73,7 +73,7 @@ pub(super) fn resolve<'a>(keys: &[String], value: &'a RawValue) -> Found<'a> {
     found
 }
 
-/// Follows a key into an object or a list.
+/// Follows one key into an object or a list.
 fn step<'v, 'a>(
     key: &str,
     value: &'v RawValue,
@@ -104,7 +104,8 @@ fn step<'v, 'a>(
     }
 }
 
-/// What a string holds as JSON text: many servers read an object or a list in it in the place of the string.
+/// Returns the object or list that a string contains as JSON text. Many servers read it in place of
+/// the string.
 pub(super) fn within(value: &RawValue) -> Within {
     let Some(text) = value
         .get()
@@ -114,7 +115,7 @@ pub(super) fn within(value: &RawValue) -> Within {
         return Within::Nothing;
     };
     let Ok(text) = serde_json::from_str::<String>(value.get()) else {
-        // Half a surrogate, with which some readers go on.
+        // A lone surrogate, which some parsers accept.
         return if text.contains(['{', '[']) {
             Within::Unclear
         } else {
@@ -124,7 +125,7 @@ pub(super) fn within(value: &RawValue) -> Within {
     if !text.trim_start().starts_with(['{', '[']) {
         return Within::Nothing;
     }
-    // Python has these in its JSON.
+    // Python's JSON parser accepts these.
     let is_of_python = text.contains("NaN") || text.contains("Infinity");
     match RawValue::from_string(text) {
         Ok(value) => Within::Value(value),
@@ -133,7 +134,7 @@ pub(super) fn within(value: &RawValue) -> Within {
     }
 }
 
-/// The entries of a list; none where it is no list.
+/// Returns the entries of a list, or `None` if the value is not a list.
 pub(super) fn items(value: &RawValue) -> Option<Vec<&RawValue>> {
     value
         .get()
@@ -141,7 +142,7 @@ pub(super) fn items(value: &RawValue) -> Option<Vec<&RawValue>> {
         .then(|| serde_json::from_str(value.get()).ok())?
 }
 
-/// The members of an object, also such as stand twice; none where it is no object.
+/// Returns the members of an object with duplicates, or `None` if the value is not an object.
 pub(super) fn members(value: &RawValue) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
     value.get().starts_with('{').then(|| {
         serde_json::from_str(value.get())

@@ -1,5 +1,6 @@
-//! The other ways in which servers read a value on purpose: a string as the number, boolean or JSON that it holds, and
-//! a number or boolean as text. For denies and asks, which have to hold in one way of reading.
+//! The ways in which servers deliberately convert a value: a string to the number, boolean or JSON
+//! in it, and a number or boolean to text. Denies and asks use them, because one matching way of
+//! reading is enough for these.
 
 use std::borrow::Cow;
 
@@ -52,7 +53,7 @@ pub(super) fn may_be(wanted: &RawValue, value: &RawValue) -> bool {
     }
 }
 
-/// A member that is null may be read as one that is missing.
+/// Compares objects. A null member may be read as a missing one.
 fn may_be_object(wanted: &RawValue, value: &RawValue) -> bool {
     if !value.get().starts_with('{') {
         return false;
@@ -76,7 +77,7 @@ fn may_be_object(wanted: &RawValue, value: &RawValue) -> bool {
     wanted.iter().all(has) && given.iter().all(is_wanted)
 }
 
-/// JavaScript takes every text but the empty one for true, `"false"` too.
+/// JavaScript reads every text except the empty one as true, even `"false"`.
 fn may_be_true(value: &RawValue) -> bool {
     match value.get().as_bytes().first() {
         Some(b'"') => value.get() != "\"\"",
@@ -101,12 +102,12 @@ fn may_be_false(value: &RawValue) -> bool {
     }
 }
 
-/// Returns whether some server reads the value as a number of which that holds.
+/// Returns whether some server reads the value as a number for which `holds` is true.
 pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -> bool {
     let holds_for = |text: &str| Number::parse(text).is_some_and(|number| holds(&number));
     match value.get().as_bytes().first() {
         Some(b'"') => match serde_json::from_str::<Cow<'_, str>>(value.get()) {
-            // Python reads digits of every script.
+            // Python accepts the digits of every script.
             Ok(text) if text.chars().any(|c| !c.is_ascii() && c.is_numeric()) => true,
             Ok(text) => plain_number(text.trim()).is_some_and(|text| holds_for(&text)),
             Err(_) => true,
@@ -118,7 +119,7 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
     }
 }
 
-/// A number as JSON writes it, from what JavaScript, Python and others take for one in a text.
+/// Converts a text that JavaScript, Python and others accept as a number to JSON notation.
 fn plain_number(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some("0".into());
@@ -153,8 +154,8 @@ fn plain_number(text: &str) -> Option<String> {
     ))
 }
 
-/// The texts that servers make of a string, number, boolean or null. None if the string cannot be read, such as one
-/// with half a surrogate.
+/// Returns the texts that servers make of a string, number, boolean or null. Returns `None` if the
+/// string cannot be decoded, for example because of a lone surrogate.
 pub(super) fn texts(value: &RawValue) -> Option<Vec<String>> {
     let text = value.get();
     Some(match text.as_bytes().first()? {
@@ -164,7 +165,7 @@ pub(super) fn texts(value: &RawValue) -> Option<Vec<String>> {
         b'f' => vec!["false".into(), "False".into()],
         b'n' => vec!["null".into(), "None".into()],
         _ => {
-            // `1e2` and `1.0` are written anew as `100` and `1`.
+            // `1e2` and `1.0` become `100` and `1`.
             let short = text.parse::<f64>().ok().map(|number| number.to_string());
             std::iter::once(text.to_owned()).chain(short).collect()
         }

@@ -8,7 +8,7 @@ fn condition(pointer: &str, is: Test) -> Condition {
     }
 }
 
-/// Whether the test holds for sure, and whether it may, at `/v`.
+/// Returns whether the test surely holds at `/v`, and whether it may hold.
 fn told(is: &Test, value: &str) -> (bool, bool) {
     told_of(&format!(r#"{{"v":{value}}}"#), is, "/v")
 }

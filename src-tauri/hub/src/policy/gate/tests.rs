@@ -52,7 +52,7 @@ async fn desk() -> Desk {
 }
 
 impl Desk {
-    /// The recorded calls, once there is one.
+    /// Returns the newest recorded call, as soon as there is one.
     async fn recorded(&self) -> Call {
         let filter = CallFilter {
             limit: 10,
@@ -90,7 +90,7 @@ impl Desk {
         self.settings.change(change).await.expect("changed");
     }
 
-    /// Asks for a call on the side.
+    /// Requests a call in a task of its own.
     fn ask(&self) -> tokio::task::JoinHandle<Result<Permitted, Refusal>> {
         let gate = self.gate.clone();
         tokio::spawn(async move { gate.admit(call("client", "{}"), None).await })

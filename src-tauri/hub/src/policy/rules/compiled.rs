@@ -1,4 +1,4 @@
-//! Rules in the form in which calls are looked at.
+//! Compiled rules, in the form in which they are matched against calls.
 
 use std::{
     collections::HashMap,
@@ -17,19 +17,20 @@ use crate::{
     policy::conditions::{ConditionError, Conditions, Sure, folder_of},
 };
 
-/// A rule that can be held against a call.
+/// A rule with its compiled conditions.
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) rule: Arc<Rule>,
     pub(super) words: String,
     conditions: Conditions,
-    /// How many calls it decided. It outlives a reload.
+    /// The number of calls that the rule has decided. The count survives a
+    /// reload of the rules.
     used: Arc<AtomicU32>,
 }
 
 impl Compiled {
     /// # Errors
-    /// Where a condition of it cannot be.
+    /// Returns an error if a condition is invalid.
     pub(super) fn new(rule: Arc<Rule>) -> Result<Self, ConditionError> {
         let conditions = Conditions::compile(&rule.text.when)?;
         let used = Arc::new(AtomicU32::new(rule.used));
@@ -41,7 +42,7 @@ impl Compiled {
         })
     }
 
-    /// Whether it decides the call, and so.
+    /// Returns whether the rule decides the call, with this effect.
     pub(super) fn decides(&self, effect: Effect, facts: &Facts<'_>, now: Timestamp) -> bool {
         self.rule.text.effect == Some(effect)
             && !self.is_suspended(facts)
@@ -52,7 +53,8 @@ impl Compiled {
         self.rule.text.result.is_some() && self.fits(facts, now, Sure::of(None))
     }
 
-    /// Whether only a change since keeps it from allowing the call.
+    /// Returns whether the rule would allow the call if nothing had changed since the rule was
+    /// made.
     pub(super) fn would_allow(&self, facts: &Facts<'_>, now: Timestamp) -> bool {
         self.rule.text.effect == Some(Effect::Allow)
             && self.is_suspended(facts)
@@ -102,7 +104,7 @@ impl Compiled {
         }
     }
 
-    /// Counts a call; false where none is left.
+    /// Counts a call. Returns `false` if the rule has no calls left.
     pub(super) fn take(&self) -> bool {
         let Life::Calls { count } = self.rule.text.life else {
             return true;
@@ -113,7 +115,7 @@ impl Compiled {
             .is_ok()
     }
 
-    /// The rule with what it has counted by now.
+    /// Returns the rule with its current count.
     pub(super) fn current(&self) -> Arc<Rule> {
         match self.used.load(Ordering::Relaxed) {
             used if used == self.rule.used => self.rule.clone(),
@@ -125,17 +127,18 @@ impl Compiled {
     }
 }
 
-/// All rules.
+/// All rules, indexed by server.
 #[derive(Debug, Default)]
 pub(super) struct RuleSet {
     all: Vec<Compiled>,
-    /// By server, and those of all servers, in order.
+    /// Indices into `all` of the rules about one server, in order.
     by_server: HashMap<ServerId, Vec<usize>>,
     of_all_servers: Vec<usize>,
 }
 
 impl RuleSet {
-    /// Counts go on where they were. A rule that cannot be compiled any more denies what it is about.
+    /// Compiles the rules and takes over the counts of `before`. If a rule cannot be compiled any
+    /// more, it denies everything in its scope.
     pub(super) fn new(rules: Vec<Rule>, before: Option<&Self>) -> Self {
         let counted: HashMap<&RuleId, &Arc<AtomicU32>> = before
             .iter()
@@ -168,7 +171,8 @@ impl RuleSet {
         self.all.iter()
     }
 
-    /// The rule that decides a call, if any does: deny beats allow beats ask. One that lasts is not used up.
+    /// Returns the rule that decides a call, if there is one: deny beats allow beats ask. A rule
+    /// without a limit is preferred, so that no limited rule is used up needlessly.
     pub(super) fn ruling(
         &self,
         facts: &Facts<'_>,
@@ -189,7 +193,7 @@ impl RuleSet {
             })
     }
 
-    /// The rules that may be about a server.
+    /// Returns the rules that may apply to a server.
     pub(super) fn of(&self, server: &ServerId) -> impl Iterator<Item = &Compiled> {
         let own = self.by_server.get(server).into_iter().flatten();
         own.chain(&self.of_all_servers).map(|at| &self.all[*at])

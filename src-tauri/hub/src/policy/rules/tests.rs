@@ -53,7 +53,7 @@ fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
     rule
 }
 
-/// Of any client's call, whatever its arguments.
+/// The facts of a call by any client, with any arguments.
 fn facts<'a>(
     server: &'a Registered,
     definition: &'a str,
@@ -210,7 +210,7 @@ async fn a_rule_for_a_number_of_calls_is_used_up_and_a_look_uses_nothing() {
         (Effect::Allow, Some(2))
     );
     assert_eq!((desk.effect("c", "d"), left()), (Effect::Allow, Some(1)));
-    // Another rule comes: what was counted stays counted.
+    // A new rule reloads the rules. The counts stay.
     desk.put(Effect::Ask, |_| {}).await;
     assert_eq!(
         (desk.effect("c", "d"), left()),
@@ -378,7 +378,7 @@ async fn a_broken_condition_is_refused_and_one_in_the_store_denies() {
     assert_eq!(desk.effect("c", "d"), Effect::Deny, "it fails closed");
 }
 
-// Engine and a naive reference.
+// The engine is compared with a naive reference.
 
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -443,7 +443,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
         )
 }
 
-/// What the rules say of a call of `t` of `s` by `c`, in the plainest way.
+/// Decides a call of tool `t` of server `s` by client `c` in the simplest way.
 fn naive(rules: &[Rule], default: Effect, arguments: &Value, says_read_only: bool) -> Effect {
     let fits = |rule: &&Rule| {
         let text = &rule.text;
@@ -514,7 +514,7 @@ fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool
     }
 }
 
-/// For a deny or an ask a value is also what some server reads in it.
+/// For a deny or an ask, a value also equals what some server reads in it.
 fn naive_alike(wanted: &Value, value: &Value, each: bool) -> bool {
     let in_lists = || match (wanted, value) {
         (Value::Array(wanted), Value::Array(items)) => {
@@ -539,7 +539,7 @@ fn naive_number(value: &Value, each: bool) -> Option<i64> {
     }
 }
 
-/// What the engine says, with the rules in this order on file.
+/// Returns the engine's decision with the rules stored in this order.
 fn engine(rules: &[Rule], default: Effect, arguments: &Value, annotations: &Annotations) -> Effect {
     let set = RuleSet::new(rules.to_vec(), None);
     let (client, server, arguments) = (

@@ -1,4 +1,4 @@
-//! Whose end is waited for, and what is left then.
+//! Tests which session's end has to be awaited, and which subscriptions are left then.
 
 use super::*;
 use crate::{

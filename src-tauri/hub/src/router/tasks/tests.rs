@@ -1,4 +1,4 @@
-//! How many tasks are remembered, and whose.
+//! Tests how many tasks are remembered, and for which clients.
 
 use super::*;
 use crate::{
