@@ -1,9 +1,9 @@
-//! The verbs: everything a person can do with a hub, as a closed list of typed requests
-//! and answers, one file a noun.
+//! The verbs: everything that a person can do with a hub, as a closed list of typed requests and
+//! answers, one file per noun.
 //!
-//! The screens, the shell and the HTTP API are faces of this list. The desktop app runs a
-//! verb on the hub inside it ([`Verb::run`]); the command line and a remote app send its
-//! name and parameters to `POST /api/verbs/{name}`, where [`dispatch`] runs it.
+//! The screens, the shell and the HTTP API all use this list. The desktop app runs a verb on the
+//! hub in its own process ([`Verb::run`]). The command line and a remote app send the verb's name
+//! and parameters to `POST /api/verbs/{name}`, which runs it with [`dispatch`].
 
 pub mod approvals;
 pub mod audit;
@@ -32,16 +32,16 @@ pub use error::{ApiError, ErrorCode};
 
 use crate::hub::Hub;
 
-/// A request that a face can make of the hub. Its fields are its parameters.
+/// A request that a person can make of the hub. Its fields are its parameters.
 pub trait Verb: Serialize + DeserializeOwned + Send + 'static {
-    /// `noun.verb`, as sent over HTTP. The Tauri command has `_` for the dot.
+    /// `noun.verb`, as sent over HTTP. The Tauri command has `_` instead of the dot.
     const NAME: &'static str;
     type Answer: Serialize + DeserializeOwned + Send + 'static;
 
     fn run(self, hub: &Hub) -> impl Future<Output = Result<Self::Answer, ApiError>> + Send;
 }
 
-/// The answer of a verb that has nothing to tell but that it was done.
+/// The answer of a verb that returns nothing if it succeeds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Done {}
@@ -51,11 +51,11 @@ macro_rules! verbs {
         /// The names of all verbs.
         pub const NAMES: &[&str] = &[$(<$verb as Verb>::NAME),+];
 
-        /// Runs the verb of that name.
+        /// Runs the verb called `name` and returns its answer as JSON.
         ///
         /// # Errors
-        /// `not_found` for a name that is not in [`NAMES`], `invalid` for parameters that do
-        /// not fit, and whatever the verb itself answers.
+        /// Returns an error if `name` is not in [`NAMES`] (`not_found`), if `params` does not fit
+        /// the verb (`invalid`), or if the verb itself fails.
         pub async fn dispatch(hub: &Hub, name: &str, params: &[u8]) -> Result<Box<RawValue>, ApiError> {
             $(
                 if name == <$verb as Verb>::NAME {

@@ -1,45 +1,48 @@
 // Written by `cargo xtask bindings` from src-tauri/hub/src/api. Do not edit.
 
 /**
- * `servers.accept`: the user accepts what the server's spec would start, as it stands now.
+ * `servers.accept`: accepts the present identity of a server, so that it may start.
  */
 export type AcceptServer = { id: ServerId, 
 /**
- * The identity that the person saw. A server of another identity is not accepted.
+ * The identity that the person saw. A server with another identity is not accepted.
  */
 identity: string, };
 
 /**
- * `servers.accept_tools`: the user accepts new or changed definitions of a server's tools, as they were shown.
+ * `servers.accept_tools`: accepts new or changed definitions of a server's tools, as the person
+ * saw them.
  */
 export type AcceptTools = { id: ServerId, tools: Array<ShownTool>, };
 
 /**
- * Whether the user accepted what the server would start or connect to.
+ * Whether the user accepted the server's identity: what it would start or connect to.
  */
 export type Acceptance = "accepted" | "pending" | "changed";
 
 /**
- * `clients.add`: a new client and its token. A revoked client's name can be added again.
+ * `clients.add`: adds a client and creates its token. The name of a revoked client can be added
+ * again.
  */
 export type AddClient = { name: ClientName, 
 /**
- * A given token of at least 32 characters; a random one where there is none.
+ * A token of the person's choice, with at least 32 characters; a random one if absent.
  */
 token: string | null, };
 
 /**
- * `servers.add`: writes a new spec file; the id is made from the spec's name.
+ * `servers.add`: writes a new spec file. The id is derived from the spec's name.
  */
 export type AddServer = { spec: ServerSpec, secrets: SecretValues, 
 /**
- * Leaves it waiting for the user's approval. What a person adds counts as accepted.
+ * Whether the server has to wait for acceptance. By default a server that a person adds is
+ * accepted.
  */
 pending: boolean, };
 
 /**
- * `approvals.allow_retry`: lets an identical retry through of a call that nobody decided in time. It runs nothing by
- * itself.
+ * `approvals.allow_retry`: allows an identical retry of a call that nobody decided in time. The
+ * verb itself runs nothing.
  */
 export type AllowRetry = { id: CallId, 
 /**
@@ -48,23 +51,23 @@ export type AllowRetry = { id: CallId,
 digest: string, };
 
 /**
- * A server's hints about its tool (MCP 2025-03-26 `ToolAnnotations`). Hints, not facts.
+ * A server's hints about its tool (`ToolAnnotations` of MCP 2025-03-26). They are unverified.
  */
 export type Annotations = { read_only: boolean | null, destructive: boolean | null, idempotent: boolean | null, open_world: boolean | null, };
 
 /**
- * Why a verb failed: a code to branch on and one sentence for a person.
+ * Why a verb failed: a code for programs and one sentence for people.
  */
 export type ApiError = { code: ErrorCode, message: string, };
 
 /**
- * `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and so do rules about
- * single tools or clients; allows of whole servers that the preset does not have go.
+ * `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
+ * so do rules about single tools or clients. Other allows and asks for whole servers are removed.
  */
 export type ApplyPreset = { preset: Preset, };
 
 /**
- * A call that waits for a person, or one whose result does.
+ * A call or a result that waits for a person.
  */
 export type ApprovalRequest = { id: CallId, client: ClientName, server: ServerId, server_name: string, 
 /**
@@ -72,7 +75,7 @@ export type ApprovalRequest = { id: CallId, client: ClientName, server: ServerId
  */
 tool: string, tool_title: string | null, exposed_name: string, 
 /**
- * The server's words about the tool; untrusted text.
+ * The server's description of the tool; untrusted text.
  */
 description: string, annotations: Annotations, 
 /**
@@ -80,32 +83,33 @@ description: string, annotations: Annotations,
  */
 arguments: string, 
 /**
- * What is sent along beside name and arguments, as JSON text.
+ * The params beside the name and the arguments, as JSON text. They are sent too.
  */
 extra: string | null, 
 /**
- * The call has run, and this is its result, as JSON text: it waits to be passed on. None where the call waits.
+ * The result as JSON text, if the call has run and its result waits for release. `None` if the
+ * call itself waits.
  */
 result: string | null, 
 /**
- * The client has never called this tool.
+ * Whether this is the client's first call of the tool. `false` if the history cannot be read.
  */
 is_first: boolean, 
 /**
- * The allow that would hold, had the tool or its server not changed since.
+ * The allow that would apply if the tool and its server had not changed since.
  */
 suspended: SuspendedAllow | null, 
 /**
- * The tool's definition that was accepted, which clients go on seeing, and the one of now, as JSON text. It can be
- * approved once only.
+ * The accepted definition of the tool, which clients still see, and the offered one, as JSON
+ * text. Set if they differ; the call can then only be approved once.
  */
 changed: [string, string] | null, 
 /**
- * The client session that the call came in.
+ * The client session of the call.
  */
 session: SessionId, 
 /**
- * What the server would start or connect to, as a digest.
+ * The server's identity: the digest of what it would start or connect to.
  */
 identity: string, 
 /**
@@ -113,37 +117,39 @@ identity: string,
  */
 definition: string, 
 /**
- * What a decision is bound to: SHA-256 over client, server identity, definition, params and result, hex.
+ * The digest that a decision is bound to: SHA-256 over client, server identity, definition,
+ * params and result, in hex.
  */
 digest: string, asked_at: Timestamp, expires_at: Timestamp, 
 /**
- * The whole time to decide, in milliseconds.
+ * The timeout of the decision, in milliseconds.
  */
 timeout_ms: number, 
 /**
- * What was left of it when this view was made, in milliseconds.
+ * The time that remained when this view was made, in milliseconds.
  */
 left_ms: number, };
 
 /**
- * `profiles.assign`: gives a client a profile, or takes it away. It holds at once, also for sessions that are open.
+ * `profiles.assign`: gives a client a profile, or removes the client's profile. The change applies
+ * at once, including to open sessions.
  */
 export type AssignProfile = { client: ClientName, 
 /**
- * None for none: then it sees all.
+ * The profile's name; if absent, the client has no profile and sees everything.
  */
 profile: string | null, };
 
 /**
- * Where the audit does not hold.
+ * A break of the audit chain.
  */
 export type AuditBreak = { 
 /**
- * The first entry that was changed or is missing.
+ * The number of the first entry that was changed or is missing.
  */
 seq: number, 
 /**
- * In words, also of the call that it is about.
+ * The reason in plain words, with the call that the entry is about.
  */
 why: string, };
 
@@ -152,37 +158,38 @@ why: string, };
  */
 export type AuditPage = { calls: Array<AuditedCall>, 
 /**
- * What the next page comes after; none behind the last one.
+ * The `after` of the next page; none if this page is the last.
  */
 next: CallId | null, };
 
 /**
- * Whether the audit holds together.
+ * The result of verifying the audit.
  */
 export type AuditReport = { 
 /**
- * The entries that are there.
+ * The number of entries.
  */
 entries: number, 
 /**
- * When the first and the last of them were written; none where there are none.
+ * The times of the first and the last entry; `None` if there are no entries.
  */
 from: Timestamp | null, to: Timestamp | null, 
 /**
- * The first place where it does not hold; none where all of it does.
+ * The first break of the chain; `None` if the chain is intact.
  */
 broken: AuditBreak | null, };
 
 /**
- * A call with what the audit has of it.
+ * A call with its part of the audit.
  */
 export type AuditedCall = { 
 /**
- * SHA-256 of the tool's definition and of the arguments as they were sent, hex.
+ * SHA-256 of the tool's definition, and of the arguments as they were sent, in hex.
  */
 definition_digest: string, arguments_digest: string, 
 /**
- * The entry with its decision, and that one's hash, hex; none for calls from before there was an audit.
+ * The number of the entry with the call's decision, and the hash of that entry in hex; `None`
+ * if the call is older than the audit.
  */
 seq: number | null, hash: string | null, id: CallId, at: Timestamp, client: ClientName, server: ServerId, 
 /**
@@ -190,15 +197,15 @@ seq: number | null, hash: string | null, id: CallId, at: Timestamp, client: Clie
  */
 tool: string, exposed_name: string, decision: Decision, 
 /**
- * Who or what decided: a person, a rule, the default, the clock.
+ * Whether a person, a rule, the default or the hub decided.
  */
 decided_by: DecidedBy, 
 /**
- * The rule that decided, where one did.
+ * The rule that decided, if one did.
  */
 rule: RuleId | null, 
 /**
- * A person changed the arguments, and approved what came of that.
+ * Whether a person changed the arguments and approved the changed ones.
  */
 is_edited: boolean, 
 /**
@@ -206,50 +213,53 @@ is_edited: boolean,
  */
 reason: string, 
 /**
- * What came of it; `running` until it ended.
+ * The outcome; `running` until the call ends.
  */
 outcome: Outcome, 
 /**
- * What went wrong; empty where nothing did.
+ * The error in words; empty if there is none.
  */
 error: string, 
 /**
- * From the client's request until the decision, in milliseconds.
+ * The time from the client's request to the decision, in milliseconds.
  */
 waited_ms: number, 
 /**
- * From sending it to the server until its answer; none while it runs and where it was not sent.
+ * The time from sending the call to the server's answer, in milliseconds. `None` while the
+ * call runs, and if it was not sent.
  */
 duration_ms: number | null, 
 /**
- * The arguments as JSON text with what is secret replaced by `•••`. Only where one call is shown and in an export;
- * never in lists and events, and none where they are longer than 16 KiB.
+ * The arguments as JSON text, with secrets replaced by `•••`. They are set only in exports and
+ * in the view of a single call, never in lists and events, and only up to 16 KiB.
  */
 arguments?: string, };
 
 /**
- * How a server stands with OAuth.
+ * The sign-in state of a server.
  */
 export type Authorization = { "kind": "none" } | { "kind": "needed" } | { "kind": "signed_in", issuer: string, 
 /**
- * When the token runs out. It is renewed before, where the authorization server lets it.
+ * The moment when the token expires. Drawbridge refreshes it earlier if the authorization
+ * server issued a refresh token.
  */
 expires_at: Timestamp | null, };
 
 /**
- * `servers.authorize`: begins to sign in to a remote server; the one attempt that runs, where one does. The
- * answer's URL is to be opened in a browser; the desktop app does that itself.
+ * `servers.authorize`: starts an attempt to sign in to a remote server, or returns the attempt
+ * that already runs. The answer's URL has to be opened in a browser; the desktop app opens it
+ * itself.
  */
 export type AuthorizeServer = { id: ServerId, };
 
 /**
- * `servers.await_sign_in`: waits until the attempt to sign in to a server has ended, at most two minutes;
- * how it stands then.
+ * `servers.await_sign_in`: waits for the end of the attempt to sign in, at most two minutes, and
+ * returns the attempt's state.
  */
 export type AwaitSignIn = { id: ServerId, };
 
 /**
- * A spec file that cannot be used, and where its fault is. It disturbs no other server.
+ * A spec file that cannot be used, with the position of its fault. Other servers are not affected.
  */
 export type BrokenSpec = { 
 /**
@@ -257,17 +267,17 @@ export type BrokenSpec = {
  */
 file: string, 
 /**
- * Counted from 1; 0 where the fault has no place.
+ * The line of the fault, counted from 1; 0 if the fault has no position.
  */
 line: number, column: number, message: string, };
 
 /**
- * Tools of the hub itself.
+ * The hub's own tools.
  */
 export type BuiltinTools = { total: number, names: Array<string>, };
 
 /**
- * One call.
+ * A call with its decision and its outcome.
  */
 export type Call = { id: CallId, at: Timestamp, client: ClientName, server: ServerId, 
 /**
@@ -275,15 +285,15 @@ export type Call = { id: CallId, at: Timestamp, client: ClientName, server: Serv
  */
 tool: string, exposed_name: string, decision: Decision, 
 /**
- * Who or what decided: a person, a rule, the default, the clock.
+ * Whether a person, a rule, the default or the hub decided.
  */
 decided_by: DecidedBy, 
 /**
- * The rule that decided, where one did.
+ * The rule that decided, if one did.
  */
 rule: RuleId | null, 
 /**
- * A person changed the arguments, and approved what came of that.
+ * Whether a person changed the arguments and approved the changed ones.
  */
 is_edited: boolean, 
 /**
@@ -291,38 +301,40 @@ is_edited: boolean,
  */
 reason: string, 
 /**
- * What came of it; `running` until it ended.
+ * The outcome; `running` until the call ends.
  */
 outcome: Outcome, 
 /**
- * What went wrong; empty where nothing did.
+ * The error in words; empty if there is none.
  */
 error: string, 
 /**
- * From the client's request until the decision, in milliseconds.
+ * The time from the client's request to the decision, in milliseconds.
  */
 waited_ms: number, 
 /**
- * From sending it to the server until its answer; none while it runs and where it was not sent.
+ * The time from sending the call to the server's answer, in milliseconds. `None` while the
+ * call runs, and if it was not sent.
  */
 duration_ms: number | null, 
 /**
- * The arguments as JSON text with what is secret replaced by `•••`. Only where one call is shown and in an export;
- * never in lists and events, and none where they are longer than 16 KiB.
+ * The arguments as JSON text, with secrets replaced by `•••`. They are set only in exports and
+ * in the view of a single call, never in lists and events, and only up to 16 KiB.
  */
 arguments?: string, };
 
 /**
- * One `tools/call` that reached the door; an approval request has the id of its call.
+ * The id of a `tools/call`. Its approval request has the same id.
  */
 export type CallId = string;
 
 /**
- * `tools.call`: calls a tool by hand, as a client named `command-line`. The policy holds for it as for any other.
+ * `tools.call`: calls a tool by hand, as a client named `command-line`. The policy applies as for
+ * any other client.
  */
 export type CallTool = { 
 /**
- * The name at the door.
+ * The exposed name.
  */
 name: string, 
 /**
@@ -331,17 +343,17 @@ name: string,
 arguments: unknown, };
 
 /**
- * `servers.cancel_sign_in`: ends the attempt to sign in to a server, and forgets how it went.
+ * `servers.cancel_sign_in`: ends the attempt to sign in to a server and deletes its result.
  */
 export type CancelSignIn = { id: ServerId, };
 
 /**
- * The catalog's copy of a server: definitions as the server sent them, with its own names.
+ * The catalog's copy of a server: the definitions as the server sent them, with its own names.
  */
 export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_synced_at: Timestamp | null, tools: Array<unknown>, prompts: Array<unknown>, resources: Array<unknown>, templates: Array<unknown>, };
 
 /**
- * `settings.change`: changes what is given.
+ * `settings.change`: changes the settings that are present in the request.
  */
 export type ChangeSettings = { 
 /**
@@ -357,17 +369,17 @@ cache_ttl_s: number | null,
  */
 oauth_client_metadata_url: string | null, 
 /**
- * 1 to 3,650 days; 0 for ever.
+ * 1 to 3,650 days; 0 means forever.
  */
 audit_retention_days: number | null, };
 
 /**
- * `servers.check_runtimes`: looks for the programs with which packages are started.
+ * `servers.check_runtimes`: checks for the programs that start packages.
  */
 export type CheckRuntimes = Record<symbol, never>;
 
 /**
- * The token of a new client: shown once, kept nowhere.
+ * A new client and its token, which is shown once and stored only as an HMAC.
  */
 export type ClientAdded = { name: ClientName, token: string, 
 /**
@@ -379,75 +391,76 @@ url: string,
  */
 config: unknown, 
 /**
- * The same for a client that only speaks stdio; it holds no token.
+ * The same for a client that supports only stdio. This configuration contains no token.
  */
 stdio_config: unknown, };
 
 /**
- * A client: the name that the user gave it.
+ * The name that the user gave a client.
  */
 export type ClientName = string;
 
 /**
- * A client that was added, or that came over the stdio bridge.
+ * A client that a person added, or that connected over the stdio bridge.
  */
 export type ClientView = { name: ClientName, 
 /**
- * Whether it has a token; one that came over the stdio bridge has none.
+ * Whether the client has a token. A client of the stdio bridge has none.
  */
 has_token: boolean, created_at: Timestamp, last_seen_at: Timestamp | null, revoked_at: Timestamp | null, 
 /**
- * Client sessions open now.
+ * The number of client sessions that are open now.
  */
 sessions: number, 
 /**
- * What the client called itself at `initialize`, such as `claude-code 2.1.329`.
+ * The name and version that the client reported at `initialize`, such as
+ * `claude-code 2.1.329`.
  */
 software: string | null, 
 /**
- * The profile that says what it sees; none for all.
+ * The profile that limits what the client sees; none if the client sees everything.
  */
 profile: string | null, };
 
 /**
- * What a rule asks of the arguments.
+ * A condition of a rule on the arguments.
  */
 export type Condition = { 
 /**
- * JSON pointer (RFC 6901) into the arguments, such as `/path`.
+ * A JSON pointer (RFC 6901) into the arguments, such as `/path`.
  */
 pointer: string, is: Test, };
 
 /**
- * One day, UTC.
+ * The stats of one day in UTC.
  */
 export type Day = { 
 /**
- * Its first moment.
+ * The first moment of the day.
  */
 at: Timestamp, approved: number, denied: number, 
 /**
- * Timed out, or without a screen.
+ * Calls that timed out, or for which no screen was open.
  */
 unanswered: number, };
 
 /**
- * `approvals.decide`: decides a request that waits. The first decision wins; a later one
- * is a `conflict`.
+ * `approvals.decide`: decides a request in the queue. The first decision wins; a later decision is
+ * a `conflict`.
  */
 export type DecideApproval = { id: CallId, 
 /**
- * The digest of the request that the person saw. A request of another digest is not decided.
+ * The digest of the request that the person saw. A request with another digest is not decided.
  */
 digest: string, verdict: Verdict, };
 
 /**
- * Who or what decided.
+ * The author of a decision.
  */
 export type DecidedBy = "person" | "rule" | "default" | "hub";
 
 /**
- * Whether a call may cross.
+ * Whether a call may be sent, or why not.
  */
 export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "raised" | "queue_full" | "abandoned";
 
@@ -456,40 +469,40 @@ export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "raise
  */
 export type DefinitionVersion = { 
 /**
- * SHA-256 of the definition as the server sent it, hex.
+ * The SHA-256 of the definition as the server sent it, in hex.
  */
 digest: string, first_seen_at: Timestamp, 
 /**
- * Null where no person has accepted it.
+ * When a person accepted this version; null if nobody has.
  */
 accepted_at: Timestamp | null, 
 /**
- * Whether the server offers this one now.
+ * Whether the server offers this version now.
  */
 offered: boolean, definition: unknown, 
 /**
- * What differs from the version accepted last before it, or from the one before it where none was; empty for the
- * first version.
+ * The differences from the latest accepted version before this one or, if none was accepted,
+ * from the previous version; empty for the first version.
  */
 changes: Array<FieldChange>, };
 
 /**
- * What happens to tools that a server offers, or offers otherwise, after the person has accepted it.
+ * The handling of tools that a server adds or changes after a person has accepted it.
  */
 export type Definitions = "ask" | "keep" | "trust";
 
 /**
- * The answer of a verb that has nothing to tell but that it was done.
+ * The answer of a verb that returns nothing if it succeeds.
  */
 export type Done = Record<symbol, never>;
 
 /**
- * Whether calls may cross at all.
+ * Whether the drawbridge is raised, which blocks all calls.
  */
 export type DrawbridgeState = { raised: boolean, };
 
 /**
- * What happens to a call.
+ * The effect of the policy on a call.
  */
 export type Effect = "allow" | "deny" | "ask";
 
@@ -499,12 +512,12 @@ export type Effect = "allow" | "deny" | "ask";
 export type EnableServer = { id: ServerId, enabled: boolean, };
 
 /**
- * What kind of failure it is. A face may branch on this, never on the message.
+ * The kind of a failure. A program may branch on the code, never on the message.
  */
 export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "unavailable" | "timeout" | "internal";
 
 /**
- * Something changed. A screen that missed events (`lagged`) reads everything anew.
+ * A change. A front end that missed events (`lagged`) reads everything again.
  */
 export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", raised: boolean, } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
@@ -513,33 +526,33 @@ export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "ses
  */
 export type ExportAudit = { 
 /**
- * Only those from this moment on.
+ * Only calls at or after this moment.
  */
 since: Timestamp | null, 
 /**
- * Only those ahead of this moment.
+ * Only calls before this moment.
  */
 until: Timestamp | null, 
 /**
- * Only those after this call: the `next` of the page before.
+ * Only calls after this one: the `next` of the previous page.
  */
 after: CallId | null, 
 /**
- * At most so many; 500 where it is not given, 500 at most.
+ * The most calls to return: 500 by default, and 500 at most.
  */
 limit: number | null, };
 
 /**
- * `policy.export`: the rules as a readable file.
+ * `policy.export`: the policy as a readable file.
  */
 export type ExportPolicy = Record<symbol, never>;
 
 /**
- * `tools.export`: the tools of all servers as function tools, as the OpenAI API takes them.
+ * `tools.export`: the tools of all servers as function tools in the format of the OpenAI API.
  */
 export type ExportTools = { 
 /**
- * For a client: what its profile has; all where it is not given.
+ * The client whose profile limits the tools; all tools if absent.
  */
 client: ClientName | null, };
 
@@ -552,43 +565,44 @@ export type FieldChange = {
  */
 field: string, 
 /**
- * Null where the field is new.
+ * The previous value; null if the field is new.
  */
 before: unknown, 
 /**
- * Null where the field is gone.
+ * The new value; null if the field was removed.
  */
 after: unknown, };
 
 /**
- * What a person was asked.
+ * Stats about the questions to a person.
  */
 export type Figures = { 
 /**
- * One for each day, oldest first, also without a question.
+ * One entry for each day, oldest first, including days without a question.
  */
 days: Array<Day>, suggestions: Array<Suggestion>, };
 
 /**
- * `servers.fill_manifest`: makes the spec of one of a manifest's choices. Saves nothing; what is missing or does not
- * fit is an error that names it.
+ * `servers.fill_manifest`: makes the spec of one of a manifest's choices. Saves nothing. An input
+ * that is missing or invalid is an error that names the input.
  */
 export type FillManifest = { source: ManifestSource, 
 /**
- * Which of its choices, counted from 0.
+ * The index of the choice, counted from 0.
  */
 choice: number, 
 /**
- * The name of the server, where it is not that of the manifest.
+ * The name of the server, if not the manifest's own.
  */
 name: string | null, 
 /**
- * By the inputs' names, those of secrets as well. Where an input takes several, one a line. An empty one is left
- * out; for one that is not here the default is taken.
+ * The values by the names of their inputs, including those of secrets. If an input takes
+ * several values, each is on its own line. An empty value is omitted, and an absent one is
+ * replaced by the default.
  */
 values: { [key in string]: string }, 
 /**
- * The same for those that go to the keyring although the manifest does not say so.
+ * Further values, which go to the keyring although the manifest does not mark them as secrets.
  */
 secrets: { [key in string]: string }, };
 
@@ -603,15 +617,15 @@ export type FilledManifest = { spec: ServerSpec, secrets: SecretValues, };
 export type ForgetRule = { id: RuleId, };
 
 /**
- * What a function tool calls.
+ * The function of a function tool.
  */
 export type Function = { 
 /**
- * The name at the door.
+ * The exposed name.
  */
 name: string, description: string, 
 /**
- * The JSON Schema of its arguments, without `$schema`.
+ * The JSON Schema of the arguments, without `$schema`.
  */
 parameters: unknown, };
 
@@ -620,7 +634,7 @@ parameters: unknown, };
  */
 export type FunctionTool = { 
 /**
- * `function`.
+ * Always `function`.
  */
 type: string, function: Function, };
 
@@ -635,32 +649,33 @@ export type HealthView = { status: HealthStatus,
  */
 service: string, version: string, builtin_tools: BuiltinTools, registry: RegistryHealth, storage: StorageHealth, ready: boolean, transports: Array<TransportHealth>, 
 /**
- * Client sessions open now.
+ * The number of client sessions that are open now.
  */
 sessions: number, servers: ServersHealth, };
 
 /**
- * `policy.import`: adds the rules of such a file, or puts them in the place of all there are. All or none.
+ * `policy.import`: adds the rules of a policy file, or replaces all present rules with them. If
+ * any rule is invalid, none is imported.
  */
 export type ImportPolicy = { text: string, replace: boolean, };
 
 /**
- * How many rules were taken.
+ * How many rules were imported.
  */
 export type Imported = { rules: number, };
 
 /**
- * What the text of a value is.
+ * The format of a value.
  */
 export type InputFormat = "text" | "number" | "boolean" | "path";
 
 /**
- * Where the value of an input goes.
+ * The place that an input's value is written to.
  */
 export type InputKind = "env" | "header" | "argument" | "url";
 
 /**
- * Who shares a session with a server.
+ * The clients that share a session with a server.
  */
 export type Isolation = "shared" | "per_client";
 
@@ -674,70 +689,73 @@ export type KeyringStatus = "ready" | "locked" | "absent";
 export type Kind = "tools" | "prompts" | "resources" | "templates";
 
 /**
- * An entry of a server's list that no client sees, and why.
+ * An excluded entry of a server's list, with the reason.
  */
 export type LeftOut = { kind: Kind, 
 /**
- * The server's own name of it, or its place in the list if it has none, such as `entry 3 of tools/list`.
+ * The server's own name of the entry, or the entry's place in the list if it has no name, such
+ * as `entry 3 of tools/list`.
  */
 name: string, 
 /**
- * In plain words.
+ * The reason in plain words.
  */
 why: string, };
 
 /**
- * The first hundred entries left out of a server's lists, and how many more there are.
+ * The first hundred excluded entries of a server's lists, and the number of further ones.
  */
 export type LeftOutEntries = { entries: Array<LeftOut>, 
 /**
- * Left out too, and not named here.
+ * The number of excluded entries that are not named here.
  */
 more: number, };
 
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
 /**
- * How long a rule holds.
+ * The lifetime of a rule.
  */
 export type Life = { "kind": "until_revoked" } | { "kind": "until", at: Timestamp, } | { "kind": "session", session: SessionId, } | { "kind": "calls", count: number, };
 
 /**
- * How long a local server's process lives.
+ * The lifetime of a local server's process.
  */
 export type Lifecycle = "singleton" | "transient";
 
 /**
- * `approvals.list`: what waits, oldest first.
+ * `approvals.list`: the requests in the queue, oldest first.
  */
 export type ListApprovals = Record<symbol, never>;
 
 /**
- * `calls.list`: newest first.
+ * `calls.list`: calls, newest first.
  */
 export type ListCalls = { client: ClientName | null, server: ServerId | null, 
 /**
- * Only those decided by a person or by the clock: the history of approvals.
+ * Only calls that waited for a person, including those that timed out: the history of
+ * approvals.
  */
 asked: boolean, 
 /**
- * Only those with this text in their tool, exposed name, reason, error or arguments; ASCII letters in any case.
+ * Only calls that contain this text in their tool, exposed name, reason, error or arguments.
+ * ASCII letters match in either case.
  */
 text: string | null, decision: Decision | null, 
 /**
- * Only those behind this call in the list: the next page.
+ * Only calls that follow this call in the list: the next page.
  */
 before: CallId | null, 
 /**
- * Only those from this moment on.
+ * Only calls at or after this moment.
  */
 since: Timestamp | null, 
 /**
- * Only those ahead of this moment.
+ * Only calls before this moment.
  */
 until: Timestamp | null, 
 /**
- * At most so many; 200 where it is not given, 1,000 at most.
+ * The most calls to return: 200 by default, and 1,000 at most.
  */
 limit: number | null, };
 
@@ -751,30 +769,31 @@ export type ListClients = Record<symbol, never>;
  */
 export type ListLogs = { server: ServerId | null, 
 /**
- * That level and above.
+ * Only lines of this level and above.
  */
 level: Level | null, 
 /**
- * Only lines with this text, whatever its case.
+ * Only lines that contain this text, in any case.
  */
 text: string | null, 
 /**
- * At most so many; 500 where it is not given.
+ * The most lines to return: 500 by default, and 5,000 at most.
  */
 limit: number | null, };
 
 /**
- * `approvals.missed`: what nobody decided in time, and may still be allowed for an identical retry.
+ * `approvals.missed`: the requests that nobody decided in time and whose identical retry can still
+ * be allowed.
  */
 export type ListMissed = Record<symbol, never>;
 
 /**
- * `policy.list`: all rules that hold, oldest first.
+ * `policy.list`: all rules that have not expired, oldest first.
  */
 export type ListPolicy = Record<symbol, never>;
 
 /**
- * `servers.presets`: well-known servers, and whether what each needs is here.
+ * `servers.presets`: well-known servers, and whether their prerequisites are present.
  */
 export type ListPresets = Record<symbol, never>;
 
@@ -789,43 +808,44 @@ export type ListProfiles = Record<symbol, never>;
 export type ListSecrets = Record<symbol, never>;
 
 /**
- * `servers.list`: all servers, in the order of their ids.
+ * `servers.list`: all servers, sorted by id.
  */
 export type ListServers = Record<symbol, never>;
 
 /**
- * `tools.list`: the tools of all accepted, enabled servers, in the order clients get them.
+ * `tools.list`: the tools of all accepted, enabled servers, in the order in which clients get
+ * them.
  */
 export type ListTools = Record<symbol, never>;
 
 /**
- * JSON as it was written: a number keeps its digits.
+ * JSON text as it was written, so that a number keeps its digits.
  */
 export type Literal = unknown;
 
 /**
- * One line of the log.
+ * A line of the log.
  */
 export type LogLine = { 
 /**
- * Grows by one a line.
+ * The number of the line; each line has the next one.
  */
 seq: number, at: Timestamp, level: Level, 
 /**
- * The server that wrote it to its stderr, or nothing for the hub itself.
+ * The server that wrote the line, or `None` for the hub itself.
  */
 server: ServerId | null, 
 /**
- * The part of the hub that wrote it, or `stderr`, `stdout`.
+ * The part of the hub that wrote the line, or `stderr` or `stdout` of the server.
  */
 area: string, 
 /**
- * Without line breaks; secrets are masked, control characters are shown escaped.
+ * The text without line breaks. Secrets are masked, and control characters are escaped.
  */
 text: string, };
 
 /**
- * `drawbridge.lower`: calls may cross again.
+ * `drawbridge.lower`: allows calls again.
  */
 export type LowerDrawbridge = Record<symbol, never>;
 
@@ -834,61 +854,61 @@ export type LowerDrawbridge = Record<symbol, never>;
  */
 export type ManifestChoice = { 
 /**
- * In a few words: `npx @scope/server@1.2.3`, or a URL.
+ * A short label, such as `npx @scope/server@1.2.3` or a URL.
  */
 label: string, 
 /**
- * The whole command line or the URL, with `<name>` where the value of an input goes.
+ * The whole command line or URL, with `<name>` in place of an input's value.
  */
 preview: string, 
 /**
- * The program with which it is started, where it is one that Drawbridge looks for.
+ * The program that starts the package, if Drawbridge checks for it.
  */
 runtime: Runtime | null, inputs: Array<ManifestInput>, 
 /**
- * Why it cannot be used, in plain words; empty where it can.
+ * Why the choice cannot be used, in plain words; empty if it can.
  */
 problem: string, };
 
 /**
- * A value that a person gives, or leaves out.
+ * A value that a person enters or leaves empty.
  */
 export type ManifestInput = { 
 /**
- * Of no other input of the same choice.
+ * The name, unique among the inputs of the same choice.
  */
 name: string, kind: InputKind, 
 /**
- * What it is for, in the words of the manifest; may be empty.
+ * The purpose, in the words of the manifest; may be empty.
  */
 description: string, 
 /**
- * Without it the server is not added. One with a `default` need not be given all the same.
+ * Whether the server cannot be added without a value. A `default` counts as a value.
  */
 required: boolean, 
 /**
- * Its value goes to the keyring, and nowhere else.
+ * Whether the value is stored in the keyring and nowhere else.
  */
 secret: boolean, 
 /**
- * Several values may be given, one a line.
+ * Whether several values may be entered, one per line.
  */
 repeated: boolean, 
 /**
- * Used where nothing is given.
+ * The value that is used if none is entered.
  */
 default: string | null, 
 /**
- * Where there are some, the value is one of them.
+ * The possible values; any value if this is empty.
  */
 choices: Array<string>, 
 /**
- * An example, to be shown in an empty field; may be empty.
+ * An example to show in an empty field; may be empty.
  */
 placeholder: string, format: InputFormat, };
 
 /**
- * Where a manifest is.
+ * The source of a manifest.
  */
 export type ManifestSource = { "preset": string } | { "text": string } | { "path": string };
 
@@ -897,80 +917,85 @@ export type ManifestSource = { "preset": string } | { "text": string } | { "path
  */
 export type ManifestView = { 
 /**
- * As the manifest has it: `io.github.owner/server`.
+ * The name in the manifest, such as `io.github.owner/server`.
  */
 name: string, 
 /**
- * What the server is called where the person calls it nothing else.
+ * The server's name, unless the person chooses another.
  */
 title: string, description: string, version: string, 
 /**
- * The ways to have it; at least one, but perhaps none that can be used.
+ * The packages and remotes of the server: at least one, but possibly none that can be used.
  */
 choices: Array<ManifestChoice>, };
 
 /**
- * `servers.measure`: what each local server that runs uses. Best asked again every second or two.
+ * `servers.measure`: the usage of each local server that runs. To follow the usage, repeat the
+ * request every second or two.
  */
 export type MeasureServers = Record<symbol, never>;
 
 /**
- * An OAuth client that a person registered, for servers whose authorization server registers none by itself.
+ * An OAuth client that a person registered, for servers whose authorization server does not
+ * register clients by itself.
  */
 export type OauthClient = { client_id: string, 
 /**
- * Only if the client has one; best a `${keyring:NAME}`.
+ * The secret, if the client has one; preferably a `${keyring:NAME}`.
  */
 client_secret?: string | null, 
 /**
- * The port of the redirect URI `http://127.0.0.1:PORT/callback` that the client was registered with; any if it is
- * not given, which authorization servers allow for programs on a desk.
+ * The port of the redirect URI `http://127.0.0.1:PORT/callback` that the client was registered
+ * with. If it is absent, any port is used, as authorization servers allow for native apps (RFC
+ * 8252).
  */
 callback_port?: number | null, };
 
 /**
- * `screens.open`: a link that opens the web UI in a browser, good for one use within a minute.
+ * `screens.open`: a link that opens the web UI in a browser, valid for one use within a minute.
  */
 export type OpenScreen = Record<symbol, never>;
 
 /**
- * What came of a call.
+ * The outcome of a call.
  */
 export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "unreachable" | "unknown" | "timed_out" | "cancelled" | "withheld";
 
 /**
- * Past calls that a rule would have matched.
+ * The past calls that a rule would have matched.
  */
 export type PastCalls = { 
 /**
- * How many past calls of its scope were looked at; the newest 1,000 at most.
+ * How many past calls of the rule's scope were examined: the newest, 1,000 at most.
  */
 looked_at: number, matched: number, 
 /**
- * Whose arguments were not kept, so that nobody can tell.
+ * How many calls cannot be matched, because their arguments were not stored or their server
+ * was removed.
  */
 unknown: number, 
 /**
- * The newest of those that matched.
+ * The newest of the calls that matched.
  */
 newest: Array<Call>, };
 
 /**
- * The file's text.
+ * A policy file.
  */
 export type PolicyFile = { 
 /**
- * JSON.
+ * The content of the file, in JSON.
  */
 text: string, };
 
 /**
- * The rules, and what happens where none matches. Deny beats allow beats ask.
+ * The rules, and the default if none matches. Deny takes precedence over allow, and allow over
+ * ask.
  */
 export type PolicyView = { default: Effect, rules: Array<RuleView>, };
 
 /**
- * A whole policy.
+ * A complete policy.
  */
 export type Preset = { "kind": "ask_all" } | { "kind": "ask_writes", trusted: Array<ServerId>, } | { "kind": "ask_listed", listed: Array<ServerId>, };
 
@@ -979,76 +1004,79 @@ export type Preset = { "kind": "ask_all" } | { "kind": "ask_writes", trusted: Ar
  */
 export type PresetView = { id: string, title: string, 
 /**
- * What it does, in one sentence.
+ * The purpose of the server, in one sentence.
  */
 description: string, choice: ManifestChoice, 
 /**
- * How its runtime is found here; nothing where it needs none.
+ * Whether the server's runtime was found on this machine; none if the server needs no runtime.
  */
 runtime: RuntimeFound | null, };
 
 /**
- * `policy.preview`: which past calls a rule would have matched. Nothing is saved.
+ * `policy.preview`: a dry run of a rule on past calls. Nothing is saved.
  */
 export type PreviewRule = { rule: RuleText, };
 
 /**
- * `approvals.preview`: the rule that a verdict on a waiting request would make, and which past calls it would have
- * matched. Nothing is decided.
+ * `approvals.preview`: the rule that a verdict on a waiting request would make, and the past calls
+ * that the rule would have matched. Nothing is decided.
  */
 export type PreviewVerdict = { id: CallId, verdict: Verdict, };
 
 /**
- * What a client with this profile sees, and nothing else.
+ * A named selection of servers and tools. A client with this profile can see nothing else.
  */
 export type Profile = { name: string, 
 /**
- * By server its tools, by the server's own names; null for all of them, also later ones.
+ * For each server its tools, by the server's own names. `None` stands for all tools, also
+ * future ones.
  */
 servers: { [key in ServerId]: Array<string> | null }, };
 
 /**
- * A profile, and what it costs.
+ * A profile, its clients, and what its tools cost.
  */
 export type ProfileView = { 
 /**
- * The clients that have it.
+ * The clients that use the profile.
  */
 clients: Array<ClientName>, 
 /**
- * How many tools such a client is shown now.
+ * How many tools the profile's clients see now.
  */
 tools: number, 
 /**
- * About how many tokens a model spends on their list.
+ * About how many tokens a model spends on the list of these tools.
  */
 tokens: number, name: string, 
 /**
- * By server its tools, by the server's own names; null for all of them, also later ones.
+ * For each server its tools, by the server's own names. `None` stands for all tools, also
+ * future ones.
  */
 servers: { [key in ServerId]: Array<string> | null }, };
 
 /**
- * `profiles.put`: writes a profile, new or in place of the one of its name. It holds at once.
+ * `profiles.put`: saves a profile, replacing a profile of the same name. The change applies at
+ * once.
  */
 export type PutProfile = { profile: Profile, };
 
 /**
- * `drawbridge.raise`: nothing crosses any more; what waits is denied, and what is on its way is cancelled.
+ * `drawbridge.raise`: blocks all calls. Waiting calls are denied, and calls in flight are aborted.
  */
 export type RaiseDrawbridge = Record<symbol, never>;
 
 /**
- * `servers.read_manifest`: reads a manifest. Saves nothing, starts nothing.
+ * `servers.read_manifest`: reads a manifest. Saves nothing and starts nothing.
  */
 export type ReadManifest = { source: ManifestSource, };
 
 /**
- * A spec that was read from a text, or why that entry cannot be one.
+ * A spec that was read from a text, or why the entry is invalid.
  */
 export type ReadSpec = { name: string, spec: ServerSpec | null, 
 /**
- * What is wrong with the entry; empty where `spec` is set.
+ * The problem with the entry; empty if `spec` is set.
  */
 problem: string, 
 /**
@@ -1057,15 +1085,15 @@ problem: string,
 likely_secrets: Array<string>, };
 
 /**
- * `servers.read_specs`: reads any client's `mcpServers` JSON (or one server's object, or a
- * command line) into specs. Saves nothing.
+ * `servers.read_specs`: reads the `mcpServers` JSON of any client, the object of one server, or a
+ * command line into specs. Saves nothing.
  */
 export type ReadSpecs = { text: string, };
 
 export type RegistryHealth = { servers_total: number, servers_enabled: number, };
 
 /**
- * `policy.remove`: removes the rules of exactly that scope.
+ * `policy.remove`: removes the rules with exactly this scope.
  */
 export type RemovePolicy = { server: ServerId | null, 
 /**
@@ -1074,7 +1102,7 @@ export type RemovePolicy = { server: ServerId | null,
 tool: string | null, client: ClientName | null, };
 
 /**
- * `profiles.remove`: removes a profile; clients that had it see all again.
+ * `profiles.remove`: removes a profile. Its clients see everything again.
  */
 export type RemoveProfile = { name: string, };
 
@@ -1084,7 +1112,8 @@ export type RemoveProfile = { name: string, };
 export type RemoveSecret = { name: string, };
 
 /**
- * `servers.remove`: removes the spec file, its secrets, its policies and its cache, and ends its session.
+ * `servers.remove`: removes the spec file, its secrets, its rules and its cache, and ends its
+ * session.
  */
 export type RemoveServer = { id: ServerId, };
 
@@ -1094,22 +1123,22 @@ export type RemoveServer = { id: ServerId, };
 export type RestartServer = { id: ServerId, };
 
 /**
- * What happens to the result of a call.
+ * The effect of the policy on the result of a call.
  */
 export type ResultEffect = "mask" | "hold";
 
 /**
- * For how long an identical retry is let through.
+ * For how many seconds an identical retry is allowed.
  */
 export type RetryAllowed = { seconds: number, };
 
 /**
- * `clients.revoke`: its token and its sessions end at once.
+ * `clients.revoke`: ends the client's token and its sessions at once.
  */
 export type RevokeClient = { name: ClientName, };
 
 /**
- * One rule of the policy.
+ * The id of a rule of the policy.
  */
 export type RuleId = string;
 
@@ -1118,23 +1147,23 @@ export type RuleId = string;
  */
 export type RuleText = { 
 /**
- * Only tools of which their server says that they change nothing.
+ * Whether the rule covers only tools that their server marks read-only.
  */
 read_only: boolean, 
 /**
- * All must hold.
+ * The conditions, all of which have to hold.
  */
 when: Array<Condition>, 
 /**
- * What happens to the call; none leaves that to other rules.
+ * The effect on the call; `None` leaves it to other rules.
  */
 effect: Effect | null, 
 /**
- * What happens to its result; none leaves that to other rules.
+ * The effect on the result; `None` leaves it to other rules.
  */
 result: ResultEffect | null, life: Life, 
 /**
- * The user's words about it.
+ * The user's note.
  */
 note: string, server: ServerId | null, 
 /**
@@ -1143,19 +1172,20 @@ note: string, server: ServerId | null,
 tool: string | null, client: ClientName | null, };
 
 /**
- * A rule, and how it stands.
+ * A rule and its present state.
  */
 export type RuleView = { id: RuleId, read_only: boolean, when: Array<Condition>, effect: Effect | null, result: ResultEffect | null, life: Life, note: string, 
 /**
- * In one line.
+ * The rule in one line of words.
  */
 words: string, created_at: Timestamp, 
 /**
- * How many calls it may still decide, where it holds for a number of calls.
+ * How many more calls the rule can decide, if it holds for a limited number of calls.
  */
 left: number | null, 
 /**
- * An allow whose tool or server has changed since: it asks until that was accepted.
+ * Whether the rule is an allow whose tool or server has changed since. The calls are then
+ * asked about until a person accepts the change.
  */
 suspended: boolean, server: ServerId | null, 
 /**
@@ -1166,24 +1196,25 @@ tool: string | null, client: ClientName | null, };
 export type Runtime = "npx" | "uvx" | "docker" | "node" | "python" | "dnx";
 
 /**
- * How a runtime is found where servers are started.
+ * A runtime as it was found in the environment that servers start in.
  */
 export type RuntimeFound = { runtime: Runtime, 
 /**
- * The path of its program, where there is one.
+ * The path of the program, if it is installed.
  */
 path: string | null, version: string | null, 
 /**
- * Why it cannot be used, in plain words; empty where it can.
+ * The reason in plain words why the runtime cannot be used; empty if it can.
  */
 problem: string, 
 /**
- * What to do about it; empty where there is nothing to do.
+ * A remedy for the problem; empty if there is none to suggest.
  */
 remedy: string, };
 
 /**
- * `policy.save`: adds a rule, or writes the one of that id anew, for the server and the tool as they are now.
+ * `policy.save`: adds a rule, or replaces the rule with this id. The rule is bound to the server
+ * and the tool as they are now.
  */
 export type SaveRule = { id: RuleId | null, rule: RuleText, };
 
@@ -1194,8 +1225,9 @@ export type ScreenLink = {
 url: string, };
 
 /**
- * Values to put into the keyring, by what gets them: environment variables, headers, the OAuth client. In the
- * spec each becomes `${keyring:NAME}`. Never logged, never written to a file.
+ * Values for the keyring, grouped by their destination: environment variables, headers, and the
+ * OAuth client. In the spec each value is replaced by `${keyring:NAME}`. The values are never
+ * logged and never written to a file.
  */
 export type SecretValues = { env: { [key in string]: string }, headers: { [key in string]: string }, 
 /**
@@ -1208,134 +1240,143 @@ oauth_client?: string | null, };
  */
 export type SecretView = { name: string, 
 /**
- * Whether the keyring holds a value; none where the keyring cannot be asked.
+ * Whether the keyring has a value; none if the keyring is not accessible.
  */
 present: boolean | null, 
 /**
- * The servers that refer to it.
+ * The servers that refer to the secret.
  */
 servers: Array<ServerId>, };
 
 /**
- * A server: the name of its spec file without `.json`, of `[a-z0-9_-]`.
+ * The id of a server: the name of its spec file without `.json`, in `[a-z0-9_-]`.
  */
 export type ServerId = string;
 
 /**
- * A server as described at rest. `command` is set for a local one, `url` for a remote one; both, with a transport, for
- * a program of ours that serves that URL on this machine.
+ * A server as its spec file describes it. A local server has a `command`, and a remote server a
+ * `url`. A spec with both and a `transport` is a program that Drawbridge starts, and that serves
+ * this URL on this machine.
  *
- * Values of `env` and `headers` may hold `${keyring:NAME}`, resolved when the server is
- * started, and never written anywhere.
+ * The values of `env` and `headers`, `bearer_token` and the OAuth client secret may contain
+ * `${keyring:NAME}`. The secret is resolved when the server is started, and is never written
+ * anywhere.
  */
 export type ServerSpec = { 
 /**
- * For people. The id is the file's name.
+ * The name to show to people. The id is the file's name.
  */
 name?: string, command?: string | null, args?: Array<string>, env?: { [key in string]: string }, 
 /**
- * The working directory; the user's home where it is not given.
+ * The working directory; the user's home if it is absent.
  */
 cwd?: string | null, url?: string | null, headers?: { [key in string]: string }, 
 /**
- * Sent as `Authorization: Bearer …`; best a `${keyring:NAME}`.
+ * Sent as `Authorization: Bearer …`; preferably a `${keyring:NAME}`.
  */
 bearer_token?: string | null, 
 /**
- * The client that was registered for Drawbridge by hand at the server's authorization server.
+ * The client that a person registered for Drawbridge at the server's authorization server.
  */
 oauth?: OauthClient | null, 
 /**
- * Inferred from `command` or `url` where it is not given: for a URL it is `http`.
+ * Inferred from `command` or `url` if it is absent: `http` for a URL.
  */
 transport?: TransportKind | null, 
 /**
- * The revision of the protocol that the server is addressed in, such as `2025-06-18`. Found out if not given.
+ * The protocol revision to use with the server, such as `2025-06-18`. Negotiated if it is
+ * absent.
  */
 protocol_version?: string | null, 
 /**
- * Inferred from `command` where it is not given: what has to be installed, and whether a first start may be slow.
+ * Inferred from `command` if it is absent. It determines what has to be installed, and whether
+ * the first start may take long.
  */
 runtime_hint?: Runtime | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
 /**
- * Starts after the first one that failed, with growing pauses; then it is given up until the next call.
+ * The number of starts after the first one that failed, with growing pauses. After them the
+ * server is not started again until the next call.
  */
 retries?: number, visibility?: Visibility, definitions?: Definitions, validate?: Validate, 
 /**
- * The tools that may be seen and called, by the server's own names; all where it is not given.
+ * The tools that clients may see and call, by the server's own names; all tools if it is
+ * absent.
  */
 allowed_tools?: Array<string> | null, 
 /**
- * What stands before `__` in the names of its tools and prompts; its id where it is not given. Empty for their
- * bare names: then of two servers with the same name the first in order of ids has it.
+ * The text before `__` in the exposed names of the server's tools and prompts; the server's id
+ * if it is absent. An empty prefix exposes their bare names. If two servers want the same bare
+ * name, the server that was accepted first has it.
  */
 prefix?: string | null, 
 /**
- * Servers that are tried in this order with the same tool where this one cannot be reached.
+ * The servers that are tried with the same tool, in this order, if this one cannot be reached.
  */
 fallback?: Array<ServerId>, 
 /**
- * How long the catalog's copy of it counts as fresh, in milliseconds; as the settings say where it is not given.
+ * How long the catalog's copy of the server counts as fresh, in milliseconds; the setting
+ * applies if it is absent.
  */
 cache_ttl_ms?: number | null, 
 /**
- * How long results of its read-only, idempotent tools and its resources may be answered from memory, in
- * milliseconds; 0 for not at all.
+ * How long results of the server's resources and of its read-only, idempotent tools may be
+ * answered from the cache, in milliseconds; 0 for not at all.
  */
 cache_results_ms?: number, };
 
 /**
- * The state of a server session, or why there can be none.
+ * The state of a server session, or the reason why there can be none.
  */
 export type ServerState = "idle" | "initializing" | "active" | "error" | "closed" | "disabled" | "needs_approval" | "needs_secret" | "needs_sign_in";
 
 /**
- * What the processes of a local server that runs use now, with all that they started.
+ * The present usage of a local server's processes, including all that they started.
  */
 export type ServerUsage = { id: ServerId, processes: number, 
 /**
- * Resident memory, in KiB; what processes share counts for each.
+ * The resident memory in KiB. Memory that processes share counts for each of them.
  */
 memory_kib: number, 
 /**
- * Of one core, in percent, since the last look of anybody; 0 at the first.
+ * The CPU usage in percent of one core since the previous measurement by any caller; 0 for the
+ * first.
  */
 cpu_percent: number, };
 
 /**
- * What is known of a server.
+ * The spec and the state of a server.
  */
 export type ServerView = { id: ServerId, name: string, spec: ServerSpec, 
 /**
- * The path of its spec file.
+ * The path of the server's spec file.
  */
 file: string, acceptance: Acceptance, 
 /**
- * The digest of what it would start or connect to; what `servers.accept` names.
+ * The digest of what the spec starts or connects to; `servers.accept` names it.
  */
 identity: string, state: ServerState, 
 /**
- * Why it is in that state, in plain words; empty where there is nothing to say.
+ * Why the server is in this state, in plain words; empty if there is nothing to report.
  */
 reason: string, 
 /**
- * What to do about it; empty where there is nothing to do.
+ * The action for a person to take; empty if there is nothing to do.
  */
 remedy: string, 
 /**
- * It failed, and is left alone until then.
+ * When the server may be started again after a failure.
  */
 retry_at: Timestamp | null, 
 /**
- * The latest steps of its sessions, the latest last.
+ * The latest state transitions of its sessions, oldest first.
  */
 transitions: Array<Transition>, 
 /**
- * How it stands with signing in.
+ * The state of the server's authorization.
  */
 authorization: Authorization, 
 /**
- * The latest attempt to sign in, where there is one.
+ * The latest attempt to sign in, if there is one.
  */
 signing_in: SignIn | null, 
 /**
@@ -1343,36 +1384,38 @@ signing_in: SignIn | null,
  */
 pid: number | null, sync_status: SyncStatus, last_synced_at: Timestamp | null, 
 /**
- * The cache is older than its TTL: it is still served, and refreshed behind.
+ * Whether the cache is older than its TTL. A stale cache is still served while a refresh runs
+ * in the background.
  */
 stale: boolean, 
 /**
- * What the server called itself.
+ * The name that the server reported.
  */
 server_name: string | null, server_version: string | null, protocol_version: string | null, 
 /**
- * What the server tells a model about itself, at `initialize`.
+ * The instructions for a model that the server sent at `initialize`.
  */
 instructions: string | null, tools: Array<ToolView>, 
 /**
- * About how many tokens a model spends on its tools, as far as clients are shown them.
+ * About how many tokens a model spends on the server's tools, counting only those that clients
+ * see.
  */
 tokens: number, 
 /**
- * Tools whose definitions are new or changed, and wait for a person.
+ * How many tools have a new or changed definition that a person has not accepted yet.
  */
 waiting_tools: number, 
 /**
- * Entries of its lists that no client sees, each with its reason. What the person does not allow is not among
- * them.
+ * Entries excluded from the server's lists, each with its reason. Tools that the person's
+ * `allowed_tools` excludes are not among them.
  */
 left_out: LeftOutEntries, 
 /**
- * Lines on its stdout that were not JSON-RPC, since the hub started.
+ * The number of non-JSON-RPC lines on the server's stdout since the hub started.
  */
 noise_lines: number, 
 /**
- * Starts since the hub started.
+ * How often the server was started since the hub started.
  */
 starts: number, };
 
@@ -1384,17 +1427,17 @@ export type ServersHealth = { connected: number, errors: number, };
 export type ServersView = { servers: Array<ServerView>, broken: Array<BrokenSpec>, };
 
 /**
- * One client session.
+ * The id of a client session.
  */
 export type SessionId = string;
 
 /**
- * `policy.set_default`: what happens where no rule matches.
+ * `policy.set_default`: sets the effect on calls that no rule matches.
  */
 export type SetDefaultPolicy = { effect: Effect, };
 
 /**
- * `policy.set`: sets the plain policy of a scope, replacing the one it had.
+ * `policy.set`: sets the plain rule of a scope, replacing the previous one.
  */
 export type SetPolicy = { effect: Effect, server: ServerId | null, 
 /**
@@ -1403,17 +1446,17 @@ export type SetPolicy = { effect: Effect, server: ServerId | null,
 tool: string | null, client: ClientName | null, };
 
 /**
- * `secrets.set`: puts a value into the keyring.
+ * `secrets.set`: stores a value in the keyring.
  */
 export type SetSecret = { name: string, value: string, };
 
 export type SettingsView = { 
 /**
- * What happens to a call that no rule matches.
+ * The effect on a call that no rule matches.
  */
 default_policy: Effect, 
 /**
- * The time a person has to decide, in seconds.
+ * The time that a person has to decide, in seconds.
  */
 approval_timeout_s: number, 
 /**
@@ -1421,54 +1464,54 @@ approval_timeout_s: number,
  */
 cache_ttl_s: number, 
 /**
- * The https URL of a document that describes this program to authorization servers (a client id
- * metadata document); empty for none: then it registers itself.
+ * The https URL of a document that describes this program to authorization servers (a client
+ * id metadata document). If the URL is empty, the program registers itself.
  */
 oauth_client_metadata_url: string, 
 /**
- * How many days calls and what else is in the audit are kept; 0 for ever.
+ * How many days calls and other audit entries are kept; 0 means forever.
  */
 audit_retention_days: number, version: string, data_dir: string, 
 /**
- * The endpoint, or nothing where no listener runs.
+ * The URL of the endpoint; none if no listener runs.
  */
 url: string | null, keyring: KeyringStatus, 
 /**
- * What to do about the keyring; empty where nothing is to be done.
+ * How to make the keyring ready; empty if it is ready.
  */
 keyring_remedy: string, };
 
 /**
- * `approvals.show`: one that waits.
+ * `approvals.show`: one request in the queue.
  */
 export type ShowApproval = { id: CallId, };
 
 /**
- * `calls.show`: one call, with its arguments as they are kept.
+ * `calls.show`: one call, with its arguments as they are stored.
  */
 export type ShowCall = { id: CallId, };
 
 /**
- * `servers.capabilities`: what a server offered when it was read last. Starts nothing.
+ * `servers.capabilities`: what a server offered at the latest refresh. Starts nothing.
  */
 export type ShowCapabilities = { id: ServerId, };
 
 /**
- * `drawbridge.show`: whether it is raised.
+ * `drawbridge.show`: whether the drawbridge is raised.
  */
 export type ShowDrawbridge = Record<symbol, never>;
 
 /**
- * `policy.figures`: what a person was asked lately, and the rules that this suggests.
+ * `policy.figures`: stats about the latest approvals, and the rules that they suggest.
  */
 export type ShowFigures = { 
 /**
- * How many days back; 14 where it is not given, 90 at most.
+ * How many days back: 14 by default, and 90 at most.
  */
 days: number | null, };
 
 /**
- * `health.show`
+ * `health.show`: the health of the hub.
  */
 export type ShowHealth = Record<symbol, never>;
 
@@ -1478,12 +1521,12 @@ export type ShowHealth = Record<symbol, never>;
 export type ShowServer = { id: ServerId, };
 
 /**
- * `settings.show`
+ * `settings.show`: all settings.
  */
 export type ShowSettings = Record<symbol, never>;
 
 /**
- * `servers.tool_history`: the versions of a tool's definition, the newest first.
+ * `servers.tool_history`: the versions of a tool's definition, newest first.
  */
 export type ShowToolHistory = { id: ServerId, 
 /**
@@ -1492,7 +1535,7 @@ export type ShowToolHistory = { id: ServerId,
 tool: string, };
 
 /**
- * A definition of a tool, as it was shown.
+ * A definition of a tool, as a person saw it.
  */
 export type ShownTool = { 
 /**
@@ -1501,26 +1544,26 @@ export type ShownTool = {
 name: string, digest: string, };
 
 /**
- * An attempt to sign in to a server. There is at most one of a server.
+ * An attempt to sign in to a server. A server has at most one.
  */
 export type SignIn = { id: SignInId, 
 /**
- * Where the person signs in: to be opened in a browser.
+ * The page that the person signs in at, to be opened in a browser.
  */
 url: string, state: SignInState, };
 
 /**
- * One attempt to sign in to a server.
+ * The id of an attempt to sign in to a server.
  */
 export type SignInId = string;
 
 /**
- * How far an attempt has come.
+ * The state of an attempt.
  */
 export type SignInState = { "kind": "waiting_for_browser" } | { "kind": "exchanging" } | { "kind": "done" } | { "kind": "failed", reason: string, };
 
 /**
- * `servers.sign_out`: forgets the tokens of a server, and ends its session.
+ * `servers.sign_out`: deletes the tokens of a server and ends its session.
  */
 export type SignOutServer = { id: ServerId, };
 
@@ -1531,12 +1574,12 @@ export type Standing = "accepted" | "new" | "changed";
 
 export type StorageHealth = { 
 /**
- * Clients with an open session.
+ * The number of clients with an open session.
  */
 active_users: number, };
 
 /**
- * A rule that would have answered questions as the person did.
+ * A rule that would have given the same answers as the person.
  */
 export type Suggestion = { rule: RuleText, 
 /**
@@ -1544,16 +1587,16 @@ export type Suggestion = { rule: RuleText,
  */
 words: string, 
 /**
- * How many of the person's approvals it would have spared.
+ * How many of the person's approvals the rule would have saved.
  */
 approved: number, 
 /**
- * How many past calls it would have matched in all.
+ * How many past calls the rule would have matched in total.
  */
 matched: number, };
 
 /**
- * An allow that was given for the tool or the server as it was.
+ * An allow that does not apply any more because the tool or its server has changed.
  */
 export type SuspendedAllow = { rule: RuleId, 
 /**
@@ -1561,61 +1604,61 @@ export type SuspendedAllow = { rule: RuleId,
  */
 words: string, 
 /**
- * What the server starts or connects to is another.
+ * Whether the server would now start or connect to something else.
  */
 is_server_changed: boolean, 
 /**
- * The tool's definition that the allow was given for and the one of now, as JSON text; none where it is the same,
- * or is not kept any more.
+ * The tool's definition that the allow was given for, and the current one, as JSON text.
+ * `None` if they are the same, or if the earlier one is not stored any more.
  */
 definitions: [string, string] | null, };
 
 /**
- * `servers.sync`: reads the server's capabilities anew into the cache.
+ * `servers.sync`: refreshes the cache of a server's capabilities.
  */
 export type SyncServer = { id: ServerId, };
 
 /**
- * How the catalog's copy of a server stands.
+ * The state of the catalog's copy of a server.
  */
 export type SyncStatus = "NEVER_SYNCED" | "SYNCING" | "SYNCED" | "FAILED";
 
 /**
- * What a value among the arguments must be. All but `equals` look into a list: an allow wants each entry to fit, a
- * deny one.
+ * The predicate of a condition on one value of the arguments. All predicates but `equals` also
+ * look into a list: an allow needs every entry to match, a deny or an ask only one.
  */
 export type Test = { "equals": Literal } | { "one_of": Array<Literal> } | { "path_within": string } | { "host": string } | { "between": { min?: Literal | null, max?: Literal | null, } } | { "matches": string };
 
 /**
- * Bounds in milliseconds.
+ * Timeouts in milliseconds.
  */
 export type Timeouts = { 
 /**
- * From start to the answer to `initialize`.
+ * The time from the start to the answer to `initialize`.
  */
 initialize_ms: number, 
 /**
- * From sending a call to its answer, or to its next sign of progress.
+ * The time from sending a call to its answer, or to its next progress notification.
  */
 call_ms: number, 
 /**
- * From sending a call to its answer, whatever progress it shows.
+ * The time from sending a call to its answer, regardless of progress. At least `call_ms`.
  */
 total_ms: number, 
 /**
- * In the place of `call_ms` for single tools, by the server's own names.
+ * Replaces `call_ms` for single tools, by the server's own names.
  */
 tools: { [key in string]: number }, 
 /**
- * Without a call, until the session is ended.
+ * The time without a call after which the session ends.
  */
 idle_ms: number, 
 /**
- * How often a server with sessions is asked whether it is there, while it has nothing to do; 0 for never.
+ * The interval of pings to an idle server of the legacy era; 0 for no pings.
  */
 ping_ms: number, 
 /**
- * For a local server to end by itself once it was asked to; then it is killed.
+ * The time that a local server has to end by itself before it is killed.
  */
 stop_ms: number, };
 
@@ -1625,7 +1668,7 @@ stop_ms: number, };
 export type Timestamp = number;
 
 /**
- * A tool of a server, and what happens when a client calls it.
+ * A tool of a server, and the effect of the policy on its calls.
  */
 export type ToolView = { server: ServerId, 
 /**
@@ -1633,49 +1676,49 @@ export type ToolView = { server: ServerId,
  */
 name: string, 
 /**
- * The name at the door: `server__tool`, at most 64 of `[A-Za-z0-9_-]`; that which it would have where it is not
- * at the door.
+ * The exposed name: `server__tool`, at most 64 characters of `[A-Za-z0-9_-]`. For a hidden
+ * tool this is the name that the tool would have.
  */
 exposed_name: string, 
 /**
- * Why no client sees it and none can call it; empty where they can.
+ * Why no client can see or call the tool; empty if clients can.
  */
 hidden: string, 
 /**
- * Whether a person has accepted its definition.
+ * The acceptance state of the definition.
  */
 standing: Standing, 
 /**
- * About how many tokens a model spends on its definition in a list.
+ * About how many tokens a model spends on the tool's definition in a list.
  */
 tokens: number, title: string | null, description: string, input_schema: unknown, annotations: Annotations, 
 /**
- * SHA-256 of the definition as the server sent it, hex.
+ * The SHA-256 of the definition as the server sent it, in hex.
  */
 digest: string, 
 /**
- * The policy that applies to a client without one of its own.
+ * The effect for a client that has no rule of its own.
  */
 policy: Effect, 
 /**
- * The policy set for just this tool, for all clients.
+ * The plain rule for exactly this tool, for all clients.
  */
 own_policy: Effect | null, };
 
 /**
- * A step that a server session took.
+ * A state transition of a server session.
  */
 export type Transition = { at: Timestamp, 
 /**
- * Whose session it is, where it is not shared.
+ * The client that the session belongs to; `None` if clients share it.
  */
 client: ClientName | null, 
 /**
- * What it became: `idle`, `initializing`, `active`, `error` or `closed`.
+ * The new state: `idle`, `initializing`, `active`, `error` or `closed`.
  */
 state: ServerState, 
 /**
- * Why, in plain words.
+ * The reason in plain words.
  */
 reason: string, };
 
@@ -1688,66 +1731,67 @@ export type TransportHealth = {
  */
 name: string, 
 /**
- * The URL of `http`, the path of the socket of `local`.
+ * The URL of `http`, or the path of the socket of `local`.
  */
 address: string, listening: boolean, 
 /**
- * Why it does not listen; empty where it does.
+ * Why the listener does not listen; empty if it does.
  */
 error: string, };
 
 /**
- * How Drawbridge speaks to a server.
+ * A transport between Drawbridge and a server.
  */
 export type TransportKind = "stdio" | "http" | "sse";
 
 /**
- * `servers.try`: the same for a spec that is not saved; secrets are passed on and not kept.
+ * `servers.try`: verifies a spec that is not saved. Its secrets are passed on and not stored.
  */
 export type TryServer = { spec: ServerSpec, secrets: SecretValues, };
 
 /**
- * `servers.update`: replaces a server's spec, accepting the new one unless it is left pending.
+ * `servers.update`: replaces a server's spec. The new spec is accepted unless `pending` is set.
  */
 export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValues, 
 /**
- * Leaves it waiting for the user's approval, where it would start something else than what was accepted.
+ * Whether the server has to wait for acceptance if its identity differs from the accepted one.
  */
 pending: boolean, };
 
 /**
- * How closely the arguments of a call have to fit the tool's schema. They are sent byte for byte in any case.
+ * How closely the arguments of a call have to match the tool's schema. In any case they are sent
+ * byte for byte.
  */
 export type Validate = "strict" | "coercible" | "off";
 
 /**
- * What a person decided.
+ * A person's decision about an approval request.
  */
 export type Verdict = { "kind": "approve_once", 
 /**
- * The arguments to be sent in place of the client's, as JSON text.
+ * The arguments to send instead of the client's, as JSON text.
  */
 arguments: string | null, } | { "kind": "approve_for", seconds: number, when: Array<Condition>, } | { "kind": "approve_calls", count: number, when: Array<Condition>, } | { "kind": "approve_session", when: Array<Condition>, } | { "kind": "approve_always", when: Array<Condition>, } | { "kind": "deny", reason: string, };
 
 /**
- * What a verdict would make.
+ * The effect of a verdict beyond its one call.
  */
 export type VerdictPreview = { 
 /**
- * The rule in words; empty where the verdict makes none.
+ * The rule in words; empty if the verdict makes none.
  */
 rule: string, past: PastCalls, };
 
 /**
- * What a server answered when it was verified.
+ * The result of verifying a server.
  */
 export type VerifiedView = { server_name: string | null, server_version: string | null, protocol_version: string, tools: Array<ToolView>, 
 /**
- * Entries of its list of tools that no client would see.
+ * Entries excluded from the server's list of tools.
  */
 left_out: LeftOutEntries, 
 /**
- * From start to the last page of tools.
+ * The time from the start to the last page of tools, in milliseconds.
  */
 duration_ms: number, };
 
@@ -1757,12 +1801,13 @@ duration_ms: number, };
 export type VerifyAudit = Record<symbol, never>;
 
 /**
- * `servers.verify`: connects a saved server apart from its session, lists its tools, and ends the connection.
+ * `servers.verify`: connects to a saved server apart from its session, lists its tools, and ends
+ * the connection.
  */
 export type VerifyServer = { id: ServerId, };
 
 /**
- * What a client sees of a server's tools.
+ * Whether the catalog view of clients lists a server's tools.
  */
 export type Visibility = "visible" | "deferred";
 

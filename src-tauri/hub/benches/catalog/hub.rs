@@ -1,4 +1,5 @@
-//! The same behind the facade: a hub that opens on a data folder with all copies in its store, and what its screens ask.
+//! Measures the catalog behind the facade: opening a hub on a data folder with the copies of all
+//! servers, and the lists that its screens request.
 
 use std::{
     fs,
@@ -58,7 +59,8 @@ pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
     })
 }
 
-/// What was a hub on that folder a moment ago may hold it still, until its tasks have ended.
+/// Opens a hub on the folder and returns it with the duration. Retries while tasks of the previous
+/// hub still hold the folder's lock.
 async fn open(folder: &Path) -> (Arc<Hub>, Duration) {
     loop {
         let options = HubOptions {
@@ -88,7 +90,7 @@ async fn asked<V: Verb + Clone>(hub: &Hub, verb: V) -> Duration {
     middle(took)
 }
 
-/// Writes the spec files, and the store as a hub leaves it that has read all servers a moment ago.
+/// Writes the spec files, and a store as a hub leaves it after it has read all servers.
 async fn keep(folder: &Path, made_up: &[MadeUp]) {
     fs::create_dir_all(folder.join("servers")).expect("a folder");
     let (store, _) = Store::open(&folder.join("drawbridge.db"))

@@ -1,4 +1,4 @@
-//! The lists of a snapshot: making them, and what clients ask of them.
+//! Measures the lists of a snapshot: building them, and the requests of clients.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,8 +18,8 @@ use crate::{
     memory,
 };
 
-/// What a model might look for: a tool by its name, by what it does, with words that very many tools have, with the
-/// beginning of a word, and for nothing that there is.
+/// Queries as a model might send them: a tool by its name or by its purpose, words that very many
+/// tools share, the beginning of a word, and something that no tool offers.
 const QUERIES: [&str; 7] = [
     "read file",
     "send a message to a channel",
@@ -29,7 +29,7 @@ const QUERIES: [&str; 7] = [
     "list all events in the calendar in order by date, at most a hundred",
     "quantum chromodynamics",
 ];
-/// A name is looked up so often that the clock does not count.
+/// How many names are looked up in each round, so that the cost of reading the clock is negligible.
 const LOOK_UPS: u32 = 1_000;
 
 type Servers = Vec<(Arc<Registered>, Offered)>;
@@ -64,7 +64,7 @@ fn snapshot(servers: &[(Arc<Registered>, Offered)]) -> Snapshot {
     Snapshot::merge(&servers)
 }
 
-/// Made of the copies, and made anew when one server was read again.
+/// Measures building a snapshot, and building it again after one server was refreshed.
 fn making(servers: &Servers, one: &MadeUp) -> Vec<Row> {
     let old = snapshot(servers);
     let mut after_sync = servers.clone();
@@ -124,7 +124,7 @@ fn listing(servers: &Servers) -> Vec<Row> {
     ]
 }
 
-/// Every so manyth server, of each second one a few tools only.
+/// Returns a profile of every `every`th server, in which each second server offers only 50 tools.
 fn profile(servers: &Servers, every: usize) -> Arc<Profile> {
     let some = servers
         .iter()
@@ -170,7 +170,7 @@ fn searching(deferred: &Servers) -> Vec<Row> {
     ]
 }
 
-/// What each adds to the memory of the definitions.
+/// Measures how much memory each part needs in addition to the definitions.
 fn holding(servers: &Servers, deferred: &Servers) -> Vec<Row> {
     let (made, lists) = memory::held(|| snapshot(servers));
     let ((), rendered) = memory::held(|| drop(made.all().listed(Kind::Tools).clone()));

@@ -1,4 +1,5 @@
-//! Made-up servers, the same in every run: a hundred tools each, with definitions as long as those of public servers.
+//! Generated servers, the same in every run: a hundred tools each, with definitions as long as
+//! those of public servers.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -89,13 +90,13 @@ const WORDS: [&str; 40] = [
     "filter",
 ];
 
-/// A server, and its tools as it would send them.
+/// A server, and its tools in JSON.
 pub(crate) struct MadeUp {
     pub(crate) id: ServerId,
     pub(crate) tools: Vec<String>,
 }
 
-/// So many tools, with the servers that they need.
+/// Returns as many servers as `tools` tools need.
 pub(crate) fn servers(tools: usize) -> Vec<MadeUp> {
     let mut dice = Dice(1);
     let server = |number| {
@@ -111,7 +112,7 @@ pub(crate) fn servers(tools: usize) -> Vec<MadeUp> {
 }
 
 impl MadeUp {
-    /// Its spec, with members besides the command.
+    /// Returns the server's spec, which has the members of `more` besides the command.
     pub(crate) fn spec(&self, more: &Value) -> ServerSpec {
         let mut spec = more.clone();
         spec["command"] = "made-up".into();
@@ -127,7 +128,7 @@ impl MadeUp {
         ))
     }
 
-    /// Its tools, read.
+    /// Returns the server's tools, parsed.
     pub(crate) fn offered(&self) -> Offered {
         let read = |text: &String| {
             Arc::new(Definition::read(Kind::Tools, text.clone()).expect("a definition"))
@@ -154,7 +155,8 @@ fn tool(dice: &mut Dice, number: usize) -> String {
     json!({ "name": name, "description": description, "inputSchema": schema, "annotations": annotations }).to_string()
 }
 
-/// Falls the same way each time (the constants are Knuth's MMIX).
+/// A pseudorandom generator with a fixed seed (a linear congruential generator with the constants
+/// of Knuth's MMIX).
 struct Dice(u64);
 
 impl Dice {

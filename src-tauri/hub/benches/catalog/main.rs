@@ -1,7 +1,7 @@
-//! What the catalog costs by the number of tools: `cargo xtask bench catalog`. Figures, no test: those of one run can
-//! be compared with each other, and no others.
+//! Measures how the cost of the catalog depends on the number of tools:
+//! `cargo xtask bench catalog`. Only measurements of the same run can be compared.
 
-#![expect(clippy::print_stdout, reason = "it prints a table")]
+#![expect(clippy::print_stdout, reason = "the benchmark prints a table")]
 
 mod hub;
 mod lists;
@@ -11,7 +11,7 @@ mod memory;
 
 use measure::Figure;
 
-/// So many tools, a hundred a server.
+/// The numbers of tools to measure. Each server has a hundred.
 const COUNTS: [usize; 4] = [100, 1_000, 5_000, 10_000];
 
 fn main() {
@@ -35,7 +35,8 @@ fn main() {
     }
 }
 
-/// Ten times as many tools: 10 is a cost in proportion, 1 a cost that does not depend on them.
+/// Returns the growth of the cost for ten times as many tools: 10 for a cost in proportion to them,
+/// 1 for a constant cost.
 fn grown([_, few, _, many]: [Figure; COUNTS.len()]) -> String {
     let times = many.amount() / few.amount();
     if times.is_finite() {

@@ -1,4 +1,4 @@
-//! How something is measured, and how it is written down.
+//! Measures and formats durations and sizes.
 
 use std::{
     fmt,
@@ -6,12 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// At least so many rounds, then as many as there is time for.
+/// Each measurement takes at least `LEAST` rounds, then more until `TIME` has passed or `MOST`
+/// rounds are done.
 const LEAST: usize = 11;
 const MOST: usize = 1_001;
 const TIME: Duration = Duration::from_millis(400);
 
-/// A name, and what was measured.
+/// A name and its measurement.
 pub(crate) type Row = (&'static str, Figure);
 
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +22,8 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    /// In a unit of its own, to compare it with others of its kind.
-    #[expect(clippy::cast_precision_loss, reason = "of a few hundred megabytes")]
+    /// Returns the amount in seconds or bytes, to compare it with others of the same kind.
+    #[expect(clippy::cast_precision_loss, reason = "at most some hundred MiB")]
     pub(crate) fn amount(self) -> f64 {
         match self {
             Self::Time(took) => took.as_secs_f64(),
@@ -43,7 +44,8 @@ impl fmt::Display for Figure {
     }
 }
 
-/// The median of what an act takes, each time on something that was set up for it.
+/// Returns the median duration of `act`. Each round runs on a new result of `set_up`, which is not
+/// timed.
 pub(crate) fn median<S, T>(
     mut set_up: impl FnMut() -> S,
     mut act: impl FnMut(&S) -> T,
@@ -60,7 +62,7 @@ pub(crate) fn median<S, T>(
     middle(took)
 }
 
-/// That which half of them stay under.
+/// Returns the median.
 pub(crate) fn middle(mut took: Vec<Duration>) -> Duration {
     took.sort();
     took[took.len() / 2]

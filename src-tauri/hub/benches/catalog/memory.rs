@@ -1,4 +1,5 @@
-//! How much memory something holds: what was asked for and is not given back, as an allocator counts it.
+//! Measures how much memory a value holds: the bytes that are allocated and not freed, counted by
+//! an allocator.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -12,29 +13,30 @@ static COUNTING: Counting = Counting;
 
 struct Counting;
 
-// SAFETY: all of it is done by the system's allocator, with what was given; besides that numbers are added.
+// SAFETY: each method passes its arguments to the system's allocator unchanged. Besides that it
+// only updates a counter.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size(), Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of this method, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of this method, which is the same.
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         HELD.fetch_add(size, Relaxed);
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract of this method, which is the same.
         unsafe { System.realloc(at, layout, size) }
     }
 }
 
-/// What was made, and how many bytes more are held since.
+/// Returns the result of `make` and how many more bytes are held afterwards.
 pub(crate) fn held<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.load(Relaxed);
     let made = make();

@@ -21,36 +21,37 @@ use crate::{
     random,
 };
 
-/// `approvals.list`: what waits, oldest first.
+/// `approvals.list`: the requests in the queue, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListApprovals {}
 
-/// `approvals.missed`: what nobody decided in time, and may still be allowed for an identical retry.
+/// `approvals.missed`: the requests that nobody decided in time and whose identical retry can still
+/// be allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListMissed {}
 
-/// `approvals.show`: one that waits.
+/// `approvals.show`: one request in the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowApproval {
     pub id: CallId,
 }
 
-/// `approvals.decide`: decides a request that waits. The first decision wins; a later one
-/// is a `conflict`.
+/// `approvals.decide`: decides a request in the queue. The first decision wins; a later decision is
+/// a `conflict`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DecideApproval {
     pub id: CallId,
-    /// The digest of the request that the person saw. A request of another digest is not decided.
+    /// The digest of the request that the person saw. A request with another digest is not decided.
     pub digest: String,
     pub verdict: Verdict,
 }
 
-/// `approvals.allow_retry`: lets an identical retry through of a call that nobody decided in time. It runs nothing by
-/// itself.
+/// `approvals.allow_retry`: allows an identical retry of a call that nobody decided in time. The
+/// verb itself runs nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AllowRetry {
@@ -59,15 +60,15 @@ pub struct AllowRetry {
     pub digest: String,
 }
 
-/// For how long an identical retry is let through.
+/// For how many seconds an identical retry is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RetryAllowed {
     pub seconds: u32,
 }
 
-/// `approvals.preview`: the rule that a verdict on a waiting request would make, and which past calls it would have
-/// matched. Nothing is decided.
+/// `approvals.preview`: the rule that a verdict on a waiting request would make, and the past calls
+/// that the rule would have matched. Nothing is decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PreviewVerdict {
@@ -75,11 +76,11 @@ pub struct PreviewVerdict {
     pub verdict: Verdict,
 }
 
-/// What a verdict would make.
+/// The effect of a verdict beyond its one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerdictPreview {
-    /// The rule in words; empty where the verdict makes none.
+    /// The rule in words; empty if the verdict makes none.
     pub rule: String,
     pub past: PastCalls,
 }
@@ -116,7 +117,8 @@ impl Verb for DecideApproval {
     type Answer = Call;
 
     async fn run(self, hub: &Hub) -> Result<Call, ApiError> {
-        // What cannot be is said ahead of taking the request out: it goes on waiting.
+        // A verdict that cannot be applied is rejected before the request is taken from the queue,
+        // so that the request keeps waiting.
         if let Some(request) = hub.queue.get(&self.id) {
             check(hub, &request, &self.verdict)?;
         }
@@ -126,7 +128,8 @@ impl Verb for DecideApproval {
         };
         let rule = bound(&taken.request, text);
         let (id, note) = (rule.id.clone(), policy::note(&rule));
-        // Ahead of the decision: the client's next call may come with the answer of this one.
+        // The rule is granted before the decision, because the client's next call may arrive as
+        // soon as this one is answered.
         if let Err(why) = hub.rules.grant(rule).await {
             taken
                 .decide(Verdict::Deny {
@@ -188,9 +191,9 @@ fn gone(id: &CallId) -> ApiError {
     ApiError::not_found(DecideError::Gone(id.clone()).to_string())
 }
 
-/// The longest time that an allow can be given for, in seconds.
+/// The longest time for which an allow can be granted, in seconds.
 const MAX_GRANT_S: u32 = 30 * 24 * 3600;
-/// The most calls that an allow can be given for.
+/// The most calls for which an allow can be granted.
 const MAX_GRANT_CALLS: u32 = 10_000;
 
 fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), ApiError> {
@@ -262,7 +265,8 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
     ))
 }
 
-/// The rule that a verdict makes beyond its one call: this client, this tool, as they are now.
+/// Returns the rule that a verdict makes beyond its one call: an allow for this client and this
+/// tool, or `None` if the verdict concerns this call only.
 fn rule_of(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleText> {
     let (life, when): (Life, &[Condition]) = match verdict {
         Verdict::ApproveOnce { .. } | Verdict::Deny { .. } => return None,

@@ -1,4 +1,4 @@
-//! The audit: whether it holds together, and all of it for somebody else to read.
+//! The audit: verification of its chain, and an export of all calls.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Calls in one page of an export.
+/// The most calls in one page of an export.
 const PAGE: u32 = 500;
 
 /// `audit.verify`: recomputes the chain over all entries and calls.
@@ -24,13 +24,13 @@ pub struct VerifyAudit {}
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
 pub struct ExportAudit {
-    /// Only those from this moment on.
+    /// Only calls at or after this moment.
     pub since: Option<Timestamp>,
-    /// Only those ahead of this moment.
+    /// Only calls before this moment.
     pub until: Option<Timestamp>,
-    /// Only those after this call: the `next` of the page before.
+    /// Only calls after this one: the `next` of the previous page.
     pub after: Option<CallId>,
-    /// At most so many; 500 where it is not given, 500 at most.
+    /// The most calls to return: 500 by default, and 500 at most.
     pub limit: Option<u32>,
 }
 
@@ -39,7 +39,7 @@ pub struct ExportAudit {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AuditPage {
     pub calls: Vec<AuditedCall>,
-    /// What the next page comes after; none behind the last one.
+    /// The `after` of the next page; none if this page is the last.
     pub next: Option<CallId>,
 }
 

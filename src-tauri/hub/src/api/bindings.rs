@@ -1,7 +1,7 @@
 //! Writes the verbs' types for the UI, `ui/src/ipc/bindings.ts`.
 //!
-//! `cargo xtask bindings` sets `DRAWBRIDGE_WRITE_BINDINGS` and writes the file; without it the
-//! test fails where the file is stale.
+//! The test writes the file if `DRAWBRIDGE_WRITE_BINDINGS` is set, as `cargo xtask bindings` does.
+//! Otherwise the test fails if the file is stale.
 
 use std::{any::TypeId, collections::BTreeMap, collections::HashSet, fmt::Write, path::Path};
 

@@ -1,4 +1,4 @@
-//! Calls: every `tools/call` that reached the door, its decision and its outcome.
+//! Calls: every `tools/call` that reached the endpoint, with its decision and its outcome.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,29 +12,31 @@ use crate::{
     store::table::call::CallFilter,
 };
 
-/// `calls.list`: newest first.
+/// `calls.list`: calls, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default, deny_unknown_fields)]
 pub struct ListCalls {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
-    /// Only those decided by a person or by the clock: the history of approvals.
+    /// Only calls that waited for a person, including those that timed out: the history of
+    /// approvals.
     pub asked: bool,
-    /// Only those with this text in their tool, exposed name, reason, error or arguments; ASCII letters in any case.
+    /// Only calls that contain this text in their tool, exposed name, reason, error or arguments.
+    /// ASCII letters match in either case.
     pub text: Option<String>,
     pub decision: Option<Decision>,
-    /// Only those behind this call in the list: the next page.
+    /// Only calls that follow this call in the list: the next page.
     pub before: Option<CallId>,
-    /// Only those from this moment on.
+    /// Only calls at or after this moment.
     pub since: Option<Timestamp>,
-    /// Only those ahead of this moment.
+    /// Only calls before this moment.
     pub until: Option<Timestamp>,
-    /// At most so many; 200 where it is not given, 1,000 at most.
+    /// The most calls to return: 200 by default, and 1,000 at most.
     pub limit: Option<u32>,
 }
 
-/// `calls.show`: one call, with its arguments as they are kept.
+/// `calls.show`: one call, with its arguments as they are stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowCall {

@@ -1,4 +1,4 @@
-//! Clients: the AI applications that may knock, each with its own token.
+//! Clients: the AI applications that may connect, each with its own token.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,28 +10,30 @@ use crate::{
     secrets::Secret,
 };
 
-/// The endpoint's URL unless told otherwise; given where no hub listens, as when a folder is provisioned.
+/// The default URL of the endpoint, reported if no listener runs, for instance while a data folder
+/// is provisioned.
 const DEFAULT_URL: &str = "http://127.0.0.1:8765/mcp";
 
-/// A client that was added, or that came over the stdio bridge.
+/// A client that a person added, or that connected over the stdio bridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientView {
     pub name: ClientName,
-    /// Whether it has a token; one that came over the stdio bridge has none.
+    /// Whether the client has a token. A client of the stdio bridge has none.
     pub has_token: bool,
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-    /// Client sessions open now.
+    /// The number of client sessions that are open now.
     pub sessions: u32,
-    /// What the client called itself at `initialize`, such as `claude-code 2.1.329`.
+    /// The name and version that the client reported at `initialize`, such as
+    /// `claude-code 2.1.329`.
     pub software: Option<String>,
-    /// The profile that says what it sees; none for all.
+    /// The profile that limits what the client sees; none if the client sees everything.
     pub profile: Option<String>,
 }
 
-/// The token of a new client: shown once, kept nowhere.
+/// A new client and its token, which is shown once and stored only as an HMAC.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientAdded {
@@ -42,7 +44,7 @@ pub struct ClientAdded {
     /// The `mcpServers` JSON to paste into the client's settings, over HTTP.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub config: serde_json::Value,
-    /// The same for a client that only speaks stdio; it holds no token.
+    /// The same for a client that supports only stdio. This configuration contains no token.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub stdio_config: serde_json::Value,
 }
@@ -52,17 +54,18 @@ pub struct ClientAdded {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListClients {}
 
-/// `clients.add`: a new client and its token. A revoked client's name can be added again.
+/// `clients.add`: adds a client and creates its token. The name of a revoked client can be added
+/// again.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddClient {
     pub name: ClientName,
-    /// A given token of at least 32 characters; a random one where there is none.
+    /// A token of the person's choice, with at least 32 characters; a random one if absent.
     #[serde(default)]
     pub token: Option<String>,
 }
 
-/// `clients.revoke`: its token and its sessions end at once.
+/// `clients.revoke`: ends the client's token and its sessions at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RevokeClient {

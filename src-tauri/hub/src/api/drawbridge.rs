@@ -1,4 +1,4 @@
-//! The drawbridge: raised, no call crosses.
+//! The drawbridge, which pauses and resumes all calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -6,24 +6,24 @@ use serde_json::json;
 use super::{ApiError, Verb};
 use crate::{hub::Hub, model::audit::AuditKind};
 
-/// Whether calls may cross at all.
+/// Whether the drawbridge is raised, which blocks all calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DrawbridgeState {
     pub raised: bool,
 }
 
-/// `drawbridge.show`: whether it is raised.
+/// `drawbridge.show`: whether the drawbridge is raised.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowDrawbridge {}
 
-/// `drawbridge.raise`: nothing crosses any more; what waits is denied, and what is on its way is cancelled.
+/// `drawbridge.raise`: blocks all calls. Waiting calls are denied, and calls in flight are aborted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RaiseDrawbridge {}
 
-/// `drawbridge.lower`: calls may cross again.
+/// `drawbridge.lower`: allows calls again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LowerDrawbridge {}

@@ -1,4 +1,4 @@
-//! The one shape of a failed verb, and its closed list of codes.
+//! The error of a verb, with its closed list of codes.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,28 +14,29 @@ use crate::{
     upstream::UpstreamError,
 };
 
-/// What kind of failure it is. A face may branch on this, never on the message.
+/// The kind of a failure. A program may branch on the code, never on the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// The parameters are wrong; the message names the field.
     Invalid,
-    /// Nothing of that name or id exists.
+    /// Nothing has this name or id.
     NotFound,
-    /// It collides with what is there: a taken name, a request already decided.
+    /// The request collides with the present state: a name that is taken, or a request that is
+    /// decided.
     Conflict,
-    /// The asker may not do this.
+    /// The caller may not do this.
     Forbidden,
-    /// Something this needs cannot be had now: a server, the keyring, the hub.
+    /// A dependency is unavailable now: a server, the keyring, or the hub.
     Unavailable,
-    /// It took longer than its bound.
+    /// The request took longer than its timeout.
     Timeout,
-    /// A fault of Drawbridge's own.
+    /// An internal fault of Drawbridge.
     Internal,
 }
 
-/// Why a verb failed: a code to branch on and one sentence for a person.
+/// Why a verb failed: a code for programs and one sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[error("{message}")]

@@ -18,7 +18,7 @@ pub struct HealthView {
     pub storage: StorageHealth,
     pub ready: bool,
     pub transports: Vec<TransportHealth>,
-    /// Client sessions open now.
+    /// The number of client sessions that are open now.
     pub sessions: u32,
     pub servers: ServersHealth,
 }
@@ -28,13 +28,13 @@ pub struct HealthView {
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
     Ok,
-    /// Some servers are in error, or a listener is.
+    /// Some servers are in error, or a listener does not listen.
     Degraded,
     /// All servers are in error.
     Down,
 }
 
-/// Tools of the hub itself.
+/// The hub's own tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BuiltinTools {
@@ -52,7 +52,7 @@ pub struct RegistryHealth {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct StorageHealth {
-    /// Clients with an open session.
+    /// The number of clients with an open session.
     pub active_users: u32,
 }
 
@@ -62,10 +62,10 @@ pub struct StorageHealth {
 pub struct TransportHealth {
     /// `http` or `local`.
     pub name: String,
-    /// The URL of `http`, the path of the socket of `local`.
+    /// The URL of `http`, or the path of the socket of `local`.
     pub address: String,
     pub listening: bool,
-    /// Why it does not listen; empty where it does.
+    /// Why the listener does not listen; empty if it does.
     pub error: String,
 }
 
@@ -76,7 +76,7 @@ pub struct ServersHealth {
     pub errors: u32,
 }
 
-/// `health.show`
+/// `health.show`: the health of the hub.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowHealth {}

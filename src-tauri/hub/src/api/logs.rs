@@ -1,4 +1,4 @@
-//! Logs: what the hub and each server said.
+//! Logs: the lines of the hub and of each server.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +18,11 @@ use crate::{
 #[serde(default)]
 pub struct ListLogs {
     pub server: Option<ServerId>,
-    /// That level and above.
+    /// Only lines of this level and above.
     pub level: Option<Level>,
-    /// Only lines with this text, whatever its case.
+    /// Only lines that contain this text, in any case.
     pub text: Option<String>,
-    /// At most so many; 500 where it is not given.
+    /// The most lines to return: 500 by default, and 5,000 at most.
     pub limit: Option<u32>,
 }
 

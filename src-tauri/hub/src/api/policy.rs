@@ -1,4 +1,4 @@
-//! Policy: what may cross without asking, what never may.
+//! Policy: the default and the rules, which allow, deny or ask.
 
 mod presets;
 mod suggestions;
@@ -28,7 +28,7 @@ use crate::{
 pub use presets::{ApplyPreset, Preset};
 pub use suggestions::{Day, Figures, ShowFigures, Suggestion};
 
-/// A rule, and how it stands.
+/// A rule and its present state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RuleView {
@@ -41,16 +41,18 @@ pub struct RuleView {
     pub result: Option<ResultEffect>,
     pub life: Life,
     pub note: String,
-    /// In one line.
+    /// The rule in one line of words.
     pub words: String,
     pub created_at: Timestamp,
-    /// How many calls it may still decide, where it holds for a number of calls.
+    /// How many more calls the rule can decide, if it holds for a limited number of calls.
     pub left: Option<u32>,
-    /// An allow whose tool or server has changed since: it asks until that was accepted.
+    /// Whether the rule is an allow whose tool or server has changed since. The calls are then
+    /// asked about until a person accepts the change.
     pub suspended: bool,
 }
 
-/// The rules, and what happens where none matches. Deny beats allow beats ask.
+/// The rules, and the default if none matches. Deny takes precedence over allow, and allow over
+/// ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PolicyView {
@@ -58,12 +60,12 @@ pub struct PolicyView {
     pub rules: Vec<RuleView>,
 }
 
-/// `policy.list`: all rules that hold, oldest first.
+/// `policy.list`: all rules that have not expired, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPolicy {}
 
-/// `policy.set`: sets the plain policy of a scope, replacing the one it had.
+/// `policy.set`: sets the plain rule of a scope, replacing the previous one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetPolicy {
@@ -72,7 +74,7 @@ pub struct SetPolicy {
     pub effect: Effect,
 }
 
-/// `policy.remove`: removes the rules of exactly that scope.
+/// `policy.remove`: removes the rules with exactly this scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemovePolicy {
@@ -80,7 +82,8 @@ pub struct RemovePolicy {
     pub scope: Scope,
 }
 
-/// `policy.save`: adds a rule, or writes the one of that id anew, for the server and the tool as they are now.
+/// `policy.save`: adds a rule, or replaces the rule with this id. The rule is bound to the server
+/// and the tool as they are now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SaveRule {
@@ -96,40 +99,42 @@ pub struct ForgetRule {
     pub id: RuleId,
 }
 
-/// `policy.preview`: which past calls a rule would have matched. Nothing is saved.
+/// `policy.preview`: a dry run of a rule on past calls. Nothing is saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PreviewRule {
     pub rule: RuleText,
 }
 
-/// Past calls that a rule would have matched.
+/// The past calls that a rule would have matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PastCalls {
-    /// How many past calls of its scope were looked at; the newest 1,000 at most.
+    /// How many past calls of the rule's scope were examined: the newest, 1,000 at most.
     pub looked_at: u32,
     pub matched: u32,
-    /// Whose arguments were not kept, so that nobody can tell.
+    /// How many calls cannot be matched, because their arguments were not stored or their server
+    /// was removed.
     pub unknown: u32,
-    /// The newest of those that matched.
+    /// The newest of the calls that matched.
     pub newest: Vec<Call>,
 }
 
-/// `policy.export`: the rules as a readable file.
+/// `policy.export`: the policy as a readable file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ExportPolicy {}
 
-/// The file's text.
+/// A policy file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PolicyFile {
-    /// JSON.
+    /// The content of the file, in JSON.
     pub text: String,
 }
 
-/// `policy.import`: adds the rules of such a file, or puts them in the place of all there are. All or none.
+/// `policy.import`: adds the rules of a policy file, or replaces all present rules with them. If
+/// any rule is invalid, none is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ImportPolicy {
@@ -138,14 +143,14 @@ pub struct ImportPolicy {
     pub replace: bool,
 }
 
-/// How many rules were taken.
+/// How many rules were imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Imported {
     pub rules: u32,
 }
 
-/// `policy.set_default`: what happens where no rule matches.
+/// `policy.set_default`: sets the effect on calls that no rule matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetDefaultPolicy {
@@ -257,7 +262,7 @@ impl Verb for ExportPolicy {
     type Answer = PolicyFile;
 
     async fn run(self, hub: &Hub) -> Result<PolicyFile, ApiError> {
-        // A session's rules mean nothing elsewhere or later.
+        // A rule for one session means nothing in another hub or at another time.
         let rules = hub
             .rules
             .list()
@@ -304,7 +309,8 @@ impl Verb for ImportPolicy {
             .map(|rule| (**rule).clone())
             .filter(|_| !self.replace)
             .collect::<Vec<_>>();
-        // A plain rule of a scope is one: the file's.
+        // A scope has at most one plain rule, so that the file's plain rule replaces the present
+        // one.
         let new: Vec<Rule> = new.collect();
         let replaces = |old: &Rule| {
             new.iter()
@@ -352,7 +358,7 @@ impl Verb for SetDefaultPolicy {
     }
 }
 
-/// A file of rules.
+/// The content of a policy file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -361,7 +367,7 @@ struct File {
     rules: Vec<RuleText>,
 }
 
-/// What the audit has of a rule that is set.
+/// Returns the JSON that the audit records about a saved rule.
 pub(super) fn note(rule: &Rule) -> serde_json::Value {
     json!({ "id": rule.id, "rule": rule.text })
 }
@@ -378,7 +384,7 @@ fn no_such(id: &RuleId) -> ApiError {
     ApiError::not_found(format!("there is no rule '{id}'"))
 }
 
-/// The longest text that a person may write about a rule, in bytes.
+/// The longest note that a person may write about a rule, in bytes.
 const MAX_NOTE: usize = 1_000;
 
 fn check(text: &RuleText) -> Result<(), ApiError> {
@@ -428,7 +434,8 @@ fn check_scope(scope: &Scope) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// A rule for the server and the tool as they are now. One made before either is known is bound to nothing.
+/// Returns a rule that is bound to the server and the tool as they are now. If either is unknown,
+/// the rule is not bound to it.
 fn made(hub: &Hub, id: Option<RuleId>, text: RuleText) -> Rule {
     let server = text
         .scope
@@ -483,13 +490,18 @@ fn view(hub: &Hub, rule: &Rule) -> RuleView {
     }
 }
 
-/// Of the past calls that a rule is tried on.
+/// The most past calls that a dry run examines.
 const MAX_PAST: u32 = 1_000;
 const SHOWN_PAST: usize = 10;
 
-/// The past calls that a rule would have matched, as if it had held then. Arguments are kept with their secrets masked.
+/// Returns the past calls that a rule would have matched, as if the rule had existed then. The
+/// stored arguments have their secrets masked.
+///
+/// # Errors
+/// Returns an error if a condition is invalid, or if the calls cannot be read.
 pub(super) async fn matched(hub: &Hub, text: &RuleText) -> Result<PastCalls, ApiError> {
-    // First: what cannot be is said also where there is no call to try it on.
+    // The conditions are compiled first, so that an invalid rule is rejected even if there are no
+    // past calls.
     let conditions = Conditions::compile(&text.when)?;
     let scope = &text.scope;
     let filter = PastFilter {

@@ -9,17 +9,17 @@ use crate::{
     sessions::Reach,
 };
 
-/// A profile, and what it costs.
+/// A profile, its clients, and what its tools cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ProfileView {
     #[serde(flatten)]
     pub profile: Profile,
-    /// The clients that have it.
+    /// The clients that use the profile.
     pub clients: Vec<ClientName>,
-    /// How many tools such a client is shown now.
+    /// How many tools the profile's clients see now.
     pub tools: u32,
-    /// About how many tokens a model spends on their list.
+    /// About how many tokens a model spends on the list of these tools.
     pub tokens: u32,
 }
 
@@ -28,26 +28,28 @@ pub struct ProfileView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListProfiles {}
 
-/// `profiles.put`: writes a profile, new or in place of the one of its name. It holds at once.
+/// `profiles.put`: saves a profile, replacing a profile of the same name. The change applies at
+/// once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PutProfile {
     pub profile: Profile,
 }
 
-/// `profiles.remove`: removes a profile; clients that had it see all again.
+/// `profiles.remove`: removes a profile. Its clients see everything again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveProfile {
     pub name: String,
 }
 
-/// `profiles.assign`: gives a client a profile, or takes it away. It holds at once, also for sessions that are open.
+/// `profiles.assign`: gives a client a profile, or removes the client's profile. The change applies
+/// at once, including to open sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AssignProfile {
     pub client: ClientName,
-    /// None for none: then it sees all.
+    /// The profile's name; if absent, the client has no profile and sees everything.
     #[serde(default)]
     pub profile: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! Screens: the way into the web UI for a browser.
+//! Screens: access to the web UI from a browser.
 
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb};
 use crate::hub::Hub;
 
-/// `screens.open`: a link that opens the web UI in a browser, good for one use within a minute.
+/// `screens.open`: a link that opens the web UI in a browser, valid for one use within a minute.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OpenScreen {}

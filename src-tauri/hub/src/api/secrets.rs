@@ -1,4 +1,4 @@
-//! Secrets: what the keyring holds for Drawbridge. Values go in and never come out here.
+//! Secrets: values in the keyring. These verbs store and remove values and never return them.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use crate::{
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SecretView {
     pub name: String,
-    /// Whether the keyring holds a value; none where the keyring cannot be asked.
+    /// Whether the keyring has a value; none if the keyring is not accessible.
     pub present: Option<bool>,
-    /// The servers that refer to it.
+    /// The servers that refer to the secret.
     pub servers: Vec<ServerId>,
 }
 
@@ -27,7 +27,7 @@ pub struct SecretView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListSecrets {}
 
-/// `secrets.set`: puts a value into the keyring.
+/// `secrets.set`: stores a value in the keyring.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetSecret {
@@ -100,8 +100,10 @@ impl Verb for RemoveSecret {
     }
 }
 
+/// Rejects the names that Drawbridge reserves for itself.
+///
 /// # Errors
-/// For a name of what Drawbridge keeps for itself.
+/// Returns an error if the name is reserved.
 fn own(name: &str) -> Result<(), ApiError> {
     if name.starts_with(secrets::OWN) {
         return Err(ApiError::invalid(format!(

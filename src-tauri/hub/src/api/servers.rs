@@ -1,4 +1,4 @@
-//! Servers: the registry's specs and what is known of each server.
+//! Servers: the registry's specs, and the state of each server.
 
 use std::collections::BTreeMap;
 
@@ -42,71 +42,74 @@ pub struct ServersView {
     pub broken: Vec<BrokenSpec>,
 }
 
-/// A spec file that cannot be used, and where its fault is. It disturbs no other server.
+/// A spec file that cannot be used, with the position of its fault. Other servers are not affected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BrokenSpec {
     /// The file's path.
     pub file: String,
-    /// Counted from 1; 0 where the fault has no place.
+    /// The line of the fault, counted from 1; 0 if the fault has no position.
     pub line: u32,
     pub column: u32,
     pub message: String,
 }
 
-/// What is known of a server.
+/// The spec and the state of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ServerView {
     pub id: ServerId,
     pub name: String,
     pub spec: ServerSpec,
-    /// The path of its spec file.
+    /// The path of the server's spec file.
     pub file: String,
     pub acceptance: Acceptance,
-    /// The digest of what it would start or connect to; what `servers.accept` names.
+    /// The digest of what the spec starts or connects to; `servers.accept` names it.
     pub identity: String,
     pub state: ServerState,
-    /// Why it is in that state, in plain words; empty where there is nothing to say.
+    /// Why the server is in this state, in plain words; empty if there is nothing to report.
     pub reason: String,
-    /// What to do about it; empty where there is nothing to do.
+    /// The action for a person to take; empty if there is nothing to do.
     pub remedy: String,
-    /// It failed, and is left alone until then.
+    /// When the server may be started again after a failure.
     pub retry_at: Option<Timestamp>,
-    /// The latest steps of its sessions, the latest last.
+    /// The latest state transitions of its sessions, oldest first.
     pub transitions: Vec<Transition>,
-    /// How it stands with signing in.
+    /// The state of the server's authorization.
     pub authorization: Authorization,
-    /// The latest attempt to sign in, where there is one.
+    /// The latest attempt to sign in, if there is one.
     pub signing_in: Option<SignIn>,
     /// The process id of a local server that runs.
     pub pid: Option<u32>,
     pub sync_status: SyncStatus,
     pub last_synced_at: Option<Timestamp>,
-    /// The cache is older than its TTL: it is still served, and refreshed behind.
+    /// Whether the cache is older than its TTL. A stale cache is still served while a refresh runs
+    /// in the background.
     pub stale: bool,
-    /// What the server called itself.
+    /// The name that the server reported.
     pub server_name: Option<String>,
     pub server_version: Option<String>,
     pub protocol_version: Option<String>,
-    /// What the server tells a model about itself, at `initialize`.
+    /// The instructions for a model that the server sent at `initialize`.
     pub instructions: Option<String>,
     pub tools: Vec<ToolView>,
-    /// About how many tokens a model spends on its tools, as far as clients are shown them.
+    /// About how many tokens a model spends on the server's tools, counting only those that clients
+    /// see.
     pub tokens: u32,
-    /// Tools whose definitions are new or changed, and wait for a person.
+    /// How many tools have a new or changed definition that a person has not accepted yet.
     pub waiting_tools: u32,
-    /// Entries of its lists that no client sees, each with its reason. What the person does not allow is not among
-    /// them.
+    /// Entries excluded from the server's lists, each with its reason. Tools that the person's
+    /// `allowed_tools` excludes are not among them.
     pub left_out: LeftOutEntries,
-    /// Lines on its stdout that were not JSON-RPC, since the hub started.
+    /// The number of non-JSON-RPC lines on the server's stdout since the hub started.
     pub noise_lines: u32,
-    /// Starts since the hub started.
+    /// How often the server was started since the hub started.
     pub starts: u32,
 }
 
-/// Values to put into the keyring, by what gets them: environment variables, headers, the OAuth client. In the
-/// spec each becomes `${keyring:NAME}`. Never logged, never written to a file.
+/// Values for the keyring, grouped by their destination: environment variables, headers, and the
+/// OAuth client. In the spec each value is replaced by `${keyring:NAME}`. The values are never
+/// logged and never written to a file.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -128,7 +131,7 @@ impl std::fmt::Debug for SecretValues {
     }
 }
 
-/// `servers.list`: all servers, in the order of their ids.
+/// `servers.list`: all servers, sorted by id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListServers {}
@@ -140,19 +143,20 @@ pub struct ShowServer {
     pub id: ServerId,
 }
 
-/// `servers.add`: writes a new spec file; the id is made from the spec's name.
+/// `servers.add`: writes a new spec file. The id is derived from the spec's name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddServer {
     pub spec: ServerSpec,
     #[serde(default)]
     pub secrets: SecretValues,
-    /// Leaves it waiting for the user's approval. What a person adds counts as accepted.
+    /// Whether the server has to wait for acceptance. By default a server that a person adds is
+    /// accepted.
     #[serde(default)]
     pub pending: bool,
 }
 
-/// `servers.update`: replaces a server's spec, accepting the new one unless it is left pending.
+/// `servers.update`: replaces a server's spec. The new spec is accepted unless `pending` is set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct UpdateServer {
@@ -160,12 +164,13 @@ pub struct UpdateServer {
     pub spec: ServerSpec,
     #[serde(default)]
     pub secrets: SecretValues,
-    /// Leaves it waiting for the user's approval, where it would start something else than what was accepted.
+    /// Whether the server has to wait for acceptance if its identity differs from the accepted one.
     #[serde(default)]
     pub pending: bool,
 }
 
-/// `servers.remove`: removes the spec file, its secrets, its policies and its cache, and ends its session.
+/// `servers.remove`: removes the spec file, its secrets, its rules and its cache, and ends its
+/// session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveServer {
@@ -180,23 +185,24 @@ pub struct EnableServer {
     pub enabled: bool,
 }
 
-/// `servers.accept`: the user accepts what the server's spec would start, as it stands now.
+/// `servers.accept`: accepts the present identity of a server, so that it may start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AcceptServer {
     pub id: ServerId,
-    /// The identity that the person saw. A server of another identity is not accepted.
+    /// The identity that the person saw. A server with another identity is not accepted.
     pub identity: String,
 }
 
-/// `servers.verify`: connects a saved server apart from its session, lists its tools, and ends the connection.
+/// `servers.verify`: connects to a saved server apart from its session, lists its tools, and ends
+/// the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyServer {
     pub id: ServerId,
 }
 
-/// `servers.try`: the same for a spec that is not saved; secrets are passed on and not kept.
+/// `servers.try`: verifies a spec that is not saved. Its secrets are passed on and not stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TryServer {
@@ -205,7 +211,7 @@ pub struct TryServer {
     pub secrets: SecretValues,
 }
 
-/// What a server answered when it was verified.
+/// The result of verifying a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifiedView {
@@ -213,13 +219,13 @@ pub struct VerifiedView {
     pub server_version: Option<String>,
     pub protocol_version: String,
     pub tools: Vec<ToolView>,
-    /// Entries of its list of tools that no client would see.
+    /// Entries excluded from the server's list of tools.
     pub left_out: LeftOutEntries,
-    /// From start to the last page of tools.
+    /// The time from the start to the last page of tools, in milliseconds.
     pub duration_ms: u32,
 }
 
-/// `servers.sync`: reads the server's capabilities anew into the cache.
+/// `servers.sync`: refreshes the cache of a server's capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SyncServer {
@@ -233,21 +239,21 @@ pub struct RestartServer {
     pub id: ServerId,
 }
 
-/// `servers.read_specs`: reads any client's `mcpServers` JSON (or one server's object, or a
-/// command line) into specs. Saves nothing.
+/// `servers.read_specs`: reads the `mcpServers` JSON of any client, the object of one server, or a
+/// command line into specs. Saves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ReadSpecs {
     pub text: String,
 }
 
-/// A spec that was read from a text, or why that entry cannot be one.
+/// A spec that was read from a text, or why the entry is invalid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ReadSpec {
     pub name: String,
     pub spec: Option<ServerSpec>,
-    /// What is wrong with the entry; empty where `spec` is set.
+    /// The problem with the entry; empty if `spec` is set.
     pub problem: String,
     /// Names in `env` and `headers` whose literal values look like secrets.
     pub likely_secrets: Vec<String>,
@@ -413,7 +419,7 @@ impl Verb for ReadSpecs {
     }
 }
 
-/// The state of a server, or why it can have none.
+/// Returns the state of a server.
 pub(super) fn state(hub: &Hub, server: &crate::model::spec::Registered) -> ServerState {
     view::state(hub, server).0
 }

@@ -1,4 +1,4 @@
-//! Settings, and the few facts about this hub that a person asks for.
+//! Settings, and general facts about this hub.
 
 use std::time::Duration;
 
@@ -17,32 +17,32 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SettingsView {
-    /// What happens to a call that no rule matches.
+    /// The effect on a call that no rule matches.
     pub default_policy: Effect,
-    /// The time a person has to decide, in seconds.
+    /// The time that a person has to decide, in seconds.
     pub approval_timeout_s: u32,
     /// How long the catalog's copy of a server counts as fresh, in seconds.
     pub cache_ttl_s: u32,
-    /// The https URL of a document that describes this program to authorization servers (a client id
-    /// metadata document); empty for none: then it registers itself.
+    /// The https URL of a document that describes this program to authorization servers (a client
+    /// id metadata document). If the URL is empty, the program registers itself.
     pub oauth_client_metadata_url: String,
-    /// How many days calls and what else is in the audit are kept; 0 for ever.
+    /// How many days calls and other audit entries are kept; 0 means forever.
     pub audit_retention_days: u32,
     pub version: String,
     pub data_dir: String,
-    /// The endpoint, or nothing where no listener runs.
+    /// The URL of the endpoint; none if no listener runs.
     pub url: Option<String>,
     pub keyring: KeyringStatus,
-    /// What to do about the keyring; empty where nothing is to be done.
+    /// How to make the keyring ready; empty if it is ready.
     pub keyring_remedy: String,
 }
 
-/// `settings.show`
+/// `settings.show`: all settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowSettings {}
 
-/// `settings.change`: changes what is given.
+/// `settings.change`: changes the settings that are present in the request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -53,7 +53,7 @@ pub struct ChangeSettings {
     pub cache_ttl_s: Option<u32>,
     /// An https URL with a path; empty for none.
     pub oauth_client_metadata_url: Option<String>,
-    /// 1 to 3,650 days; 0 for ever.
+    /// 1 to 3,650 days; 0 means forever.
     pub audit_retention_days: Option<u32>,
 }
 
@@ -98,10 +98,13 @@ impl Verb for ChangeSettings {
     }
 }
 
-/// The longest that the audit is kept, where not for ever.
+/// The longest retention of the audit, in days, if the retention is limited.
 const MAX_DAYS: u32 = 3_650;
 
-/// The URL of a client id metadata document: https, with a path.
+/// Returns the URL of a client id metadata document: `given` if present, otherwise `old`.
+///
+/// # Errors
+/// Returns an error if `given` is neither empty nor an https URL with a path.
 fn document(given: Option<String>, old: String) -> Result<String, ApiError> {
     let Some(given) = given.map(|url| url.trim().to_owned()) else {
         return Ok(old);

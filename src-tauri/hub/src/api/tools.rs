@@ -20,36 +20,37 @@ use crate::{
     sessions::Reach,
 };
 
-/// A tool of a server, and what happens when a client calls it.
+/// A tool of a server, and the effect of the policy on its calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ToolView {
     pub server: ServerId,
     /// The server's own name of the tool.
     pub name: String,
-    /// The name at the door: `server__tool`, at most 64 of `[A-Za-z0-9_-]`; that which it would have where it is not
-    /// at the door.
+    /// The exposed name: `server__tool`, at most 64 characters of `[A-Za-z0-9_-]`. For a hidden
+    /// tool this is the name that the tool would have.
     pub exposed_name: String,
-    /// Why no client sees it and none can call it; empty where they can.
+    /// Why no client can see or call the tool; empty if clients can.
     pub hidden: String,
-    /// Whether a person has accepted its definition.
+    /// The acceptance state of the definition.
     pub standing: Standing,
-    /// About how many tokens a model spends on its definition in a list.
+    /// About how many tokens a model spends on the tool's definition in a list.
     pub tokens: u32,
     pub title: Option<String>,
     pub description: String,
     #[cfg_attr(test, ts(type = "unknown"))]
     pub input_schema: serde_json::Value,
     pub annotations: Annotations,
-    /// SHA-256 of the definition as the server sent it, hex.
+    /// The SHA-256 of the definition as the server sent it, in hex.
     pub digest: String,
-    /// The policy that applies to a client without one of its own.
+    /// The effect for a client that has no rule of its own.
     pub policy: Effect,
-    /// The policy set for just this tool, for all clients.
+    /// The plain rule for exactly this tool, for all clients.
     pub own_policy: Option<Effect>,
 }
 
-/// `tools.list`: the tools of all accepted, enabled servers, in the order clients get them.
+/// `tools.list`: the tools of all accepted, enabled servers, in the order in which clients get
+/// them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListTools {}
@@ -73,11 +74,12 @@ impl Verb for ListTools {
     }
 }
 
-/// `tools.call`: calls a tool by hand, as a client named `command-line`. The policy holds for it as for any other.
+/// `tools.call`: calls a tool by hand, as a client named `command-line`. The policy applies as for
+/// any other client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CallTool {
-    /// The name at the door.
+    /// The exposed name.
     pub name: String,
     /// A JSON object.
     #[cfg_attr(test, ts(type = "unknown"))]
@@ -86,7 +88,7 @@ pub struct CallTool {
 
 impl Verb for CallTool {
     const NAME: &'static str = "tools.call";
-    /// The result of `tools/call` as the server gave it.
+    /// The result of `tools/call` as the server sent it.
     type Answer = serde_json::Value;
 
     async fn run(self, hub: &Hub) -> Result<serde_json::Value, ApiError> {
@@ -97,11 +99,11 @@ impl Verb for CallTool {
     }
 }
 
-/// `tools.export`: the tools of all servers as function tools, as the OpenAI API takes them.
+/// `tools.export`: the tools of all servers as function tools in the format of the OpenAI API.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ExportTools {
-    /// For a client: what its profile has; all where it is not given.
+    /// The client whose profile limits the tools; all tools if absent.
     #[serde(default)]
     pub client: Option<ClientName>,
 }
@@ -110,20 +112,20 @@ pub struct ExportTools {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FunctionTool {
-    /// `function`.
+    /// Always `function`.
     #[serde(rename = "type")]
     pub kind: String,
     pub function: Function,
 }
 
-/// What a function tool calls.
+/// The function of a function tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Function {
-    /// The name at the door.
+    /// The exposed name.
     pub name: String,
     pub description: String,
-    /// The JSON Schema of its arguments, without `$schema`.
+    /// The JSON Schema of the arguments, without `$schema`.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub parameters: serde_json::Value,
 }
@@ -166,7 +168,7 @@ fn function_tool(tool: &CatalogEntry) -> FunctionTool {
     }
 }
 
-/// The tools of a server, also those that are not at the door.
+/// Returns the tools of a server, including hidden ones.
 pub(super) fn of_server(hub: &Hub, server: &Registered, copy: &ServerCopy) -> Vec<ToolView> {
     let snapshot = hub.catalog.snapshot();
     let at_door: HashMap<&str, &CatalogEntry> = snapshot
@@ -221,7 +223,8 @@ fn why_hidden(
     }
 }
 
-/// A tool as it is shown. Its exposed name is the plain one; only the catalog knows of a collision.
+/// Returns a tool as a person sees it. The exposed name is the one without a collision; only the
+/// catalog knows about collisions.
 pub(super) fn view(hub: &Hub, server: &Registered, tool: &Definition) -> ToolView {
     let facts = Facts {
         client: None,

@@ -1,4 +1,4 @@
-//! Presets: whole policies with one choice.
+//! Presets: complete policies that a person sets with one choice.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,21 +14,21 @@ use crate::{
     settings::Values,
 };
 
-/// A whole policy.
+/// A complete policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Preset {
-    /// Ask for everything.
+    /// Ask about every call.
     AskAll,
-    /// Ask for all but what these servers say changes nothing: their words are believed.
+    /// Ask about every call except for tools that these trusted servers mark as read-only.
     AskWrites { trusted: Vec<ServerId> },
-    /// Ask only for the tools of these servers; let the others through.
+    /// Ask only about the tools of these servers, and allow all others.
     AskListed { listed: Vec<ServerId> },
 }
 
-/// `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and so do rules about
-/// single tools or clients; allows of whole servers that the preset does not have go.
+/// `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
+/// so do rules about single tools or clients. Other allows and asks for whole servers are removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApplyPreset {
@@ -57,7 +57,8 @@ impl Verb for ApplyPreset {
             .filter(stays)
             .map(|rule| (**rule).clone())
             .collect();
-        // Asking comes first: in between nothing may cross that neither policy lets through.
+        // The default is set to ask first, so that no call is allowed in between that neither
+        // policy allows.
         let strict = |values: Values| Values {
             default_policy: Effect::Ask,
             ..values
@@ -108,7 +109,8 @@ impl Preset {
     }
 }
 
-/// Whether a rule is of the kind that presets make: about whole servers, for all clients, and no deny.
+/// Returns whether a rule is of the kind that presets make: an allow or an ask for whole servers
+/// and all clients, without conditions.
 fn is_of_preset(text: &RuleText) -> bool {
     text.scope.tool.is_none()
         && text.scope.client.is_none()

@@ -1,4 +1,5 @@
-//! How often a person is asked, and which rules would spare questions that were always answered alike.
+//! How often a person is asked, and the rules that would save questions that always got the
+//! same answer.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,53 +25,53 @@ use crate::{
 };
 
 const DAY_MS: i64 = 24 * 3600 * 1_000;
-/// Calls that are looked at.
+/// The most calls that are examined.
 const MAX_CALLS: u32 = 5_000;
-/// So many approvals in a row, and no denial, suggest a rule.
+/// How many approvals, without a denial or an edit, suggest a rule.
 const ALIKE: usize = 4;
 const MAX_SUGGESTIONS: usize = 10;
 const MAX_DAYS: u32 = 90;
 
-/// `policy.figures`: what a person was asked lately, and the rules that this suggests.
+/// `policy.figures`: stats about the latest approvals, and the rules that they suggest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowFigures {
-    /// How many days back; 14 where it is not given, 90 at most.
+    /// How many days back: 14 by default, and 90 at most.
     #[serde(default)]
     pub days: Option<u32>,
 }
 
-/// What a person was asked.
+/// Stats about the questions to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Figures {
-    /// One for each day, oldest first, also without a question.
+    /// One entry for each day, oldest first, including days without a question.
     pub days: Vec<Day>,
     pub suggestions: Vec<Suggestion>,
 }
 
-/// One day, UTC.
+/// The stats of one day in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Day {
-    /// Its first moment.
+    /// The first moment of the day.
     pub at: Timestamp,
     pub approved: u32,
     pub denied: u32,
-    /// Timed out, or without a screen.
+    /// Calls that timed out, or for which no screen was open.
     pub unanswered: u32,
 }
 
-/// A rule that would have answered questions as the person did.
+/// A rule that would have given the same answers as the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Suggestion {
     pub rule: RuleText,
     /// The rule in words.
     pub words: String,
-    /// How many of the person's approvals it would have spared.
+    /// How many of the person's approvals the rule would have saved.
     pub approved: u32,
-    /// How many past calls it would have matched in all.
+    /// How many past calls the rule would have matched in total.
     pub matched: u32,
 }
 
@@ -146,7 +147,7 @@ async fn suggestions(
             .map(|(_, arguments)| serde_json::from_str(arguments.as_deref()?).ok())
             .collect();
         let when = arguments.map(|all| in_common(&all)).unwrap_or_default();
-        // What may destroy is not let through whatever its arguments are.
+        // A tool that is not marked read-only is suggested only with a condition on its arguments.
         if when.is_empty() && !is_read_only(hub, server, tool) {
             continue;
         }
@@ -209,7 +210,7 @@ fn is_read_only(hub: &Hub, server: &ServerId, tool: &str) -> bool {
         .any(|known| known.name == tool && known.annotations.read_only == Some(true))
 }
 
-/// What the arguments of calls have in common: the same value, a folder, a host.
+/// Returns conditions that hold for the arguments of all calls: the same value, folder or host.
 fn in_common(all: &[Value]) -> Vec<Condition> {
     let objects: Option<Vec<_>> = all.iter().map(Value::as_object).collect();
     let Some(objects) = objects else {
@@ -219,7 +220,7 @@ fn in_common(all: &[Value]) -> Vec<Condition> {
     let mut when = Vec::new();
     for key in keys {
         let values: Option<Vec<&Value>> = objects.iter().map(|object| object.get(key)).collect();
-        // Not every call had it.
+        // Some call lacks this argument.
         let Some(values) = values else { continue };
         if let Some(is) = alike(&values) {
             when.push(Condition {
@@ -234,7 +235,7 @@ fn in_common(all: &[Value]) -> Vec<Condition> {
 fn alike(values: &[&Value]) -> Option<Test> {
     let first = values.first()?;
     if !first.is_object() && !first.is_array() && values.iter().all(|value| value == first) {
-        // What is masked is not what was sent.
+        // A masked value differs from the value that was sent.
         let text = first.to_string();
         return (!text.contains('•')).then_some(Test::Equals(Literal(text)));
     }
@@ -245,7 +246,7 @@ fn alike(values: &[&Value]) -> Option<Test> {
         .or_else(|| host(&texts).map(Test::Host))
 }
 
-/// The deepest folder that all these paths are in; none where that is hardly any.
+/// Returns the deepest folder that contains all these paths, or `None` if that folder is too broad.
 fn folder(texts: &[&str]) -> Option<String> {
     let paths: Vec<&Path> = texts.iter().map(Path::new).collect();
     if !paths.iter().all(|path| path.is_absolute()) {
@@ -255,7 +256,7 @@ fn folder(texts: &[&str]) -> Option<String> {
     while !paths.iter().all(|path| path.starts_with(&common)) {
         common = common.parent()?.to_owned();
     }
-    // The root, or a folder of everybody's in it, says nothing.
+    // The root, or a folder directly below it such as `/home`, is too broad.
     (common.components().count() > 2).then(|| common.display().to_string())
 }
 

@@ -1,4 +1,4 @@
-//! Signing in to a remote server, and out again.
+//! Signing in to a remote server, and signing out.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,37 +9,38 @@ use crate::{
     model::{authorization::SignIn, ids::ServerId, server::Acceptance},
 };
 
-/// `servers.authorize`: begins to sign in to a remote server; the one attempt that runs, where one does. The
-/// answer's URL is to be opened in a browser; the desktop app does that itself.
+/// `servers.authorize`: starts an attempt to sign in to a remote server, or returns the attempt
+/// that already runs. The answer's URL has to be opened in a browser; the desktop app opens it
+/// itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AuthorizeServer {
     pub id: ServerId,
 }
 
-/// `servers.await_sign_in`: waits until the attempt to sign in to a server has ended, at most two minutes;
-/// how it stands then.
+/// `servers.await_sign_in`: waits for the end of the attempt to sign in, at most two minutes, and
+/// returns the attempt's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AwaitSignIn {
     pub id: ServerId,
 }
 
-/// `servers.cancel_sign_in`: ends the attempt to sign in to a server, and forgets how it went.
+/// `servers.cancel_sign_in`: ends the attempt to sign in to a server and deletes its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CancelSignIn {
     pub id: ServerId,
 }
 
-/// `servers.sign_out`: forgets the tokens of a server, and ends its session.
+/// `servers.sign_out`: deletes the tokens of a server and ends its session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SignOutServer {
     pub id: ServerId,
 }
 
-/// Shorter than a face waits for an answer.
+/// How long `servers.await_sign_in` waits: less than the timeout of any caller.
 const AWAIT: std::time::Duration = std::time::Duration::from_secs(120);
 
 impl Verb for AuthorizeServer {
@@ -87,7 +88,7 @@ impl Verb for SignOutServer {
         let server = hub.registry.get(&self.id)?;
         hub.authorizer.cancel(&self.id);
         hub.authorizer.sign_out(&server.spec).await?;
-        // With a new session it says itself what it wants now.
+        // A new session finds out again whether the server demands a sign-in.
         hub.connect_anew(&server, "a person signed out").await;
         Ok(view::server(hub, &server))
     }

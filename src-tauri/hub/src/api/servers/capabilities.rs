@@ -1,4 +1,4 @@
-//! Everything that a server offers, as it said it.
+//! The definitions that a server offers, unchanged.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The catalog's copy of a server: definitions as the server sent them, with its own names.
+/// The catalog's copy of a server: the definitions as the server sent them, with its own names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CapabilitiesView {
@@ -31,7 +31,7 @@ pub struct CapabilitiesView {
     pub templates: Vec<Value>,
 }
 
-/// `servers.capabilities`: what a server offered when it was read last. Starts nothing.
+/// `servers.capabilities`: what a server offered at the latest refresh. Starts nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowCapabilities {

@@ -1,4 +1,4 @@
-//! The definitions of a server's tools: their versions, what differs, and what waits for a person.
+//! The definitions of a server's tools: their versions, the differences, and their acceptance.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,17 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DefinitionVersion {
-    /// SHA-256 of the definition as the server sent it, hex.
+    /// The SHA-256 of the definition as the server sent it, in hex.
     pub digest: String,
     pub first_seen_at: Timestamp,
-    /// Null where no person has accepted it.
+    /// When a person accepted this version; null if nobody has.
     pub accepted_at: Option<Timestamp>,
-    /// Whether the server offers this one now.
+    /// Whether the server offers this version now.
     pub offered: bool,
     #[cfg_attr(test, ts(type = "unknown"))]
     pub definition: Value,
-    /// What differs from the version accepted last before it, or from the one before it where none was; empty for the
-    /// first version.
+    /// The differences from the latest accepted version before this one or, if none was accepted,
+    /// from the previous version; empty for the first version.
     pub changes: Vec<FieldChange>,
 }
 
@@ -38,15 +38,15 @@ pub struct DefinitionVersion {
 pub struct FieldChange {
     /// A JSON pointer, such as `/inputSchema/properties/path/description`.
     pub field: String,
-    /// Null where the field is new.
+    /// The previous value; null if the field is new.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub before: Option<Value>,
-    /// Null where the field is gone.
+    /// The new value; null if the field was removed.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub after: Option<Value>,
 }
 
-/// `servers.tool_history`: the versions of a tool's definition, the newest first.
+/// `servers.tool_history`: the versions of a tool's definition, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowToolHistory {
@@ -55,7 +55,7 @@ pub struct ShowToolHistory {
     pub tool: String,
 }
 
-/// A definition of a tool, as it was shown.
+/// A definition of a tool, as a person saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShownTool {
@@ -64,7 +64,8 @@ pub struct ShownTool {
     pub digest: String,
 }
 
-/// `servers.accept_tools`: the user accepts new or changed definitions of a server's tools, as they were shown.
+/// `servers.accept_tools`: accepts new or changed definitions of a server's tools, as the person
+/// saw them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AcceptTools {
@@ -139,7 +140,7 @@ impl Verb for AcceptTools {
     }
 }
 
-/// The fields in which two definitions differ, in the order of their pointers.
+/// Returns the fields in which two definitions differ, sorted by pointer.
 fn differences(before: &Value, after: &Value) -> Vec<FieldChange> {
     let mut changes = BTreeMap::new();
     compare("", Some(before), Some(after), &mut changes);

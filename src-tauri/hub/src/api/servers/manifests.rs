@@ -1,5 +1,5 @@
-//! Servers from manifests and presets: what they ask, and the spec that the answers make. What comes of it is for
-//! `servers.try` and `servers.add`, as any other spec.
+//! Servers from manifests and presets: the inputs that they ask for, and the spec that the values
+//! make. `servers.try` and `servers.add` take this spec like any other.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -20,16 +20,17 @@ use crate::{
     transport::process::runtime,
 };
 
-/// Where a manifest is.
+/// The source of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum ManifestSource {
-    /// The id of one that comes with Drawbridge.
+    /// The id of a preset that comes with Drawbridge.
     Preset(String),
     /// The text of a `server.json` or a `plugin.json`.
     Text(String),
-    /// A file, or a folder that has a `plugin.json` or a `server.json`, where the hub runs. Absolute.
+    /// The absolute path of a file, or of a folder with a `plugin.json` or a `server.json`, on the
+    /// hub's machine.
     Path(PathBuf),
 }
 
@@ -37,13 +38,13 @@ pub enum ManifestSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ManifestView {
-    /// As the manifest has it: `io.github.owner/server`.
+    /// The name in the manifest, such as `io.github.owner/server`.
     pub name: String,
-    /// What the server is called where the person calls it nothing else.
+    /// The server's name, unless the person chooses another.
     pub title: String,
     pub description: String,
     pub version: String,
-    /// The ways to have it; at least one, but perhaps none that can be used.
+    /// The packages and remotes of the server: at least one, but possibly none that can be used.
     pub choices: Vec<ManifestChoice>,
 }
 
@@ -51,14 +52,14 @@ pub struct ManifestView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ManifestChoice {
-    /// In a few words: `npx @scope/server@1.2.3`, or a URL.
+    /// A short label, such as `npx @scope/server@1.2.3` or a URL.
     pub label: String,
-    /// The whole command line or the URL, with `<name>` where the value of an input goes.
+    /// The whole command line or URL, with `<name>` in place of an input's value.
     pub preview: String,
-    /// The program with which it is started, where it is one that Drawbridge looks for.
+    /// The program that starts the package, if Drawbridge checks for it.
     pub runtime: Option<Runtime>,
     pub inputs: Vec<ManifestInput>,
-    /// Why it cannot be used, in plain words; empty where it can.
+    /// Why the choice cannot be used, in plain words; empty if it can.
     pub problem: String,
 }
 
@@ -68,10 +69,10 @@ pub struct ManifestChoice {
 pub struct PresetView {
     pub id: String,
     pub title: String,
-    /// What it does, in one sentence.
+    /// The purpose of the server, in one sentence.
     pub description: String,
     pub choice: ManifestChoice,
-    /// How its runtime is found here; nothing where it needs none.
+    /// Whether the server's runtime was found on this machine; none if the server needs no runtime.
     pub runtime: Option<RuntimeFound>,
 }
 
@@ -83,40 +84,41 @@ pub struct FilledManifest {
     pub secrets: SecretValues,
 }
 
-/// `servers.presets`: well-known servers, and whether what each needs is here.
+/// `servers.presets`: well-known servers, and whether their prerequisites are present.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPresets {}
 
-/// `servers.check_runtimes`: looks for the programs with which packages are started.
+/// `servers.check_runtimes`: checks for the programs that start packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CheckRuntimes {}
 
-/// `servers.read_manifest`: reads a manifest. Saves nothing, starts nothing.
+/// `servers.read_manifest`: reads a manifest. Saves nothing and starts nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ReadManifest {
     pub source: ManifestSource,
 }
 
-/// `servers.fill_manifest`: makes the spec of one of a manifest's choices. Saves nothing; what is missing or does not
-/// fit is an error that names it.
+/// `servers.fill_manifest`: makes the spec of one of a manifest's choices. Saves nothing. An input
+/// that is missing or invalid is an error that names the input.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FillManifest {
     pub source: ManifestSource,
-    /// Which of its choices, counted from 0.
+    /// The index of the choice, counted from 0.
     #[serde(default)]
     pub choice: u32,
-    /// The name of the server, where it is not that of the manifest.
+    /// The name of the server, if not the manifest's own.
     #[serde(default)]
     pub name: Option<String>,
-    /// By the inputs' names, those of secrets as well. Where an input takes several, one a line. An empty one is left
-    /// out; for one that is not here the default is taken.
+    /// The values by the names of their inputs, including those of secrets. If an input takes
+    /// several values, each is on its own line. An empty value is omitted, and an absent one is
+    /// replaced by the default.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// The same for those that go to the keyring although the manifest does not say so.
+    /// Further values, which go to the keyring although the manifest does not mark them as secrets.
     #[serde(default)]
     pub secrets: BTreeMap<String, String>,
 }

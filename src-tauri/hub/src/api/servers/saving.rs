@@ -1,4 +1,4 @@
-//! Saving a server: its secrets to the keyring, its spec to the registry; and looking at one before.
+//! Saves, accepts, removes and verifies servers.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,11 @@ use crate::{
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Puts the secrets into the keyring and writes the spec that refers to them.
+/// Stores the secrets in the keyring and writes the spec that refers to them. Returns the saved
+/// server.
+///
+/// # Errors
+/// Returns an error if the spec is invalid, or if the keyring or the spec file cannot be written.
 pub(super) async fn save(
     hub: &Hub,
     id: &ServerId,
@@ -56,7 +60,8 @@ pub(super) async fn save(
     Ok(server)
 }
 
-/// Puts references in the place of the values; the values by their names in the keyring.
+/// Replaces the values in `members` by references. Returns the values by their names in the
+/// keyring.
 fn refer(
     id: &ServerId,
     members: &mut BTreeMap<String, String>,
@@ -70,7 +75,10 @@ fn refer(
     values.into_iter().map(refer).collect()
 }
 
-/// The user accepts the server as it is; it is read behind the answer.
+/// Accepts the server as it is. A first sync runs in the background.
+///
+/// # Errors
+/// Returns an error if the acceptance cannot be written.
 pub(super) async fn accept(hub: &Hub, server: &Arc<Registered>) -> Result<(), ApiError> {
     hub.registry.accept(server).await?;
     hub.store.note(
@@ -82,7 +90,8 @@ pub(super) async fn accept(hub: &Hub, server: &Arc<Registered>) -> Result<(), Ap
     Ok(())
 }
 
-/// Reads the server's tools, with nobody waiting, where it may run and a hub that can run it is there to stay.
+/// Syncs the server in the background if it may run and this hub serves an endpoint. A hub that was
+/// opened only to provision a data folder starts nothing.
 pub(super) fn read_behind(hub: &Hub, server: &Arc<Registered>) {
     if hub.registry.may_run(server) && hub.serves() {
         let (catalog, id) = (hub.catalog.clone(), server.id.clone());
@@ -90,7 +99,10 @@ pub(super) fn read_behind(hub: &Hub, server: &Arc<Registered>) {
     }
 }
 
-/// Removes the server and everything kept for it.
+/// Removes the server and everything that is stored for it.
+///
+/// # Errors
+/// Returns an error if the server is unknown, or if a step of the removal fails.
 pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     let server = hub.registry.get(id)?;
     hub.registry.remove(id)?;
@@ -111,7 +123,7 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Forgets what signing in to a server gave that is not there any more.
+/// Deletes the tokens of a spec that was removed or replaced, unless another server shares them.
 async fn forget_tokens(hub: &Hub, id: &ServerId, gone: &ServerSpec) -> Result<(), ApiError> {
     hub.authorizer.cancel(id);
     if !hub
@@ -126,11 +138,13 @@ async fn forget_tokens(hub: &Hub, id: &ServerId, gone: &ServerSpec) -> Result<()
     Ok(())
 }
 
-/// Whether two servers share their tokens: these are given for a URL, to a client.
+/// Returns whether two servers share their tokens, which belong to a URL and an OAuth client.
 fn signs_in_alike(one: &ServerSpec, other: &ServerSpec) -> bool {
     one.url == other.url && one.oauth_client_id() == other.oauth_client_id()
 }
 
+/// Returns the spec's OAuth client.
+///
 /// # Errors
 /// Returns an error if the spec has no OAuth client that could have a secret.
 fn oauth_client(spec: &mut ServerSpec) -> Result<&mut OauthClient, ApiError> {
@@ -139,7 +153,10 @@ fn oauth_client(spec: &mut ServerSpec) -> Result<&mut OauthClient, ApiError> {
     })
 }
 
-/// A server that may be started now.
+/// Returns the server if it may be started now.
+///
+/// # Errors
+/// Returns an error if the server is unknown or may not run.
 pub(super) fn runnable(hub: &Hub, id: &ServerId) -> Result<Arc<Registered>, ApiError> {
     let server = hub.registry.get(id)?;
     if hub.registry.may_run(&server) {
@@ -151,7 +168,11 @@ pub(super) fn runnable(hub: &Hub, id: &ServerId) -> Result<Arc<Registered>, ApiE
     )))
 }
 
-/// Tries a spec that is not saved. Its secrets go no further than the server.
+/// Verifies a spec that is not saved. The secrets are masked in the log and passed on to the server
+/// only.
+///
+/// # Errors
+/// Returns an error if the spec is invalid, or if the server cannot be reached or read.
 pub(super) async fn try_spec(
     hub: &Hub,
     mut spec: ServerSpec,
@@ -177,6 +198,9 @@ pub(super) async fn try_spec(
 }
 
 /// Connects apart from the session, lists the tools, and ends the connection.
+///
+/// # Errors
+/// Returns an error if the server cannot be reached, or if its tools cannot be read.
 pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
     let Linked {
@@ -187,7 +211,7 @@ pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedVie
         .linker()
         .link(server, Arc::new(AtomicU32::new(0)), &|_| {})
         .await?;
-    // What it says by itself is of no interest here, but must not keep it waiting.
+    // Incoming messages are discarded, because a full inbox would block the server.
     let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
     let ask = |method: &'static str, params: Box<RawValue>| {
         let connection = connection.clone();

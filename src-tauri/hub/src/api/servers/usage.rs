@@ -1,4 +1,4 @@
-//! What servers use of the machine.
+//! The memory and CPU usage of the servers.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,21 @@ use crate::{
     model::ids::ServerId,
 };
 
-/// What the processes of a local server that runs use now, with all that they started.
+/// The present usage of a local server's processes, including all that they started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ServerUsage {
     pub id: ServerId,
     pub processes: u32,
-    /// Resident memory, in KiB; what processes share counts for each.
+    /// The resident memory in KiB. Memory that processes share counts for each of them.
     pub memory_kib: u32,
-    /// Of one core, in percent, since the last look of anybody; 0 at the first.
+    /// The CPU usage in percent of one core since the previous measurement by any caller; 0 for the
+    /// first.
     pub cpu_percent: f32,
 }
 
-/// `servers.measure`: what each local server that runs uses. Best asked again every second or two.
+/// `servers.measure`: the usage of each local server that runs. To follow the usage, repeat the
+/// request every second or two.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct MeasureServers {}

@@ -1,4 +1,4 @@
-//! From what the rooms know of a server to what a person sees.
+//! Converts a server's spec and states into the views that a person sees.
 
 use super::{BrokenSpec, ReadSpec, ServerView};
 use crate::{
@@ -71,7 +71,7 @@ fn tokens(tools: &[ToolView]) -> u32 {
         .sum()
 }
 
-/// The state, the reason for it, and what to do about it.
+/// Returns the state, its reason, and its remedy.
 pub(super) fn state(hub: &Hub, server: &Registered) -> (ServerState, String, String) {
     let said = |state, reason: &str, remedy: &str| (state, reason.to_owned(), remedy.to_owned());
     if !server.spec.enabled {
@@ -109,7 +109,7 @@ fn of_session(status: Status) -> (ServerState, String, String) {
         (State::Initializing { .. }, _) => ServerState::Initializing,
         (State::Active, _) => ServerState::Active,
         (State::Error { .. } | State::Open, _) => ServerState::Error,
-        // Given up after its last retry: for a person that is an error too.
+        // The session gave up after its last retry, which a person sees as an error too.
         (State::Closed, Some(_)) => ServerState::Error,
         (State::Closed, None) => ServerState::Closed,
     };
