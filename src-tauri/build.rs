@@ -1,5 +1,5 @@
-//! Builds what the shell is compiled with: Tauri's context, the list of what each window may
-//! do, and a placeholder for the UI where it was not built yet.
+//! Prepares the build of the desktop app: Tauri's context, the permissions of each window, and a
+//! placeholder page if the UI is not built yet.
 
 use std::{fs, io, path::Path};
 
@@ -31,7 +31,8 @@ fn main() {
     }
 }
 
-/// A clean checkout compiles without Node.
+/// Writes a placeholder page if the UI is not built, so that a clean checkout compiles without
+/// Node.
 fn placeholder() -> io::Result<()> {
     let page = Path::new("ui/dist/index.html");
     if page.exists() {
@@ -41,7 +42,8 @@ fn placeholder() -> io::Result<()> {
     fs::write(page, PLACEHOLDER)
 }
 
-/// tauri-build writes its schemas for editors beside `tauri.conf.json`; they belong with the shell.
+/// Moves the editor schemas, which tauri-build writes next to `tauri.conf.json`, to the shell's
+/// folder.
 fn move_schemas() -> io::Result<()> {
     let (from, to) = (Path::new("gen/schemas"), Path::new("src-tauri/gen/schemas"));
     if !from.exists() {

@@ -1,4 +1,4 @@
-//! The command line of the desktop app, and what follows from it: which hub it shows, and
+//! The command line of the desktop app, and two consequences of it: which hub the app shows, and
 //! which other start counts as the same app.
 
 use std::{
@@ -9,35 +9,36 @@ use std::{
 
 use clap::Parser;
 
-/// Drawbridge in the tray: one local door between AI clients and MCP servers.
+/// The Drawbridge tray app: one local gateway between AI clients and MCP servers.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "drawbridge-desktop", version)]
 pub struct Args {
-    /// The data folder; the platform's where it is not given
+    /// The data folder [default: the platform's]
     #[arg(long, value_name = "DIR", env = "DRAWBRIDGE_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
     /// The address that clients connect to
     #[arg(long, default_value = "127.0.0.1")]
     pub host: IpAddr,
-    /// The port that clients connect to; 0 for a free one
+    /// The port that clients connect to; 0 for a free port
     #[arg(long, default_value_t = 8765)]
     pub port: u16,
-    /// Starts in the tray, without a window
+    /// Start in the tray, without a window
     #[arg(long)]
     pub hidden: bool,
-    /// Leaves the clients' configuration files as they are: there is none yet that it would write
+    /// Leave the configuration files of clients unchanged (this version never writes them)
     #[arg(long, hide = true)]
     pub skip_config_gen: bool,
-    /// The hub to show in place of one of its own
+    /// The URL of a hub to show instead of starting one
     #[arg(long = "hub-url", value_name = "URL", env = "MCP_HUB_URL", hide = true)]
     pub hub_url: Option<String>,
-    /// The token that administers that hub, or that shall administer this one over HTTP
+    /// The admin token of the hub at `--hub-url`, or of this hub over HTTP
     #[arg(skip = std::env::var("DRAWBRIDGE_ADMIN_TOKEN").ok().filter(|token| !token.is_empty()))]
     pub admin_token: Option<String>,
 }
 
 impl Args {
-    /// The hub elsewhere that the app is a client of; an empty `MCP_HUB_URL` names none.
+    /// Returns the URL of the remote hub that the app is a client of. An empty `MCP_HUB_URL` counts
+    /// as absent.
     pub(crate) fn remote(&self) -> Option<&str> {
         self.hub_url
             .as_deref()
@@ -45,8 +46,8 @@ impl Args {
             .filter(|url| !url.is_empty())
     }
 
-    /// A name for what this start shows, where it is not the platform's own data folder: a
-    /// second start with the same one raises the first.
+    /// Returns a name for the hub that this start shows, or `None` for the platform's own data
+    /// folder. A second start with the same name brings the first to the front.
     pub(crate) fn instance(&self) -> Option<String> {
         let mut hasher = DefaultHasher::new();
         match (self.remote(), &self.data_dir) {

@@ -1,6 +1,6 @@
-//! What stands behind the windows: a hub and its endpoint in this process (standalone), or
-//! nothing but a connection to a hub elsewhere (remote): at `MCP_HUB_URL`, or the headless one that
-//! has this data folder open already, as a stdio bridge may have started it.
+//! The hub behind the windows: either a hub and its endpoint in this process (standalone), or a
+//! connection to another hub (remote). The remote hub is the one at `MCP_HUB_URL`, or a headless
+//! hub that already has this data folder open, for instance because a stdio bridge started it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,9 +13,9 @@ use tokio::time::timeout;
 
 use crate::{args::Args, door::Door};
 
-/// Clients that hold a connection open do not keep the app.
+/// A client that holds a connection open delays the end of the app by at most this long.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
-/// Servers get 10 s to stop; a hub that takes longer than this is left to its guard.
+/// Servers get 10 s to stop. If the hub takes longer than this, the guard ends what is left.
 const CLOSE_WITHIN: Duration = Duration::from_secs(15);
 
 pub(crate) enum Backend {
@@ -27,10 +27,11 @@ pub(crate) enum Backend {
 }
 
 impl Backend {
-    /// Opens the hub and its endpoint, or the way to the remote one.
+    /// Opens the hub and its endpoint, or a connection to the remote hub.
     ///
     /// # Errors
-    /// Those of [`Hub::open`]; `invalid` for a `MCP_HUB_URL` that is no address.
+    /// Returns an error if the hub cannot be opened (as [`Hub::open`] reports), or if `MCP_HUB_URL`
+    /// is no address (`invalid`).
     pub(crate) async fn open(args: &Args) -> Result<Self, ApiError> {
         match args.remote() {
             Some(url) => Ok(Self::Remote(ApiClient::remote(
@@ -66,7 +67,7 @@ impl Backend {
         };
         let endpoint = match drawbridge_endpoint::serve(Arc::clone(&hub), options).await {
             Ok(running) => Some(running),
-            // The windows work without a listener, and say what is wrong with it.
+            // Without a listener the windows still work, and show what is wrong with it.
             Err(error) => {
                 tracing::error!(%error, "no client can connect");
                 None
@@ -82,7 +83,7 @@ impl Backend {
         }
     }
 
-    /// Lets no more calls in, ends the servers, closes the store.
+    /// Stops the endpoint, ends the servers and closes the store.
     pub(crate) async fn close(self) {
         let Self::Standalone { hub, endpoint } = self else {
             return;

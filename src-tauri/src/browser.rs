@@ -1,9 +1,11 @@
-//! The browser of the person, for pages that are not ours: where they sign in to a server.
+//! The person's browser, which shows pages that are not part of the app: the sign-in pages of
+//! servers.
 
 use drawbridge_hub::oauth;
 
-/// Opens a URL through the system, without a shell. One that a browser must not be sent to is not opened,
-/// whatever hub it came from. The screen shows the URL too, so that a failure leaves a way.
+/// Opens a URL with the system's browser, without a shell. A URL that `oauth::openable` refuses is
+/// not opened, even if the hub sent it. The screen shows the URL too, so that a person can still
+/// open it after a failure.
 pub(crate) fn open(url: String) {
     tokio::task::spawn_blocking(move || {
         let opened = oauth::openable(&url)

@@ -1,5 +1,5 @@
-//! What a window may ask for: one command a verb, one file a noun, each handing a typed
-//! request to the door and its answer back. What a verb does is the hub's to know.
+//! The Tauri commands: one per verb, one file per noun. Each command passes a typed request to the
+//! hub and returns its answer. The hub implements the verbs.
 
 pub(crate) mod approvals;
 pub(crate) mod audit;
@@ -19,11 +19,11 @@ pub(crate) mod tools;
 use drawbridge_hub::api::{ApiError, Verb};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error};
 
-/// What a verb answers, as a window gets it.
+/// The answer of a verb, as a window receives it.
 pub(crate) type Answer<V> = Result<<V as Verb>::Answer, ApiError>;
 
-/// What a window asks for. It is read from text: Tauri hands over values, in which JSON that is to stay as it was
-/// written cannot be found.
+/// A window's request. The request is converted to text and parsed from there, because raw JSON
+/// cannot be deserialized from the values that Tauri passes.
 pub(crate) struct Request<T>(pub(crate) T);
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Request<T> {

@@ -1,6 +1,6 @@
-//! The one event loop of the shell: what happens in the hub and what a person chooses
-//! becomes what the tray and the windows show. It knows the desktop only as a [`Shell`], so
-//! that the whole of it is tested without one.
+//! The one event loop of the shell. The controller turns the hub's events and the person's choices
+//! into what the tray and the windows show. The desktop is behind the trait [`Shell`], so that the
+//! loop is tested without a desktop.
 
 use std::ops::ControlFlow;
 
@@ -22,34 +22,34 @@ use crate::{
     tray::menu::{Choice, TrayView},
 };
 
-/// What reaches the controller beside the hub's events.
+/// An input of the controller besides the hub's events.
 #[derive(Debug)]
 pub(crate) enum Input {
-    /// Chosen in the tray, or in a notification.
+    /// A choice in the tray or in a notification.
     Chosen(Choice),
     /// The global shortcut was pressed.
     Summoned,
-    /// The app was started once more.
+    /// The app was started a second time.
     Raised,
     MainClosed,
-    /// The popup has the keyboard from now on, or has it no more.
+    /// Whether the popup has the keyboard focus from now on.
     PopupFocused(bool),
-    /// The answer to [`Shell::look_again`] of that turn.
+    /// The answer to [`Shell::look_again`] of this turn.
     Looked {
         turn: u64,
         overview: Overview,
     },
-    /// The system asks the app to end.
+    /// The system asks the app to quit.
     Quit,
 }
 
 pub(crate) struct Controller<S> {
     shell: S,
     overview: Overview,
-    /// Grows whenever a call begins or ends to wait, and with the drawbridge: an overview of an earlier turn may
-    /// have missed it.
+    /// A counter that grows when a call starts or stops waiting, and when the drawbridge changes.
+    /// An overview of an earlier turn may lack that change.
     turn: u64,
-    /// The popup has the keyboard: the person is there.
+    /// Whether the popup has the keyboard focus, so that the person is looking at it.
     is_there: bool,
     notice: Option<Notice>,
     drawn: Option<TrayView>,
@@ -70,7 +70,7 @@ impl<S: Shell> Controller<S> {
         }
     }
 
-    /// Runs until the app shall end.
+    /// Runs until the app has to end.
     pub(crate) async fn run(
         mut self,
         mut inputs: mpsc::UnboundedReceiver<Input>,
@@ -102,7 +102,7 @@ impl<S: Shell> Controller<S> {
             Input::Summoned if self.overview.waiting.is_empty() => self.shell.show_main(),
             Input::Summoned => self.open_popup(),
             Input::Quit => return ControlFlow::Break(()),
-            // Without a tray nothing would be left on the screen to come back to.
+            // Without a tray, the person could not come back to the app.
             Input::MainClosed if !self.shell.has_tray() => return ControlFlow::Break(()),
             Input::MainClosed => {}
             Input::PopupFocused(is_there) => self.on_popup_focused(is_there),
@@ -129,7 +129,7 @@ impl<S: Shell> Controller<S> {
         ControlFlow::Continue(())
     }
 
-    /// The person wants to see what waits.
+    /// Opens the popup at the person's request.
     fn open_popup(&mut self) {
         self.shell.show_popup(Focus::Take);
         self.notify(None);
@@ -143,7 +143,7 @@ impl<S: Shell> Controller<S> {
     }
 
     fn on_event(&mut self, event: &Event) -> ControlFlow<()> {
-        // First, so that the popup shows the call when it comes up.
+        // The event is sent first, so that the popup already shows the call when it appears.
         if self.throttle.fits(Instant::now(), event) {
             self.shell.tell(event);
         }
@@ -151,7 +151,7 @@ impl<S: Shell> Controller<S> {
             Event::ApprovalAsked { request } => self.on_asked((**request).clone()),
             Event::ApprovalEnded { id } => self.on_ended(id),
             Event::DrawbridgeChanged { raised } => self.on_drawbridge(*raised),
-            // A listener that starts or fails changes the settings' URL.
+            // The URL in the settings changes if a listener starts or fails.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => {
                 self.shell.look_again(self.turn)
             }
@@ -198,7 +198,7 @@ impl<S: Shell> Controller<S> {
         self.on_waiting(&before);
     }
 
-    /// What waits may not be what waited before.
+    /// Updates the popup and the notification after the pending approvals have changed.
     fn on_waiting(&mut self, before: &[ApprovalRequest]) {
         let waiting = &self.overview.waiting;
         let is_new = waiting
@@ -210,7 +210,8 @@ impl<S: Shell> Controller<S> {
             self.is_there = false;
             self.shell.hide_popup();
         }
-        // The first call of many brings the notification; the others are counted in it while it is wanted.
+        // The first of several calls opens the notification, which then counts the others while it
+        // is open.
         let is_first = is_new && before.is_empty();
         let wanted = !self.is_there && (is_first || self.notice.is_some());
         self.notify(if wanted { Notice::of(waiting) } else { None });

@@ -1,5 +1,5 @@
-//! Whether there is a display, and of which kind: without one the window library ends the
-//! process with a panic, so it is asked first.
+//! Checks whether there is a display, and of which kind. Without a display the window library ends
+//! the process with a panic, so that the check runs first.
 
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -24,7 +24,7 @@ pub(crate) fn check() -> Result<(), NoDisplay> {
     Ok(())
 }
 
-/// Whether the desktop is a Wayland one, also where the app's own windows are on X11 in it.
+/// Returns whether the desktop is a Wayland desktop, even if the app's own windows use X11 in it.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_wayland() -> bool {
     std::env::var_os("WAYLAND_DISPLAY").is_some_and(|name| !name.is_empty())

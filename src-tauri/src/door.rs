@@ -1,5 +1,5 @@
-//! The way to the hub, for everything in the shell: the hub inside this process, or one
-//! elsewhere (`MCP_HUB_URL`). Verbs and events are the same; only this file knows which.
+//! The shell's access to the hub: the hub in this process, or a remote one (`MCP_HUB_URL`). The
+//! verbs and events are the same; only this file knows the difference.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -12,13 +12,13 @@ use drawbridge_hub::{
 use futures_util::StreamExt;
 use tokio::sync::{broadcast::error::RecvError, mpsc};
 
-/// Events that may wait for the controller. What does not fit waits in the hub's own queue,
-/// which turns into [`Event::Lagged`] when it overflows.
+/// How many events may wait for the controller. Further events wait in the hub's own queue, which
+/// yields [`Event::Lagged`] if it overflows.
 const QUEUE: usize = 64;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The way to the hub.
+/// A handle to the hub.
 #[derive(Clone)]
 pub(crate) enum Door {
     Embedded(Arc<Hub>),
@@ -26,10 +26,10 @@ pub(crate) enum Door {
 }
 
 impl Door {
-    /// Runs a verb where the hub is.
+    /// Runs a verb on the hub and returns its answer.
     ///
     /// # Errors
-    /// The verb's own, and `unavailable` where a remote hub cannot be reached.
+    /// Returns an error if the verb fails, or if a remote hub cannot be reached (`unavailable`).
     pub(crate) async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         match self {
             Self::Embedded(hub) => verb.run(hub).await,
@@ -37,8 +37,8 @@ impl Door {
         }
     }
 
-    /// What happens in the hub from now on. A remote hub that goes away and comes back is
-    /// followed again, with [`Event::Lagged`] at either moment.
+    /// Returns the hub's events from now on. If a remote hub disconnects, its events are followed
+    /// again after a reconnection; [`Event::Lagged`] marks both moments.
     pub(crate) fn events(&self) -> mpsc::Receiver<Event> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         match self {
@@ -62,7 +62,7 @@ async fn pass_on(mut events: tokio::sync::broadcast::Receiver<Event>, sender: mp
     }
 }
 
-/// Ends only when nobody listens any more.
+/// Follows the events of a remote hub and reconnects until the receiver is dropped.
 async fn follow(client: ApiClient, sender: mpsc::Sender<Event>) {
     let mut pause = FIRST_PAUSE;
     while !sender.is_closed() {
@@ -78,7 +78,7 @@ async fn follow(client: ApiClient, sender: mpsc::Sender<Event>) {
                     next = stream.next().await;
                 }
                 tracing::warn!("the hub's events ended; connecting again");
-                // The tray shows that the hub is away, rather than what was true before.
+                // Makes the tray show that the hub is unreachable, instead of its last known state.
                 let _ = sender.send(Event::Lagged).await;
             }
             Err(error) => tracing::warn!(%error, "the hub's events cannot be had"),

@@ -1,14 +1,14 @@
-//! A waiting call at a glance, as it fits into a menu or a notification. There is no room to
-//! read a long call: what cannot be seen whole is not approved there, but in the windows.
+//! A short form of a waiting call for menus and notifications. They have no room for a long call,
+//! so that a call which cannot be shown there completely is approved only in the windows.
 
 use drawbridge_hub::model::{approval::ApprovalRequest, hidden::is_hidden, ids::CallId};
 
-/// Characters of a name that others chose.
+/// The most characters of a name that a client or a server chose.
 const NAME: usize = 40;
-/// Characters of arguments that can be read in one line.
+/// The most characters of arguments that a person can read in one line.
 pub(crate) const LINE: usize = 120;
 
-/// The call that a person saw. A decision holds for this one only.
+/// The call that a person saw. A decision applies to this call only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) id: CallId,
@@ -24,7 +24,8 @@ impl Seen {
     }
 }
 
-/// A name that a client or a server chose, cut, with what would hide or reorder text made visible.
+/// Returns a name that a client or a server chose, truncated, with characters that hide or reorder
+/// text made visible.
 pub(crate) fn name(text: &str) -> String {
     let mut name: String = text
         .chars()
@@ -37,7 +38,8 @@ pub(crate) fn name(text: &str) -> String {
     name
 }
 
-/// The exact arguments in one line, with hidden characters as `⟨U+202E⟩`; none where they are longer than `most`.
+/// Returns the exact arguments in one line, with hidden characters as `⟨U+202E⟩`, or `None` if the
+/// line is longer than `most` characters.
 pub(crate) fn arguments(request: &ApprovalRequest, most: usize) -> Option<String> {
     let reveal = |c: char| {
         if is_hidden(c) {
@@ -55,8 +57,8 @@ pub(crate) fn arguments(request: &ApprovalRequest, most: usize) -> Option<String
     (line.chars().count() <= most).then_some(line)
 }
 
-/// Whether names and one line of arguments are all there is to see: nothing is cut or hidden, nothing is sent
-/// along, and nothing has changed that has to be read first.
+/// Returns whether the names and one line of arguments show the whole call: nothing is truncated,
+/// hidden or sent besides the arguments, and there is no change that a person has to read first.
 pub(crate) fn is_whole(request: &ApprovalRequest) -> bool {
     let names = [request.client.as_str(), &request.server_name, &request.tool];
     request.extra.is_none()
@@ -71,13 +73,15 @@ pub(crate) fn is_whole(request: &ApprovalRequest) -> bool {
             .all(|text| is_plain(text))
 }
 
-/// Whether it looks the same wherever it is drawn. Some desktops draw several spaces as one.
+/// Returns whether the text looks the same on every desktop. Some desktops draw several spaces as
+/// one.
 fn is_plain(text: &str) -> bool {
     !text.contains("  ") && text.chars().all(shows_as_itself)
 }
 
-/// Letters, digits and signs that stand where they are written. Scripts that run from right to left turn the
-/// order of what is around them, and marks change what is before them: correct, but not to be read at a glance.
+/// Returns whether the character is a letter, digit or sign that is drawn in its place.
+/// Right-to-left scripts reorder the text around them, and combining marks change the character
+/// before them. Both are correct, but too hard to check in a short line.
 fn shows_as_itself(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{24f}' | '\u{391}'..='\u{3ce}' | '\u{400}'..='\u{482}')
         || matches!(c, '\u{48a}'..='\u{52f}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}')

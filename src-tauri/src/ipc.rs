@@ -1,6 +1,6 @@
-//! The list of commands, the same as the hub's list of verbs, and the name of the event
-//! that carries what happens in the hub. Which window may use which command is in
-//! `src-tauri/permissions` and `src-tauri/capabilities`.
+//! The list of commands, the same as the hub's list of verbs, and the name of the event that
+//! carries the hub's events. `src-tauri/permissions` and `src-tauri/capabilities` define which
+//! window may use which command.
 
 use tauri::{Wry, ipc::Invoke};
 
@@ -11,11 +11,11 @@ pub(crate) const HUB_EVENT: &str = "hub";
 
 macro_rules! commands {
     ($($noun:ident::$command:ident),+ $(,)?) => {
-        /// The names of all commands: those of the verbs, with `_` for the dot.
+        /// The names of all commands: those of the verbs, with `_` instead of the dot.
         #[cfg(test)]
         const COMMANDS: &[&str] = &[$(stringify!($command)),+];
 
-        /// Runs the command that a window asks for.
+        /// Returns a handler that runs the command that a window invokes.
         pub(crate) fn handler() -> impl Fn(Invoke<Wry>) -> bool + Send + Sync + 'static {
             tauri::generate_handler![$(commands::$noun::$command),+]
         }

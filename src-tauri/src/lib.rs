@@ -1,9 +1,9 @@
-//! The tray app: a hub and its endpoint behind a tray icon and two windows, or the same
-//! windows on a hub elsewhere. This is the only crate that names tauri.
+//! The tray app: a hub and its endpoint with a tray icon and two windows, or the same windows on a
+//! remote hub. This is the only crate that names tauri.
 //!
-//! [`run`] is the whole life of the app. After the start everything goes through
-//! [`controller`]: the hub's events, the tray's menu, a notification's buttons, the global
-//! shortcut, a second start, a signal.
+//! [`run`] starts the app and returns when it has ended. After the start, [`controller`] processes
+//! everything: the hub's events, the tray's menu, a notification's buttons, the global shortcut, a
+//! second start, and signals.
 
 mod args;
 mod backend;
@@ -37,17 +37,18 @@ use door::Door;
 use overview::Overview;
 use shell::Desktop;
 
-/// Servers that change at once are looked at once.
+/// The pause between two overviews, so that several servers that change together cause one
+/// overview.
 const LOOK_PAUSE: Duration = Duration::from_millis(200);
 
-/// Runs the app until it is quit.
+/// Runs the app until the person quits it. Returns the exit code.
 pub fn run(args: Args) -> ExitCode {
     match try_run(&args) {
         Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         Err(error) => {
             #[expect(
                 clippy::print_stderr,
-                reason = "there is no window and no log yet to say it in"
+                reason = "neither a window nor a log exists so early"
             )]
             {
                 eprintln!("drawbridge-desktop: {error:#}");
@@ -64,7 +65,7 @@ fn try_run(args: &Args) -> anyhow::Result<i32> {
         .build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let (inputs, received) = mpsc::unbounded_channel();
-    // Ends the process here where the app runs already.
+    // Ends this process if the app already runs.
     let app = build(args, &inputs)?;
     let backend = runtime.block_on(Backend::open(args))?;
     runtime.spawn(quit_on_signal(inputs.clone()));
@@ -82,7 +83,7 @@ fn try_run(args: &Args) -> anyhow::Result<i32> {
     Ok(code)
 }
 
-/// Makes the app, without a window yet.
+/// Builds the app, without a window.
 fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<App> {
     let raised = inputs.clone();
     let mut single = tauri_plugin_single_instance::Builder::new().callback(move |_, _, _| {
@@ -96,21 +97,22 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
         .invoke_handler(ipc::handler())
         .on_window_event(windows::on_window_event);
     builder = builder.plugin(tauri_plugin_notification::init());
-    // Elsewhere than on Linux the plugin knows one app only, whatever it shows; the hub's own lock still holds.
+    // Except on Linux the plugin knows one app only, independent of its hub. The hub's own lock
+    // still applies.
     if cfg!(target_os = "linux") || instance.is_none() {
         builder = builder.plugin(single.build());
     }
     builder.build(tauri::generate_context!())
 }
 
-/// What the app starts with, taken when the event loop is ready.
+/// The values that the app takes over when the event loop is ready.
 struct Start {
     hidden: bool,
     inputs: mpsc::UnboundedSender<Input>,
     received: mpsc::UnboundedReceiver<Input>,
 }
 
-/// Runs the event loop; the exit code.
+/// Runs the event loop. Returns the exit code.
 fn live(app: App, backend: Backend, start: Start, runtime: &Runtime) -> i32 {
     let inputs = start.inputs.clone();
     let mut start = Some((start, backend));
@@ -134,7 +136,8 @@ fn live(app: App, backend: Backend, start: Start, runtime: &Runtime) -> i32 {
                 let _ = inputs.send(Input::PopupFocused(focused));
             }
         }
-        // The app lives on without a window; it ends with the exit code that `on_ready` gives.
+        // The app keeps running without a window, and ends with the exit code that `on_ready`
+        // passes.
         RunEvent::ExitRequested {
             code: None, api, ..
         } => api.prevent_exit(),
@@ -146,7 +149,7 @@ fn live(app: App, backend: Backend, start: Start, runtime: &Runtime) -> i32 {
     })
 }
 
-/// Shows the app, and starts what keeps it going until it shall end.
+/// Shows the app, and starts the tasks that run until the app ends.
 fn on_ready(app: &AppHandle, start: Start, backend: Backend) {
     use tauri::Manager;
     let door = backend.door();
@@ -183,7 +186,7 @@ fn on_ready(app: &AppHandle, start: Start, backend: Backend) {
     });
 }
 
-/// Reads an overview whenever the controller wants one.
+/// Reads an overview each time the controller requests one.
 async fn look(door: Door, mut wanted: watch::Receiver<u64>, inputs: mpsc::UnboundedSender<Input>) {
     while wanted.changed().await.is_ok() {
         let turn = *wanted.borrow_and_update();
@@ -195,7 +198,7 @@ async fn look(door: Door, mut wanted: watch::Receiver<u64>, inputs: mpsc::Unboun
     }
 }
 
-/// Ctrl-C and SIGTERM end the app as Quit does.
+/// Quits the app on Ctrl-C and SIGTERM.
 async fn quit_on_signal(inputs: mpsc::UnboundedSender<Input>) {
     if let Err(error) = signalled().await {
         tracing::warn!(%error, "signals cannot be received");

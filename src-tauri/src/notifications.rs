@@ -1,5 +1,5 @@
-//! Notifications on Tauri: a shortcut to the popup, never more than one open. What one says
-//! is a [`Notice`]; what a person answers comes back as a choice of the tray.
+//! Notifications on Tauri: a shortcut to the popup, with at most one open. A [`Notice`] holds the
+//! text; a click becomes the same [`Input::Chosen`] as a choice in the tray.
 
 pub(crate) mod notice;
 
@@ -13,13 +13,15 @@ use tokio::sync::{mpsc, watch};
 use crate::{controller::Input, glance::Seen};
 use notice::{Button, Notice};
 
-/// Calls that come at once are one notification, and one that was just sent can be taken back.
+/// The pause after each change, so that simultaneous calls share one notification, and so that a
+/// notification exists on the desktop before it is withdrawn.
 const PAUSE: Duration = Duration::from_secs(2);
 
 const ID: &str = "id";
 const DIGEST: &str = "digest";
 
-/// Says what notifications offer, and takes what is chosen there. Before any is shown.
+/// Registers the buttons of notifications and a handler for clicks. Runs before the first
+/// notification.
 pub(crate) fn prepare(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     let types = Button::SETS.map(|(id, buttons)| {
         let action = |button: &Button| Action::builder(button.id(), button.label()).build();
@@ -32,7 +34,7 @@ pub(crate) fn prepare(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
         .register_action_types(types.into())
         .and_then(|()| {
             notifications.on_action(move |performed| {
-                // The controller is gone only when the app is about to end.
+                // The controller is dropped only while the app ends.
                 let _ = inputs.send(Input::Chosen(notice::choice(
                     performed.action_id(),
                     call(performed),
@@ -44,7 +46,7 @@ pub(crate) fn prepare(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     }
 }
 
-/// Keeps the one notification as it is wanted, until nobody can want one any more.
+/// Keeps the open notification equal to the wanted one until the sender is dropped.
 pub(crate) async fn follow(app: AppHandle, mut wanted: watch::Receiver<Option<Notice>>) {
     let mut latest = 0;
     let mut shown = None;
@@ -81,7 +83,8 @@ fn show(app: &AppHandle, id: i32, notice: &Notice) {
     }
 }
 
-/// Only Linux desktops can take one back; elsewhere it goes by itself, and a late click on it is answered so.
+/// Withdraws a notification. Only Linux desktops support this. Elsewhere the notification
+/// disappears by itself, and a late click on it is rejected.
 async fn close(app: &AppHandle, id: i32) {
     let app = app.clone();
     let closed =

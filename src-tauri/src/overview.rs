@@ -1,5 +1,5 @@
-//! What the tray tells at a glance: whether the drawbridge is raised, the calls that wait, the
-//! servers, and what is wrong.
+//! The summary of the hub that the tray shows: the state of the drawbridge, the waiting calls, the
+//! servers, and any trouble.
 
 use drawbridge_hub::{
     api::{
@@ -14,15 +14,15 @@ use drawbridge_hub::{
 
 use crate::door::Door;
 
-/// The hub at a glance.
+/// A summary of the hub.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Overview {
-    /// The drawbridge is raised: no call crosses.
+    /// Whether the drawbridge is raised, which blocks all calls.
     pub(crate) raised: bool,
-    /// Oldest first.
+    /// The waiting calls, oldest first.
     pub(crate) waiting: Vec<ApprovalRequest>,
     pub(crate) servers: Vec<ServerLine>,
-    /// What is wrong, in a few words.
+    /// A problem in a few words.
     pub(crate) trouble: Option<String>,
 }
 
@@ -33,7 +33,8 @@ pub(crate) struct ServerLine {
 }
 
 impl Overview {
-    /// Reads it from the hub. A hub that does not answer is trouble, and nothing is known of it.
+    /// Reads the overview from the hub. If the hub does not answer, the overview has only that
+    /// trouble.
     pub(crate) async fn read(door: &Door) -> Self {
         Self::try_read(door).await.unwrap_or_else(|error| Self {
             trouble: Some(format!("the hub does not answer: {error}")),
@@ -63,7 +64,8 @@ impl Overview {
     }
 }
 
-/// A listener that does not listen comes first: without it no client comes in.
+/// Returns the most important problem. A listener that does not listen comes first, because no
+/// client can connect.
 fn trouble(health: &HealthView, servers: &[ServerLine]) -> Option<String> {
     if let Some(transport) = health
         .transports

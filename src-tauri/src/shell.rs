@@ -1,6 +1,6 @@
-//! The desktop as the controller sees it: a tray, a window, a popup, a notification, and the
-//! hub that does what was chosen there. [`Desktop`] is the real one, on Tauri. Nothing here
-//! waits: what needs the main thread is sent there, and verbs run by themselves.
+//! The controller's view of the desktop: a tray, a window, a popup, a notification, and a hub that
+//! executes the person's choices. [`Desktop`] implements it with Tauri. No method blocks: work for
+//! the main thread is sent there, and verbs run in tasks of their own.
 
 use drawbridge_hub::{
     api::{
@@ -22,33 +22,34 @@ use crate::{
     windows,
 };
 
-/// Whether the popup takes the keyboard from what the person is doing.
+/// Whether the popup takes the keyboard focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Focus {
-    /// It came by itself: keys that are being typed must not reach it.
+    /// The popup opened by itself, and must not receive the keys that the person is typing
+    /// elsewhere.
     Leave,
-    /// The person opened it.
+    /// The person opened the popup.
     Take,
 }
 
-/// What the controller needs of a desktop.
+/// The desktop functions that the controller needs.
 pub(crate) trait Shell: Send + 'static {
-    /// Whether there is a tray to come back from when no window is open.
+    /// Returns whether there is a tray through which the person can come back if no window is open.
     fn has_tray(&self) -> bool;
     /// Draws the tray, which showed `before`.
     fn set_tray(&self, before: Option<&TrayView>, view: &TrayView);
-    /// Passes an event on to the windows.
+    /// Sends an event to the windows.
     fn tell(&self, event: &Event);
     fn show_main(&self);
     fn show_popup(&self, focus: Focus);
     fn hide_popup(&self);
-    /// Shows this notification in place of the one that is open, or none.
+    /// Replaces the open notification by this one, or withdraws it.
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
     fn decide(&self, call: &Seen, verdict: Verdict);
-    /// Raises the drawbridge, or lowers it.
+    /// Raises or lowers the drawbridge.
     fn set_raised(&self, raised: bool);
-    /// Asks for an overview, which comes as `Input::Looked` of this turn.
+    /// Requests an overview, which arrives as `Input::Looked` of this turn.
     fn look_again(&self, turn: u64);
 }
 
@@ -56,9 +57,9 @@ pub(crate) trait Shell: Send + 'static {
 pub(crate) struct Desktop {
     pub(crate) app: AppHandle,
     pub(crate) door: Door,
-    /// The turn of the latest wish for an overview.
+    /// The turn of the latest request for an overview.
     pub(crate) looks: watch::Sender<u64>,
-    /// The notification that shall be open.
+    /// The notification that has to be open.
     pub(crate) notices: watch::Sender<Option<Notice>>,
 }
 
@@ -69,13 +70,13 @@ impl Desktop {
         report(sent);
     }
 
-    /// Runs a verb. What comes of it is told by the hub's events; what does not, in the log.
+    /// Runs a verb in a task. The hub's events show the effect; a failure goes to the log.
     fn run<V: Verb>(&self, verb: V) {
         let door = self.door.clone();
         tokio::spawn(async move {
             match door.run(verb).await {
                 Ok(_) => {}
-                // Somebody was faster, or the time ran out.
+                // The request was decided elsewhere, or its time ran out.
                 Err(ApiError {
                     code: ErrorCode::Conflict,
                     message,
@@ -88,7 +89,7 @@ impl Desktop {
     }
 }
 
-/// A window that cannot be shown must not end the hub.
+/// Logs an error of the desktop: a window that cannot be shown must not end the hub.
 fn report(result: tauri::Result<()>) {
     if let Err(error) = result {
         tracing::warn!(%error, "the desktop did not do as asked");
@@ -106,7 +107,7 @@ impl Shell for Desktop {
     }
 
     fn tell(&self, event: &Event) {
-        // The log is long, and only the main window shows it.
+        // Log lines are frequent, and only the main window shows them.
         if matches!(event, Event::LogAdded { .. })
             && self.app.get_webview_window(windows::MAIN).is_none()
         {
@@ -116,7 +117,8 @@ impl Shell for Desktop {
     }
 
     fn show_main(&self) {
-        // A web view is made by the main thread while this one waits: on Windows it must not be the same.
+        // The main thread creates the web view while this thread waits. On Windows the two must
+        // differ, or they deadlock.
         let app = self.app.clone();
         tokio::task::spawn_blocking(move || report(windows::show_main(&app)));
     }

@@ -1,5 +1,5 @@
-//! The global shortcut: the waiting calls under the hand, whatever has the keyboard. It is a
-//! convenience; where a desktop does not give it the app goes on without.
+//! The global shortcut, which opens the waiting calls from any program. If the desktop does not
+//! support it, the app runs without it.
 
 use tauri::AppHandle;
 use tauri_plugin_global_shortcut::{
@@ -20,9 +20,9 @@ const MODIFIER: Modifiers = if cfg!(target_os = "macos") {
     Modifiers::CONTROL
 };
 
-/// Registers it. On the main thread.
+/// Registers the shortcut. Runs on the main thread.
 pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
-    // There a registration succeeds and no key ever comes.
+    // On Wayland the registration succeeds, but no key ever arrives.
     if display::is_wayland() {
         tracing::info!(
             "no {NAME}: Wayland gives no program a shortcut; one of the desktop's may start drawbridge-desktop"
@@ -43,7 +43,7 @@ fn try_register(
     app.global_shortcut()
         .on_shortcut(shortcut, move |_, _, event| {
             if event.state == ShortcutState::Pressed {
-                // The controller is gone only when the app is about to end.
+                // The controller is dropped only while the app ends.
                 let _ = inputs.send(Input::Summoned);
             }
         })?;

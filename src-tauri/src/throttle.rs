@@ -1,6 +1,6 @@
-//! Bounds what is told to the windows: a web view that gets thousands of events a second
-//! draws nothing else. What does not fit becomes one [`Event::Lagged`], after which a window
-//! reads everything anew.
+//! Limits the rate of events to the windows, because a web view that receives thousands of events a
+//! second cannot draw anything else. The excess becomes one [`Event::Lagged`], after which a window
+//! reads everything again.
 
 use std::time::Duration;
 
@@ -25,7 +25,8 @@ impl Throttle {
         }
     }
 
-    /// Whether the event fits. What decides whether the popup shows, and whether calls cross at all, always does.
+    /// Returns whether the event may be sent. Events that control the popup or concern the
+    /// drawbridge are always sent.
     pub(crate) fn fits(&mut self, now: Instant, event: &Event) -> bool {
         if now >= self.period + PERIOD && !self.dropped {
             (self.period, self.told) = (now, 0);
@@ -51,12 +52,13 @@ impl Throttle {
         }
     }
 
-    /// When the windows have to be told that events were dropped.
+    /// Returns when the windows have to be notified that events were dropped, or `None` if none
+    /// was.
     pub(crate) fn owes_at(&self) -> Option<Instant> {
         self.dropped.then(|| self.period + PERIOD)
     }
 
-    /// The windows were told.
+    /// Records that the windows were notified.
     pub(crate) fn settle(&mut self, now: Instant) {
         *self = Self::new(now);
     }

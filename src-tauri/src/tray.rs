@@ -1,4 +1,4 @@
-//! The tray on Tauri: draws a [`TrayView`], and says what was chosen in its menu.
+//! The tray on Tauri: draws a [`TrayView`] and reports the choices in its menu.
 
 #[cfg(target_os = "linux")]
 #[path = "tray/linux.rs"]
@@ -20,13 +20,13 @@ use menu::{Choice, Item, TrayState, TrayView};
 
 const ID: &str = "drawbridge";
 
-// Decoded when this is compiled: no PNG decoder in the app.
+// Decoded at compile time, so that the app needs no PNG decoder.
 const IDLE: Image<'_> = include_image!("./icons/tray-idle.png");
 const WAITING: Image<'_> = include_image!("./icons/tray-waiting.png");
 const TROUBLE: Image<'_> = include_image!("./icons/tray-trouble.png");
 const RAISED: Image<'_> = include_image!("./icons/tray-raised.png");
 
-/// Puts the app into the tray, where the desktop has one. Without one the app goes on.
+/// Adds the app to the tray. If the desktop has no tray, the app runs without it.
 pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     if !desktop::library_is_there() {
         tracing::warn!(
@@ -39,7 +39,7 @@ pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
         .tooltip("Drawbridge")
         .on_menu_event(move |_, event| {
             if let Some(choice) = choice(event.id().as_ref()) {
-                // The controller is gone only when the app is about to end.
+                // The controller is dropped only while the app ends.
                 let _ = inputs.send(Input::Chosen(choice));
             }
         });
@@ -48,13 +48,13 @@ pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     }
 }
 
-/// Whether a person can see the tray now, and come back through it.
+/// Returns whether a tray is visible now, through which a person can come back to the app.
 pub(crate) fn is_shown(app: &AppHandle) -> bool {
     app.tray_by_id(ID).is_some() && desktop::panel_is_there()
 }
 
-/// Shows what differs between two views: a new icon flickers, and a new menu closes the one that is open.
-/// On the main thread.
+/// Draws only the differences between two views, because a new icon flickers and a new menu closes
+/// the open one. Runs on the main thread.
 pub(crate) fn draw(
     app: &AppHandle,
     before: Option<&TrayView>,
@@ -90,7 +90,7 @@ fn menu(app: &AppHandle, items: &[Item]) -> tauri::Result<Menu<tauri::Wry>> {
     Ok(menu)
 }
 
-/// `place` is that of the item among all of the menu.
+/// Builds a menu item. `place` is its position among all items of the menu.
 fn made(
     app: &AppHandle,
     item: &Item,
@@ -122,13 +122,13 @@ fn made(
     })
 }
 
-/// A menu takes `&` for the mark of an access key.
+/// Escapes `&`, which marks an access key in a menu.
 fn label(text: &str) -> String {
     text.replace('&', "&&")
 }
 
-/// The id of a menu item; no two items have the same. It holds the call that it was made for: a menu that is
-/// still open when another call takes the first one's place decides nothing else.
+/// Returns the id of a menu item, unique within the menu. The id of a decision contains its call,
+/// so that a menu which is still open when another call moves up cannot decide that other call.
 fn id(choice: &Choice, place: &str) -> String {
     match choice {
         Choice::Open => format!("open:{place}"),

@@ -1,5 +1,5 @@
-//! The two windows. The main one is made when it is opened and gone when it is closed, since
-//! a web view takes some 150 MiB; the popup is kept ready, since a call waits for it.
+//! The two windows. The main window is created when it is opened and destroyed when it is closed,
+//! because a web view takes some 150 MiB. The popup is kept ready, because a call waits for it.
 
 use tauri::{
     AppHandle, Manager, PhysicalPosition, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
@@ -11,11 +11,13 @@ use crate::shell::Focus;
 pub(crate) const MAIN: &str = "main";
 pub(crate) const POPUP: &str = "popup";
 
-/// Width and height of the popup, and its distance from the screen's edges, in logical pixels.
+/// The width and height of the popup, and its distance from the edges of the screen, in logical
+/// pixels.
 const POPUP_SIZE: (f64, f64) = (460.0, 700.0);
 const MARGIN: f64 = 16.0;
 
-/// Shows the main window, making it where there is none. Not on the main thread, but for the start.
+/// Shows the main window, and creates it if necessary. Must not run on the main thread, except at
+/// the start of the app.
 pub(crate) fn show_main(app: &AppHandle) -> tauri::Result<()> {
     if let Some(window) = app.get_webview_window(MAIN) {
         window.unminimize()?;
@@ -31,18 +33,18 @@ pub(crate) fn show_main(app: &AppHandle) -> tauri::Result<()> {
         .set_focus()
 }
 
-/// A window shows the app's own pages only: what a server wrote may hold a link, and a page
-/// from elsewhere in this frame would look like Drawbridge.
+/// Returns whether a window may show the URL: only the app's own pages. A server's text may contain
+/// a link, and a foreign page in this window would look like Drawbridge.
 fn is_ours(url: &Url) -> bool {
     match (url.scheme(), url.host_str()) {
         ("tauri", Some("localhost")) | ("http" | "https", Some("tauri.localhost")) => true,
-        // `tauri dev` serves the UI there.
+        // `tauri dev` serves the UI at this address.
         ("http", Some("localhost")) => tauri::is_dev(),
         _ => false,
     }
 }
 
-/// Makes the popup, hidden.
+/// Creates the popup, hidden.
 pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
     let window = WebviewWindowBuilder::new(app, POPUP, WebviewUrl::App("index.html#/popup".into()))
         .on_navigation(is_ours)
@@ -61,7 +63,8 @@ pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
     draw_at_once(&window)
 }
 
-/// It is not drawn with the graphics card: to begin with that takes the first call that is shown most of a second.
+/// Disables hardware acceleration for the popup, because its initialization would delay the first
+/// call by most of a second.
 #[cfg(target_os = "linux")]
 fn draw_at_once(window: &WebviewWindow) -> tauri::Result<()> {
     use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt, WebViewExt};
@@ -77,7 +80,8 @@ fn draw_at_once(_: &WebviewWindow) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Tauri's `focused(false)` holds for the first time the window is shown; this holds for every time.
+/// Keeps the popup from taking the focus each time it is shown. Tauri's `focused(false)` applies
+/// to the first time only.
 #[cfg(target_os = "linux")]
 fn leave_focus_when_shown(window: &WebviewWindow) -> tauri::Result<()> {
     use gtk::prelude::GtkWindowExt;
@@ -104,8 +108,8 @@ pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
     }
 }
 
-/// Near the top right of the screen, where desktops show what just happened. A Wayland
-/// compositor places it itself.
+/// Places the popup near the top right of the screen, as desktops place notifications. A Wayland
+/// compositor ignores this position.
 fn place(popup: &WebviewWindow) -> tauri::Result<()> {
     let Some(monitor) = popup.primary_monitor()?.or(popup.current_monitor()?) else {
         return Ok(());
@@ -132,7 +136,7 @@ pub(crate) fn hide_popup(app: &AppHandle) -> tauri::Result<()> {
         .map_or(Ok(()), |popup| popup.hide())
 }
 
-/// Closing the popup hides it: the calls in it still wait, and the tray shows them.
+/// Hides the popup instead of closing it: its calls still wait, and the tray shows them.
 pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
     if let (POPUP, WindowEvent::CloseRequested { api, .. }) = (window.label(), event) {
         api.prevent_close();
@@ -142,7 +146,8 @@ pub(crate) fn on_window_event(window: &Window, event: &WindowEvent) {
     }
 }
 
-/// Whether a window has the keyboard after that, where it says something about it.
+/// Returns whether the window has the keyboard focus after the event, or `None` if the event does
+/// not affect the focus.
 pub(crate) fn focus_after(event: &WindowEvent) -> Option<bool> {
     if let WindowEvent::Focused(focused) = event {
         return Some(*focused);

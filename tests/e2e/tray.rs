@@ -1,4 +1,4 @@
-//! The tray: what it shows, what it opens, and what is left when the app goes.
+//! The tray: its content, what it opens, and what remains after the app exits.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::app::{self, App};
 
-/// A desk with a server that may be called, its client, and the app, hidden in the tray.
+/// Starts the app hidden in the tray, with an accepted server and a client.
 fn hidden(desk: &Desk) -> (App<'_>, Door) {
     let token = app::provision(desk, "everything", &app::everything());
     let app = App::start(desk, &["--hidden"]);
@@ -41,7 +41,7 @@ fn the_tray_shows_what_waits_and_opens_the_window() {
     app.driver.click("approve-more");
     app.driver.click("approve-always");
     app.driver.picture("tray-always");
-    // It can be used once the past calls that it would have matched are shown.
+    // The button is enabled once the past calls that the rule would have matched are shown.
     app.driver.until_ready("approve-always-confirm");
     app.driver.click("approve-always-confirm");
     assert_eq!(call.result().text, "Echo: knock");
@@ -152,14 +152,13 @@ fn a_raised_drawbridge_lets_no_call_cross_until_it_is_lowered() {
     let (app, door) = hidden(&desk);
     let call = app.call(&door, "everything__echo", &json!({"message": "knock"}));
     desk.tray.until_shows("typescript → everything · echo");
-    desk.tray.click("Raise the drawbridge");
+    desk.tray.click("Pause all calls");
     let result = call.result();
     assert!(
         result.is_error && result.text.contains("raised"),
         "what waits is denied: {result:?}"
     );
-    desk.tray
-        .until_shows("The drawbridge is raised: no call crosses");
+    desk.tray.until_shows("All calls are paused");
     app.until_popup_hides();
     desk.cli(&["policy", "set", "everything", "allow"]).ok();
     assert!(
@@ -167,8 +166,8 @@ fn a_raised_drawbridge_lets_no_call_cross_until_it_is_lowered() {
             .is_error,
         "no rule lets it cross"
     );
-    desk.tray.click("Lower the drawbridge");
-    desk.tray.until_shows("Raise the drawbridge");
+    desk.tray.click("Resume calls");
+    desk.tray.until_shows("Pause all calls");
     assert_eq!(
         app.call_now(&door, "everything__echo", &json!({"message": "x"}))
             .text,
@@ -237,7 +236,7 @@ fn calls_that_wait_together_are_one_notification() {
         .collect();
     let shown = desk.notifications.until_says("3 calls wait for you");
     assert_eq!(shown.actions, ["show", "default"]);
-    desk.tray.click("Raise the drawbridge");
+    desk.tray.click("Pause all calls");
     for call in calls {
         assert!(call.result().is_error);
     }
@@ -297,7 +296,7 @@ fn where_the_shortcut_cannot_be_had_the_log_says_so_and_the_app_goes_on() {
     );
 }
 
-/// Whether the log in a data folder says that.
+/// Returns whether the log in a data folder contains `text`.
 fn logged(data_dir: &Path, text: &str) -> bool {
     let files = fs::read_dir(data_dir.join("logs"))
         .into_iter()

@@ -1,4 +1,4 @@
-//! Commands on approvals: the calls that wait, and their decision.
+//! Commands on approvals: the waiting calls and their decisions.
 
 use drawbridge_hub::api::approvals::{
     AllowRetry, DecideApproval, ListApprovals, ListMissed, PreviewVerdict, ShowApproval,

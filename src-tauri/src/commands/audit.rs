@@ -1,4 +1,4 @@
-//! Commands on the audit: whether it holds together, and its export.
+//! Commands on the audit: its verification and its export.
 
 use drawbridge_hub::api::audit::{ExportAudit, VerifyAudit};
 use tauri::State;

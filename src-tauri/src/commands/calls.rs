@@ -1,4 +1,4 @@
-//! Commands on calls: what reached the door and what came of it.
+//! Commands on calls: their decisions and their outcomes.
 
 use drawbridge_hub::api::calls::{ListCalls, ShowCall};
 use tauri::State;

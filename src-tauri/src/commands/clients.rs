@@ -1,4 +1,4 @@
-//! Commands on clients: the AI applications that may knock.
+//! Commands on clients: the AI applications that may connect.
 
 use drawbridge_hub::api::clients::{AddClient, ListClients, RevokeClient};
 use tauri::State;

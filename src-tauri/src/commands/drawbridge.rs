@@ -1,4 +1,4 @@
-//! Commands on the drawbridge: raised, no call crosses.
+//! Commands on the drawbridge, which pauses and resumes all calls.
 
 use drawbridge_hub::api::drawbridge::{LowerDrawbridge, RaiseDrawbridge, ShowDrawbridge};
 use tauri::State;

@@ -1,4 +1,4 @@
-//! The command on logs: what the hub and the servers said.
+//! The command on logs: the lines of the hub and of the servers.
 
 use drawbridge_hub::api::logs::ListLogs;
 use tauri::State;

@@ -1,4 +1,4 @@
-//! Commands on policy: what may cross without asking, what never may.
+//! Commands on the policy: the default and the rules.
 
 use drawbridge_hub::api::policy::{
     ApplyPreset, ExportPolicy, ForgetRule, ImportPolicy, ListPolicy, PreviewRule, RemovePolicy,

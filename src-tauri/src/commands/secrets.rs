@@ -1,4 +1,4 @@
-//! Commands on secrets: values go into the keyring and never come out.
+//! Commands on secrets, which store and remove values in the keyring and never return them.
 
 use drawbridge_hub::api::secrets::{ListSecrets, RemoveSecret, SetSecret};
 use tauri::State;

@@ -1,4 +1,4 @@
-//! Commands on servers: the registry and what is known of each server.
+//! Commands on servers: the registry's specs and the state of each server.
 
 use drawbridge_hub::api::servers::{
     AcceptServer, AcceptTools, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn,
@@ -139,7 +139,7 @@ pub(crate) async fn servers_check_runtimes(
     door.run(request.0).await
 }
 
-/// Opens the browser as well: a web view must not.
+/// Starts a sign-in and opens the browser, because a web view must not open it.
 #[tauri::command]
 pub(crate) async fn servers_authorize(
     door: State<'_, Door>,

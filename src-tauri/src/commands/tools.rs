@@ -1,4 +1,4 @@
-//! The command on tools: the catalog as clients see it.
+//! Commands on tools: the catalog as clients see it.
 
 use drawbridge_hub::api::tools::{CallTool, ExportTools, ListTools};
 use tauri::State;

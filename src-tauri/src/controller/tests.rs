@@ -21,7 +21,7 @@ use crate::{
     tray::menu::{Choice, TrayState, TrayView},
 };
 
-/// What the controller did to the desktop.
+/// An effect of the controller on the desktop.
 #[derive(Debug, Clone, PartialEq)]
 enum Seen {
     Tray(TrayState),
@@ -29,7 +29,7 @@ enum Seen {
     Main,
     Popup(Focus),
     PopupHidden,
-    /// The title of the notification, none where it was taken back.
+    /// The title of the notification, or `None` if the notification was withdrawn.
     Notified(Option<String>),
     Decided(String, Verdict),
     SetRaised(bool),
@@ -81,7 +81,7 @@ impl Shell for FakeShell {
     }
 }
 
-/// A controller that runs, with a desktop that only remembers.
+/// A running controller on a desktop that only records.
 struct App {
     shell: FakeShell,
     inputs: mpsc::UnboundedSender<Input>,
@@ -90,7 +90,7 @@ struct App {
 }
 
 impl App {
-    /// It has drawn an idle tray, and nothing else.
+    /// Starts a controller, which has requested an overview and drawn an idle tray.
     async fn start(has_tray: bool) -> Self {
         let shell = FakeShell {
             seen: Arc::default(),
@@ -113,7 +113,8 @@ impl App {
         app
     }
 
-    /// What happened since it was last asked. Time is paused: it passes when all is done.
+    /// Returns the effects since the previous call. Time is paused, so that it advances only when
+    /// all tasks are idle.
     async fn seen(&self) -> Vec<Seen> {
         tokio::time::sleep(Duration::from_millis(1)).await;
         std::mem::take(&mut *self.shell.seen.lock().expect("no panic elsewhere"))

@@ -5,7 +5,7 @@ use super::COMMANDS;
 const PERMISSIONS: &str = include_str!("../../permissions/app.toml");
 const POPUP: &str = include_str!("../../capabilities/popup.json");
 
-/// The commands that a permission of `permissions/app.toml` allows.
+/// Returns the commands that a permission of `permissions/app.toml` allows.
 fn allowed_by(identifier: &str) -> Vec<&'static str> {
     let block = PERMISSIONS
         .split("[[permission]]")
@@ -31,7 +31,7 @@ fn the_main_window_may_use_exactly_the_commands() {
 
 #[test]
 fn the_popup_may_only_see_and_decide_approvals() {
-    // What a verdict would make, and whether anything may cross, are looked at and change nothing.
+    // Previewing a verdict and reading the state of the drawbridge change nothing.
     let sees = [
         "approvals_list",
         "approvals_show",

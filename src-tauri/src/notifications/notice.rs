@@ -1,5 +1,5 @@
-//! What a notification says, as plain data. At most one is open: one call with its arguments,
-//! or how many wait.
+//! The content of a notification, as plain data. At most one notification is open: either one call
+//! with its arguments, or the number of waiting calls.
 
 use drawbridge_hub::model::approval::ApprovalRequest;
 
@@ -8,7 +8,7 @@ use crate::{
     tray::menu::Choice,
 };
 
-/// Characters of arguments in a notification.
+/// The most characters of arguments in a notification.
 const BODY: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,11 +23,11 @@ pub(crate) struct Notice {
 pub(crate) enum Actions {
     Show,
     ShowOrDeny(Seen),
-    /// Only where the whole call stands in the notification.
+    /// Only if the notification shows the whole call.
     ShowDenyOrApprove(Seen),
 }
 
-/// A button, by the id that the desktop says it by.
+/// A button. Its id is the one that the desktop reports on a click.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Button {
     Show,
@@ -36,7 +36,7 @@ pub(crate) enum Button {
 }
 
 impl Notice {
-    /// None where nothing waits.
+    /// Returns the notification for the waiting calls, or `None` if no call waits.
     pub(crate) fn of(waiting: &[ApprovalRequest]) -> Option<Self> {
         match waiting {
             [] => None,
@@ -76,13 +76,14 @@ impl Notice {
     }
 }
 
-/// Some desktops read the body as markup: there a tag shows nothing, and what it stands around looks different.
+/// Returns whether the text is drawn unchanged. Some desktops read the body as markup, in which a
+/// tag is invisible and changes the look of the text inside it.
 fn is_drawn_as_written(line: &str) -> bool {
     !line.contains(['<', '>', '&'])
 }
 
 impl Actions {
-    /// A name of this set of buttons.
+    /// Returns the name of this set of buttons.
     pub(crate) const fn id(&self) -> &'static str {
         match self {
             Self::Show => "show",
@@ -100,8 +101,8 @@ impl Actions {
 }
 
 impl Button {
-    /// The sets of buttons, by [`Actions::id`]. "Show" is first: where a desktop has one button for all of them, that
-    /// is what it does.
+    /// The sets of buttons, by [`Actions::id`]. "Show" is the first, because a desktop with a
+    /// single button uses the first action for it.
     pub(crate) const SETS: [(&'static str, &'static [Self]); 3] = [
         ("show", &[Self::Show]),
         ("show-deny", &[Self::Show, Self::Deny]),
@@ -128,8 +129,8 @@ impl Button {
     }
 }
 
-/// What a click chooses: on a button, or (`tap`) on the notification itself. A desktop that names no call cannot
-/// decide one.
+/// Returns the choice for a click on a button, or on the notification itself (`tap`). Without a
+/// call the click can only show the approvals.
 pub(crate) fn choice(action: &str, call: Option<Seen>) -> Choice {
     match (action, call) {
         ("deny", Some(call)) => Choice::Deny(call),

@@ -1,5 +1,5 @@
-//! Whether a Linux desktop has a tray: the library that Tauri loads for it, and a panel that
-//! shows what it registers (the StatusNotifierItem convention of KDE, freedesktop.org).
+//! Checks whether a Linux desktop has a tray: the library that Tauri loads for it, and a panel that
+//! shows registered items (the StatusNotifierItem convention of KDE and freedesktop.org).
 
 use gtk::{
     gio::{BusType, Cancellable, DBusCallFlags, bus_get_sync},
@@ -8,20 +8,23 @@ use gtk::{
 
 const LIBRARIES: [&str; 2] = ["libayatana-appindicator3.so.1", "libappindicator3.so.1"];
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
-/// A session bus answers at once; one that hangs must not hang the app.
+/// The timeout of a request on the session bus, so that a bus that hangs does not hang the app.
 const ANSWER_WITHIN_MS: i32 = 500;
 
-/// Tauri loads the tray's library when the tray is built, and panics where it is missing.
+/// Returns whether the tray's library is installed. Tauri loads the library when it builds the
+/// tray, and panics if the library is missing.
 pub(super) fn library_is_there() -> bool {
     LIBRARIES.iter().any(|name| {
         // SAFETY: the tray loads this same library next; its initialisers only register types.
         let library = unsafe { libloading::Library::new(name) };
-        // Kept open: types that a library registered with GTK must not go away with it.
+        // The library stays loaded, because the types that it registered with GTK must remain
+        // valid.
         library.map(std::mem::forget).is_ok()
     })
 }
 
-/// Whether some panel shows tray icons now. Some desktops have none, and a panel may come late.
+/// Returns whether a panel shows tray icons now. Some desktops have none, and a panel may start
+/// late.
 pub(super) fn panel_is_there() -> bool {
     let Ok(bus) = bus_get_sync(BusType::Session, Cancellable::NONE) else {
         return false;

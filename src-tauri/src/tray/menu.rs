@@ -1,4 +1,4 @@
-//! What the tray shows, as plain data that can be compared and tested without a desktop.
+//! The content of the tray, as plain data that can be compared and tested without a desktop.
 
 use drawbridge_hub::model::{approval::ApprovalRequest, server::ServerState};
 
@@ -7,24 +7,24 @@ use crate::{
     overview::{Overview, ServerLine},
 };
 
-/// Approvals and servers in the menu; the windows show them all.
+/// The most approvals and servers in the menu. The windows show all of them.
 const APPROVALS: usize = 5;
 const SERVERS: usize = 8;
 
-const RAISED: &str = "The drawbridge is raised: no call crosses";
+const RAISED: &str = "All calls are paused";
 
-/// The state at a glance: which icon stands in the tray.
+/// The state that the tray's icon shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrayState {
     Idle,
     /// A call waits for a person.
     Waiting,
     Trouble,
-    /// No call crosses.
+    /// All calls are blocked.
     Raised,
 }
 
-/// What a person can choose in the menu.
+/// A choice of the person in the menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Choice {
     Open,
@@ -46,12 +46,12 @@ pub(crate) enum Item {
     Separator,
 }
 
-/// The tray: its icon, the words beside it, its menu.
+/// The tray: its icon, the text beside it, and its menu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TrayView {
     pub(crate) state: TrayState,
     pub(crate) tooltip: String,
-    /// How many calls wait, where a tray can show text beside its icon.
+    /// The number of waiting calls, for trays that can show text beside their icon.
     pub(crate) title: Option<String>,
     pub(crate) items: Vec<Item>,
 }
@@ -113,9 +113,9 @@ fn action(choice: Choice, text: &str) -> Item {
 
 fn bridge(raised: bool) -> Item {
     if raised {
-        action(Choice::Lower, "Lower the drawbridge")
+        action(Choice::Lower, "Resume calls")
     } else {
-        action(Choice::Raise, "Raise the drawbridge")
+        action(Choice::Raise, "Pause all calls")
     }
 }
 
@@ -125,7 +125,7 @@ fn approvals(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
     waiting.iter().take(APPROVALS).map(approval).chain(more)
 }
 
-/// A waiting call: what it would do, as far as that can be read here, and what can be done about it.
+/// Returns the submenu of a waiting call: its arguments, if they fit into a line, and its actions.
 fn approval(request: &ApprovalRequest) -> Item {
     let [client, server, tool] =
         [request.client.as_str(), &request.server_name, &request.tool].map(name);

@@ -36,7 +36,7 @@ fn an_idle_tray_offers_to_open_and_to_quit() {
             line("Drawbridge: idle"),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
-            action(Choice::Raise, "Raise the drawbridge"),
+            action(Choice::Raise, "Pause all calls"),
             Item::Separator,
             action(Choice::Quit, "Quit Drawbridge"),
         ]
@@ -47,7 +47,7 @@ fn seen() -> Seen {
     Seen::of(&request("1"))
 }
 
-/// The menu of a waiting call.
+/// Returns the submenu of a waiting call.
 fn submenu(request: ApprovalRequest) -> Vec<Item> {
     let view = TrayView::of(&Overview {
         waiting: vec![request],
@@ -97,7 +97,7 @@ fn a_call_that_waits_is_told_first_and_can_be_decided() {
             ),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
-            action(Choice::Raise, "Raise the drawbridge"),
+            action(Choice::Raise, "Pause all calls"),
             Item::Separator,
             line("server 0: idle"),
             Item::Separator,
@@ -163,22 +163,16 @@ fn a_raised_drawbridge_is_told_before_all_else() {
         ..Overview::default()
     });
     assert_eq!(view.state, TrayState::Raised);
-    assert_eq!(view.tooltip, "The drawbridge is raised: no call crosses");
+    assert_eq!(view.tooltip, "All calls are paused");
     assert_eq!(
         view.items[..2],
-        [
-            line("The drawbridge is raised: no call crosses"),
-            line("1 server is in error")
-        ]
+        [line("All calls are paused"), line("1 server is in error")]
     );
-    assert!(
-        view.items
-            .contains(&action(Choice::Lower, "Lower the drawbridge"))
-    );
+    assert!(view.items.contains(&action(Choice::Lower, "Resume calls")));
     assert!(
         !view
             .items
-            .contains(&action(Choice::Raise, "Raise the drawbridge"))
+            .contains(&action(Choice::Raise, "Pause all calls"))
     );
 }
 
