@@ -1,4 +1,5 @@
-//! Makes sure that there is a web UI to embed: a page that says how to build it, where it was not built.
+//! Makes sure that there is a web UI to embed. If the UI was not built, embeds a page that says how
+//! to build it.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,5 @@
-//! What can be asked of `drawbridge`. Scripts rely on it: nothing here changes its meaning.
+//! The command-line interface. Scripts depend on it, so existing arguments never change their
+//! meaning.
 
 use std::path::PathBuf;
 
@@ -10,9 +11,9 @@ use crate::cmd::{
     stdio::Stdio, tools::Tools,
 };
 
-/// One local door between AI clients and MCP servers.
+/// A local gateway between AI clients and MCP servers
 ///
-/// Without a command it opens the desktop app where there is a display, and serves without one.
+/// Without a command, opens the desktop app if there is a display, and otherwise runs the hub.
 #[derive(Parser)]
 #[command(name = "drawbridge", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -22,56 +23,56 @@ pub(crate) struct Args {
     pub(crate) command: Option<Command>,
 }
 
-/// What every command takes.
+/// The options that every command accepts.
 #[derive(clap::Args)]
 pub(crate) struct Common {
-    /// Print one JSON document, and nothing else, to stdout.
+    /// Print one JSON document, and nothing else, to stdout
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// The data folder [default: the platform's].
+    /// The data folder [default: depends on the platform]
     #[arg(long, global = true, value_name = "DIR", env = "DRAWBRIDGE_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run the hub without a window.
+    /// Run the hub without a window
     Serve(Serve),
-    /// Carry messages between a client on stdin and stdout and the hub.
+    /// Connect a client on stdin and stdout to the hub
     Stdio(Stdio),
-    /// The MCP servers behind the door.
+    /// Manage MCP servers
     #[command(subcommand)]
     Servers(Servers),
-    /// The AI clients that may knock.
+    /// Manage client tokens
     #[command(subcommand)]
     Clients(Clients),
-    /// What may cross without asking, and what never may.
+    /// Manage the policy: which calls are allowed, denied or asked about
     #[command(subcommand)]
     Policy(Policy),
-    /// Which servers and tools a client sees.
+    /// Manage profiles: which servers and tools a client sees
     #[command(subcommand)]
     Profiles(Profiles),
-    /// The calls that wait for a person.
+    /// List and decide pending approvals
     #[command(subcommand)]
     Approvals(Approvals),
-    /// The calls that were made.
+    /// Show past calls
     #[command(subcommand)]
     Calls(Calls),
-    /// The record of every call: whether it holds together, and all of it.
+    /// Verify or export the audit log of all calls
     #[command(subcommand)]
     Audit(Audit),
-    /// What hub and servers said.
+    /// Show logs
     Logs(Logs),
-    /// The tools that clients see.
+    /// List and call tools
     #[command(subcommand)]
     Tools(Tools),
-    /// The values in the keyring that servers refer to.
+    /// Manage secrets in the keyring
     #[command(subcommand)]
     Secrets(Secrets),
-    /// Raise the drawbridge: no call crosses, what waits is denied, what is on its way is cancelled.
+    /// Block all calls: deny pending approvals and cancel calls in flight
     Pause,
-    /// Lower it again.
+    /// Allow calls again
     Resume,
-    /// Open the screens in a browser.
+    /// Open the web UI in a browser
     Open(Open),
 }

@@ -1,5 +1,5 @@
-//! The commands, one file a noun. A command turns its arguments into a verb, and the verb's
-//! answer into lines.
+//! The commands, one file for each noun. A command turns its arguments into a verb, and the verb's
+//! answer into lines of text.
 
 pub(crate) mod approvals;
 pub(crate) mod audit;

@@ -1,5 +1,5 @@
-//! The hub that a command speaks to: the one that runs for the data folder, or, where none
-//! does, one that this command opens for as long as it takes.
+//! Connects a command to a hub: the running hub of the data folder or, if none runs, a hub that
+//! this process opens for the duration of the command.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -12,10 +12,11 @@ use tokio::time::{Instant, sleep};
 
 use crate::{args::Common, exit::Failure, output};
 
-/// For another command that has the data folder, or a hub that ends and waits for its servers to do so.
+/// How long to wait for the data folder if another command holds it, or if a hub that is shutting
+/// down waits for its servers to end.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What a command knows of its surroundings.
+/// The global options of a command.
 pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) data_dir: PathBuf,
@@ -32,7 +33,7 @@ impl Context {
         }
     }
 
-    /// Runs one verb on the hub that runs, or else on the data folder itself.
+    /// Runs a verb on the running hub or, if none runs, on a hub that this process opens.
     pub(crate) async fn ask<V: Verb>(&self, verb: V) -> Result<V::Answer, Failure> {
         let connection = Connection::open(self).await?;
         let answer = connection.run(verb).await;
@@ -40,7 +41,7 @@ impl Context {
         Ok(answer?)
     }
 
-    /// Runs one verb, and prints its answer.
+    /// Runs a verb, and prints its answer.
     pub(crate) async fn show<V: Verb>(
         &self,
         verb: V,
@@ -50,7 +51,7 @@ impl Context {
         output::answer(self.json, &answer, lines)
     }
 
-    /// The hub that runs, for what makes no sense without one.
+    /// Returns a client of the running hub, for commands that make no sense without one.
     pub(crate) fn running(&self) -> Result<ApiClient, Failure> {
         ApiClient::local(&self.data_dir).map_err(|e| {
             if e.code != ErrorCode::Unavailable {
@@ -64,8 +65,8 @@ impl Context {
     }
 }
 
-/// Opens the data folder. Another command may have it for a moment, and is waited for; a hub that
-/// serves has it for good.
+/// Opens the data folder. Waits if another command holds it, but fails at once if a hub serves from
+/// it.
 pub(crate) async fn open_hub(options: HubOptions) -> Result<Arc<Hub>, ApiError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -82,7 +83,7 @@ pub(crate) async fn open_hub(options: HubOptions) -> Result<Arc<Hub>, ApiError> 
     }
 }
 
-/// A way to a hub.
+/// A connection to a hub.
 pub(crate) enum Connection {
     Running(ApiClient),
     Own(Arc<Hub>),
@@ -99,7 +100,7 @@ impl Connection {
         };
         match open_hub(options).await {
             Ok(hub) => Ok(Self::Own(hub)),
-            // One may have started meanwhile.
+            // Another hub may have started in the meantime.
             Err(error) => ApiClient::local(&context.data_dir)
                 .map(Self::Running)
                 .map_err(|_| error),

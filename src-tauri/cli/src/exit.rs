@@ -1,4 +1,4 @@
-//! How the command ends: 0, or 1 with one clear line on stderr. (2 is clap's, for wrong usage.)
+//! Exit codes: 0, or 1 with one line on stderr. (Clap exits with 2 on wrong usage.)
 
 use std::{
     io::{self, Write},
@@ -10,11 +10,11 @@ use drawbridge_hub::api::ApiError;
 
 use crate::text::shown;
 
-/// Why a command failed, in one line.
+/// The reason for which a command ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Because(String),
-    /// Whoever read our output has seen enough.
+    /// The reader of stdout has closed the pipe. The command ends successfully.
     ReaderGone,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// One line on stderr.
+/// Prints one line to stderr.
 pub(crate) fn say(message: &str) {
     let _ = writeln!(io::stderr(), "drawbridge: {}", shown(message));
 }

@@ -1,5 +1,5 @@
-//! The `drawbridge` command: everything without a window. [`args`] says what can be asked,
-//! [`cmd`] has a file for each noun, [`connection`] finds the hub, [`exit`] has the last word.
+//! The `drawbridge` command: everything except for the desktop app. [`args`] defines the arguments,
+//! [`cmd`] has a file for each noun, [`connection`] finds the hub, and [`exit`] sets the exit code.
 
 mod args;
 mod cmd;
@@ -13,7 +13,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// What one thread has taken another often gives back here, which the system's own allocator is slow at.
+/// Memory is often freed by another thread than the one that allocated it. The system's allocator
+/// is slow at that.
 #[cfg(not(windows))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
         Err(e) => return exit::code(Err(e.into())),
     };
     let outcome = runtime.block_on(cmd::run(args));
-    // A read of stdin may still block a thread.
+    // A read of stdin may still block a thread. Do not wait for it.
     runtime.shutdown_background();
     exit::code(outcome)
 }

@@ -1,8 +1,9 @@
-//! Moments as a person writes them: a day, a day with its time in UTC, or how long ago.
+//! Parses moments: a day, a day with a time in UTC, or an age.
 
 use drawbridge_hub::model::ids::Timestamp;
 
-/// Reads `2026-11-21`, `2026-11-21 03:18`, `2026-11-21T03:18:46Z`, or `15m`, `12h`, `7d` for so long ago.
+/// Parses `2026-11-21`, `2026-11-21 03:18`, `2026-11-21T03:18:46Z`, or an age such as `15m`, `12h`
+/// or `7d`.
 pub(crate) fn read(text: &str) -> Result<Timestamp, String> {
     read_at(text, drawbridge_hub::clock::now())
 }
@@ -60,7 +61,8 @@ fn numbers(text: &str, between: char) -> Option<Vec<i64>> {
         .collect()
 }
 
-/// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", days_from_civil.
+/// Returns the days since 1970-01-01. See Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms", `days_from_civil`.
 fn days_from_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year / 400, year % 400);

@@ -1,4 +1,4 @@
-//! Stdout: one JSON document, or lines for a person.
+//! Output on stdout: one JSON document, or text for people.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{exit::Failure, text::shown_json};
 
-/// Prints an answer: as JSON where that was asked for, else as its lines for a person.
+/// Prints an answer as JSON if `json` is set, and otherwise as text. Empty text prints nothing.
 pub(crate) fn answer<T: Serialize>(
     json: bool,
     answer: &T,
@@ -21,7 +21,7 @@ pub(crate) fn answer<T: Serialize>(
     }
 }
 
-/// One line, at once.
+/// Prints one line and flushes stdout.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;

@@ -1,4 +1,5 @@
-//! Text for a terminal: what others wrote is shown, never obeyed.
+//! Text for a terminal. Text from other programs is escaped, so that the terminal never interprets
+//! it.
 
 #[cfg(test)]
 mod tests;
@@ -7,7 +8,7 @@ use std::fmt::Write;
 
 use drawbridge_hub::model::{hidden::is_hidden, ids::Timestamp};
 
-/// The text with everything escaped that a terminal would obey, hide or turn around.
+/// Escapes every character that a terminal would interpret, hide or reorder.
 pub(crate) fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -24,7 +25,7 @@ pub(crate) fn shown(text: &str) -> String {
     out
 }
 
-/// The same for text of several lines.
+/// Escapes each line like [`shown`], but keeps the line breaks.
 pub(crate) fn shown_lines(text: &str) -> String {
     text.split('\n')
         .map(|line| shown(line.strip_suffix('\r').unwrap_or(line)))
@@ -32,7 +33,7 @@ pub(crate) fn shown_lines(text: &str) -> String {
         .join("\n")
 }
 
-/// The same JSON, with what [`shown`] escapes written as JSON's own escapes.
+/// Returns the same JSON, with hidden characters written as JSON escapes.
 pub(crate) fn shown_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -47,7 +48,8 @@ pub(crate) fn shown_json(json: &str) -> String {
     out
 }
 
-/// JSON over several lines. Only the space between its tokens changes: no number is read, no key dropped.
+/// Indents JSON. Only the space between its tokens changes, so numbers and duplicate keys stay as
+/// they are.
 pub(crate) fn indented(json: &str) -> String {
     let (mut out, mut depth, mut in_string, mut escaped) =
         (String::with_capacity(json.len() * 2), 0_usize, false, false);
@@ -85,7 +87,7 @@ pub(crate) fn indented(json: &str) -> String {
     out
 }
 
-/// Lines of columns, each as wide as its widest cell.
+/// A table whose columns are as wide as their widest cells.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
@@ -102,7 +104,7 @@ impl Table {
             .push(cells.iter().map(|cell| shown(cell)).collect());
     }
 
-    /// The lines, or `nothing` where there is no row.
+    /// Returns the table as lines, or `nothing` if it has no rows.
     pub(crate) fn lines_or(&self, nothing: &str) -> String {
         if self.rows.len() == 1 {
             return nothing.to_owned();
@@ -127,11 +129,11 @@ impl Table {
     }
 }
 
-/// `2026-11-21 03:18:46Z`
+/// Formats a moment in UTC, such as `2026-11-21 03:18:46Z`.
 pub(crate) fn moment(at: Timestamp) -> String {
     let seconds = at.0.div_euclid(1000);
     let (days, time) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
+    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
     let day_of_era = z.rem_euclid(146_097);
@@ -154,12 +156,12 @@ pub(crate) fn moment(at: Timestamp) -> String {
     )
 }
 
-/// The same, or a dash.
+/// Formats a moment like [`moment`], or returns a dash if there is none.
 pub(crate) fn moment_or_dash(at: Option<Timestamp>) -> String {
     at.map_or_else(|| "-".to_owned(), moment)
 }
 
-/// A word of the API, such as an enum's value, as JSON has it.
+/// Returns the name of an enum's value as in the API. Empty if the value is not a JSON string.
 pub(crate) fn word(value: impl serde::Serialize) -> String {
     serde_json::to_value(value)
         .ok()

@@ -1,5 +1,5 @@
-//! Whether anybody uses the hub: the open connections of all its listeners. Every request of a client, a screen or
-//! the command line has one, and so has everybody who listens to something.
+//! Tracks whether the hub is in use by counting the open connections of all listeners. Each request
+//! and each open stream of a client, the web UI or the command line holds a connection.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ pub(crate) struct Activity(watch::Sender<State>);
 #[derive(Default)]
 struct State {
     open: usize,
-    /// The hub ends, and takes no connection any more.
+    /// Whether the hub is ending and accepts no more connections.
     is_closed: bool,
 }
 
-/// An open connection, as long as it is not dropped.
+/// An open connection, counted until it is dropped.
 pub(crate) struct Connection(watch::Sender<State>);
 
 impl Activity {
-    /// Counts a connection; returns nothing if the hub ends and must not serve it.
+    /// Counts a connection. Returns `None` if the hub is ending and must not serve the connection.
     pub(crate) fn connection(&self) -> Option<Connection> {
         let is_open = self.0.send_if_modified(|state| {
             state.open += usize::from(!state.is_closed);
@@ -29,8 +29,9 @@ impl Activity {
         is_open.then(|| Connection(self.0.clone()))
     }
 
-    /// Waits until there was no connection for `idle` and `has_work` denies too. From then on connections are
-    /// refused: whoever was served before has kept the hub, whoever was not may start another one.
+    /// Waits until no connection has been open for `idle` and `has_work` returns false. Later
+    /// connections are refused. A client whose connection was accepted before keeps the hub
+    /// running, and a client whose connection is refused can start another hub.
     pub(crate) async fn close_when_unused(&self, idle: Duration, has_work: impl Fn() -> bool) {
         let mut states = self.0.subscribe();
         loop {
@@ -80,7 +81,7 @@ mod tests {
             "one is connected"
         );
         drop(first);
-        // Any short connection begins the time anew.
+        // Even a short connection restarts the idle time.
         assert!(
             timeout(IDLE / 2, activity.close_when_unused(IDLE, || false))
                 .await

@@ -1,6 +1,6 @@
-//! Who may speak: clients with their token on `/mcp`, administrators with theirs, or with a
-//! browser's cookie, on `/api`. Over the local socket, which only this user can open, every
-//! request may do all, and a client names itself.
+//! Authentication. Over TCP, a client sends its token; an administrator sends a token, or a browser
+//! its cookie. Only this user can open the local socket, so every request is authorized there, and
+//! a client names itself.
 
 #[cfg(test)]
 mod tests;
@@ -21,10 +21,10 @@ use crate::{
     server::{Door, Via},
 };
 
-/// The cookie with the token of a browser that redeemed a login code.
+/// The cookie that holds the token of a browser after it redeemed a login code.
 pub(crate) const COOKIE: &str = "drawbridge";
 
-/// The header by which a client on the local socket says its name.
+/// The header in which a client on the local socket sends its name.
 pub(crate) const CLIENT_HEADER: &str = "drawbridge-client";
 
 const LONGEST_NAME: usize = 64;
@@ -37,10 +37,11 @@ const NO_ADMIN_TOKEN: &str = "the administrator's token is needed: open the scre
     token that DRAWBRIDGE_ADMIN_TOKEN sets";
 const WRONG_ADMIN_TOKEN: &str = "the token is wrong: send the one that DRAWBRIDGE_ADMIN_TOKEN sets";
 
-/// The client whose request it is.
+/// Returns the client that sent the request.
 ///
 /// # Errors
-/// 401 for one that is not known; over the local socket what is wrong with its name.
+/// Returns 401 if the token is missing or unknown. Over the local socket, returns an error if the
+/// name is not valid or was revoked.
 pub(crate) async fn client(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
     match door.via {
         Via::Tcp => client_by_token(door, headers),
@@ -48,7 +49,7 @@ pub(crate) async fn client(door: &Door, headers: &HeaderMap) -> Result<ClientNam
     }
 }
 
-/// Lets a request of an administrator through.
+/// Passes a request on if an administrator sent it.
 pub(crate) async fn administrator(
     State(door): State<Arc<Door>>,
     request: Request,
@@ -115,7 +116,7 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
     Ok(())
 }
 
-/// The token of the one `Authorization: Bearer` header.
+/// Returns the token of the `Authorization: Bearer` header, if there is exactly one such header.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (given.next(), given.next()) else {

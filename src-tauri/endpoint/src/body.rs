@@ -1,4 +1,4 @@
-//! A request's body: how long its pieces may take, and how much of it is read.
+//! Request bodies: the timeout between two pieces, and the size limit.
 
 use std::{
     pin::Pin,
@@ -18,13 +18,14 @@ use tokio::time::{Sleep, sleep};
 
 use crate::{rescue::Refusal, server::LARGEST_BODY};
 
-/// From one piece of a body to the next.
+/// The longest time between two pieces of a body.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A body whose pieces may not take for ever. What is there already costs no timer.
+/// A body that fails if a piece takes longer than [`PATIENCE`]. A piece that is ready costs no
+/// timer.
 pub(crate) struct Paced<B> {
     body: B,
-    /// While a piece is waited for.
+    /// The timer, if a piece is awaited.
     due: Option<Pin<Box<Sleep>>>,
 }
 
@@ -67,10 +68,11 @@ where
     }
 }
 
-/// Reads a body to its end.
+/// Reads a whole body.
 ///
 /// # Errors
-/// 413 where it is longer than [`LARGEST_BODY`], 400 where it does not come whole.
+/// Returns 413 if the body is longer than [`LARGEST_BODY`], and 400 if it cannot be read to its
+/// end.
 pub(crate) async fn read(mut body: Body) -> Result<Bytes, Refusal> {
     let announced = body
         .size_hint()
@@ -88,7 +90,7 @@ pub(crate) async fn read(mut body: Body) -> Result<Bytes, Refusal> {
             return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, too_long()));
         }
         if piece.len() < announced {
-            // As long as it will be: nothing is copied twice.
+            // Reserve the announced length at once, so that no byte is copied twice.
             whole.reserve_exact(announced.saturating_sub(whole.len()));
             whole.extend_from_slice(&piece);
         } else {
@@ -102,7 +104,7 @@ pub(crate) async fn read(mut body: Body) -> Result<Bytes, Refusal> {
     })
 }
 
-/// What is said of a body that is longer than [`LARGEST_BODY`].
+/// Returns the message for a body that is longer than [`LARGEST_BODY`].
 pub(crate) fn too_long() -> String {
     format!("the body is longer than {} MiB", LARGEST_BODY >> 20)
 }

@@ -1,6 +1,6 @@
-//! The stdio bridge: one JSON-RPC message a line on stdin, passed to the hub over its local
-//! socket; what the hub says, one message a line, on stdout, each answer behind the messages
-//! that belong to it. Nothing else is ever written there.
+//! The stdio bridge: forwards JSON-RPC messages, one per line, from stdin to the hub over its local
+//! socket, and writes the hub's messages to stdout, one per line. Messages that belong to a request
+//! precede its answer. Nothing else is ever written to stdout.
 
 mod hub;
 
@@ -29,25 +29,25 @@ use crate::{
     wire::{self, Message},
 };
 
-/// Messages of the hub's that may wait to be written.
+/// The largest number of messages from the hub that wait to be written.
 const MAX_WAITING: usize = 64;
 
-/// For answers in flight, once stdin ended.
+/// How long to wait for the answers in flight after stdin has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
-/// From the end of one hub to looking for the next one.
+/// The pause between the end of one hub and the search for the next.
 const ATTEND_AGAIN: Duration = Duration::from_secs(1);
 
-/// A hub that runs, and does not end for want of use before this is dropped.
+/// A connection to a running hub that keeps the hub from ending for lack of use.
 pub struct Attended {
     api: ApiClient,
     presence: Option<reqwest::Response>,
 }
 
-/// Finds the hub of `data_dir`, and keeps it.
+/// Connects to the hub of `data_dir`, and keeps the hub from ending for lack of use.
 ///
 /// # Errors
-/// Returns `unavailable` if no hub runs there, or if it is just ending.
+/// Returns `unavailable` if no hub runs there, or if the hub is ending.
 pub async fn attend(data_dir: &Path) -> Result<Attended, ApiError> {
     let api = ApiClient::local(data_dir)?;
     match api.attend().await {
@@ -64,7 +64,8 @@ pub async fn attend(data_dir: &Path) -> Result<Attended, ApiError> {
 }
 
 impl Attended {
-    /// Keeps the hub for as long as it is polled, and the next one if that one ends.
+    /// Keeps the hub running while the future is polled. If the hub ends, does the same with the
+    /// next one.
     async fn stay(self) {
         let Self { api, mut presence } = self;
         loop {
@@ -77,7 +78,7 @@ impl Attended {
     }
 }
 
-/// Carries messages between `input` and a hub, for the client of that name, until `input` ends.
+/// Forwards messages between `input` and a hub until `input` ends, as the client with this name.
 ///
 /// # Errors
 /// Returns an error if `output` cannot be written.
@@ -120,17 +121,17 @@ pub async fn run(
     Ok(())
 }
 
-/// A request's id, and the line that answers it.
+/// A request's id, and the line that answers the request.
 type Answer = (String, Bytes);
 
 struct Bridge<W> {
     hub: HubSession,
     output: W,
-    /// What the hub says besides answers.
+    /// Messages from the hub that are not answers.
     from_hub: mpsc::Receiver<Bytes>,
     answers: JoinSet<Answer>,
     in_flight: HashMap<String, AbortHandle>,
-    /// The task that listens to the session, once there is one.
+    /// The task that reads the session's stream, after `initialize`.
     listening: JoinSet<()>,
 }
 
@@ -151,7 +152,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
             Ok(Message::Request { id, method, params }) => {
                 let (id, version) = (id.as_str().to_owned(), meta::version_of(params));
                 if version.is_none() && method == "initialize" {
-                    // What follows needs the session that its answer names.
+                    // Wait for the answer, because it names the session that later messages need.
                     let answer = self.hub.initialize(&id, bytes).await;
                     self.write(&answer).await?;
                     self.listening.shutdown().await;
@@ -176,7 +177,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         }
     }
 
-    /// Passes a request on; one that names its revision belongs to no session.
+    /// Forwards a request. If the request names its revision in `_meta`, it belongs to no session.
     fn start(&mut self, id: String, message: Bytes, version: Option<String>) {
         let hub = self.hub.clone();
         let key = id.clone();
@@ -190,7 +191,8 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         self.in_flight.insert(key, handle);
     }
 
-    /// Drops the request, which closes its connection, which cancels it in the hub. It gets no answer.
+    /// Cancels a request. Dropping its task closes the connection, and the hub then cancels the
+    /// request. The client gets no answer.
     fn cancel(&mut self, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct Cancelled<'a> {
@@ -207,7 +209,8 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
     }
 
     async fn deliver(&mut self, answer: Option<Answer>) -> io::Result<()> {
-        // A cancelled request may have been answered at the same moment: that answer is not wanted any more.
+        // The answer is `None` if the request was cancelled. If the request was cancelled after its
+        // answer arrived, the id is no longer in `in_flight`, and the answer is dropped.
         let Some((id, line)) = answer else {
             return Ok(());
         };
@@ -239,7 +242,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
     }
 }
 
-/// JSON has line breaks only between its tokens, where a space does as well.
+/// Puts JSON on one line. JSON has line breaks only between tokens, so a space can replace them.
 fn one_line(message: &[u8]) -> Vec<u8> {
     let mut line: Vec<u8> = message
         .iter()
@@ -249,7 +252,7 @@ fn one_line(message: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Passes on what comes, line by line; blank lines are nothing.
+/// Sends each line of the input that is not blank.
 async fn read_lines(mut input: impl AsyncBufRead + Unpin, lines: mpsc::Sender<Line>) {
     while let Ok(Some(line)) = next_line(&mut input, LARGEST_BODY).await {
         let is_blank = matches!(&line, Line::Whole(bytes) if bytes.trim_ascii().is_empty());

@@ -1,4 +1,4 @@
-//! The API client: the verbs and events of a hub that runs elsewhere, for the command line, the
+//! The API client: the verbs and events of a hub in another process, for the command line, the
 //! stdio bridge and the desktop app in remote mode.
 
 pub(crate) mod events;
@@ -17,26 +17,27 @@ use crate::{local, rescue::code_of};
 
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Shorter than the door keeps an idle connection, so that none is used while it closes it.
+/// Shorter than the time for which the endpoint keeps an idle connection, so that the client never
+/// reuses a connection that the endpoint is closing.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// Longer than any verb takes.
+/// The timeout of a verb, longer than any verb takes.
 const CALL: Duration = Duration::from_secs(180);
 
-/// Speaks to a hub that runs elsewhere.
+/// A client of a hub in another process.
 #[derive(Clone)]
 pub struct ApiClient {
     http: Client,
-    /// `http://HOST:PORT`, without a slash.
+    /// `http://HOST:PORT`, without a trailing slash.
     base: String,
     admin_token: Option<String>,
 }
 
 impl ApiClient {
-    /// Speaks to the hub of that data folder, over its local socket.
+    /// Returns a client of the hub of a data folder, over its local socket.
     ///
     /// # Errors
-    /// `unavailable` where no hub runs there.
+    /// Returns `unavailable` if no hub runs there.
     pub fn local(data_dir: &Path) -> Result<Self, ApiError> {
         drawbridge_hub::install_tls();
         Ok(Self {
@@ -46,10 +47,11 @@ impl ApiClient {
         })
     }
 
-    /// Speaks to the hub at `url`, of which scheme, host and port count; `/mcp` or `/sse` may follow.
+    /// Returns a client of the hub at `url`. Only the scheme, host and port count, so a path such
+    /// as `/mcp` or `/sse` is ignored.
     ///
     /// # Errors
-    /// `invalid` where it is no http URL.
+    /// Returns `invalid` if `url` is not an HTTP URL.
     pub fn remote(url: &str, admin_token: Option<String>) -> Result<Self, ApiError> {
         drawbridge_hub::install_tls();
         let invalid = || {
@@ -69,10 +71,11 @@ impl ApiClient {
         })
     }
 
-    /// Runs a verb there.
+    /// Runs a verb in the hub.
     ///
     /// # Errors
-    /// The verb's own, and `unavailable` where the hub cannot be reached.
+    /// Returns the verb's own errors. Returns `unavailable` if the hub cannot be reached, and
+    /// `timeout` if the hub does not answer in time.
     pub async fn call<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         let path = format!("/api/verbs/{}", V::NAME);
         let response = self
@@ -83,10 +86,11 @@ impl ApiClient {
             .map_err(|e| ApiError::internal(format!("{}: unexpected answer: {e}", V::NAME)))
     }
 
-    /// What happens there from now on, until the connection ends.
+    /// Returns the hub's events from now on, until the connection ends.
     ///
     /// # Errors
-    /// As for [`ApiClient::call`].
+    /// Returns an error if the hub cannot be reached or refuses the request, as [`ApiClient::call`]
+    /// does.
     pub async fn events(
         &self,
     ) -> Result<impl Stream<Item = Event> + Send + Unpin + use<>, ApiError> {
@@ -94,10 +98,11 @@ impl ApiClient {
         Ok(events::read(response.bytes_stream()))
     }
 
-    /// Keeps a hub that would end when nobody uses it, for as long as the answer is read.
+    /// Keeps the hub from ending for lack of use while the response is open.
     ///
     /// # Errors
-    /// As for [`ApiClient::call`]. `not_found` is the answer of a hub that never ends by itself.
+    /// Returns an error as [`ApiClient::call`] does. An older hub, which never ends for lack of
+    /// use, returns `not_found`.
     pub(crate) async fn attend(&self) -> Result<Response, ApiError> {
         self.send(self.request(Method::GET, "/api/presence")).await
     }
@@ -139,7 +144,7 @@ struct Failed {
     error: ApiError,
 }
 
-/// The innermost error says what happened; the outer ones repeat the URL.
+/// Returns the message of the innermost error. The outer errors only repeat the URL.
 pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

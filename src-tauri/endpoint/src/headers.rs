@@ -1,4 +1,4 @@
-//! Headers: what every answer carries for a browser's sake, and how a request's are read.
+//! Headers: the security headers of every response, and the reading of request headers.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
-/// Puts the headers on an answer that keep a browser from more than the screens need.
+/// Adds the security headers, which limit a browser to what the web UI needs.
 pub(crate) fn secure(headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(
@@ -33,10 +33,10 @@ pub(crate) fn secure(headers: &mut HeaderMap) {
         .or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// Refuses a body by its length before it is sent.
+/// Checks the length that a body announces, before the body is sent.
 ///
 /// # Errors
-/// 413 where it is said to be longer than what is taken.
+/// Returns 413 if the length is [`LARGEST_BODY`] or more.
 pub(crate) fn check_length(headers: &HeaderMap) -> Result<(), Refusal> {
     let length = headers
         .get(header::CONTENT_LENGTH)
@@ -50,7 +50,7 @@ pub(crate) fn check_length(headers: &HeaderMap) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the body is said to be JSON.
+/// Returns whether `Content-Type` is JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let essence = headers
         .get(header::CONTENT_TYPE)
@@ -58,20 +58,20 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// Whether a body is said to be a stream of events.
+/// Returns whether `Content-Type` is an event stream.
 pub(crate) fn is_events(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
         .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// Whether the asker takes JSON. One that does not say takes all.
+/// Returns whether the client accepts JSON. A client without an `Accept` header accepts everything.
 pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::ACCEPT)
         || accepts(headers, ["application/json", "application/*", "*/*"])
 }
 
-/// Whether the asker says that it takes server-sent events.
+/// Returns whether the client explicitly accepts server-sent events.
 pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
     accepts(headers, ["text/event-stream", "text/*", "*/*"])
 }
@@ -90,7 +90,7 @@ fn accepts(headers: &HeaderMap, ranges: [&str; 3]) -> bool {
         .any(takes)
 }
 
-/// The text of a header that may be given once.
+/// Returns the text of a header, or of its first value if the header is repeated.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
     headers
         .get(name)

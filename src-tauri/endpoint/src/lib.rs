@@ -1,6 +1,6 @@
-//! The door: HTTP for MCP clients, screens and scripts, over TCP and over a local socket, and
-//! the two that knock on it from outside, the API client and the stdio bridge. The only code
-//! that names axum.
+//! The endpoint: serves HTTP to MCP clients, the web UI and scripts, over TCP and a local socket.
+//! Also holds the two clients of the endpoint: the API client and the stdio bridge. No other crate
+//! names axum.
 
 mod activity;
 mod auth;

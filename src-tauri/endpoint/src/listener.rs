@@ -1,7 +1,7 @@
-//! One listener's life: connections are taken, served and, at the end, drained.
+//! Accepts the connections of a listener, serves them, and drains them at the end.
 //!
-//! hyper is driven here rather than by `axum::serve`, which knows no time limit for a request's
-//! headers: a connection that sends them slowly would be held for ever.
+//! Drives hyper directly, because `axum::serve` has no timeout for a request's headers: a
+//! connection that sends them slowly would be held forever.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -16,13 +16,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{activity::Activity, server::Front};
 
-/// From a connection's opening, or its last answer, to the end of the next request's headers.
+/// The timeout for a request's headers, counted from the opening of the connection or its last
+/// response.
 const HEADERS: Duration = Duration::from_secs(10);
 
-/// For requests in flight, once the door closes.
+/// How long requests in flight may take after the endpoint begins to stop.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Serves until `stopping`, then lets requests in flight end within their bound.
+/// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN`] to end.
 pub(crate) async fn run(
     mut listener: impl Listener,
     front: Arc<Front>,

@@ -1,5 +1,5 @@
-//! The local socket: the same door for programs of this user, found by the data folder. All
-//! that depends on the platform is in one file each.
+//! The local socket: the same endpoint for programs of this user, found by the data folder. Each
+//! platform has its own file.
 
 #[cfg(unix)]
 mod unix;
@@ -11,13 +11,13 @@ mod absent;
 #[cfg(not(unix))]
 pub(crate) use absent::{bind, connect};
 
-/// A bound local socket, and where it is.
+/// A bound local socket and its address.
 pub(crate) struct Bound<L> {
     pub(crate) listener: L,
     pub(crate) address: String,
 }
 
-/// A local socket that cannot be bound.
+/// The error of a local socket that cannot be bound.
 #[derive(Debug)]
 pub(crate) struct BindError {
     pub(crate) address: String,

@@ -1,6 +1,6 @@
-//! Who may knock at the TCP door at all, ahead of routing: only requests that name this very
-//! door, and none that a browser sends on behalf of another site (DNS rebinding, cross-site
-//! requests). <https://fetch.spec.whatwg.org>, <https://w3c.github.io/webappsec-fetch-metadata>
+//! Checks TCP requests before routing. Rejects requests that do not name this listener in `Host`,
+//! and requests that a browser sends for another site (DNS rebinding, cross-site requests).
+//! <https://fetch.spec.whatwg.org>, <https://w3c.github.io/webappsec-fetch-metadata>
 
 #[cfg(test)]
 mod tests;
@@ -11,12 +11,12 @@ use axum::http::{HeaderMap, Uri, header};
 
 use crate::rescue::Refusal;
 
-/// The values of `Host` that name this door, each with its port.
+/// The values of `Host` that name this listener, each with its port.
 #[derive(Debug)]
 pub(crate) struct Hosts(Vec<String>);
 
 impl Hosts {
-    /// Those of a listener bound to `address`.
+    /// Returns the hosts of a listener bound to `address`.
     pub(crate) fn of(address: SocketAddr) -> Self {
         let port = address.port();
         Self(vec![
@@ -32,10 +32,11 @@ impl Hosts {
     }
 }
 
-/// Whether a request with these headers may go on.
+/// Checks the hosts and origins that a request names.
 ///
 /// # Errors
-/// 400 where `Host` is missing or given twice, 403 where it or `Origin` names another place.
+/// Returns 400 if `Host` is missing or repeated. Returns 403 if `Host`, the request's target or
+/// `Origin` names another host, or if `Sec-Fetch-Site` names another site.
 pub(crate) fn check(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     check_host(hosts, uri, headers)?;
     check_origin(hosts, headers)?;

@@ -1,6 +1,6 @@
-//! The one translation of failures to replies: `{"error":{"code","message"}}` for people and
-//! scripts, JSON-RPC errors for MCP clients, OAuth's errors for clients that look for OAuth. There
-//! is no empty reply.
+//! Translates failures into responses: `{"error":{"code","message"}}` for people and scripts,
+//! JSON-RPC errors for MCP clients, and OAuth errors for clients that look for OAuth. No response
+//! is empty.
 
 use std::{any::Any, fmt::Write};
 
@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::wire::{self, Fault, Id};
 
-/// A request that the door itself turns away.
+/// A request that the endpoint refuses.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
@@ -28,12 +28,12 @@ pub(crate) struct Refusal {
     challenge: Challenge,
 }
 
-/// What the `WWW-Authenticate` of a 401 says besides the scheme (RFC 6750, section 3).
+/// The part of a 401's `WWW-Authenticate` after the scheme (RFC 6750, section 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Challenge {
-    /// No token was sent: no error is named.
+    /// No token was sent, so the header names no error.
     NoToken,
-    /// A token was sent, and is not good.
+    /// The token that was sent is not valid.
     InvalidToken,
 }
 
@@ -54,13 +54,14 @@ impl Refusal {
         Self::new(StatusCode::FORBIDDEN, message)
     }
 
-    /// A request without a token. `message` says which one to send.
+    /// Returns a 401 for a request without a token. `message` says which token to send.
     pub(crate) fn no_token(message: &str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, message)
     }
 
-    /// A request whose token is not good. `message` must be the same for every such token, so that nothing is learnt
-    /// from it; it becomes an `error_description`, in which no `"` and no `\` may stand.
+    /// Returns a 401 for a request with an invalid token. `message` must be the same for every
+    /// invalid token, so that a caller learns nothing from it. The message becomes an
+    /// `error_description`, so it must not contain `"` or `\`.
     pub(crate) fn invalid_token(message: &str) -> Self {
         Self {
             challenge: Challenge::InvalidToken,
@@ -104,7 +105,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// A refusal on `/mcp`, where clients read JSON-RPC.
+/// A refusal on the MCP routes. Clients expect JSON-RPC there.
 pub(crate) struct RpcRefusal {
     status: StatusCode,
     body: Bytes,
@@ -120,7 +121,7 @@ impl RpcRefusal {
         }
     }
 
-    /// The JSON-RPC error alone.
+    /// Returns the JSON-RPC error without the status and headers.
     pub(crate) fn into_body(self) -> Bytes {
         self.body
     }
@@ -158,7 +159,7 @@ impl IntoResponse for RpcRefusal {
     }
 }
 
-/// The header of a 401 that says what is needed.
+/// Returns the `WWW-Authenticate` header of a 401, or `None` for another status.
 fn challenge(
     status: StatusCode,
     challenge: Challenge,
@@ -177,13 +178,13 @@ fn challenge(
     Some([(header::WWW_AUTHENTICATE, value)])
 }
 
-/// The reply of a handler that panicked.
+/// Returns the response for a handler that panicked.
 pub(crate) fn panicked(_: Box<dyn Any + Send>) -> Response {
     tracing::error!("a request handler panicked");
     internal().into_response()
 }
 
-/// The reply where Drawbridge itself is at fault.
+/// Returns the refusal for an error in Drawbridge itself.
 pub(crate) fn internal() -> Refusal {
     ApiError::internal("Drawbridge failed at this request; its log says more").into()
 }
@@ -206,7 +207,7 @@ pub(crate) fn no_route() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "there is no such route")
 }
 
-/// An error as RFC 6749 and RFC 7591 have it, which is all that OAuth clients read.
+/// An error in the format of RFC 6749 and RFC 7591, which is the only one that OAuth clients read.
 #[derive(Serialize)]
 struct NoOauth {
     error: &'static str,
@@ -217,8 +218,8 @@ const NO_OAUTH: &str = "Drawbridge does not use OAuth. Add the client on Drawbri
     `drawbridge clients add NAME`, and set the header Authorization: Bearer TOKEN with the token shown there in this \
     client's configuration. If it is set already, the token is wrong or was revoked.";
 
-/// Whether clients look for OAuth at that path: metadata, also of a path below it, or the endpoints that they guess
-/// if there is no metadata.
+/// Returns whether clients look for OAuth at this path: metadata, also below another path, or the
+/// endpoints that they try if there is no metadata.
 fn is_oauth(path: &str) -> bool {
     let metadata = [
         "oauth-protected-resource",
@@ -251,7 +252,8 @@ fn status_of(code: ErrorCode) -> StatusCode {
     }
 }
 
-/// The nearest of the closed list of codes; also for replies that are not from our door.
+/// Returns the error code that fits a status best. Also used for responses that did not come from
+/// this endpoint.
 pub(crate) fn code_of(status: StatusCode) -> ErrorCode {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorCode::Forbidden,

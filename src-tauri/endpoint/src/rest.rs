@@ -1,4 +1,4 @@
-//! HTTP beside MCP: one thin file a noun.
+//! The HTTP API beside MCP, one file for each noun.
 
 pub(crate) mod approvals;
 pub(crate) mod calls;
@@ -32,16 +32,16 @@ pub(crate) type At = State<Arc<Door>>;
 pub(crate) type Id = Result<Path<String>, PathRejection>;
 pub(crate) type Body = Result<Bytes, BytesRejection>;
 pub(crate) type Answer<T> = Result<Json<T>, Refusal>;
-/// What stands behind the `?` of a URL.
+/// The query of a URL.
 pub(crate) type Asked<T> = Result<Query<T>, QueryRejection>;
 
-/// Runs a verb to its end, even where the asker does not wait for it.
+/// Runs a verb to its end, even if the client disconnects.
 pub(crate) async fn run<V: Verb>(door: Arc<Door>, verb: V) -> Answer<V::Answer> {
     let ran = tokio::spawn(async move { verb.run(&door.hub).await });
     Ok(Json(ran.await.map_err(|_| internal())??))
 }
 
-/// What a query asks for; the error names the field.
+/// Returns the parameters of a query. An error names the field.
 fn asked<T>(query: Asked<T>) -> Result<T, Refusal> {
     query
         .map(|Query(asked)| asked)
@@ -55,7 +55,7 @@ fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     Ok(read?)
 }
 
-/// The field, and what is wrong with it.
+/// Returns an error that names the field and the reason.
 fn named(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
     ApiError::invalid(format!("body: {}: {}", error.path(), error.inner()))
 }

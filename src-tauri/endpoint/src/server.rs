@@ -1,27 +1,31 @@
-//! The route table, and the door's life: bind, serve, drain.
+//! The route table, and the lifecycle of the endpoint: bind, serve, drain.
 //!
-//! | route | methods | who | |
+//! | route | methods | role | |
 //! |---|---|---|---|
 //! | `/mcp`, `/mcp/` | POST, GET, DELETE | client | streamable HTTP for MCP clients ([`mcp`](crate::mcp)) |
-//! | `/mcp/{server}`, with or without a slash | POST, GET, DELETE | client | the same for one server alone, with its own names |
+//! | `/mcp/{server}`, with or without a slash | POST, GET, DELETE | client | the same for a single server, with the server's own names |
 //! | `/sse`, `/sse/` | GET | client | the stream of the older HTTP+SSE transport |
-//! | `/messages`, `/messages/` | POST | client | what is said to the hub over that transport |
-//! | `/health` | GET | anyone | how the hub is; 503 when down |
-//! | `/api/login` | POST | anyone | a one-time code for a browser's cookie |
-//! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, parameters and answer as JSON |
-//! | `/api/events` | GET | administrator | what happens, as server-sent events |
-//! | `/api/presence` | GET | administrator | says nothing; keeps a hub that ends when nobody uses it |
+//! | `/messages`, `/messages/` | POST | client | the client's messages over that transport |
+//! | `/health` | GET | anyone | the hub's health; 503 if down |
+//! | `/api/login` | POST | anyone | exchanges a one-time code for a browser's cookie |
+//! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, with parameters and answer in JSON |
+//! | `/api/events` | GET | administrator | the hub's events, as server-sent events |
+//! | `/api/presence` | GET | administrator | a stream without events, which keeps the hub from ending for lack of use |
 //! | `/api/tools` | GET | administrator | the catalog as MCP tools, or as function tools (`?format=openai`) |
-//! | `/registry/servers`, `/registry/servers/{id}` | GET, POST, PUT, PATCH, DELETE | administrator | specs; what is written here waits for approval |
-//! | `/api/mcp/servers`, `…/{id}/verify`, `…/{id}/sync`, `…/{id}/capabilities` | GET, POST | administrator | what is known of servers |
-//! | `/`, `/icon.svg`, `/assets/{file}` | GET | anyone | the screens |
+//! | `/api/approvals`, `/api/approvals/{id}` | GET, POST | administrator | pending approvals, and decisions on them |
+//! | `/api/calls`, `/api/calls/{id}` | GET | administrator | past calls |
+//! | `/registry/servers`, `/registry/servers/{id}` | GET, POST, PUT, PATCH, DELETE | administrator | specs; a server added or changed here has to be accepted |
+//! | `/api/mcp/servers`, `…/{id}/verify`, `…/{id}/sync`, `…/{id}/capabilities` | GET, POST | administrator | the state of servers |
+//! | `/`, `/icon.svg`, `/assets/{file}` | GET | anyone | the web UI |
 //!
-//! The paths at which clients look for OAuth are no routes: [`rescue`] answers them with 404 in OAuth's form.
+//! The paths at which clients look for OAuth are not routes: [`rescue`] answers them with 404 and
+//! an OAuth error.
 //!
-//! A request passes, in this order: a net for panics, [`origin::check`] (TCP only), the bounds of
-//! its body, the router, [`auth`], its handler; [`headers::secure`] has the last word. What fails is
-//! answered by [`rescue`]. What stands before the router ([`Front`]) is one function and no stack of
-//! layers, and the handlers for clients ask [`auth`] themselves: each layer boxes and copies each request.
+//! A request passes, in this order, [`origin::check`] (TCP only), the check of the announced body
+//! length, the panic handler, the limits of the body, the router, [`auth`] and its handler.
+//! [`headers::secure`] then adds headers to the response. [`rescue`] turns every failure into a
+//! response. The steps before the router ([`Front`]) are one function, and the handlers for clients
+//! call [`auth`] themselves, because each layer of middleware would box and copy each request.
 
 use std::{
     io,
@@ -59,14 +63,14 @@ use crate::{
     rest::{approvals, calls, events, health, login, servers, tools, ui, verbs},
 };
 
-/// The largest body that is taken, in bytes. While it grows it may take twice as much.
+/// The largest request body, in bytes. Reading a body may take up to twice as much memory.
 pub(crate) const LARGEST_BODY: usize = 16 * 1024 * 1024;
 
-/// Where to listen.
+/// The TCP address to listen on.
 #[derive(Debug, Clone, Copy)]
 pub struct ServeOptions {
     pub host: IpAddr,
-    /// 0 for one that is free.
+    /// The port, or 0 for any free port.
     pub port: u16,
 }
 
@@ -79,7 +83,7 @@ impl Default for ServeOptions {
     }
 }
 
-/// No listener could start.
+/// The error if no listener could start.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen anywhere: {http} (http), {local} (local socket)")]
 pub struct ServeError {
@@ -87,41 +91,41 @@ pub struct ServeError {
     local: String,
 }
 
-/// What the handlers of a listener know.
+/// The state that the handlers of a listener share.
 pub(crate) struct Door {
     pub(crate) hub: Arc<Hub>,
     pub(crate) via: Via,
     pub(crate) listeners: Listeners,
     pub(crate) legacy: Streams,
     pub(crate) logins: login::Attempts,
-    /// Cancelled when the door closes.
+    /// Cancelled when the endpoint stops.
     pub(crate) stopping: CancellationToken,
 }
 
-/// How a request came.
+/// The kind of listener that a request arrived over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Via {
     Tcp,
     Local,
 }
 
-/// Who a route is for.
+/// The role that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
     Anyone,
-    /// A client: the handler asks which ([`auth::client`]).
+    /// A client. The handler authenticates it with [`auth::client`].
     Client,
     Administrator,
 }
 
-/// A line of the route table.
+/// An entry of the route table.
 pub(crate) struct Route {
     pub(crate) path: &'static str,
     pub(crate) who: Who,
     pub(crate) methods: MethodRouter<Arc<Door>>,
 }
 
-/// The route table.
+/// Returns the route table.
 pub(crate) fn routes() -> Vec<Route> {
     let route = |path, who, methods| Route { path, who, methods };
     let mcp = || {
@@ -190,7 +194,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The routes with their handlers.
+/// Returns the router with all routes and fallbacks.
 fn router(door: &Arc<Door>) -> Router {
     let mut router = Router::new();
     for Route { path, who, methods } in routes() {
@@ -208,10 +212,10 @@ fn router(door: &Arc<Door>) -> Router {
     router.with_state(Arc::clone(door))
 }
 
-/// Routes, and what stands before them.
+/// The router, and the checks before it.
 pub(crate) struct Front {
     routes: Router,
-    /// Where browsers can reach it.
+    /// The hosts that a request may name. `None` for the local socket, which browsers cannot reach.
     hosts: Option<Hosts>,
 }
 
@@ -220,7 +224,7 @@ impl Front {
         Self { routes, hosts }
     }
 
-    /// Answers a request, whatever happens.
+    /// Answers a request. Refusals and panics become responses too.
     pub(crate) async fn answer<B>(&self, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
@@ -254,11 +258,11 @@ impl Front {
     }
 }
 
-/// Opens the door: starts all listeners at once. One that fails leaves the others running and
-/// is told to the hub; the port is never changed.
+/// Starts all listeners. If one fails, the others keep running and the failure is reported to the
+/// hub. The port is never changed.
 ///
 /// # Errors
-/// Where no listener could start.
+/// Returns an error if no listener could start.
 pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<Running, ServeError> {
     let (tcp, socket) = tokio::join!(bind_tcp(options), local::bind(hub.data_dir()));
     let mut running = Running::new(Arc::clone(&hub));
@@ -315,7 +319,8 @@ async fn bind_tcp(options: ServeOptions) -> Result<(TcpListener, SocketAddr), St
     })
 }
 
-/// The open door. Dropped, it closes at once; [`Running::stop`] is kinder.
+/// The running endpoint. Dropping it stops the listeners at once; [`Running::stop`] drains them
+/// first.
 pub struct Running {
     hub: Arc<Hub>,
     url: Option<String>,
@@ -337,12 +342,12 @@ impl Running {
         }
     }
 
-    /// `http://HOST:PORT/mcp`; none where only the local socket listens.
+    /// Returns `http://HOST:PORT/mcp`, or `None` if only the local socket listens.
     pub fn url(&self) -> Option<String> {
         self.url.clone()
     }
 
-    /// The listeners that did not start.
+    /// Returns the listeners that did not start.
     pub fn failures(&self) -> Vec<TransportHealth> {
         self.transports
             .iter()
@@ -351,15 +356,16 @@ impl Running {
             .collect()
     }
 
-    /// Waits until nobody has used the hub for `idle`: no connection was open, no call under way, nobody was asked
-    /// for a decision or was signing in. From then on the door takes no connection, and is to be stopped.
+    /// Waits until no connection has been open for `idle` and the hub has no work: no call in
+    /// flight, no pending approval and no sign-in. From then on no connection is accepted, and the
+    /// caller has to stop the endpoint.
     pub async fn close_when_unused(&self, idle: Duration) {
         self.activity
             .close_when_unused(idle, || self.hub.has_work())
             .await;
     }
 
-    /// Closes the door: takes no more requests, and gives those in flight five seconds.
+    /// Stops the endpoint: accepts no more requests, and gives those in flight five seconds.
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.listeners.join_next().await.is_some() {}

@@ -1,5 +1,5 @@
-//! Wire to model: one JSON-RPC message, read without understanding more of it than its
-//! envelope, and answers put around raw results. Ids, params and results cross byte for byte.
+//! Parses JSON-RPC messages as far as their envelope, and writes answers around raw results. Ids,
+//! params and results are passed on byte for byte.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod properties;
@@ -35,7 +35,7 @@ impl Id<'_> {
     }
 }
 
-/// One message of a client.
+/// A message from a client.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
     Request {
@@ -47,14 +47,14 @@ pub(crate) enum Message<'a> {
         method: Cow<'a, str>,
         params: Option<&'a RawValue>,
     },
-    /// An answer to a request of ours: its result, or its error.
+    /// The answer to a request of ours: its result, or its error.
     Response {
         id: &'a RawValue,
         reply: Result<&'a RawValue, &'a RawValue>,
     },
 }
 
-/// A message that is none. The id, where it could be read without doubt.
+/// A malformed message. Has the id if the id could be read.
 #[derive(Debug)]
 pub(crate) struct Fault<'a> {
     pub(crate) id: Option<Id<'a>>,
@@ -70,11 +70,12 @@ impl Fault<'_> {
     }
 }
 
-/// Reads one message.
+/// Parses one message.
 ///
 /// # Errors
-/// `-32700` for what is not JSON, `-32600` for what is not one JSON-RPC message: a batch,
-/// duplicate or case-variant keys, an id that is neither string nor integer, too deep nesting.
+/// Returns `-32700` if the text is not JSON. Returns `-32600` if the text is not a single JSON-RPC
+/// message: a batch, duplicate or case-variant keys, an id that is neither a string nor an integer,
+/// or too deep nesting.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, Fault<'_>> {
     if depth_exceeds(bytes, MAX_DEPTH) {
         return Err(Fault::new(
@@ -88,13 +89,13 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, Fault<'_>> {
     }
 }
 
-/// What is said to a batch where there are none.
+/// Returns the error for a batch in a revision that has no batches.
 pub(crate) fn no_batch<'a>() -> Fault<'a> {
     let why = "batches are not taken here: send one JSON-RPC message at a time";
     Fault::new(code::INVALID_REQUEST, why)
 }
 
-/// What is wrong with what is no envelope.
+/// Returns the error for text that is not an envelope.
 fn no_message<'a>(bytes: &[u8], error: &serde_json::Error) -> Fault<'a> {
     match serde_json::from_slice::<&RawValue>(bytes).map(RawValue::get) {
         Err(error) => Fault::new(code::PARSE_ERROR, format!("not JSON: {error}")),
@@ -109,7 +110,7 @@ fn no_message<'a>(bytes: &[u8], error: &serde_json::Error) -> Fault<'a> {
     }
 }
 
-/// The top level of a message, each key at most once.
+/// The top level of a message, with each key at most once.
 #[derive(Default)]
 struct Envelope<'a> {
     values: [Option<&'a RawValue>; KEYS.len()],
@@ -197,7 +198,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
     }
 }
 
-/// A string that is borrowed where it has no escapes.
+/// A string, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -213,14 +214,15 @@ fn read_id(raw: &RawValue) -> Result<Id<'_>, Fault<'_>> {
     ))
 }
 
-/// The text of a JSON string; none for another value.
+/// Returns the text of a JSON string, or `None` for another value.
 pub(crate) fn read_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Text<'_>>(raw.get())
         .ok()
         .map(|text| text.0)
 }
 
-/// Whether `body` is the answer to the request with this id, and not a request that has the same.
+/// Returns whether `body` is the answer to the request with this id, rather than a request with the
+/// same id.
 pub(crate) fn answers(body: &[u8], id: &str) -> bool {
     #[derive(Deserialize)]
     struct Answer<'a> {
@@ -232,7 +234,7 @@ pub(crate) fn answers(body: &[u8], id: &str) -> bool {
         .is_ok_and(|answer| answer.method.is_none() && answer.id.map(RawValue::get) == Some(id))
 }
 
-/// An answer's reply as the hub takes it.
+/// Converts the reply of an answer to the type that the hub uses.
 ///
 /// # Errors
 /// Returns an error if `error` is not an object.
@@ -244,12 +246,12 @@ pub(crate) fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, s
     })
 }
 
-/// An answer with the result as it is.
+/// Returns an answer with this result, unchanged.
 pub(crate) fn result(id: Id<'_>, result: &RawValue) -> Bytes {
     spliced(id.as_str(), "result", result.get())
 }
 
-/// An answer to the request with the id as it was written.
+/// Returns an answer with this reply, for an id as it was written.
 pub(crate) fn reply(id: &str, reply: &Reply) -> Bytes {
     match reply {
         Ok(result) => spliced(id, "result", result.get()),
@@ -257,12 +259,12 @@ pub(crate) fn reply(id: &str, reply: &Reply) -> Bytes {
     }
 }
 
-/// An answer that is an error; without an id where the request's could not be read.
+/// Returns an answer with this error. The id is `null` if the request's id could not be read.
 pub(crate) fn error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
     error_for(id.as_ref().map_or("null", Id::as_str), error)
 }
 
-/// The same for an id as it was written.
+/// Returns an answer with this error, for an id as it was written.
 pub(crate) fn error_for(id: &str, error: &RpcError) -> Bytes {
     let text = serde_json::to_string(error)
         .unwrap_or_else(|_| r#"{"code":-32603,"message":"internal error"}"#.into());

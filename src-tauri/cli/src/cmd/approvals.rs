@@ -1,4 +1,4 @@
-//! `drawbridge approvals`: the calls that wait for a person.
+//! `drawbridge approvals`: lists and decides the calls that wait for a person.
 
 mod watch;
 
@@ -29,22 +29,22 @@ mod tests;
 
 #[derive(Subcommand)]
 pub(crate) enum Approvals {
-    /// What waits, oldest first.
+    /// List pending approvals, oldest first
     List,
-    /// One request, with its arguments in full.
+    /// Show a request with its full arguments
     Show { id: String },
-    /// What nobody decided in time, and may still be allowed for an identical retry.
+    /// List requests that nobody decided in time, whose identical retry can still be allowed
     Missed,
-    /// Let a call through; one that nobody decided in time for an identical retry only.
+    /// Approve a call. For a missed call, allow an identical retry.
     Approve(Approve),
-    /// Refuse a call.
+    /// Deny a call
     Deny {
         id: String,
-        /// Why; the model gets to read it.
+        /// The reason, which is sent to the model
         #[arg(long, default_value = "")]
         reason: String,
     },
-    /// Print requests as they come.
+    /// Print requests as they arrive
     Watch,
 }
 
@@ -53,29 +53,29 @@ pub(crate) struct Approve {
     id: String,
     #[command(flatten)]
     life: Life,
-    /// With an approval for longer: only where the arguments are so, such as '/path in /home/me/notes'. May be given
-    /// several times.
+    /// With --for, --calls, --session or --always: approve only calls whose arguments meet this
+    /// condition, such as '/path in /home/me/notes'. May be repeated.
     #[arg(long, value_name = "CONDITION", value_parser = condition, conflicts_with = "arguments")]
     when: Vec<Condition>,
 }
 
-/// How long the approval holds; for this one call where nothing is given.
+/// The lifetime of an approval. If none is given, only this call is approved.
 #[derive(Args)]
 #[group(multiple = false)]
 struct Life {
-    /// Approve this client's calls of the tool for so long, such as 15m.
+    /// Approve this client's calls of the tool for this time, such as 15m
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
-    /// Approve this client's calls of the tool from now on.
+    /// Approve this client's calls of the tool from now on
     #[arg(long)]
     always: bool,
-    /// Approve this client's calls of the tool until its session ends.
+    /// Approve this client's calls of the tool until its session ends
     #[arg(long)]
     session: bool,
-    /// Approve so many more of this client's calls of the tool.
+    /// Approve this many more of this client's calls of the tool
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     calls: Option<u32>,
-    /// Approve this call with these arguments in place of the client's, a JSON object.
+    /// Approve this call with these arguments, a JSON object, instead of the client's
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
 }
@@ -140,7 +140,8 @@ impl Approvals {
     }
 }
 
-/// It runs nothing: the client has to try again.
+/// Allows an identical retry of a missed call. The call does not run now: the client has to send it
+/// again.
 async fn allow_retry(
     context: &Context,
     hub: &ApiClient,
@@ -160,7 +161,8 @@ async fn allow_retry(
     })
 }
 
-/// A decision is about the request of a digest, so that one must be read first.
+/// Decides a pending request. A decision names the digest of the request, so the request is read
+/// first.
 async fn decide(
     context: &Context,
     hub: &ApiClient,
@@ -221,7 +223,7 @@ fn lines(requests: &[ApprovalRequest]) -> Table {
     table
 }
 
-/// A request with all that a decision needs, nothing shortened.
+/// Returns the text of a request with everything that a decision needs. Nothing is shortened.
 fn one(request: &ApprovalRequest) -> String {
     format!(
         "{id}\n{client} {wants} {tool} of {server}; {left} s are left\n\narguments\n{arguments}\n\n{result}\

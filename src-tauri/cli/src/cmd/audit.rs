@@ -1,4 +1,4 @@
-//! `drawbridge audit`: whether the record of calls holds together, and all of it for somebody else to read.
+//! `drawbridge audit`: verifies the audit log, and exports it for other programs.
 
 use std::{
     fs::File,
@@ -24,19 +24,20 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Audit {
-    /// Recompute the chain over all calls and entries; exits 1 where something was changed, added or taken away.
+    /// Verify the hash chain of the audit log; exits with 1 if it was tampered with
     Verify,
-    /// Every call with its decision, outcome, digests and arguments without what is secret, oldest first.
+    /// Export all calls with their decisions, outcomes, digests and redacted arguments, oldest
+    /// first
     Export {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
-        /// Only those from then on: a day, a time, or 7d for so long ago.
+        /// Only calls since this moment: a day, a time, or an age such as 7d
         #[arg(long, value_name = "WHEN", value_parser = moment::read)]
         since: Option<Timestamp>,
-        /// Only those ahead of that moment.
+        /// Only calls before this moment
         #[arg(long, value_name = "WHEN", value_parser = moment::read)]
         until: Option<Timestamp>,
-        /// Write to this file instead of stdout.
+        /// Write to this file instead of stdout
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
@@ -44,7 +45,7 @@ pub(crate) enum Audit {
 
 #[derive(Clone, Copy, Default, ValueEnum)]
 pub(crate) enum Format {
-    /// A JSON object a line.
+    /// One JSON object per line
     #[default]
     Jsonl,
     Csv,
@@ -112,7 +113,7 @@ fn holds(report: &AuditReport) -> String {
     )
 }
 
-/// Writes page after page; how many calls that were.
+/// Writes the calls page by page, and returns how many there were.
 async fn export(
     context: &Context,
     first: ExportAudit,
@@ -139,7 +140,8 @@ async fn export(
     written.map(|()| count)
 }
 
-/// A new file for this user alone: it has the arguments of calls.
+/// Creates or truncates a file. A new file is readable only by this user, because it contains the
+/// arguments of calls.
 fn private(file: &std::path::Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true);
@@ -180,7 +182,7 @@ impl<W: Write> Out<W> {
         Ok(match format {
             Format::Jsonl => Self::Jsonl(BufWriter::new(out)),
             Format::Csv => {
-                // RFC 4180 ends lines with both.
+                // RFC 4180 ends lines with CRLF.
                 let mut writer = csv::WriterBuilder::new()
                     .terminator(csv::Terminator::CRLF)
                     .from_writer(out);
@@ -235,7 +237,7 @@ fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// A cell that no spreadsheet takes for a formula.
+/// Returns a cell that no spreadsheet interprets as a formula.
 fn harmless(cell: &str) -> String {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{cell}")

@@ -1,4 +1,4 @@
-//! `drawbridge calls`: every call, its decision and its outcome.
+//! `drawbridge calls`: shows calls with their decisions and outcomes.
 
 use clap::Subcommand;
 use drawbridge_hub::{
@@ -18,35 +18,37 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Calls {
-    /// Calls, newest first.
+    /// List calls, newest first
     List {
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
         #[arg(long, value_name = "ID")]
         server: Option<String>,
-        /// Only those that a person or the clock decided.
+        /// Only calls that waited for a person, including those that timed out
         #[arg(long)]
         asked: bool,
-        /// Only those with this text in their tool, name, reason, error or arguments.
+        /// Only calls that contain this text in their tool, exposed name, reason, error or
+        /// arguments
         #[arg(long)]
         text: Option<String>,
-        /// Only those so decided: allowed, denied, timed_out, abandoned.
+        /// Only calls with this decision: allowed, denied, timed_out, no_screen, raised,
+        /// queue_full, abandoned
         #[arg(long, value_name = "DECISION", value_parser = decision)]
         decision: Option<Decision>,
-        /// Only those behind this call in the list: the next page.
+        /// Only calls that follow this call in the list: the next page
         #[arg(long, value_name = "ID")]
         before: Option<String>,
-        /// Only those from then on: a day, a time, or 7d for so long ago.
+        /// Only calls since this moment: a day, a time, or an age such as 7d
         #[arg(long, value_name = "WHEN", value_parser = moment::read)]
         since: Option<Timestamp>,
-        /// Only those ahead of that moment.
+        /// Only calls before this moment
         #[arg(long, value_name = "WHEN", value_parser = moment::read)]
         until: Option<Timestamp>,
-        /// At most so many.
+        /// The maximum number of calls
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
     },
-    /// One call.
+    /// Show a call
     Show { id: String },
 }
 

@@ -1,4 +1,4 @@
-//! `drawbridge clients`: the AI clients that may knock.
+//! `drawbridge clients`: manages client tokens.
 
 use std::io;
 
@@ -19,21 +19,21 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Clients {
-    /// Add a client, and show its token, once.
+    /// Add a client, and show its token once
     Add {
         name: String,
-        /// Read the token from stdin: at least 32 characters.
+        /// Read the token from stdin (at least 32 characters)
         #[arg(long)]
         token_stdin: bool,
     },
-    /// All clients.
+    /// List clients
     List,
-    /// Give a client a profile, so that it sees no more than that has; without one it sees everything.
+    /// Assign a profile to a client. Without a profile, the client sees everything.
     Profile {
         name: String,
         profile: Option<String>,
     },
-    /// End a client's token and its sessions at once.
+    /// Revoke a client's token and end its sessions
     Revoke { name: String },
 }
 

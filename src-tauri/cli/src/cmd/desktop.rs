@@ -1,4 +1,5 @@
-//! `drawbridge` without a command: the desktop app where there is a display, else the hub alone.
+//! `drawbridge` without a command: opens the desktop app if there is a display, and otherwise runs
+//! the hub.
 
 use std::{env, path::PathBuf, process::Command};
 
@@ -30,7 +31,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Failure> {
     )))
 }
 
-/// Whether a window can be shown.
+/// Returns whether a window can be shown.
 pub(super) fn has_display() -> bool {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     cfg!(any(windows, target_os = "macos")) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")

@@ -1,4 +1,4 @@
-//! `drawbridge pause` and `resume`: raised, no call crosses.
+//! `drawbridge pause` and `resume`: block all calls, and allow them again.
 
 use drawbridge_hub::api::drawbridge::{LowerDrawbridge, RaiseDrawbridge};
 

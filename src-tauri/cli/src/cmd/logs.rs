@@ -1,4 +1,4 @@
-//! `drawbridge logs`: what hub and servers said.
+//! `drawbridge logs`: shows the logs of the hub and its servers.
 
 use clap::ValueEnum;
 use drawbridge_hub::{
@@ -20,19 +20,19 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(crate) struct Logs {
-    /// Go on with new lines as they come; with --json, a document a line.
+    /// Print new lines as they arrive; with --json, one document per line
     #[arg(long)]
     follow: bool,
-    /// Only what this server said.
+    /// Only lines of this server
     #[arg(long, value_name = "ID")]
     server: Option<String>,
-    /// This level and above.
+    /// The lowest level to show
     #[arg(long, value_enum)]
     level: Option<LevelArg>,
-    /// Only lines with this text.
+    /// Only lines that contain this text
     #[arg(long)]
     text: Option<String>,
-    /// At most so many lines.
+    /// The maximum number of lines
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
@@ -79,7 +79,7 @@ impl Logs {
 
 async fn follow(context: &Context, wanted: ListLogs) -> Result<(), Failure> {
     let hub = context.running()?;
-    // Events first, so that none falls between them and the list.
+    // Subscribe before listing, so that no line is missed in between.
     let mut events = hub.events().await?;
     let mut last = None;
     let mut print = |line: &LogLine| {

@@ -1,4 +1,4 @@
-//! `drawbridge open`: the screens in a browser.
+//! `drawbridge open`: opens the web UI in a browser.
 
 use drawbridge_hub::api::screens::OpenScreen;
 
@@ -7,7 +7,7 @@ use crate::{connection::Context, exit::Failure, output};
 
 #[derive(clap::Args)]
 pub(crate) struct Open {
-    /// Only print the link.
+    /// Print the link without opening it
     #[arg(long)]
     print: bool,
 }
@@ -23,7 +23,7 @@ impl Open {
     }
 }
 
-/// Opens a URL through the system, without a shell, and waits for the launcher.
+/// Opens a URL with the system's launcher, without a shell, and waits for the launcher.
 pub(super) fn open(url: &str) -> Result<(), Failure> {
     open::that(url).map_err(|e| {
         Failure::new(format!(

@@ -1,4 +1,4 @@
-//! `drawbridge policy`: what may cross without asking, and what never may.
+//! `drawbridge policy`: manages the rules that allow, deny or ask, and the default.
 
 mod conditions;
 mod rule;
@@ -33,60 +33,62 @@ mod tests;
 
 #[derive(Subcommand)]
 pub(crate) enum Policy {
-    /// All rules, and the default.
+    /// List the rules and the default
     List,
-    /// Set what happens to calls of a server, or of one of its tools.
+    /// Set the policy of a server or of one of its tools
     Set {
-        /// SERVER, SERVER/TOOL, or * for all servers.
+        /// SERVER, SERVER/TOOL, or * for all servers
         target: Target,
         effect: EffectArg,
-        /// Only for calls of this client.
+        /// Only calls of this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
     },
-    /// Remove the rules of exactly that scope.
+    /// Remove the rules with exactly this scope
     Remove {
-        /// SERVER, SERVER/TOOL, or * for all servers.
+        /// SERVER, SERVER/TOOL, or * for all servers
         target: Target,
-        /// Only for calls of this client.
+        /// Only calls of this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
     },
-    /// Add a rule that looks at arguments or results, or that ends by itself.
+    /// Add a rule with conditions, a result effect or a lifetime
     Add {
         #[command(flatten)]
         rule: RuleArgs,
-        /// Only say which past calls it would have matched.
+        /// Show which past calls the rule would have matched, without adding it
         #[arg(long)]
         dry_run: bool,
     },
-    /// Remove one rule.
+    /// Delete a rule
     Forget {
-        /// Its id, as `policy list` shows it.
+        /// The rule's id, as shown by `policy list`
         id: String,
     },
-    /// Set what happens where no rule matches.
+    /// Set the policy for calls that no rule matches
     Default { effect: EffectArg },
-    /// Set the default and the rules of whole servers in one go; rules that deny, and those about single tools, stay.
+    /// Set the default and the rules of whole servers. Deny rules, and rules for single tools or
+    /// clients, stay.
     Preset {
         preset: PresetArg,
-        /// ask-writes: servers whose word is believed that a tool only reads. ask-listed: servers to ask for.
+        /// With ask-writes: a server whose read-only marks are trusted. With ask-listed: a server
+        /// to ask about. May be repeated.
         #[arg(long = "server", value_name = "ID")]
         servers: Vec<String>,
     },
-    /// Print the rules as a file that `policy import` reads.
+    /// Print the policy as a file for `policy import`
     Export,
-    /// Add the rules of a file; all or none.
+    /// Add the rules of a file: all of them, or none if any is invalid
     Import {
-        /// The file; - for stdin.
+        /// The file, or - for stdin
         file: PathBuf,
-        /// Put them in the place of all rules there are, with the file's default.
+        /// Replace all rules and the default
         #[arg(long)]
         replace: bool,
     },
-    /// What you were asked lately, and the rules that this suggests.
+    /// Show recent approvals and suggested rules
     Figures {
-        /// How many days back.
+        /// The number of days to include
         #[arg(long, default_value_t = 14)]
         days: u32,
     },
@@ -163,7 +165,7 @@ impl Policy {
             }
             Self::Export => {
                 let file = context.ask(ExportPolicy {}).await?;
-                // The file is JSON itself.
+                // The file is JSON already, so `--json` changes nothing.
                 output::answer(false, &file, |file| {
                     file.text
                         .lines()
@@ -199,7 +201,7 @@ fn read(file: &PathBuf) -> Result<String, Failure> {
     fs::read_to_string(file).map_err(cannot)
 }
 
-/// The servers and tools that a rule is about.
+/// The servers and tools that a rule covers.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Target {
     server: Option<ServerId>,
@@ -220,7 +222,7 @@ impl FromStr for Target {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A server's id has no slash; a tool's name may.
+        // A server's id contains no slash, but a tool's name may.
         match text.split_once('/') {
             None if text == "*" => Ok(Self {
                 server: None,
@@ -259,13 +261,13 @@ impl From<EffectArg> for Effect {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum PresetArg {
-    /// Ask for everything.
+    /// Ask about every call
     #[value(name = "ask-all")]
     All,
-    /// Ask for all but what the given servers say changes nothing.
+    /// Ask about every call except for tools that the given servers mark read-only
     #[value(name = "ask-writes")]
     Writes,
-    /// Ask only for the tools of the given servers.
+    /// Ask only about the tools of the given servers
     #[value(name = "ask-listed")]
     Listed,
 }
@@ -318,7 +320,7 @@ fn list(policy: &PolicyView) -> String {
     )
 }
 
-/// What else a rule says: its conditions, and how it stands.
+/// Returns the rest of a rule: its conditions, its note, and whether it is suspended.
 fn more(rule: &RuleView) -> String {
     let conditions: Vec<_> = rule.when.iter().map(ToString::to_string).collect();
     let when = if conditions.is_empty() {

@@ -1,4 +1,4 @@
-//! `drawbridge profiles`: which servers and tools a client sees.
+//! `drawbridge profiles`: manages which servers and tools a client sees.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Profiles {
-    /// All profiles.
+    /// List profiles
     List,
-    /// Make a profile, or replace the one of its name.
+    /// Create or replace a profile
     Set {
         name: String,
-        /// A server with all its tools, or one tool of a server.
+        /// A server with all its tools, or one tool of a server
         #[arg(value_name = "SERVER[/TOOL]", required = true)]
         scope: Vec<String>,
     },
-    /// Remove a profile: clients that had it see everything again.
+    /// Remove a profile. Its clients see everything again.
     Remove { name: String },
 }
 
@@ -53,7 +53,8 @@ impl Profiles {
     }
 }
 
-/// A server alone stands for all its tools, whatever else of it is named.
+/// Returns the tools of each server. A server named without a tool includes all its tools, even if
+/// single tools are named too.
 fn servers(scope: &[String]) -> BTreeMap<ServerId, Option<Vec<String>>> {
     let mut servers: BTreeMap<ServerId, Option<Vec<String>>> = BTreeMap::new();
     for one in scope {

@@ -1,4 +1,4 @@
-//! `drawbridge secrets`: the keyring's values, which go in and never come out.
+//! `drawbridge secrets`: sets and removes values in the keyring. No command prints a value.
 
 use std::io::{self, IsTerminal, Read};
 
@@ -16,11 +16,11 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Secrets {
-    /// The names that servers refer to.
+    /// List the secrets that servers refer to
     List,
-    /// Put a value into the keyring: from stdin, or asked for without being shown.
+    /// Set a secret, read from stdin or a hidden prompt
     Set { name: String },
-    /// Remove a value from the keyring.
+    /// Remove a secret
     Remove { name: String },
 }
 

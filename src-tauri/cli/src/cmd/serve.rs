@@ -1,4 +1,4 @@
-//! `drawbridge serve`: the hub without a window.
+//! `drawbridge serve`: runs the hub without a window.
 
 use std::{
     env,
@@ -24,16 +24,16 @@ const DEFAULT_PORT: u16 = 8765;
 
 #[derive(clap::Args)]
 pub(crate) struct Serve {
-    /// The address to listen at.
+    /// The address to listen on
     #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into())]
     host: IpAddr,
-    /// The port to listen at; 0 for one that is free.
+    /// The port to listen on; 0 for any free port
     #[arg(long, default_value_t = DEFAULT_PORT)]
     port: u16,
-    /// End when nobody has used the hub for that long: no client, no screen, no command [default: never].
+    /// End after this many seconds without a client, screen or command [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     exit_when_idle: Option<u32>,
-    /// Leave the configuration files of clients alone: there is none yet that it would write.
+    /// Do not write configuration files of clients (no effect yet)
     #[arg(long, hide = true)]
     skip_config_gen: bool,
 }
@@ -83,7 +83,7 @@ impl Serve {
     }
 }
 
-/// Ends when nobody has used the hub for that many seconds; never if none are given.
+/// Completes when nobody has used the hub for `idle` seconds, or never if `idle` is `None`.
 async fn unused(running: &Running, idle: Option<u32>) {
     let Some(idle) = idle else {
         return pending().await;
@@ -115,7 +115,8 @@ async fn announce(context: &Context, hub: &Hub, running: &Running) -> Result<(),
     Ok(())
 }
 
-/// Ends with the first SIGTERM or Ctrl-C from now on.
+/// Registers the signal handlers, and returns a future that completes with the first SIGTERM or
+/// Ctrl-C.
 #[cfg(unix)]
 fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -129,7 +130,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     })
 }
 
-/// Ends with the first Ctrl-C.
+/// Returns a future that completes with the first Ctrl-C.
 #[cfg(not(unix))]
 fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     Ok(async {

@@ -1,4 +1,4 @@
-//! `drawbridge servers`: the registry, and how each server stands.
+//! `drawbridge servers`: manages servers and shows their states.
 
 mod add;
 mod authorize;
@@ -22,47 +22,49 @@ use crate::{connection::Context, exit::Failure, text::shown};
 
 #[derive(Subcommand)]
 pub(crate) enum Servers {
-    /// All servers.
+    /// List servers
     List,
-    /// One server with its tools.
+    /// Show a server and its tools
     Show { id: String },
-    /// Add a server: a command to start, a URL, a preset or a manifest.
+    /// Add a server from a command, a URL, a preset or a manifest
     Add(Box<add::Add>),
-    /// Well-known servers, for `add --preset`, and whether what they need is here.
+    /// List presets for `add --preset`, and whether their runtimes are installed
     Presets,
-    /// What a server.json or plugin.json, or a folder that has one, offers to `add --manifest`.
+    /// Show the packages and inputs of a server.json or plugin.json, or of a folder that contains
+    /// one
     Manifest { path: PathBuf },
-    /// The programs with which packages are started, and whether they are here.
+    /// Show the runtimes that start packages, and whether they are installed
     Runtimes,
-    /// Remove a server, its secrets and its policies.
+    /// Remove a server, its secrets and its rules
     Remove { id: String },
-    /// Change fields of a server's spec, as in `visibility=deferred timeouts.call_ms=60000`; null takes one away.
+    /// Change fields of a server's spec, such as `visibility=deferred timeouts.call_ms=60000`; null
+    /// removes a field
     Set {
         id: String,
         #[arg(value_name = "FIELD=VALUE", required = true)]
         fields: Vec<String>,
     },
-    /// Turn a server on.
+    /// Enable a server
     Enable { id: String },
-    /// Turn a server off.
+    /// Disable a server
     Disable { id: String },
-    /// Accept what a new or changed server would start.
+    /// Accept a new or changed server
     Accept { id: String },
-    /// The versions of a tool's definition, and what differs.
+    /// Show the versions of a tool's definition and their differences
     History { id: String, tool: String },
-    /// Accept the tools of a server that are new or changed since it was accepted: all that wait, or these.
+    /// Accept new or changed tools of a server: all of them, or those named
     AcceptTools { id: String, tools: Vec<String> },
-    /// What running servers use of the machine.
+    /// Show memory and CPU usage of local servers
     Usage,
-    /// Connect a server apart from its session, and list its tools.
+    /// Connect to a server apart from its session, and list its tools
     Verify { id: String },
-    /// Read a server's capabilities anew.
+    /// Refresh a server's capabilities
     Sync { id: String },
-    /// End a server's session, and start a new one.
+    /// Restart a server's session
     Restart { id: String },
-    /// Sign in to a remote server in a browser, and wait until that is done.
+    /// Sign in to a remote server in a browser
     Authorize(authorize::Authorize),
-    /// Forget what signing in to a server gave.
+    /// Sign out of a remote server
     SignOut { id: String },
 }
 
@@ -217,7 +219,7 @@ fn done(what: &str, server: &ServerView) -> String {
     )
 }
 
-/// The same if its lists were read, with what of them is left out.
+/// Like [`done`], for a server whose lists were read. Adds the excluded entries.
 fn read(what: &str, server: &ServerView) -> String {
     done(what, server) + &view::left_out(&server.left_out)
 }

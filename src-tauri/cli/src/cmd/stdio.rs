@@ -1,4 +1,4 @@
-//! `drawbridge stdio`: the bridge for clients that only speak stdio.
+//! `drawbridge stdio`: bridges a client that supports only stdio to the hub.
 
 use std::{
     env, io,
@@ -12,25 +12,25 @@ use tokio::time::{Instant, sleep};
 
 use crate::{connection::Context, exit::Failure};
 
-/// For a hub that was started here to answer, also if it has to wait until another one has ended.
+/// How long a hub started here may take to answer. This includes the wait for another hub to end.
 const START: Duration = Duration::from_secs(30);
 
-/// For another hub to answer, where ours ended at once, as another was faster.
+/// How long another hub may take to answer, if ours ended at once because the other was faster.
 const GRACE: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]
 pub(crate) struct Stdio {
-    /// The client's name, for policies and the list of clients.
+    /// The client's name, as used in policies and the list of clients
     #[arg(long, value_name = "NAME", default_value = "stdio")]
     client: String,
-    /// If this starts a hub, end it when nobody has used it for that long; 0 for never.
+    /// End a hub started by this command after this many seconds without use; 0 for never
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     exit_when_idle: u32,
 }
 
 impl Stdio {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        // One that is just ending does not answer: another one takes its place.
+        // A hub that is shutting down does not answer. In that case, start a new one.
         let hub = match bridge::attend(&context.data_dir).await {
             Ok(hub) => hub,
             Err(error) if error.code == ErrorCode::Unavailable => self.start_hub(context).await?,
@@ -40,7 +40,7 @@ impl Stdio {
         Ok(bridge::run(hub, &self.client, stdin, stdout).await?)
     }
 
-    /// Starts a hub that outlives this bridge, and waits until it answers.
+    /// Starts a hub that outlives this bridge, and waits until the hub answers.
     async fn start_hub(&self, context: &Context) -> Result<Attended, Failure> {
         let spawned = spawn_hub(context, self.exit_when_idle);
         let mut hub = spawned.map_err(|e| Failure::new(format!("cannot start a hub: {e}")))?;
@@ -81,7 +81,8 @@ fn spawn_hub(context: &Context, exit_when_idle: u32) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Signals to this bridge's group are not for the hub.
+/// Moves the hub into its own process group, so that signals to the bridge's group do not reach the
+/// hub.
 #[cfg(unix)]
 fn detach(command: &mut Command) {
     std::os::unix::process::CommandExt::process_group(command, 0);

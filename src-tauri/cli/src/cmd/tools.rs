@@ -1,4 +1,4 @@
-//! `drawbridge tools`: the catalog as clients see it, and a call by hand.
+//! `drawbridge tools`: lists the catalog as clients see it, and calls a tool.
 
 use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::{
@@ -16,20 +16,20 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Tools {
-    /// The tools of all accepted, enabled servers.
+    /// List the tools of all accepted, enabled servers
     List {
-        /// As function tools of the OpenAI API: one JSON document.
+        /// Print one JSON document in this format
         #[arg(long, value_enum)]
         format: Option<Format>,
-        /// What this client sees, with `--format openai`.
+        /// With --format: only what this client sees
         #[arg(long, requires = "format")]
         client: Option<String>,
     },
-    /// Call a tool as a client named `command-line`; the policy holds for it as for any other.
+    /// Call a tool as the client `command-line`, subject to the policy
     Call {
-        /// The name at the door, as `tools list` shows it.
+        /// The tool's exposed name, as shown by `tools list`
         name: String,
-        /// The arguments: a JSON object.
+        /// The arguments, a JSON object
         #[arg(long, default_value = "{}", value_name = "JSON")]
         args: String,
     },
@@ -86,7 +86,7 @@ fn list(tools: &[ToolView]) -> String {
     table.lines_or("no tools")
 }
 
-/// The texts of a result; what is no text is named.
+/// Returns the text blocks of a result. Other blocks are named by their type.
 fn said(result: &Value) -> String {
     let block = |block: &Value| match block["text"].as_str() {
         Some(text) => text.lines().map(shown).collect::<Vec<_>>().join("\n"),

@@ -1,4 +1,4 @@
-//! What a terminal gets to see.
+//! Escaping and formatting of text for a terminal.
 
 use drawbridge_hub::model::{ids::Timestamp, policy::Effect};
 

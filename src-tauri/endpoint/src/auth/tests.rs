@@ -1,4 +1,4 @@
-//! Where tokens are read from, and where they are not.
+//! Reading of tokens from headers and cookies.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 

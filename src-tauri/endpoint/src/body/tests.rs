@@ -1,4 +1,4 @@
-//! Bodies that come in pieces, too slowly, or without end.
+//! Bodies that arrive in pieces, too slowly, or without end.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,5 @@
-//! The bridge's side towards the hub: one client session, begun anew where the hub forgot it.
+//! The bridge's connection to the hub: one client session, opened again if the hub no longer knows
+//! it.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -25,12 +26,12 @@ use crate::{
     wire,
 };
 
-/// For what the hub answers at once.
+/// The timeout for requests that the hub answers at once.
 const SHORT: Duration = Duration::from_secs(5);
 
 const JSON: &str = "application/json";
 
-/// From one attempt to listen to the next.
+/// The pause between two attempts to read the session's stream.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// A client session with the hub of a data folder.
@@ -38,30 +39,31 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(super) struct HubSession {
     api: ApiClient,
     client: String,
-    /// What the hub says besides answers.
+    /// Messages from the hub that are not answers.
     messages: mpsc::Sender<Bytes>,
     state: Arc<Mutex<State>>,
-    /// Held by the one that opens the session.
+    /// Held while the session is opened, so that only one task opens it.
     turn: Arc<AsyncMutex<()>>,
 }
 
 #[derive(Default, Clone)]
 struct State {
     session: Option<HeaderValue>,
-    /// The client's `initialize`, to begin anew with.
+    /// The client's `initialize` message, kept to open the session again.
     opening: Option<Bytes>,
 }
 
-/// What came of a message.
+/// The outcome of posting a message.
 enum Posted {
     Answered(Bytes),
-    /// The hub does not know the session: it was started anew since. The message did not get further.
+    /// The hub does not know the session, for example because the hub was restarted. The hub did
+    /// not process the message.
     Forgotten,
     /// The client has not sent `initialize`.
     Unopened,
-    /// The hub is not there.
+    /// The hub could not be reached, so the message was not sent.
     Unsent(String),
-    /// The hub went away with it.
+    /// The connection failed, and the message may have been processed.
     Failed(String),
 }
 
@@ -76,7 +78,7 @@ impl HubSession {
         }
     }
 
-    /// Opens the session; the answer to the client.
+    /// Opens the session, and returns the answer for the client.
     pub(super) async fn initialize(&self, id: &str, message: Bytes) -> Bytes {
         let _turn = self.turn.lock().await;
         self.with_state(|state| {
@@ -88,12 +90,12 @@ impl HubSession {
         answer(id, self.post(id, message, None).await)
     }
 
-    /// The answer to a request, whatever happens.
+    /// Returns the answer to a request. If the hub gives none, returns an error for the client.
     pub(super) async fn request(&self, id: &str, message: Bytes) -> Bytes {
         answer(id, self.deliver(id, message).await)
     }
 
-    /// The answer to a request of a client without sessions.
+    /// Returns the answer to a request that belongs to no session.
     pub(super) async fn request_stateless(&self, id: &str, message: Bytes, version: &str) -> Bytes {
         let request = self
             .to_hub(Method::POST, None)
@@ -101,19 +103,19 @@ impl HubSession {
             .header(header::CONTENT_TYPE, JSON);
         let posted = match request.body(message).send().await {
             Ok(response) if is_stream(&response) => self.follow(response, id).await,
-            // Whatever the status: what it means is in the body.
+            // The body is the answer, whatever the status is.
             Ok(response) => body_of(response).await,
             Err(error) => unsent(&error),
         };
         answer(id, posted)
     }
 
-    /// Passes on what has no answer.
+    /// Forwards a message that has no answer. A failure is ignored.
     pub(super) async fn notify(&self, message: Bytes) {
         let _ = timeout(SHORT, self.deliver("", message)).await;
     }
 
-    /// Passes on to the client what the hub says by itself, for as long as it is polled.
+    /// Forwards the messages that belong to no request to the client, while the future is polled.
     pub(super) async fn listen(self) {
         let mut last = (None, String::new());
         loop {
@@ -133,7 +135,8 @@ impl HubSession {
         }
     }
 
-    /// Posts a message, with the id that its answer has, on a new session where the hub has forgotten the one it had.
+    /// Posts a message whose answer has this id. If the hub no longer knows the session, opens a
+    /// new one and posts the message again.
     async fn deliver(&self, id: &str, message: Bytes) -> Posted {
         let session = match self.open(None).await {
             Ok(session) => session,
@@ -149,8 +152,8 @@ impl HubSession {
         }
     }
 
-    /// The session, which must not be the `forgotten` one: opened with the client's own `initialize` by the first
-    /// that misses it, while the others wait.
+    /// Returns the session, if it is not `forgotten`. Otherwise the first task to miss the session
+    /// opens a new one with the client's `initialize`, and the other tasks wait.
     async fn open(&self, forgotten: Option<&HeaderValue>) -> Result<HeaderValue, Posted> {
         let known = || {
             self.with_state(|state| state.session.clone())
@@ -170,7 +173,7 @@ impl HubSession {
         known().ok_or(posted)
     }
 
-    /// Follows the session's stream to its end; `last` is the id of the last event heard.
+    /// Reads the session's stream to its end. `last` is the id of the last event received.
     async fn hear(&self, session: &HeaderValue, last: &mut String) {
         let mut request = self.to_hub(Method::GET, Some(session.clone()));
         if !last.is_empty() {
@@ -215,7 +218,7 @@ impl HubSession {
         body_of(response).await
     }
 
-    /// Passes on the messages that come before the answer to this id.
+    /// Forwards the messages that precede the answer to this id, and returns the answer.
     async fn follow(&self, response: Response, id: &str) -> Posted {
         let mut events = events::sent(response.bytes_stream());
         while let Some(event) = events.next().await {
@@ -263,7 +266,8 @@ fn is_stream(response: &Response) -> bool {
     response.status().is_success() && is_events(response.headers())
 }
 
-/// The line for the client: the hub's answer, or what to do where there is none.
+/// Returns the line for the client: the hub's answer or, if there is none, an error with what to
+/// do.
 fn answer(id: &str, posted: Posted) -> Bytes {
     let message = match posted {
         Posted::Answered(body) if wire::answers(&body, id) => return body,
@@ -284,7 +288,7 @@ fn answer(id: &str, posted: Posted) -> Bytes {
     wire::error_for(id, &RpcError::new(code::INTERNAL_ERROR, message))
 }
 
-/// The words of a refusal that is about the client rather than about one request.
+/// Returns the message of an error that concerns the client as a whole and not one request.
 fn refusal_of(body: &[u8]) -> String {
     let parsed = serde_json::from_slice::<serde_json::Value>(body).unwrap_or_default();
     match parsed

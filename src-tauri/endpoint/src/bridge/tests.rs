@@ -1,4 +1,4 @@
-//! What a client sees on stdout, before there is any hub behind it.
+//! Reading lines from stdin and writing lines to stdout, without a hub.
 
 use tokio::sync::mpsc;
 

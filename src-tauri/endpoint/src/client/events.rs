@@ -1,5 +1,5 @@
-//! Server-sent events, read: <https://html.spec.whatwg.org/multipage/server-sent-events.html>,
-//! as much of it as our door sends.
+//! Reads server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>,
+//! limited to the parts that the endpoint sends.
 
 use std::{collections::VecDeque, future::ready};
 
@@ -12,22 +12,22 @@ pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
 
-/// One event as it was sent.
+/// An event as it was sent.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
-    /// Empty where it has none.
+    /// Empty if the event has no id.
     pub(crate) id: String,
     pub(crate) data: Vec<u8>,
 }
 
-/// What happens in a hub, from the body of `/api/events`. An event of a kind not known is passed over.
+/// Returns the hub's events in the body of `/api/events`. Events of an unknown kind are skipped.
 pub(super) fn read<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> impl Stream<Item = Event> + Send + Unpin {
     sent(body).filter_map(|sent| ready(serde_json::from_slice(&sent.data).ok()))
 }
 
-/// The events of a body that have data. It ends where the body does.
+/// Returns the events of a body that have data. The stream ends when the body ends or fails.
 pub(crate) fn sent<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> impl Stream<Item = Sent> + Send + Unpin {

@@ -1,4 +1,4 @@
-//! How a request's headers are read.
+//! Reading of request headers.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 

@@ -1,4 +1,4 @@
-//! Systems without a local socket yet.
+//! Platforms that have no local socket yet.
 
 use std::path::Path;
 

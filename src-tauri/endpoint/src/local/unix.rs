@@ -1,4 +1,5 @@
-//! A Unix domain socket: its file 0600 in a folder 0700, and no other user's connection taken.
+//! A Unix domain socket with mode 0600 in a folder that only its owner can write. Connections of
+//! other users are refused.
 
 #[cfg(test)]
 mod tests;
@@ -23,13 +24,15 @@ use tokio::net::{UnixListener, UnixStream, unix::SocketAddr};
 
 use super::{BindError, Bound};
 
-/// `sun_path` holds 104 bytes on macOS, 108 on Linux, with a NUL.
+/// `sun_path` holds 104 bytes on macOS and 108 on Linux, including a NUL.
 const LONGEST_PATH: usize = 100;
 
-/// Binds the socket of the hub that holds `data_dir`'s lock. A file that a dead hub left is replaced.
+/// Binds the socket of the hub that holds the lock of `data_dir`. Replaces a file that a dead hub
+/// left.
 ///
 /// # Errors
-/// Where something listens there, and where file or folder cannot be made or are not ours alone.
+/// Returns an error if another program listens on the socket, if the file or folder cannot be
+/// created, or if other users can write to the folder.
 pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<OwnUserListener>, BindError> {
     let path = path(data_dir);
     let address = path.display().to_string();
@@ -45,10 +48,10 @@ pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<OwnUserListener>, Bind
     }
 }
 
-/// A client that speaks to the hub of `data_dir`.
+/// Returns a builder of HTTP clients for the hub of `data_dir`.
 ///
 /// # Errors
-/// `unavailable` where no hub listens.
+/// Returns `unavailable` if no hub listens.
 pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
     let path = path(data_dir);
     let folder = path.parent().unwrap_or(&path);
@@ -64,8 +67,8 @@ pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiErro
     Ok(reqwest::Client::builder().unix_socket(path.as_path()))
 }
 
-/// Where the socket of a data folder is: in it, or where that path is too long for a socket, in
-/// a folder of this user's with a name made from it.
+/// Returns the path of a data folder's socket. The socket is in the data folder or, if that path is
+/// too long for a socket, in a folder of this user under a name made from a hash of the path.
 pub(crate) fn path(data_dir: &Path) -> PathBuf {
     let data_dir = fs::canonicalize(data_dir)
         .or_else(|_| std::path::absolute(data_dir))
@@ -103,8 +106,8 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Others must not be able to put their socket in place of ours. A data folder may belong to
-/// another user where root runs in a container; our own folder among other users' may not.
+/// Checks that other users cannot replace our socket. A data folder may belong to another user, for
+/// example if root runs in a container. Our own folder in a place that users share may not.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(folder)?;
     let is_ours = metadata.uid() == Uid::effective().as_raw()
@@ -119,13 +122,13 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
-/// The name of this user's folder for sockets, where it lies among those of others.
+/// Returns the name of this user's folder for sockets in a place that users share.
 fn own_folder() -> String {
     format!("drawbridge-{}", Uid::effective())
 }
 
-/// Takes connections of this user, and of root, who could have them anyway. Removes its file
-/// at the end.
+/// Accepts connections of this user, and of root, who has access anyway. Removes the socket file
+/// when dropped.
 pub(crate) struct OwnUserListener {
     listener: UnixListener,
     path: PathBuf,

@@ -1,4 +1,5 @@
-//! Batches, which MCP 2025-03-26 alone has: several messages in one array, and the answers to its requests in one.
+//! Batches, which exist only in MCP 2025-03-26: an array of messages, whose requests are answered
+//! in one array.
 
 use std::{fmt, sync::Arc};
 
@@ -32,18 +33,20 @@ use crate::{
     wire::{self, Fault, Message},
 };
 
-/// Messages of one batch.
+/// The largest number of messages in a batch.
 const MAX: usize = 100;
 
-/// Whether a body is one.
+/// Returns whether a body is a batch.
 pub(super) fn is_one(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"[")
 }
 
-/// Takes a batch. Its requests run side by side; a message that is none has an error among the answers.
+/// Handles a batch. Its requests run concurrently. A malformed message gets an error among the
+/// answers.
 ///
 /// # Errors
-/// Where the session's revision has no batches, or it is none.
+/// Returns an error if the session's revision has no batches, or if the body is not a batch of 1 to
+/// [`MAX`] messages.
 pub(super) async fn take(
     door: &Arc<Door>,
     caller: &Caller,
@@ -99,7 +102,7 @@ fn read(body: &[u8]) -> Result<Vec<&RawValue>, Fault<'_>> {
     Ok(messages)
 }
 
-/// At least one, and not more than there may be: others are not even read.
+/// From 1 to [`MAX`] messages. Parsing stops at the first message beyond the limit.
 struct Messages<'a>(Vec<&'a RawValue>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
@@ -136,7 +139,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
 #[derive(Default)]
 struct Batch {
     exchanges: Vec<Exchange>,
-    /// Those that are there already.
+    /// The answers that are known before any request runs.
     answers: Vec<Bytes>,
 }
 

@@ -1,4 +1,5 @@
-//! Server-sent events towards MCP clients: a message an event, and comments that keep a quiet stream open.
+//! Server-sent events towards MCP clients: one event per message, and comments that keep an idle
+//! stream open.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -9,18 +10,19 @@ use axum::response::{
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 
-/// From one sign of life to the next.
+/// The interval between two keep-alive comments.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The answer whose body is this stream.
+/// Returns a response whose body is this stream.
 pub(crate) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response {
     Sse::new(events.map(Ok::<_, Infallible>))
         .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
         .into_response()
 }
 
-/// The event of a message. Line breaks, which JSON has only between its tokens, begin a new line of data; for the
-/// sake of simple readers that is never a carriage return.
+/// Returns the event of a message. JSON has line breaks only between tokens, and each line feed
+/// begins a new line of data. A carriage return becomes a space, because simple readers do not take
+/// it for a line break.
 pub(crate) fn message(message: &Bytes) -> Event {
     let mut text = String::from_utf8_lossy(message);
     if text.contains('\r') {

@@ -1,4 +1,4 @@
-//! What a message of a client leads to, whichever transport it came over.
+//! Handles a client's messages, whichever transport they arrive over.
 
 use std::{collections::VecDeque, pin::Pin, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
     wire::{self, Id},
 };
 
-/// A request of a client under way. Dropped, it is cancelled.
+/// A client's request in flight. Dropping it cancels the request.
 pub(crate) struct Exchange {
     door: Arc<Door>,
     flight: Flight,
@@ -27,8 +27,10 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    /// Registers a request as in flight.
+    ///
     /// # Errors
-    /// Where a request with this id is in flight already.
+    /// Returns an error if a request with this id is in flight already.
     pub(crate) fn begin(
         door: &Arc<Door>,
         session: &Arc<ClientSession>,
@@ -51,8 +53,8 @@ impl Exchange {
         })
     }
 
-    /// The answer; what belongs to the request goes into `stream` before it, or, where there is none, into the
-    /// session's outbox.
+    /// Runs the request and returns its answer. Messages that belong to the request are sent before
+    /// it, on `stream` or, if there is none, to the session's outbox.
     pub(crate) async fn answer(mut self, stream: Option<mpsc::Sender<Bytes>>) -> Bytes {
         let session = Arc::clone(self.flight.session());
         let back = match stream {
@@ -70,7 +72,7 @@ impl Exchange {
     }
 }
 
-/// Takes a notification of a client.
+/// Handles a notification from a client.
 pub(crate) fn notification(
     door: &Door,
     session: &ClientSession,
@@ -94,11 +96,11 @@ pub(crate) fn notification(
     }
 }
 
-/// An answer and, ahead of it, the messages that belong to it, one after the other.
+/// An answer, preceded by the messages that belong to it.
 pub(crate) struct Conversation {
     ready: VecDeque<Bytes>,
     messages: mpsc::Receiver<Bytes>,
-    /// None once it came.
+    /// `None` once the answer is ready.
     answer: Option<Pin<Box<dyn Future<Output = Bytes> + Send>>>,
 }
 
@@ -114,7 +116,7 @@ impl Conversation {
         }
     }
 
-    /// The next message; the answer is the last.
+    /// Returns the next message. The answer is the last one.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(message) = self.ready.pop_front() {
@@ -136,7 +138,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the answer has been given out.
+    /// Returns whether the answer has been returned.
     pub(crate) fn is_over(&self) -> bool {
         self.answer.is_none() && self.ready.is_empty()
     }

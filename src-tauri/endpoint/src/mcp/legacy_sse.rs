@@ -1,7 +1,8 @@
-//! HTTP+SSE towards clients (MCP 2024-11-05), which newer revisions replaced: `GET /sse` is the one stream of a
-//! session, on which everything comes that the hub says; `POST /messages/?session_id=…` is how the client speaks.
+//! HTTP+SSE towards clients (MCP 2024-11-05), replaced in later revisions. `GET /sse` opens the
+//! only stream of a session, which carries every message from the hub. A client sends its messages
+//! with `POST /messages/?session_id=…`.
 //!
-//! The session ends with its stream, and what it has in flight is cancelled.
+//! The session ends with its stream, and its requests in flight are cancelled.
 
 use std::{
     collections::HashMap,
@@ -41,14 +42,15 @@ use crate::{
     wire::{self, Id, Message},
 };
 
-/// Messages that may wait for a client to read them; one that reads more slowly is disconnected.
+/// The largest number of messages that wait for a client. If a client reads too slowly, its stream
+/// is closed.
 const MAX_WAITING: usize = 256;
 
-/// The open streams by the id that their clients name.
+/// The open streams, by session id.
 #[derive(Default)]
 pub(crate) struct Streams(Mutex<HashMap<String, Arc<Outlet>>>);
 
-/// Where everything goes that is said to one client.
+/// The sending side of a client's stream.
 struct Outlet {
     client: ClientName,
     queue: mpsc::Sender<Bytes>,
@@ -57,7 +59,7 @@ struct Outlet {
     closed: CancellationToken,
 }
 
-/// `GET /sse`: opens a stream, whose first event says where to speak.
+/// `GET /sse`: opens a stream. Its first event names the URL to post messages to.
 pub(crate) async fn open(
     State(door): State<Arc<Door>>,
     headers: HeaderMap,
@@ -87,7 +89,7 @@ pub(crate) async fn open(
     ))
 }
 
-/// `POST /messages/?session_id=…`: one message. What answers it comes over the stream.
+/// `POST /messages/?session_id=…`: takes one message. An answer is sent on the stream.
 pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Reply {
     let (Parts { uri, headers, .. }, body) = request.into_parts();
     let client = auth::client(&door, &headers).await?;
@@ -153,7 +155,8 @@ async fn initialize(door: &Door, outlet: &Arc<Outlet>, id: Id<'_>, params: Optio
     tokio::spawn(follow(Arc::clone(&door.hub), Arc::clone(outlet), session));
 }
 
-/// Carries what belongs to no request to the stream. Stream and session end with each other.
+/// Forwards the messages that belong to no request to the stream. If the stream or the session
+/// ends, so does the other.
 async fn follow(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<ClientSession>) {
     loop {
         tokio::select! {
@@ -174,7 +177,7 @@ async fn answer(outlet: Arc<Outlet>, exchange: Exchange) {
 }
 
 impl Outlet {
-    /// Puts a message on the stream; closes the stream where it is full.
+    /// Queues a message for the stream. Closes the stream if the queue is full.
     fn say(&self, message: Bytes) {
         if self.queue.try_send(message).is_err() && !self.closed.is_cancelled() {
             tracing::warn!(
@@ -193,7 +196,7 @@ impl Outlet {
     }
 }
 
-/// An open stream, dropped with its connection.
+/// An open stream. Dropping it, when its connection closes, removes it from the table.
 struct Open {
     door: Arc<Door>,
     id: String,
@@ -215,7 +218,7 @@ impl Drop for Open {
 }
 
 impl Streams {
-    /// The stream with that id. Another client's is as unknown as none.
+    /// Returns the stream with this id. Returns `None` if the stream belongs to another client.
     fn find(&self, id: &str, client: &ClientName) -> Option<Arc<Outlet>> {
         self.lock()
             .get(id)

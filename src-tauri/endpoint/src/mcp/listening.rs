@@ -1,7 +1,8 @@
-//! `GET /mcp`: the stream of a session's own messages, those that belong to no request.
+//! `GET /mcp`: the stream of a session's messages that belong to no request.
 //!
-//! A session has one such stream; a new one takes over from the old. Events carry ids, and the last ones are
-//! kept, so that a client whose connection broke goes on behind `Last-Event-ID`.
+//! A session has one such stream, and a new stream replaces the old one. Events have ids, and the
+//! last ones are kept, so that a client whose connection broke can resume after its
+//! `Last-Event-ID`.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -29,10 +30,11 @@ use crate::{
 
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Messages of a session that are kept for a client that comes back.
+/// The number of messages of a session that are kept for a client that reconnects.
 const MAX_KEPT: usize = 64;
 
-/// `GET /mcp`: listens to a session until it ends, the door closes or another stream takes over.
+/// `GET /mcp`: streams a session's messages until the session ends, the endpoint stops or another
+/// stream replaces this one.
 pub(crate) async fn get(State(door): State<Arc<Door>>, uri: Uri, headers: HeaderMap) -> Reply {
     let caller = Caller::of(&door, &uri, &headers).await?;
     stateless::refuse_method(&headers)?;
@@ -53,7 +55,7 @@ pub(crate) async fn get(State(door): State<Arc<Door>>, uri: Uri, headers: Header
     })))
 }
 
-/// Who listens to which session, and what was said to them last.
+/// The streams, by session, with the last messages sent on each.
 #[derive(Default)]
 pub(crate) struct Listeners(Mutex<HashMap<SessionId, Listener>>);
 
@@ -63,7 +65,7 @@ struct Listener {
     taken_over: CancellationToken,
 }
 
-/// The last messages of a session, each with the id of its event.
+/// The last messages of a session, each with its event id.
 #[derive(Default)]
 struct Said {
     last: u64,
@@ -71,7 +73,8 @@ struct Said {
 }
 
 impl Listeners {
-    /// The messages of a session with their ids, those kept behind `last` first. Whoever listened before is done.
+    /// Returns the messages of a session with their ids, beginning with the kept ones after `last`.
+    /// Ends the session's previous stream.
     fn listen(
         &self,
         session: Arc<ClientSession>,

@@ -1,5 +1,6 @@
-//! Clients without sessions (MCP 2026-07-28): each request says all of itself, in its `_meta` and once more in its
-//! headers, and both must agree. Who closes the connection has cancelled the request.
+//! Clients without sessions (MCP 2026-07-28). Each request describes itself in its `_meta`, and
+//! over TCP repeats parts of that in its headers, which must agree with the body. A client cancels
+//! a request by closing the connection.
 
 use std::sync::{Arc, OnceLock};
 
@@ -35,7 +36,7 @@ use crate::{
     wire::{self, Id, Message},
 };
 
-/// What went with the sessions, and with the experimental tasks.
+/// The methods that were removed together with sessions and the experimental tasks.
 const REMOVED: [&str; 7] = [
     "initialize",
     "ping",
@@ -45,13 +46,13 @@ const REMOVED: [&str; 7] = [
     "tasks/list",
     "tasks/result",
 ];
-/// Tells proxies to pass each event on at once.
+/// Asks proxies to forward each event at once.
 const NO_BUFFERING: (HeaderName, HeaderValue) = (
     HeaderName::from_static("x-accel-buffering"),
     HeaderValue::from_static("no"),
 );
 
-/// A request as it came.
+/// A request before its `_meta` is read.
 pub(super) struct Asked<'a> {
     pub(super) caller: Caller,
     pub(super) id: Id<'a>,
@@ -59,18 +60,20 @@ pub(super) struct Asked<'a> {
     pub(super) params: Option<&'a RawValue>,
 }
 
-/// Whether the headers name a revision without sessions.
+/// Returns whether the headers name a revision without sessions.
 pub(super) fn is_named(headers: &HeaderMap) -> bool {
     text(headers, &VERSION).is_some_and(|version| Era::of(&version) == Some(Era::Modern))
 }
 
-/// Whether a request is one of this era.
+/// Returns whether a request belongs to the modern era, which has no sessions.
 pub(super) fn is_meant(headers: &HeaderMap, method: &str, params: Option<&RawValue>) -> bool {
     is_named(headers) || method == "server/discover" || meta::version_of(params).is_some()
 }
 
+/// Checks the revision of a GET or DELETE request.
+///
 /// # Errors
-/// Where there is nothing to get or delete in the revision that the headers name.
+/// Returns 405 if the headers name a revision without sessions, which has only POST.
 pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
     if is_named(headers) {
         return Err(Refusal::new(
@@ -81,7 +84,8 @@ pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Takes what is no request: such a client has nothing to say that way.
+/// Handles a message that is not a request. Notifications have no effect in this era, and responses
+/// are rejected.
 pub(super) fn take(message: &Message<'_>) -> Reply {
     match message {
         Message::Notification { .. } => Ok(StatusCode::ACCEPTED.into_response()),
@@ -125,13 +129,14 @@ pub(super) async fn answer(door: &Arc<Door>, headers: &HeaderMap, asked: Asked<'
     }
 }
 
-/// Reads what the request says of itself, and compares it with the headers.
+/// Reads the request's `_meta`, and compares the request with its headers. Returns the params
+/// without what the `_meta` held for Drawbridge.
 fn check(
     door: &Door,
     headers: &HeaderMap,
     asked: &Asked<'_>,
 ) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
-    // Over the local socket nobody stands between the client and Drawbridge who would go by the headers.
+    // No intermediary that routes by headers can be between a client and the local socket.
     let is_repeated = door.via == Via::Tcp;
     if let Some(version) = meta::version_of(asked.params).filter(|_| is_repeated) {
         must_say(headers, repeated::VERSION, Some(&version), "params._meta")?;
@@ -190,8 +195,10 @@ fn check_headers(
     Ok(())
 }
 
+/// Checks that a header repeats a value of the body.
+///
 /// # Errors
-/// `-32020` where a header does not say what the body says.
+/// Returns `-32020` if the header and the body differ, or if only one of them has the value.
 fn must_say(
     headers: &HeaderMap,
     name: &str,
@@ -225,7 +232,7 @@ fn must_say(
     }
 }
 
-/// The refusal of a request, with the status that its error has in this era.
+/// Returns the error response to a request, with the status of the error in this era.
 fn refused(id: Id<'_>, error: &RpcError) -> RpcRefusal {
     RpcRefusal::new(status_of(error.code, true), Some(id), error)
 }
@@ -267,7 +274,8 @@ async fn converse(
     response
 }
 
-/// The stream of a subscription: open until the client closes it, or Drawbridge ends.
+/// Returns the stream of a subscription, which is open until the client closes it, its session
+/// ends, or the endpoint stops.
 fn listen(door: &Arc<Door>, id: Id<'_>, session: Arc<ClientSession>) -> Response {
     let over = wire::result(id, &meta::subscription_over(&id.to_raw()));
     let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
@@ -292,7 +300,7 @@ fn listen(door: &Arc<Door>, id: Id<'_>, session: Arc<ClientSession>) -> Response
     response
 }
 
-/// What listens, closed with its connection.
+/// The session of a subscription, closed when its connection closes.
 struct Open {
     hub: Arc<Hub>,
     session: Arc<ClientSession>,

@@ -1,8 +1,10 @@
-//! Streamable HTTP towards clients (MCP 2025-03-26 and later): one message a POST (or a [`batch`]), answered with one JSON body,
-//! or, where messages that belong to the request come before its answer, with a stream of events.
-//! The stream of what belongs to no request is [`listening`](super::listening).
+//! Streamable HTTP towards clients (MCP 2025-03-26 and later). A POST carries one message or a
+//! [`batch`]. The answer is a JSON body or, if messages that belong to the request precede it, an
+//! event stream. [`listening`](super::listening) is the stream of messages that belong to no
+//! request.
 //!
-//! A client that goes away drops the handler's future or the answer's body, and with it the call.
+//! If a client disconnects, the handler's future or the response's body is dropped, which cancels
+//! the call.
 
 use std::sync::Arc;
 
@@ -40,20 +42,23 @@ use crate::{
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// Messages of a request that may wait for the client to read them.
+/// The largest number of messages of a request that wait for the client to read them.
 pub(super) const MAX_WAITING: usize = 64;
 
 pub(super) type Reply = Result<Response, RpcRefusal>;
 
-/// Who asks, and what of the hub the path names.
+/// The client that sent a request, and the scope that the path names.
 pub(super) struct Caller {
     pub(super) client: ClientName,
     pub(super) reach: Reach,
 }
 
 impl Caller {
+    /// Returns the caller of a request.
+    ///
     /// # Errors
-    /// Where the client is not known, or there is no such server.
+    /// Returns an error if the client is unknown, or if the path names a server that does not exist
+    /// or may not run.
     pub(super) async fn of(
         door: &Door,
         uri: &Uri,
@@ -85,10 +90,11 @@ impl Caller {
         .into())
     }
 
-    /// The client's session that the request names. Another client's is as unknown as none.
+    /// Returns the session that the request names.
     ///
     /// # Errors
-    /// 400 where none is named, 404 where there is no such session.
+    /// Returns 400 if the request names no session. Returns 404 if there is no such session, or if
+    /// it belongs to another client or scope.
     pub(super) fn session(
         &self,
         door: &Door,
@@ -116,7 +122,7 @@ impl Caller {
     }
 }
 
-/// `POST /mcp`: one message, or a batch.
+/// `POST /mcp`: handles one message or a batch.
 pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Reply {
     let (Parts { uri, headers, .. }, body) = request.into_parts();
     let caller = Caller::of(&door, &uri, &headers).await?;
@@ -170,7 +176,7 @@ pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Rep
     }
 }
 
-/// `DELETE /mcp`: ends the session and what it has in flight.
+/// `DELETE /mcp`: ends the session and its requests in flight.
 pub(crate) async fn delete(State(door): State<Arc<Door>>, uri: Uri, headers: HeaderMap) -> Reply {
     let caller = Caller::of(&door, &uri, &headers).await?;
     stateless::refuse_method(&headers)?;
@@ -179,8 +185,10 @@ pub(crate) async fn delete(State(door): State<Arc<Door>>, uri: Uri, headers: Hea
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
+/// Checks the `Content-Type` of a message.
+///
 /// # Errors
-/// Where the body is not said to be JSON.
+/// Returns 415 if `Content-Type` is not JSON.
 pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refusal> {
     if is_json(headers) {
         return Ok(());
@@ -189,8 +197,10 @@ pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
 }
 
+/// Checks the `MCP-Protocol-Version` header, if there is one.
+///
 /// # Errors
-/// Where the client names a revision that nobody knows.
+/// Returns 400 if the header names an unknown revision.
 pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
     match text(headers, &VERSION) {
         Some(version) if !protocol::is_known(&version) => Err(Refusal::bad_request(
@@ -200,7 +210,7 @@ pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
     }
 }
 
-/// The refusal of a client's response whose error is none.
+/// Returns the refusal of a client's response whose `error` is malformed.
 pub(super) fn bad_error(error: serde_json::Error) -> RpcRefusal {
     Refusal::bad_request(format!("'error' must be a JSON-RPC error: {error}")).into()
 }
@@ -220,13 +230,14 @@ async fn initialize(door: &Door, caller: Caller, id: Id<'_>, params: Option<&Raw
     Ok(response)
 }
 
-/// The answer: alone it is a body; behind messages it is the last event of a stream.
+/// Runs a request. The answer is a JSON body if it is the only message, and otherwise the last
+/// event of a stream.
 async fn converse(exchange: Exchange) -> Response {
     let (sender, messages) = mpsc::channel(MAX_WAITING);
     stream(Conversation::new(messages, exchange.answer(Some(sender)))).await
 }
 
-/// A conversation as a response.
+/// Returns the response of a conversation: a JSON body for a single message, otherwise a stream.
 pub(super) async fn stream(mut conversation: Conversation) -> Response {
     let first = conversation.next().await.unwrap_or_default();
     if conversation.is_over() {

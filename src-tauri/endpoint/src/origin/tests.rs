@@ -53,7 +53,7 @@ const BAD_ORIGINS: [&str; 12] = [
     "file://",
 ];
 
-/// What really stands before the real paths, with handlers that only count.
+/// The real checks in front of the real paths, with handlers that only count requests.
 struct Door {
     front: Front,
     reached: Arc<AtomicUsize>,
@@ -79,7 +79,8 @@ impl Door {
         }
     }
 
-    /// Sends it to every route; the status that all of them answer.
+    /// Sends a request with these headers to every route, and returns the status that all of them
+    /// answer with.
     async fn status(&self, headers: &[(&str, &str)]) -> StatusCode {
         let mut statuses = Vec::new();
         for path in &self.paths {

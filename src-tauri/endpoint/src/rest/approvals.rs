@@ -1,4 +1,4 @@
-//! `/api/approvals`: the calls that wait for a person, for scripts; and a decision.
+//! `/api/approvals`: lists and decides pending approvals, for scripts.
 
 use axum::extract::{Path, State};
 use drawbridge_hub::{
@@ -13,11 +13,11 @@ use serde::Deserialize;
 
 use super::{Answer, At, Body, Id, read, run};
 
-/// A decision on the request of the URL.
+/// A decision on the request that the URL names.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Decision {
-    /// The digest of the request as it was shown.
+    /// The digest of the request that the decision is for.
     digest: String,
     verdict: Verdict,
 }

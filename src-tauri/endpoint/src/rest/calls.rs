@@ -1,4 +1,4 @@
-//! `/api/calls`: what was called, for scripts. The query has the fields of the verb `calls.list`.
+//! `/api/calls`: past calls, for scripts. The query has the fields of the verb `calls.list`.
 
 use axum::extract::{Path, State};
 use drawbridge_hub::{

@@ -1,4 +1,5 @@
-//! `GET /api/events`: what happens in the hub, as server-sent events; and a stream on which nothing happens.
+//! `GET /api/events`: the hub's events, as server-sent events. `GET /api/presence`: a stream
+//! without events.
 
 use std::{convert::Infallible, future::ready, sync::Arc, time::Duration};
 
@@ -26,7 +27,8 @@ pub(crate) async fn stream(State(door): State<Arc<Door>>) -> impl IntoResponse {
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
-/// `GET /api/presence`: a stream without events. Whoever reads it keeps a hub that would end when nobody uses it.
+/// `GET /api/presence`: a stream without events. A client that reads it keeps the hub from ending
+/// for lack of use.
 pub(crate) async fn presence(State(door): State<Arc<Door>>) -> impl IntoResponse {
     let nothing = stream::pending::<Result<sse::Event, Infallible>>();
     Sse::new(nothing.take_until(door.stopping.clone().cancelled_owned()))

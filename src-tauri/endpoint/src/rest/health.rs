@@ -1,4 +1,4 @@
-//! `GET /health`, for people and probes.
+//! `GET /health`: the hub's health, for people and probes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `POST /api/login`: a browser trades the one-time code of its link for a cookie.
+//! `POST /api/login`: exchanges the one-time code in a browser's link for a cookie.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::{auth::COOKIE, headers::is_json, rescue::Refusal, server::Door};
 
-/// The largest body that is taken from whom nobody knows yet, in bytes.
+/// The largest body that is accepted without authentication, in bytes.
 pub(crate) const LARGEST_BODY: usize = 4096;
 
 const PER_MINUTE: usize = 10;
@@ -49,12 +49,12 @@ pub(crate) async fn redeem(
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }
 
-/// The attempts of the last minute.
+/// The times of the attempts in the last minute.
 #[derive(Default)]
 pub(crate) struct Attempts(Mutex<Vec<Instant>>);
 
 impl Attempts {
-    /// Counts an attempt; whether it may be made.
+    /// Returns whether another attempt is allowed. Counts the attempt if so.
     fn take(&self) -> bool {
         let now = Instant::now();
         let mut attempts = self.0.lock().unwrap_or_else(PoisonError::into_inner);

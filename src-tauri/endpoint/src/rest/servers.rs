@@ -1,5 +1,6 @@
-//! `/registry/servers` and `/api/mcp/servers`: the registry as plain resources, for scripts. Each is a verb of the hub;
-//! what arrives here waits for the user's approval before anything of it is started.
+//! `/registry/servers` and `/api/mcp/servers`: the registry as plain resources, for scripts. Each
+//! route runs a verb of the hub. A server that is added or changed here has to be accepted before
+//! it may start.
 
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ pub(crate) async fn put(State(door): At, id: Id, body: Body) -> Answer<ServerVie
     update(door, server(id)?, read(&body?)?).await
 }
 
-/// Changes members of the spec, as a JSON merge patch (RFC 7396) says: null removes one.
+/// Changes members of the spec with a JSON merge patch (RFC 7396): null removes a member.
 pub(crate) async fn patch(State(door): At, id: Id, body: Body) -> Answer<ServerView> {
     let (id, patch) = (server(id)?, read::<Value>(&body?)?);
     if !patch.is_object() {
@@ -110,7 +111,7 @@ fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
     Ok(serde_path_to_error::deserialize(value).map_err(|e| named(&e))?)
 }
 
-/// RFC 7396.
+/// Applies a JSON merge patch (RFC 7396).
 fn merge(target: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *target = patch;

@@ -15,14 +15,14 @@ use serde::Deserialize;
 use super::{Asked, asked, run};
 use crate::{rescue::Refusal, server::Door};
 
-/// What is asked for.
+/// The query of `GET /api/tools`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
-    /// `mcp` (where it is not given) or `openai`.
+    /// `mcp` (the default) or `openai`.
     #[serde(default)]
     format: Option<String>,
-    /// What this client sees, for `openai`.
+    /// The client whose view of the catalog is returned. Only used with `openai`.
     #[serde(default)]
     client: Option<String>,
 }

@@ -1,4 +1,5 @@
-//! `/`, `/icon.svg` and `/assets/…`: the screens, embedded in the program; in a debug build read from disk.
+//! `/`, `/icon.svg` and `/assets/…`: the web UI, embedded in the program. A debug build reads it
+//! from disk.
 
 use axum::{
     extract::{Path, rejection::PathRejection},
@@ -21,7 +22,7 @@ pub(crate) async fn icon(headers: HeaderMap) -> Result<Response, Refusal> {
     fixed(&headers, "icon.svg")
 }
 
-/// A file whose name stays when its content changes.
+/// Serves a file that keeps its name when its content changes, so browsers must revalidate it.
 fn fixed(headers: &HeaderMap, name: &str) -> Result<Response, Refusal> {
     match Dist::get(name) {
         Some(file) => Ok(reply(headers, file, "no-cache")),
@@ -32,7 +33,8 @@ fn fixed(headers: &HeaderMap, name: &str) -> Result<Response, Refusal> {
     }
 }
 
-/// Names of assets hold a hash of their content, so they never change.
+/// Serves an asset. The name of an asset contains a hash of its content, so browsers may cache it
+/// forever.
 pub(crate) async fn asset(
     file: Result<Path<String>, PathRejection>,
     headers: HeaderMap,

@@ -1,4 +1,4 @@
-//! `POST /api/verbs/{verb}`: every verb of the hub.
+//! `POST /api/verbs/{verb}`: runs any verb of the hub.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     server::Door,
 };
 
-/// Runs to its end even where the asker does not wait for it, so that nothing is half done.
+/// Runs a verb to its end, even if the client disconnects, so that no change is left half done.
 pub(crate) async fn run(
     State(door): State<Arc<Door>>,
     verb: Result<Path<String>, PathRejection>,

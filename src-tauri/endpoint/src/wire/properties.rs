@@ -1,4 +1,4 @@
-//! What must hold for any message.
+//! Properties that hold for any message.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 
 use super::{Id, MAX_DEPTH, Message, answers, error, parse, read_reply, result};
 
-/// What is taken has each key once, and its parts are what stood in it. What is refused says so in JSON.
+/// Checks that an accepted message has each key once and that its parts are unchanged. Checks that
+/// a rejected message is answered with JSON.
 pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let message = match parse(text) {
         Ok(message) => message,
@@ -68,7 +69,7 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     }
 }
 
-/// An answer is one to that id, and holds the value as it was.
+/// Checks that an answer belongs to this id and holds the value unchanged.
 fn is_answered(id: Id<'_>, value: &RawValue) {
     let answer = result(id, value);
     assert!(
@@ -83,7 +84,7 @@ fn is_answered(id: Id<'_>, value: &RawValue) {
         }) => {
             assert_eq!((read.get(), result.get()), (id.as_str(), value.get()));
         }
-        // With the answer around it, it may be one level too deep.
+        // The envelope of the answer adds a level, so the nesting may exceed the limit.
         Err(fault) => assert!(
             fault.error.message.contains("nested deeper"),
             "{}",
@@ -93,7 +94,7 @@ fn is_answered(id: Id<'_>, value: &RawValue) {
     }
 }
 
-/// Brackets over the limit are refused, whatever stands between and behind them.
+/// Checks that nesting beyond the limit is rejected, whatever is between and behind the brackets.
 pub(crate) fn deep_nesting_is_refused(text: &[u8]) {
     let Ok(raw) = serde_json::from_slice::<&RawValue>(text) else {
         return;

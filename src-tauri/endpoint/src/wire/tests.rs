@@ -1,4 +1,4 @@
-//! What crosses the door byte for byte, and what does not get in.
+//! Messages that are kept byte for byte, and messages that are rejected.
 
 use drawbridge_hub::model::rpc::{RpcError, code};
 use odd_json::{Choices, nested};
@@ -252,7 +252,7 @@ fn a_clients_error_keeps_all_its_members_and_one_that_cannot_be_read_is_passed_o
     );
 }
 
-/// The members of a request, in an order that the choices give, with others among them.
+/// Returns the members of a request among other members, in an order that the choices determine.
 fn members(choices: &mut Choices<'_>) -> Vec<(String, String)> {
     let params = choices.members();
     let params = choices.object(&params);
@@ -271,7 +271,7 @@ fn members(choices: &mut Choices<'_>) -> Vec<(String, String)> {
     members
 }
 
-/// Spelled so that a reader which ignores case takes it for the same.
+/// Returns a spelling of the key that a reader takes for the same key if it ignores case.
 fn variant(key: &str, choices: &mut Choices<'_>) -> String {
     key.chars()
         .map(|letter| match (choices.of(4), letter) {

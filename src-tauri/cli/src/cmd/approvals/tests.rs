@@ -1,4 +1,4 @@
-//! Times as a person writes them.
+//! Parsing of durations.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `drawbridge approvals watch`: requests as they come.
+//! `drawbridge approvals watch`: prints requests as they arrive.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::one;
 use crate::{connection::Context, exit::Failure, output};
 
 pub(super) async fn run(context: &Context, hub: &ApiClient) -> Result<(), Failure> {
-    // Events first, so that none falls between them and the list.
+    // Subscribe before listing, so that no request is missed in between.
     let mut events = hub.events().await?;
     let mut watch = Watch {
         json: context.json,

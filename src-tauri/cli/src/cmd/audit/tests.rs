@@ -1,3 +1,5 @@
+//! Formats of the exported calls.
+
 use drawbridge_hub::model::{
     call::{Call, DecidedBy, Decision, Outcome},
     ids::{CallId, ClientName, ServerId},

@@ -1,9 +1,9 @@
-//! Conditions as they are written on the command line: `/path in /home/me/notes`.
+//! Parses conditions from the command line, such as `/path in /home/me/notes`.
 
 use drawbridge_hub::model::policy::{Condition, Literal, Test};
 use serde_json::value::RawValue;
 
-/// Reads a condition.
+/// Parses a condition.
 pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     const WRONG: &str = "this must be 'POINTER is JSON', 'POINTER one-of JSON-ARRAY', 'POINTER in FOLDER', \
                          'POINTER host HOST', 'POINTER between MIN MAX' or 'POINTER matches REGEX'";

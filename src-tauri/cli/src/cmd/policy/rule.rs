@@ -1,4 +1,4 @@
-//! A rule as it is written on the command line.
+//! The arguments that describe a rule.
 
 use std::time::Duration;
 
@@ -16,40 +16,41 @@ use crate::cmd::approvals::duration;
 
 #[derive(Args)]
 pub(crate) struct RuleArgs {
-    /// SERVER, SERVER/TOOL, or * for all servers.
+    /// SERVER, SERVER/TOOL, or * for all servers
     target: Target,
-    /// What happens to the call; may be left out where --result is given.
+    /// The effect on the call; optional with --result
     #[arg(required_unless_present = "result")]
     effect: Option<EffectArg>,
-    /// Only for calls of this client.
+    /// Only calls of this client
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
-    /// Only where the arguments are so: 'POINTER is JSON', 'POINTER one-of JSON-ARRAY', 'POINTER in FOLDER',
-    /// 'POINTER host HOST', 'POINTER between MIN MAX' (- for none), 'POINTER matches REGEX'. May be given several times.
+    /// Only calls whose arguments meet this condition: 'POINTER is JSON', 'POINTER one-of
+    /// JSON-ARRAY', 'POINTER in FOLDER', 'POINTER host HOST', 'POINTER between MIN MAX' (- for no
+    /// bound) or 'POINTER matches REGEX'. May be repeated.
     #[arg(long, value_name = "CONDITION", value_parser = condition)]
     when: Vec<Condition>,
-    /// Only tools of which their server says that they change nothing.
+    /// Only tools that the server marks read-only
     #[arg(long)]
     read_only: bool,
-    /// What happens to the result.
+    /// The effect on the result
     #[arg(long, value_name = "EFFECT")]
     result: Option<ResultArg>,
-    /// For so long, such as 15m.
+    /// How long the rule lasts, such as 15m
     #[arg(long = "for", value_name = "TIME", value_parser = duration, conflicts_with = "calls")]
     time: Option<Duration>,
-    /// For so many calls.
+    /// The number of calls after which the rule expires
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     calls: Option<u32>,
-    /// Your words about it.
+    /// A note for yourself
     #[arg(long, default_value = "")]
     note: String,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum ResultArg {
-    /// Mask secrets in it.
+    /// Mask secrets in the result
     Mask,
-    /// Show it to you before the client gets it.
+    /// Hold the result until you release it to the client
     Hold,
 }
 

@@ -1,4 +1,4 @@
-//! Scopes as they are written on the command line.
+//! Parsing of scopes and conditions.
 
 use drawbridge_hub::model::ids::ServerId;
 

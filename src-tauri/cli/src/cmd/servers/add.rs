@@ -1,4 +1,4 @@
-//! `drawbridge servers add`: a spec from the command line, a preset or a manifest.
+//! `drawbridge servers add`: adds a server from a command, a URL, a preset or a manifest.
 
 use clap::ValueEnum;
 use drawbridge_hub::{
@@ -21,74 +21,76 @@ mod tests;
        drawbridge servers add [NAME] [OPTIONS] --manifest PATH"
 )]
 pub(crate) struct Add {
-    /// The server's name, from which its id is made [default: that of the preset or manifest].
+    /// The server's name, which also determines its id [default: the name in the preset or
+    /// manifest]
     #[arg(required_unless_present_any = ["preset", "manifest"])]
     name: Option<String>,
-    /// An environment variable of the command.
+    /// An environment variable of the command
     #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["url", "preset", "manifest"])]
     env: Vec<(String, String)>,
-    /// The same, or what a preset or manifest asks for, with its value in the keyring.
+    /// An environment variable, or an input of a preset or manifest, whose value is stored in the
+    /// keyring
     #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "url")]
     secret: Vec<(String, String)>,
-    /// The folder in which the command is started.
+    /// The working folder of the command
     #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "preset", "manifest"])]
     cwd: Option<String>,
-    /// The URL of a remote server.
+    /// The URL of a remote server
     #[arg(long)]
     url: Option<String>,
-    /// How to speak to a remote server.
+    /// The transport of a remote server
     #[arg(long, value_enum, conflicts_with_all = ["command", "preset", "manifest"])]
     transport: Option<Transport>,
-    /// A header for each request to a remote server.
+    /// A header sent with each request to a remote server
     #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["command", "preset", "manifest"])]
     header: Vec<(String, String)>,
-    /// The same, with its value in the keyring.
+    /// A header whose value is stored in the keyring
     #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["command", "preset", "manifest"])]
     secret_header: Vec<(String, String)>,
-    /// The revision of the protocol that the server is addressed in, such as 2025-06-18 [default: found out].
+    /// The protocol revision to use with the server, such as 2025-06-18 [default: negotiated]
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["preset", "manifest"])]
     protocol_version: Option<String>,
-    /// The OAuth client that you registered for Drawbridge with the server's authorization server.
+    /// The id of an OAuth client that you registered with the server's authorization server
     #[arg(long, value_name = "ID", conflicts_with_all = ["command", "preset", "manifest"])]
     oauth_client_id: Option<String>,
-    /// The client's secret, which goes to the keyring.
+    /// The secret of that OAuth client, stored in the keyring
     #[arg(long, value_name = "SECRET", requires = "oauth_client_id")]
     oauth_client_secret: Option<String>,
-    /// The port of the redirect URI http://127.0.0.1:PORT/callback that the client has [default: any].
+    /// The port of that OAuth client's redirect URI, http://127.0.0.1:PORT/callback [default: any]
     #[arg(long, value_name = "PORT", requires = "oauth_client_id", value_parser = clap::value_parser!(u16).range(1..))]
     oauth_callback_port: Option<u16>,
     #[command(flatten)]
     from: manifest::FromManifest,
-    /// Each client has a session of its own with it, and a process.
+    /// Give each client its own session and process
     #[arg(long)]
     per_client: bool,
-    /// How closely arguments have to fit a tool's schema.
+    /// How strictly arguments must match a tool's schema
     #[arg(long, value_enum, default_value_t)]
     validate: Validation,
-    /// Leave it waiting to be accepted.
+    /// Add the server without accepting it
     #[arg(long)]
     pending: bool,
-    /// The command that starts a local server, and its arguments.
+    /// The command that starts a local server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Transport {
-    /// Streamable HTTP; so it is where nothing is said.
+    /// Streamable HTTP (default)
     Http,
-    /// HTTP+SSE, as older servers speak it.
+    /// HTTP+SSE, for older servers
     Sse,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum Validation {
-    /// Exactly.
+    /// Require an exact match
     Strict,
-    /// Also with a string for a number, boolean, object or list, and null for what may be missing.
+    /// Also accept strings for numbers, booleans, objects and lists, and null for optional values
     #[default]
     Coercible,
-    /// Not at all: the server checks them alone.
+    /// Do not check arguments
     Off,
 }
 

@@ -1,4 +1,4 @@
-//! `drawbridge servers authorize`: signing in to a remote server.
+//! `drawbridge servers authorize`: signs in to a remote server.
 
 use drawbridge_hub::{
     api::servers::{AuthorizeServer, AwaitSignIn},
@@ -20,14 +20,15 @@ use crate::{
 #[derive(clap::Args)]
 pub(crate) struct Authorize {
     id: String,
-    /// Only print the link.
+    /// Print the link without opening it
     #[arg(long)]
     no_open: bool,
 }
 
 impl Authorize {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        // One connection for both verbs: the hub that waits for the browser may be this program's own.
+        // Both verbs use one connection, because the hub that waits for the browser may be in this
+        // process.
         let connection = Connection::open(context).await?;
         let ended = self.sign_in(context, &connection).await;
         connection.close().await;
@@ -57,7 +58,7 @@ impl Authorize {
             output::line(&lines)?;
         }
         if !self.no_open && has_display() {
-            // Some launchers return only when the browser does.
+            // Some launchers return only after the browser exits.
             tokio::task::spawn_blocking(move || {
                 if open(url.as_str()).is_err() {
                     say("no browser was opened: open the link above yourself");

@@ -1,4 +1,4 @@
-//! Presets, manifests and runtimes for a person's eyes.
+//! Formats presets, manifests and runtimes as text.
 
 use std::fmt::Write;
 
@@ -61,7 +61,7 @@ pub(super) fn runtimes(found: &[RuntimeFound]) -> String {
     table.lines_or("no runtimes")
 }
 
-/// What `--package` counts, and what each asks.
+/// Lists the choices, numbered as for `--package`, with the inputs of each.
 pub(super) fn manifest(view: &ManifestView) -> String {
     let mut lines = format!("{} {}", shown(&view.name), shown(&view.version));
     if !view.description.is_empty() {
@@ -90,7 +90,7 @@ pub(super) fn manifest(view: &ManifestView) -> String {
     lines
 }
 
-/// An input by its name; in brackets where it can be left out.
+/// Returns the name of an input, in brackets if the input is optional.
 fn asked(input: &ManifestInput) -> String {
     if input.required && input.default.is_none() {
         input.name.clone()

@@ -1,4 +1,4 @@
-//! `drawbridge servers set`: single fields of a server's spec, by their names in its file.
+//! `drawbridge servers set`: changes single fields of a server's spec, named as in its file.
 
 use drawbridge_hub::{
     api::servers::{SecretValues, ShowServer, UpdateServer},
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{connection::Context, exit::Failure};
 
-/// Changes fields, each as `FIELD=VALUE`; the new spec counts as accepted.
+/// Applies the fields, each as `FIELD=VALUE`, to the current spec. The new spec counts as accepted.
 pub(super) async fn verb(
     context: &Context,
     id: String,
@@ -36,7 +36,7 @@ fn changed(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, Failure> 
     let known = ServerSpec::default();
     let spec: ServerSpec =
         serde_json::from_value(members).map_err(|e| Failure::new(e.to_string()))?;
-    // What no field is called so is kept in a file, but typed here it is a slip.
+    // An unknown field in a file is kept, but an unknown field on the command line is a mistake.
     let unknown = spec.other.keys().find(|key| {
         !known.other.contains_key(*key)
             && fields
@@ -50,12 +50,13 @@ fn changed(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, Failure> 
     })
 }
 
-/// JSON where it is, and else the text as it stands.
+/// Parses a value as JSON. If the value is not JSON, returns it as a string.
 fn read(value: &str) -> Value {
     serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))
 }
 
-/// Puts a value where the path leads; null takes away what is there.
+/// Sets the value at a path; `null` removes the value. Returns `None` if the path leads through a
+/// value that is not an object.
 fn put(members: &mut Value, path: &str, value: Value) -> Option<()> {
     let (first, rest) = path
         .split_once('.')

@@ -1,4 +1,4 @@
-//! Servers for a person's eyes.
+//! Formats servers as text.
 
 use std::fmt::Write;
 
@@ -44,7 +44,10 @@ pub(super) fn list(view: &ServersView) -> String {
     lines
 }
 
-/// The tools to accept: those that are named, or all that wait.
+/// Returns the tools to accept: the named ones, or all that are new or changed if `names` is empty.
+///
+/// # Errors
+/// Returns an error if a named tool is unknown or already accepted.
 pub(super) fn waiting(server: &ServerView, names: &[String]) -> Result<Vec<ShownTool>, Failure> {
     let waits = |tool: &&ToolView| tool.standing != Standing::Accepted;
     let waiting: Vec<_> = server.tools.iter().filter(waits).collect();
@@ -66,7 +69,8 @@ pub(super) fn waiting(server: &ServerView, names: &[String]) -> Result<Vec<Shown
     Ok(waiting.iter().filter(is_meant).map(shown_tool).collect())
 }
 
-/// The versions of a tool, the newest first, each with what differs from the one accepted before.
+/// Lists the versions of a tool, newest first, each with its differences from the version accepted
+/// before.
 pub(super) fn history(versions: &[DefinitionVersion]) -> String {
     let mut lines = String::new();
     for version in versions {
@@ -114,7 +118,7 @@ pub(super) fn usage(servers: &[ServerUsage]) -> String {
     table.lines_or("no local server runs")
 }
 
-/// State, reason and remedy in one line.
+/// Returns the state, the reason and the remedy in one line.
 pub(super) fn state(server: &ServerView) -> String {
     let mut line = word(server.state);
     for (between, words) in [(" - ", &server.reason), ("; ", &server.remedy)] {
@@ -190,7 +194,7 @@ pub(super) fn one(server: &ServerView) -> String {
     lines
 }
 
-/// The entries that no client sees, as lines below others; nothing if there are none.
+/// Lists the excluded entries, to be appended to other lines. Empty if there are none.
 pub(super) fn left_out(left_out: &LeftOutEntries) -> String {
     let count = left_out.entries.len() + usize::try_from(left_out.more).unwrap_or(usize::MAX);
     if count == 0 {

@@ -1,4 +1,4 @@
-//! What must hold for any body.
+//! Properties that hold for any body.
 
 use std::convert::Infallible;
 
@@ -7,7 +7,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 
 use super::{Sent, sent};
 
-/// Events are those of the whole body, however it comes.
+/// Checks that the events do not depend on how the body is cut into pieces.
 pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]]) {
     let whole = pieces.concat();
     let single: Vec<&[u8]> = whole.chunks(1).collect();

@@ -1,4 +1,4 @@
-//! Events are read whole, however the body is cut.
+//! Parsing of events from bodies that are cut into pieces.
 
 use std::convert::Infallible;
 
@@ -83,7 +83,7 @@ fn sent_by_the_door(event: axum::response::sse::Event) -> Bytes {
     })
 }
 
-/// Text among which the parts that mean something are frequent.
+/// Generates text in which significant parts are frequent.
 fn part() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: &[&str] = &[
         "\n",

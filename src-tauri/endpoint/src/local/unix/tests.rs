@@ -1,4 +1,4 @@
-//! Where the socket is, and who can come to it.
+//! The path of the socket, and its permissions.
 
 use std::{
     fs,

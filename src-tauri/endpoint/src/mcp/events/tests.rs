@@ -1,4 +1,4 @@
-//! What a client reads from a stream.
+//! The bytes of an event stream.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Messages come before the answer that they belong to, and none is lost.
+//! Messages precede the answer that they belong to, and none is lost.
 
 use std::future::{pending, ready};
 

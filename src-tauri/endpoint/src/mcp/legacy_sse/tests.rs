@@ -1,4 +1,4 @@
-//! How long a stream waits for its reader.
+//! The limit of messages that wait for a client.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What a client that comes back has missed.
+//! The messages that a client gets when it reconnects.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! A server from a preset or a manifest: what it asks is in `--set` and `--secret`.
+//! Adds a server from a preset or a manifest. `--set` and `--secret` give the values of its inputs.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -21,25 +21,28 @@ use crate::{
     text::shown,
 };
 
-/// Which server, and the answers to what it asks.
+/// The preset or manifest, and the values of its inputs.
 #[derive(clap::Args)]
 pub(super) struct FromManifest {
-    /// A well-known server; `servers presets` lists them.
+    /// A preset, as listed by `servers presets`
     #[arg(long, value_name = "ID")]
     pub(super) preset: Option<String>,
-    /// A server.json or plugin.json, or a folder that has one.
+    /// A server.json or plugin.json, or a folder that contains one
     #[arg(long, value_name = "PATH")]
     pub(super) manifest: Option<PathBuf>,
-    /// Which of the manifest's packages and remotes, counted from 1 [default: the first that can be used].
+    /// The number of the manifest's package or remote, starting at 1 [default: the first usable
+    /// one]
     #[arg(long, value_name = "N", requires = "manifest", conflicts_with = "preset", value_parser = clap::value_parser!(u32).range(1..))]
     package: Option<u32>,
-    /// The value of something that the preset or manifest asks for; several times where it takes several.
+    /// The value of an input of the preset or manifest. May be repeated for an input that takes
+    /// several values.
     #[arg(long, value_name = "K=V", value_parser = super::pair, conflicts_with_all = ["command", "url"])]
     set: Vec<(String, String)>,
 }
 
 impl Add {
-    /// Where the manifest is, if the server comes from one.
+    /// Returns the source of the manifest, or `None` if the server comes from neither a preset nor
+    /// a manifest.
     pub(super) fn source(&self) -> Result<Option<ManifestSource>, Failure> {
         let from = &self.from;
         Ok(match (&from.preset, &from.manifest) {
@@ -106,7 +109,8 @@ impl Add {
     }
 }
 
-/// The manifest at a path as the hub finds it, wherever that was started.
+/// Returns the source for a path. The path is made absolute, because the hub may have another
+/// working folder.
 pub(in crate::cmd::servers) fn source(path: PathBuf) -> Result<ManifestSource, Failure> {
     Ok(ManifestSource::Path(std::path::absolute(path)?))
 }
@@ -119,7 +123,7 @@ fn first_usable(view: &ManifestView) -> u32 {
     first.and_then(|at| u32::try_from(at).ok()).unwrap_or(0)
 }
 
-/// What is given several times is several lines.
+/// Collects the values by name. If a name is given several times, its values are joined as lines.
 fn joined(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
     let mut values = BTreeMap::<String, String>::new();
     for (name, value) in pairs {
@@ -131,7 +135,8 @@ fn joined(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
     values
 }
 
-/// Paths are meant from where the command was given, not from where the server will be started.
+/// Makes paths absolute. A relative path refers to the folder of this command, which may differ
+/// from the one in which the server starts.
 fn make_absolute(
     choice: &ManifestChoice,
     values: &mut BTreeMap<String, String>,
@@ -155,7 +160,10 @@ fn make_absolute(
     Ok(())
 }
 
-/// Says on stderr what else is to be given, a line each.
+/// Reports each missing input on stderr, one per line.
+///
+/// # Errors
+/// Returns an error if a required input is missing.
 fn tell_missing(
     choice: &ManifestChoice,
     values: &BTreeMap<String, String>,

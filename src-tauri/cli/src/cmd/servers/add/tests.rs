@@ -1,4 +1,4 @@
-//! Command lines, and the verbs that they become.
+//! Command lines, and the verbs that they are parsed into.
 
 use clap::Parser;
 use drawbridge_hub::{
