@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: how fast it is, as tables. Figures, no tests: those of one run can be compared with each other.
+//! `cargo xtask bench`: performance measurements, printed as tables. Only measurements of the same
+//! run can be compared.
 
 use crate::{
     node, run,
@@ -6,7 +7,7 @@ use crate::{
     system,
 };
 
-/// Measures one of them, or all.
+/// Runs one benchmark, or all of them.
 pub(crate) fn bench(arguments: &[&str]) -> Outcome {
     match arguments {
         [] => catalog()
@@ -22,7 +23,7 @@ pub(crate) fn bench(arguments: &[&str]) -> Outcome {
     }
 }
 
-/// What the catalog costs by the number of tools.
+/// Measures how the cost of the catalog depends on the number of tools.
 fn catalog() -> Outcome {
     step::run(&mut cargo(&[
         "bench",
@@ -33,7 +34,7 @@ fn catalog() -> Outcome {
     ]))
 }
 
-/// What servers that go wrong cost the calls of the others.
+/// Measures how faulty servers affect the calls of other servers.
 fn neighbours() -> Outcome {
     let mut build = cargo(&["build", "--release", "--bins"]);
     step::run(build.args([
@@ -45,7 +46,8 @@ fn neighbours() -> Outcome {
     step::run(&mut command(run::built(true, "bench-neighbours")?, &[]))
 }
 
-/// How soon a call is on the screen of a person, and how soon it goes on once that person has clicked.
+/// Measures how soon a call is visible to a person, and how soon it continues after the person's
+/// click.
 fn prompt() -> Outcome {
     system::for_test()?;
     node::check()?;

@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: the targets in `fuzz/`, one after another, each for a time. No part of `cargo xtask test`.
+//! `cargo xtask fuzz`: runs the targets in `fuzz/`, one after another, each for a limited time.
+//! `cargo xtask test` does not run them.
 
 use std::fs;
 
@@ -7,7 +8,7 @@ use crate::step::{self, Outcome, cargo, output, root};
 const CARGO_FUZZ: &str = "0.13.2";
 const SECONDS: u32 = 60;
 
-/// Runs one target, or all of them, each for so many seconds.
+/// Runs one target, or all of them, each for the given number of seconds.
 pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
     let all = targets()?;
     let seconds = |text: &str| {
@@ -37,7 +38,8 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
     Ok(())
 }
 
-/// The targets are safe code, so that no sanitizer is needed, and with none a stable compiler will do.
+/// Runs one target. The targets are safe code and need no sanitizer, so that a stable compiler
+/// suffices.
 fn run(target: &str, seconds: u32) -> Outcome {
     let mut command = cargo(&[
         "fuzz",

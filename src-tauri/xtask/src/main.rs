@@ -1,10 +1,10 @@
-//! The two commands of the README, and the small ones behind them. No dependencies, so that it
-//! builds in seconds on a bare machine.
+//! The two commands of the README, and smaller development commands. Without dependencies, so that
+//! the program builds in seconds on a bare machine.
 
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "it talks to a person in a terminal"
+    reason = "the program prints to a terminal"
 )]
 
 mod bench;

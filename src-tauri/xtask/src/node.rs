@@ -1,4 +1,4 @@
-//! Node and its packages: installed from the lock file, and only where that changed.
+//! Node and its packages, which are installed from the lock file if it has changed.
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,10 @@ use crate::step::{self, Outcome, command, output, root};
 
 const NEEDED: u32 = 20;
 
-/// Fails where Node is missing or too old.
+/// Checks the version of Node.
+///
+/// # Errors
+/// Returns an error if Node is missing or too old.
 pub(crate) fn check() -> Outcome {
     let Some(version) = output(&mut command("node", &["--version"])) else {
         return Err(format!(
@@ -27,7 +30,7 @@ pub(crate) fn check() -> Outcome {
     }
 }
 
-/// Installs the packages of a folder, as its lock file names them.
+/// Installs the packages of a folder from its lock file, unless they are up to date.
 pub(crate) fn install(folder: &str) -> Outcome {
     let folder = root().join(folder);
     let lock = read(&folder.join("package-lock.json"))?;

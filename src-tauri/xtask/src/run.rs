@@ -1,4 +1,4 @@
-//! `cargo xtask run`: from a clean checkout to a running Drawbridge.
+//! `cargo xtask run`: builds and starts Drawbridge from a clean checkout.
 
 use std::{env, path::PathBuf};
 
@@ -13,7 +13,7 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
     node::check()?;
     node::install("ui")?;
     node::ui("build")?;
-    // Both, since what the app writes into clients' settings starts the other one.
+    // The command line is built too, because the app writes clients' settings that start it.
     let mut build = cargo(&[
         "build",
         "--package",
@@ -37,7 +37,7 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
     step::run(start.args(arguments))
 }
 
-/// A program that was built; it lies where this one was built.
+/// Returns the path of a built program, which is in the target folder of this one.
 pub(crate) fn built(release: bool, name: &str) -> Result<PathBuf, String> {
     let own =
         env::current_exe().map_err(|e| format!("where this program lies cannot be told: {e}"))?;

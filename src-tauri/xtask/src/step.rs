@@ -1,4 +1,4 @@
-//! Steps: one command each, run in the repository, with one clear line where it fails.
+//! Steps: one command each, run in the repository, with one clear line if the command fails.
 
 use std::{
     ffi::OsStr,
@@ -6,23 +6,23 @@ use std::{
     process::Command,
 };
 
-/// Done, or one line that says what went wrong and what to do.
+/// The result of a step. The error is one line with the cause and the remedy.
 pub(crate) type Outcome = Result<(), String>;
 
-/// The repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
 
-/// A command in the repository.
+/// Returns a command that runs in the root of the repository.
 pub(crate) fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root());
     command
 }
 
-/// The cargo that runs this.
+/// Returns a command of the cargo that runs this program.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command(
         std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
@@ -30,7 +30,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     )
 }
 
-/// Runs it to its end, its output shown.
+/// Runs a command to its end and shows its output.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     let line = line_of(command);
     println!("\n\u{1b}[1m> {line}\u{1b}[0m");
@@ -44,7 +44,7 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// What it prints; none where it cannot be started or fails.
+/// Returns the output of a command, or `None` if the command cannot be started or fails.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command
         .output()

@@ -1,10 +1,11 @@
-//! The system's packages: what is missing is installed where apt is, and named elsewhere.
+//! The system's packages. Missing packages are installed with apt; without apt they are only
+//! listed.
 
 use std::{path::Path, process::Command};
 
 use crate::step::{self, Outcome, command, output};
 
-/// To build and to start the app.
+/// The packages to build and to start the app.
 const TO_RUN: &[&str] = &[
     "build-essential",
     "pkg-config",
@@ -13,7 +14,7 @@ const TO_RUN: &[&str] = &[
     "ca-certificates",
 ];
 
-/// To test it on a screen, a bus and a keyring of its own, and in a browser.
+/// The packages to test the app on its own display, session bus and keyring, and in a browser.
 const TO_TEST: &[&str] = &[
     "xvfb",
     "dbus",
@@ -34,14 +35,14 @@ const ELSEWHERE: &str = "This system has no apt, so please install by hand what 
   Windows  the Microsoft C++ Build Tools and WebView2 (part of Windows 11)
 and, on all of them, Node 20 or newer and Rust.";
 
-/// Whatever building and starting needs.
+/// Installs the packages to build and start the app.
 pub(crate) fn for_run() -> Outcome {
     install(TO_RUN)
 }
 
-/// Whatever the tests need beside that.
+/// Installs the packages for the tests in addition to those of [`for_run`].
 ///
-/// They stand on Linux: a system without apt must have it all already.
+/// The tests need Linux. On a system without apt, all packages have to be present already.
 pub(crate) fn for_test() -> Outcome {
     install(&[TO_RUN, TO_TEST].concat())
 }
@@ -60,7 +61,8 @@ fn install(packages: &[&str]) -> Outcome {
         return Ok(());
     }
     println!("missing system packages: {}", missing.join(" "));
-    // An old list of packages may do: whether it does shows at the install.
+    // The package lists may still suffice if their update fails; the installation shows whether
+    // they do.
     if let Err(why) = step::run(&mut apt(&["update", "-qq"])) {
         println!("{why}; going on with the list of packages as it is");
     }

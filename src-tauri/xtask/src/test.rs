@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that must hold before a change lands, in the order in which a
-//! fault shows soonest.
+//! `cargo xtask test`: every check that a change has to pass, in the order that shows faults
+//! soonest.
 
 use std::{
     fs,
@@ -55,7 +55,8 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
             ]),
         ));
     }
-    // With the tests' own features from the start: else whatever stands on tokio is built twice.
+    // The tests' features are enabled from the start, because otherwise every crate that depends on
+    // tokio is built twice.
     checks.push((
         "build",
         cargo_check(&["build", "--workspace", "--all-targets"]),
@@ -93,12 +94,12 @@ fn cargo_check(arguments: &'static [&'static str]) -> Box<dyn Fn() -> Outcome> {
     Box::new(move || step::run(&mut cargo(arguments)))
 }
 
-/// Runs the tests; `filters` as nextest takes them.
+/// Runs the tests with the filters of nextest.
 pub(crate) fn nextest(filters: &[String]) -> Outcome {
     step::run(cargo(&["nextest", "run", "--workspace"]).args(filters))
 }
 
-/// The public servers and clients that the tests run against.
+/// Installs the public servers and clients that the tests run against.
 pub(crate) fn install_packages() -> Outcome {
     node::install("tests/real").and_then(|()| python())
 }
@@ -107,7 +108,7 @@ fn install_nextest() -> Outcome {
     if output(&mut cargo(&["nextest", "--version"])).is_some() {
         return Ok(());
     }
-    // Unoptimized it builds in a fraction of the time, and it mostly waits for tests anyway.
+    // The debug build takes a fraction of the time, and nextest mostly waits for the tests.
     step::run(&mut cargo(&[
         "install",
         "cargo-nextest",
@@ -128,7 +129,8 @@ fn deny() -> Outcome {
     ]))
 }
 
-/// Makes the environments of Python: the one of the clients, and one for each file in `tests/real/python`.
+/// Creates the Python environments: the one of the clients, and one for each file in
+/// `tests/real/python`.
 fn python() -> Outcome {
     let folder = root().join("tests/real");
     environment(&folder, ".venv", "requirements.txt", &[])?;
@@ -143,8 +145,9 @@ fn python() -> Outcome {
         let Some(name) = file.strip_suffix(".txt") else {
             continue;
         };
-        // Each file pins all that is needed, so that nothing has to be looked up. The first environment's pip installs
-        // it, because pip itself would take longer to install than most of the packages.
+        // Each file pins all packages, so that no dependencies have to be resolved. The first
+        // environment's pip installs them, because installing pip itself would take longer than
+        // installing most of the packages.
         let other = ["--python", &format!("python/{name}/bin/python")].map(str::to_owned);
         environment(
             &folder,
@@ -156,8 +159,9 @@ fn python() -> Outcome {
     Ok(())
 }
 
-/// Makes the environment `name` with the packages that `file` pins, unless it has just these. `pip` goes before pip's
-/// command; it names the environment if another one's pip installs the packages.
+/// Creates the environment `name` with the packages that `file` pins, unless the environment is up
+/// to date. `pip` are the arguments before pip's command; they name the environment if the pip of
+/// another environment installs the packages.
 fn environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> Outcome {
     let wanted = fs::read_to_string(folder.join(file)).map_err(|e| format!("{file}: {e}"))?;
     let stamp = folder.join(name).join(".xtask-requirements");

@@ -1,4 +1,4 @@
-//! The small commands: what is written from the code, and pictures of it.
+//! Smaller commands, which write files from the code and take screenshots.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ pub(crate) fn bindings() -> Outcome {
     step::run(command.env("DRAWBRIDGE_WRITE_BINDINGS", "1"))
 }
 
-/// Writes `docs/compatibility.md`, from what clients and servers of others do.
+/// Writes `docs/compatibility.md` from the results of tests with foreign clients and servers.
 pub(crate) fn compatibility() -> Outcome {
     test::install_packages()?;
     step::run(&mut cargo(&[
@@ -43,7 +43,7 @@ pub(crate) fn compatibility() -> Outcome {
     step::run(command.env("DRAWBRIDGE_WRITE_COMPATIBILITY", "1"))
 }
 
-/// The pictures of the docs, as the tests take them from the real app and from the screens in a browser.
+/// The pictures of the docs, with the tests' screenshots that they are copied from.
 const PICTURES: &[(&str, &str)] = &[
     ("window/07-popup.png", "popup.png"),
     ("window/02-verified.png", "add-server.png"),
@@ -52,7 +52,7 @@ const PICTURES: &[(&str, &str)] = &[
     ("screens/full-activity-light.png", "activity.png"),
 ];
 
-/// Takes the pictures in `docs/screenshots` anew.
+/// Takes the screenshots in `docs/screenshots` again.
 pub(crate) fn screenshots() -> Outcome {
     test::test(&[
         "every_screen".to_owned(),
