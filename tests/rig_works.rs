@@ -1,4 +1,4 @@
-//! The rig itself: a failure here is no failure of Drawbridge.
+//! Tests of the rig itself. A failure here is not a failure of Drawbridge.
 
 use std::{
     fs,
@@ -252,7 +252,7 @@ fn the_http_client_reads_chunks() {
     assert_eq!(response.text().expect("a body"), "chunks");
 }
 
-/// Serves a page, chunked, for as long as the test runs; its address.
+/// Serves a page with a chunked body for as long as the test runs. Returns its address.
 fn serve(page: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/", listener.local_addr().expect("its address"));

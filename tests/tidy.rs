@@ -1,4 +1,5 @@
-//! The order of the house: who may name whom, and how long a file may be. ARCHITECTURE.md says why.
+//! Rules of the code's structure: which module may import which, and how long a file may be.
+//! ARCHITECTURE.md gives the reasons.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -12,7 +13,8 @@ const ENDPOINT: &str = "src-tauri/endpoint/src";
 const CLI: &str = "src-tauri/cli/src";
 const UI: &str = "ui/src";
 
-/// The rooms of the hub, bottom first. A room may name those below it and those beside it.
+/// The modules of the hub, bottom first. A module may import those below it and those on its own
+/// level.
 const HUB_ORDER: &[&[&str]] = &[
     &["model"],
     &[
@@ -27,7 +29,7 @@ const HUB_ORDER: &[&[&str]] = &[
     &["api", "hub"],
 ];
 
-/// The rooms of the UI, bottom first.
+/// The modules of the UI, bottom first.
 const UI_ORDER: &[&[&str]] = &[
     &["kit", "lib", "routes"],
     &["ipc"],
@@ -45,7 +47,7 @@ const REVISIONS: &[&str] = &[
     "2026-07-28",
 ];
 
-/// Rust files of the product, without their tests and comments.
+/// Returns the Rust files of the product, without their tests and comments.
 fn code(folders: &[&str]) -> Vec<Source> {
     let sources: Vec<Source> = folders
         .iter()
@@ -60,13 +62,13 @@ fn code(folders: &[&str]) -> Vec<Source> {
     sources
 }
 
-/// Fails with the list of files that broke a rule.
+/// Fails with the list of violations of a rule if there are any.
 #[track_caller]
 fn none(rule: &str, broken: &[String]) {
     assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
 }
 
-/// Fails where a file outside of `home` names one of `words`.
+/// Fails if a file outside of `home` contains one of `words`.
 #[track_caller]
 fn only_in(home: &[&str], folders: &[&str], words: &[&str]) {
     let outside = |source: &Source| !home.iter().any(|place| source.path.starts_with(place));
@@ -206,7 +208,7 @@ fn the_crates_are_a_line() {
     none("hub ← endpoint ← { cli, app }", &broken);
 }
 
-/// The names in the sections of dependencies, those of the whole workspace left out.
+/// Returns the names in the dependency sections, except those of the whole workspace.
 fn dependencies(manifest: &str) -> Vec<String> {
     let mut inside = false;
     let mut names = Vec::new();
@@ -251,7 +253,7 @@ fn ui() -> Vec<Source> {
     sources
 }
 
-/// What a module of the UI imports: paths below `ui/src`, and packages.
+/// Returns the imports of a UI module: paths below `ui/src`, and packages.
 fn imports(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     for keyword in ["from ", "import ", "import("] {
@@ -333,7 +335,7 @@ fn only_ipc_names_the_packages_of_tauri() {
     );
 }
 
-/// All Rust files, tests and tools too.
+/// Returns all Rust files, including tests and tools.
 fn rust() -> Vec<Source> {
     let sources: Vec<Source> = ["src-tauri", "tests"]
         .iter()
@@ -356,6 +358,36 @@ fn every_rust_file_says_what_it_is_for() {
     none(
         "a file opens with `//!`",
         &silent.map(|source| source.path).collect::<Vec<_>>(),
+    );
+}
+
+/// The words of the comments of a file, in lower case.
+fn comment_words(source: &Source) -> Vec<String> {
+    let comments = source
+        .text
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("//"));
+    let words = comments.flat_map(|text| text.split(|c: char| !c.is_alphabetic() && c != '\''));
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}
+
+#[test]
+fn comments_state_conditions_with_if() {
+    let product = [APP, HUB, ENDPOINT, CLI];
+    let files = product.iter().flat_map(|folder| below(folder, &["rs"]));
+    let words: Vec<String> = files.flat_map(|source| comment_words(&source)).collect();
+    let per_thousand = |word: &str| {
+        let count = words.iter().filter(|other| *other == word).count();
+        1_000.0 * count as f64 / words.len() as f64
+    };
+    let (wheres, ifs) = (per_thousand("where"), per_thousand("if"));
+    assert!(words.len() > 10_000, "only {} words were read", words.len());
+    assert!(
+        wheres <= 2.0 && ifs >= 4.0,
+        "per 1,000 words of comments: {wheres:.1} \"where\" (at most 2), {ifs:.1} \"if\" (at least 4)"
     );
 }
 

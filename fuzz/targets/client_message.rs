@@ -1,4 +1,4 @@
-//! A message of a client: the input as it is, and JSON made from it.
+//! A message of a client: the input itself, and JSON generated from it.
 
 #![no_main]
 

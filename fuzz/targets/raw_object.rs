@@ -1,4 +1,4 @@
-//! A JSON object that is changed and written again: the input as it is, and JSON made from it.
+//! A JSON object that is changed and written again: the input itself, and JSON generated from it.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A server's stream of events: the first four bytes say how the rest is cut.
+//! The event stream of a server. The first four bytes of the input define how the rest is cut.
 
 #![no_main]
 

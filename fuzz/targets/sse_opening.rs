@@ -1,4 +1,5 @@
-//! What a server says before it says where to post: the first four bytes say how the rest is cut.
+//! The beginning of a legacy SSE stream, up to the endpoint event. The first four bytes of the
+//! input define how the rest is cut.
 
 #![no_main]
 

@@ -1,11 +1,13 @@
-//! What servers that go wrong cost the calls of the others: `cargo xtask bench neighbours`. Figures, no test.
+//! The cost of faulty servers for the calls of other servers: `cargo xtask bench neighbours`.
+//! Prints figures; asserts nothing.
 //!
-//! A hub has ten servers. Seven are well and are called at a steady pace; three are left alone, then called all the
-//! time: one hangs in each call, one crashes in each, one floods its stderr and stdout. In a third kind of round three
-//! like them are called behind another hub: what they cost then is what they take from the machine, not from this hub.
-//! The three kinds of rounds alternate, so that whatever else the machine does hits all alike.
+//! A hub has ten servers. Seven are healthy and are called at a steady rate. Three are idle at
+//! first and then called all the time: one hangs in each call, one crashes in each, one floods its
+//! stderr and stdout. In a third kind of round, three such servers are called behind another hub,
+//! which measures their cost for the machine alone. The three kinds of rounds alternate, so that
+//! other load on the machine affects all alike.
 
-#![expect(clippy::print_stdout, reason = "it prints a table")]
+#![expect(clippy::print_stdout, reason = "the bench prints a table")]
 
 mod session;
 mod troublemakers;
@@ -22,12 +24,12 @@ use troublemakers::Troublemakers;
 
 const WELL: usize = 7;
 const SESSIONS: usize = 5;
-/// Each session calls once in that time: 250 calls a second in all.
+/// The interval between the calls of a session: 250 calls a second in all.
 const PACE: Duration = Duration::from_millis(20);
 const ROUND: Duration = Duration::from_secs(4);
 const ROUNDS: usize = 9;
 
-/// What came of the calls of one round.
+/// The results of the calls of a round.
 #[derive(Default)]
 struct Round {
     took: Vec<Duration>,
@@ -65,7 +67,7 @@ fn main() {
     );
 }
 
-/// Calls the servers that are well, at the pace, for a while.
+/// Calls the healthy servers at the steady rate for the length of a round.
 fn round(sessions: &mut [Session]) -> Round {
     let count = u32::try_from(sessions.len()).expect("a handful");
     let begin = Instant::now();
@@ -83,7 +85,8 @@ fn round(sessions: &mut [Session]) -> Round {
     })
 }
 
-/// One session. What a call took counts from when it was due: one that is late makes those after it late.
+/// Calls as one session. A call's time counts from the moment at which it was due, so a late call
+/// delays those after it.
 fn paced(session: &mut Session, number: usize, begin: Instant) -> Round {
     let mut round = Round::default();
     let mut due = begin;
@@ -136,12 +139,12 @@ fn print(rounds: &[[Round; 3]]) {
     }
 }
 
-/// What that share of a round's calls stayed under, in milliseconds.
+/// Returns the quantile of a round's times, in milliseconds.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "an index"
+    reason = "the value is an index"
 )]
 fn quantile(round: &Round, share: f64) -> f64 {
     let mut took = round.took.clone();

@@ -1,10 +1,12 @@
-//! How soon a call is on the screen of a person, and how soon it goes on once that person has clicked:
-//! `cargo xtask bench prompt`. Figures, no test. The real app in a real window, a real server.
+//! The latency from a call to its prompt on the screen, and from the click to the server: `cargo
+//! xtask bench prompt`. Prints figures; asserts nothing. Uses the real app in a real window, and a
+//! real server.
 //!
-//! A call counts as seen when its card was painted in the popup, two frames after it stood in a visible page; as sent
-//! on when the server says that it was called. Beside it the same call, let through by a rule.
+//! A call counts as seen when its card is painted in the popup, two frames after the card was in a
+//! visible page, and as sent on when the server reports the call. For comparison, a rule allows the
+//! same call.
 
-#![expect(clippy::print_stdout, reason = "it prints a table")]
+#![expect(clippy::print_stdout, reason = "the bench prints a table")]
 
 use std::{thread, time::Duration};
 
@@ -14,10 +16,11 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 
 const ROUNDS: usize = 40;
-/// The page is left alone for that long, so that looking at it costs the call nothing.
+/// The time without polling the page, so that polling does not slow down the call.
 const QUIET: Duration = Duration::from_millis(600);
 
-/// Notes when the card of each call was painted, and when it was clicked; in milliseconds since 1970.
+/// Records when the card of each call is painted and when it is clicked, in milliseconds since
+/// 1970.
 const WATCH: &str = "
     window.bench = {painted: {}, clicked: 0};
     const look = () => {
@@ -31,13 +34,13 @@ const WATCH: &str = "
     document.addEventListener('visibilitychange', look);
     document.addEventListener('click', () => { bench.clicked = now() }, true)";
 
-/// One call that a person approved, and one that a rule let through; in milliseconds.
+/// The times of a call that a person approved and of one that a rule allowed, in milliseconds.
 struct Round {
-    /// From sending it to its card.
+    /// From sending the call to its card.
     seen: f64,
     /// From the click to the server.
     sent_on: f64,
-    /// From sending it to the server, where a rule lets it through.
+    /// From sending the call to the server, if a rule allows the call.
     by_rule: f64,
 }
 
@@ -122,7 +125,7 @@ fn round(desk: &Desk, driver: &Driver, asked: &McpClient, trusted: &McpClient) -
     }
 }
 
-/// When the server was called, in milliseconds since 1970.
+/// Reads the time at which the server received the call, in milliseconds since 1970.
 fn came(text: &str) -> f64 {
     millis(
         text.parse()

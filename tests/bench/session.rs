@@ -1,4 +1,4 @@
-//! A client session on one connection that is kept, as clients keep theirs.
+//! A client session on a persistent connection, as real clients use it.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -8,18 +8,18 @@ use std::{
 
 use drawbridge_tests::{Hub, McpClient, http::Url, mcp::REVISION};
 
-/// Longer nobody waits for an answer.
+/// The longest time that a client waits for a response.
 const BOUND: Duration = Duration::from_secs(30);
 
 pub(crate) struct Session {
     stream: BufReader<TcpStream>,
-    /// All of a request but its length and what comes after it.
+    /// The beginning of a request, up to its `Content-Length`.
     head: String,
     next_id: u64,
 }
 
 impl Session {
-    /// Opens a session for a new client of that name.
+    /// Opens a session for a new client of this name.
     pub(crate) fn open(hub: &Hub<'_>, name: &str) -> Self {
         let token = hub.token(name);
         let client = McpClient::connect(&hub.url, &token);
@@ -42,10 +42,11 @@ impl Session {
         }
     }
 
-    /// Calls a tool; the answer as it came.
+    /// Calls a tool and returns the text of the response.
     ///
     /// # Errors
-    /// Where the connection breaks, or what comes is no JSON with a length.
+    ///
+    /// Returns an error if the connection breaks, or if the response is not JSON with a length.
     pub(crate) fn call(&mut self, tool: &str, arguments: &str) -> io::Result<String> {
         let id = self.next_id;
         self.next_id += 1;

@@ -1,4 +1,4 @@
-//! Three servers that go wrong in every call, and their clients, who call all the same.
+//! Three servers that fail in every call, and the clients that keep calling them.
 
 use std::{
     fmt,
@@ -10,17 +10,17 @@ use std::{
 use drawbridge_tests::{Faulty, Home, Hub, McpClient};
 use serde_json::json;
 
-/// Calls that hang at once; each ends at the server's own time.
+/// The number of hanging calls at a time. Each ends at the server's call timeout.
 const HANGING: usize = 8;
 const PATIENCE_MS: u32 = 500;
-/// What one call lets a server write: seventy thousand lines to stderr, or twenty thousand messages to stdout.
+/// The output of one call: seventy thousand lines on stderr, or twenty thousand messages on stdout.
 const FLOODS: [&str; 2] = [
     r#"{"kind":"stderr","bytes":8388608}"#,
     r#"{"kind":"message","count":20000}"#,
 ];
-/// Between two calls of the one that crashes: a client reads what went wrong.
+/// The pause between two calls of the crashing server, in which a client would read the error.
 const PAUSE: Duration = Duration::from_millis(100);
-/// They are at work by then.
+/// The time until all three servers are busy.
 const BEGINNING: Duration = Duration::from_millis(300);
 
 pub(crate) struct Troublemakers<'a> {
@@ -50,7 +50,7 @@ impl<'a> Troublemakers<'a> {
         }
     }
 
-    /// Does something while all three are called.
+    /// Runs `act` while all three servers are called.
     pub(crate) fn during<T>(&self, act: impl FnOnce() -> T) -> T {
         let is_over = AtomicBool::new(false);
         let (goes_on, this) = (|| !is_over.load(Relaxed), self);
@@ -78,7 +78,7 @@ impl<'a> Troublemakers<'a> {
         })
     }
 
-    /// Calls it until it is left alone; then a person restarts it.
+    /// Calls the crashing server, and restarts it whenever the hub has given up on it.
     fn crash(&self, client: &McpClient, goes_on: impl Fn() -> bool) {
         while goes_on() {
             if client

@@ -16,15 +16,15 @@ use crate::suite::{OF_2025_11_25, OF_2026_07_28, Suite};
 /// Ample for all scenarios at once on a loaded machine.
 const BOUND: Duration = Duration::from_secs(110);
 
-/// Where Drawbridge is right to do otherwise than the suite wants.
+/// A deliberate deviation from the suite.
 struct Difference {
     scenario: &'static str,
-    /// The check that does not pass, while the others of the scenario do; or, for [`EVERY`], all.
+    /// The check that fails while the others of the scenario pass, or [`EVERY`] for all checks.
     check: &'static str,
     because: &'static str,
 }
 
-/// Each check of a scenario that does not apply.
+/// Stands for every check of a scenario that does not apply.
 const EVERY: &str = "*";
 
 const DIFFERENCES: &[Difference] = &[
@@ -83,7 +83,7 @@ fn the_docs_say_how_many_scenarios_of_the_client_side_pass() {
     docs::hold(Part::Suites, &part());
 }
 
-/// Runs the client side of a suite through one hub, whose person signs in to the suite's servers.
+/// Runs the client side of a suite through one hub, and signs in to the suite's servers.
 #[track_caller]
 fn run(suite: &Suite) {
     let desk = Desk::without_screen();
@@ -117,7 +117,7 @@ fn run(suite: &Suite) {
     command.env("CONFORMANCE_UNSUPPORTED", unsupported.join(" "));
     let mut process = Process::start(&desk, "suite", &mut command);
     let all = suite.client_scenarios + unsupported.len();
-    // The suite's servers may wait for long until they close, but the results are there before.
+    // The suite's servers may take long to close, but the results are written before.
     within(BOUND, format!("{all} scenarios have ended"), || {
         yes(scenarios(&folder).len() == all || process.ended().is_some())
     });
@@ -157,8 +157,9 @@ fn run(suite: &Suite) {
     );
 }
 
-/// The scenarios that have ended, each with the checks that failed or came near it. The suite writes
-/// `SCENARIO-TIME/checks.json` and then `stderr.txt` beside it. A scenario's name may contain a slash.
+/// Returns the scenarios that have ended, each with its failures and warnings. The suite writes
+/// `SCENARIO-TIME/checks.json` and then `stderr.txt` beside it. A scenario's name may contain a
+/// slash.
 #[track_caller]
 fn scenarios(folder: &Path) -> BTreeMap<String, Vec<Value>> {
     let mut found = BTreeMap::new();
@@ -193,7 +194,7 @@ fn without_time(folder: &str) -> String {
     folder.get(..length).unwrap_or(folder).to_owned()
 }
 
-/// The part of docs/compatibility.md.
+/// Returns the part of docs/compatibility.md.
 fn part() -> String {
     let version = places::npm_version(OF_2025_11_25.package);
     let mut part = format!(

@@ -1,12 +1,13 @@
-//! What the client side of the official conformance suite starts for each scenario: a person who adds the suite's
-//! server to Drawbridge, signs in if the server wants that, and uses everything that the server offers.
+//! The program that the client side of the official conformance suite starts for each scenario. The
+//! program adds the suite's server to Drawbridge, signs in if the server requires it, and uses
+//! everything that the server offers.
 //!
-//! Usage: `conformance-client DATA_DIR ENDPOINT TOKEN URL`, where URL is the suite's server. The suite says in the
-//! environment which scenario it is.
+//! Usage: `conformance-client DATA_DIR ENDPOINT TOKEN URL`, with the URL of the suite's server. The
+//! suite passes the name of the scenario in the environment.
 
 #![expect(
     clippy::print_stderr,
-    reason = "the suite keeps what its client prints"
+    reason = "the suite records the output of its client"
 )]
 
 use std::{
@@ -25,16 +26,17 @@ use drawbridge_tests::{
 };
 use serde_json::{Map, Value, json};
 
-/// The revision of the client. Drawbridge speaks to the server in the one that the server wants.
+/// The revision of this client. Drawbridge negotiates its own revision with the server.
 const REVISION: &str = "2025-11-25";
 
-/// The variable with the scenarios that Drawbridge does not support, each of which would take long to fail.
+/// The variable with the scenarios that Drawbridge does not support. They are skipped, because each
+/// would take long to fail.
 const UNSUPPORTED: &str = "CONFORMANCE_UNSUPPORTED";
 
-/// How long a server may take until its tools are known.
+/// The longest time until the tools of a server are known.
 const READY: Duration = Duration::from_secs(20);
 
-/// A person signs in once, and once more if that was not enough.
+/// A second sign-in follows if the first one did not suffice.
 const SIGN_INS: usize = 2;
 
 fn main() -> ExitCode {
@@ -77,10 +79,10 @@ fn run() -> Result<(), String> {
 
 struct Person {
     data_dir: String,
-    /// Drawbridge's endpoint for all servers.
+    /// The endpoint for all servers.
     endpoint: String,
     token: String,
-    /// The server's name in Drawbridge.
+    /// The server's id in Drawbridge.
     id: String,
     scenario: String,
     sign_ins: usize,
@@ -132,7 +134,7 @@ impl Person {
         }
     }
 
-    /// Waits until the server's tools are known, and signs in if that is needed.
+    /// Waits until the server's tools are known, and signs in if needed.
     fn until_ready(&mut self) -> Result<(), String> {
         let end = Instant::now() + READY;
         loop {
@@ -151,7 +153,7 @@ impl Person {
         }
     }
 
-    /// Signs in; the browser that follows the link and its redirects is this program.
+    /// Signs in. This program itself follows the link and its redirects, as a browser does.
     fn sign_in(&mut self) -> Result<(), String> {
         self.sign_ins += 1;
         let mut command = self.command(&["servers", "authorize", &self.id, "--no-open"]);
@@ -177,7 +179,8 @@ impl Person {
         }
     }
 
-    /// Calls every tool, reads every resource and gets every prompt; or makes the calls that the suite names.
+    /// Calls every tool, reads every resource and gets every prompt, or makes only the calls that
+    /// the suite names.
     fn use_everything(&mut self, context: &Value) -> Result<(), String> {
         let client = Client::connect(&format!("{}/{}", self.endpoint, self.id), &self.token)?;
         let tools = client.request("tools/list", &json!({}))?.result();
@@ -191,7 +194,8 @@ impl Person {
             let answer = client.request("tools/call", &call)?;
             eprintln!("{call}: {}", answer.raw);
             let failed = answer.error().is_some() || answer.is_error();
-            // A person whose call was refused signs in again: the server may want more rights.
+            // After a refused call the program signs in again, because the server may require more
+            // scopes.
             if failed && self.scenario.starts_with("auth/") && self.sign_ins < SIGN_INS {
                 self.sign_in()?;
                 self.until_ready()?;
@@ -213,7 +217,7 @@ impl Person {
     }
 }
 
-/// A session with Drawbridge's endpoint for the server, whose person accepts each form that the server asks to fill in.
+/// A session with Drawbridge's endpoint for the server, which accepts each form elicitation.
 struct Client {
     url: Url,
     bearer: String,
@@ -265,7 +269,8 @@ impl Client {
         request.send().map_err(|e| format!("{message}: {e}"))
     }
 
-    /// Sends a request and returns its answer. Answers what the server asks before that.
+    /// Sends a request and returns its response. Answers the server's requests that arrive before
+    /// it.
     fn request(&self, method: &str, params: &Value) -> Result<Answer, String> {
         const ID: u64 = 1;
         let response =
@@ -295,7 +300,7 @@ fn items<'a>(result: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     result[key].as_array().into_iter().flatten()
 }
 
-/// A call of a tool with arguments that it takes.
+/// Returns a call of a tool with valid arguments.
 fn call_of(tool: &Value, tools: &Value) -> Value {
     let name = tool["name"].as_str().unwrap_or_default();
     let properties = tool["inputSchema"]["properties"]
@@ -313,7 +318,7 @@ fn call_of(tool: &Value, tools: &Value) -> Value {
             .filter(|(name, _)| is_required(name))
             .map(|(name, schema)| {
                 let value = match (name.as_str(), schema["type"].as_str()) {
-                    // The suite compares the schema of the first tool with what arrives here.
+                    // The suite compares this argument with the schema of its first tool.
                     ("schema", _) => tools["tools"][0]["inputSchema"].clone(),
                     (_, Some("number" | "integer")) => 3.into(),
                     (_, Some("boolean")) => true.into(),
@@ -324,7 +329,7 @@ fn call_of(tool: &Value, tools: &Value) -> Value {
     json!({"name": name, "arguments": arguments.collect::<Map<_, _>>()})
 }
 
-/// The answer of a person who accepts a form as it is: each field has its default.
+/// Returns an answer that accepts a form with the default of each field.
 fn accept(asked: &Value) -> Value {
     let properties = asked["params"]["requestedSchema"]["properties"]
         .as_object()
@@ -336,7 +341,7 @@ fn accept(asked: &Value) -> Value {
     json!({"action": "accept", "content": fields.collect::<Map<_, _>>()})
 }
 
-/// Fetches a page, and returns where it redirects to.
+/// Fetches a page, and returns the target if it redirects.
 fn get(url: &str) -> Result<Option<String>, String> {
     let request = Request {
         method: "GET",

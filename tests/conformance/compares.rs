@@ -1,4 +1,4 @@
-//! That the comparison says what it should, tried on reports made by hand.
+//! Tests of the comparison itself, on handmade reports.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,7 @@ use crate::{
     report::{Report, differences},
 };
 
-/// What a suite would have written, of the one scenario `ping`.
+/// Returns the report of a suite about a single scenario `ping`.
 fn report(folder: &Path, statuses: &[&str]) -> Report {
     let scenario = folder.join("server-ping-2026-01-01T00-00-00-000Z");
     fs::create_dir_all(&scenario).expect("a folder");

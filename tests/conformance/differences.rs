@@ -1,17 +1,17 @@
-//! Where Drawbridge before a server is right to be other than that server.
+//! The deliberate differences between a server and the same server behind Drawbridge.
 
-/// What stands behind Drawbridge.
+/// The server behind Drawbridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behind {
     Http,
     Stdio,
-    /// Over HTTP, a server that does not speak the suite's era.
+    /// A server over HTTP that does not support the suite's era.
     OtherEra,
 }
 
 pub(crate) const ANY: &[Behind] = &[Behind::Http, Behind::Stdio, Behind::OtherEra];
 
-/// One check that comes out otherwise.
+/// A check with a different result.
 #[derive(Debug)]
 pub(crate) struct Difference {
     /// The name of the suite.
@@ -20,22 +20,22 @@ pub(crate) struct Difference {
     pub(crate) scenario: &'static str,
     /// `ID/NAME` of the check, or [`EVERY`].
     pub(crate) check: &'static str,
-    /// How it comes out through Drawbridge: its statuses, or nothing where it is not made.
+    /// The statuses of the check through Drawbridge; empty if the check does not run.
     pub(crate) through: &'static str,
-    /// Why that is right.
-    #[expect(dead_code, reason = "it is for people")]
+    /// The reason why the difference is correct.
+    #[expect(dead_code, reason = "the reason is for readers of the table")]
     pub(crate) because: &'static str,
 }
 
 impl Difference {
-    /// Whether it is about that check, and it came out as is said here.
+    /// Returns whether this difference describes this outcome of the check.
     pub(crate) fn says(&self, scenario: &str, check: &str, outcome: &str) -> bool {
         self.scenario == scenario
             && (self.check == EVERY || (self.check == check && self.through == outcome))
     }
 }
 
-/// Every check of a scenario, however it comes out.
+/// Stands for every check of a scenario, with any outcome.
 pub(crate) const EVERY: &str = "*";
 
 pub(crate) const ALL: &[Difference] = &[
@@ -141,7 +141,8 @@ const fn not_taken_up(suite: &'static str, check: &'static str) -> Difference {
     }
 }
 
-/// A server that can only ask by itself, before a client that can only be answered.
+/// Returns a difference for a legacy server, which sends requests of its own, behind a modern
+/// client, which can only answer `input_required`.
 const fn asked_by_a_session(
     scenario: &'static str,
     check: &'static str,

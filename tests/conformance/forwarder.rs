@@ -1,5 +1,6 @@
-//! Stands before Drawbridge and adds a client's token to each request, because the suites cannot
-//! send one. It leaves all else as it is, except that who means this forwarder means Drawbridge.
+//! A proxy in front of Drawbridge that adds a client's token to each request, because the suites
+//! cannot send one. The proxy also replaces its own address in `Host` and `Origin`, and changes
+//! nothing else.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -10,11 +11,11 @@ use std::{
 use drawbridge_tests::http::Url;
 
 pub(crate) struct Forwarder {
-    /// Drawbridge's endpoint, as it is reached through here.
+    /// The URL of Drawbridge's endpoint through this proxy.
     pub(crate) url: String,
 }
 
-/// What each connection needs to know.
+/// The data that each connection needs.
 #[derive(Clone)]
 struct Way {
     here: String,
@@ -23,7 +24,7 @@ struct Way {
 }
 
 impl Forwarder {
-    /// Stands before the endpoint at `url`; ends with the test's process.
+    /// Starts a proxy for the endpoint at `url`. The proxy runs until the test's process ends.
     #[track_caller]
     pub(crate) fn start(url: &str, token: &str) -> Self {
         let url = Url::of(url);
@@ -51,7 +52,7 @@ impl Forwarder {
 }
 
 impl Way {
-    /// Carries a connection until one of both ends it.
+    /// Forwards a connection until either side closes it.
     fn carry(&self, client: &TcpStream) -> io::Result<()> {
         let server = TcpStream::connect(&self.there)?;
         for stream in [client, &server] {
@@ -74,7 +75,7 @@ impl Way {
         ended
     }
 
-    /// Passes one request on; false where there is no more.
+    /// Forwards a request. Returns `false` if there is no further one.
     fn request(
         &self,
         client: &mut BufReader<&TcpStream>,

@@ -1,5 +1,5 @@
-//! The official conformance suites, against a server that passes them all and against the same
-//! server behind Drawbridge: what they find must be the same.
+//! The official conformance suites, run against a server that passes all checks and against the
+//! same server behind Drawbridge: the findings must be the same.
 
 mod client;
 mod compares;
@@ -19,7 +19,7 @@ use crate::{
     suite::Suite,
 };
 
-/// The server's id, which its endpoint bears.
+/// The server's id, which is a part of its endpoint.
 const ID: &str = "conformance";
 
 const FIXTURE: &str = "upstream-conformance";
@@ -39,7 +39,8 @@ fn drawbridge_changes_nothing_that_the_suite_of_2026_07_28_finds() {
     same(&suite::OF_2026_07_28);
 }
 
-/// Runs a suite against the server and against Drawbridge before it, and compares check by check.
+/// Runs a suite against the server and against the server behind Drawbridge, and compares check by
+/// check.
 #[track_caller]
 fn same(suite: &Suite) {
     let (direct, through) = thread::scope(|scope| {
@@ -93,14 +94,14 @@ fn same(suite: &Suite) {
     );
 }
 
-/// What the suite finds at the fixture.
+/// Returns the report of the suite about the fixture.
 fn direct(suite: &Suite) -> Report {
     let home = Home::new();
     let (_server, url) = serve(&home, &[]);
     suite.run(&home, &url, "direct")
 }
 
-/// What the suite finds at the endpoint that Drawbridge has for the fixture.
+/// Returns the report of the suite about Drawbridge's endpoint for the fixture.
 fn through(suite: &Suite, behind: Behind) -> Report {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -122,7 +123,7 @@ fn through(suite: &Suite, behind: Behind) -> Report {
     )
 }
 
-/// The fixture, listening and known to Drawbridge.
+/// Starts the fixture and adds it to Drawbridge.
 fn add(home: &Home, options: &[&str]) -> Process {
     let (server, url) = serve(home, options);
     home.cli(&["servers", "add", ID, "--url", &url, "--transport", "http"])
@@ -130,7 +131,7 @@ fn add(home: &Home, options: &[&str]) -> Process {
     server
 }
 
-/// The fixture, listening; its URL.
+/// Starts the fixture. Returns its process and its URL.
 fn serve(home: &Home, options: &[&str]) -> (Process, String) {
     let mut command = home.command(places::built(FIXTURE));
     let mut server = Process::start(home, FIXTURE, command.arg("0").args(options));

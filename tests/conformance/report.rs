@@ -1,4 +1,4 @@
-//! What a suite found, and where two runs of it differ.
+//! The findings of a suite, and the comparison of two runs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::differences::Difference;
 
-/// What a run found of one check: how it went, each time that it was made, and what was wrong.
+/// The results of a check in a run: the status of each execution, and the error messages.
 #[derive(Debug, Default)]
 struct Found {
     statuses: Vec<String>,
@@ -18,7 +18,7 @@ struct Found {
 }
 
 impl Found {
-    /// How it went: its statuses, each once.
+    /// Returns the distinct statuses of the check.
     fn outcome(&self) -> String {
         let statuses: BTreeSet<&str> = self.statuses.iter().map(String::as_str).collect();
         statuses.into_iter().collect::<Vec<_>>().join(" and ")
@@ -30,7 +30,8 @@ impl Found {
 pub(crate) struct Report(BTreeMap<(String, String), Found>);
 
 impl Report {
-    /// Reads what the suite wrote: a folder for each scenario, its name and the time in the folder's.
+    /// Reads the output of the suite: a folder for each scenario, named by the scenario and the
+    /// time.
     #[track_caller]
     pub(crate) fn read(folder: &Path) -> Self {
         let mut checks: BTreeMap<(String, String), Found> = BTreeMap::new();
@@ -63,7 +64,7 @@ impl Report {
             .count()
     }
 
-    /// The checks that failed, or came near.
+    /// Returns the failures and warnings.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let bad = |found: &Found| {
             found
@@ -77,7 +78,8 @@ impl Report {
     }
 }
 
-/// The checks of one scenario. Where it broke off it wrote none, which is a check that failed.
+/// Returns the checks of a scenario. If the scenario wrote none because it broke off, returns a
+/// failed check.
 #[track_caller]
 fn checks_of(folder: &Path) -> Vec<Value> {
     let file = folder.join("checks.json");
@@ -97,12 +99,13 @@ fn scenario(folder: &str) -> &str {
     name.strip_prefix("server-").unwrap_or(name)
 }
 
-/// What a suite only notes is no check.
+/// Returns whether the outcome is only informational, which is not a check.
 fn says_nothing(outcome: &str) -> bool {
     matches!(outcome, "" | "INFO")
 }
 
-/// Where `through` is other than `direct` and nobody knows why, and what is `known` but is not so.
+/// Returns the differences between `direct` and `through` that are not `known`, and the `known`
+/// differences that no longer occur.
 pub(crate) fn differences(direct: &Report, through: &Report, known: &[&Difference]) -> Vec<String> {
     let none = Found::default();
     let mut wrong = vec![];

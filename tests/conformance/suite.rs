@@ -1,4 +1,4 @@
-//! The suites, and how one is run.
+//! The suites, and how to run them.
 
 use std::{fs, time::Duration};
 
@@ -14,20 +14,20 @@ const BOUND: Duration = Duration::from_secs(100);
 
 pub(crate) struct Suite {
     pub(crate) name: &'static str,
-    /// The pinned package that brings it.
+    /// The pinned package of the suite.
     pub(crate) package: &'static str,
     pub(crate) options: &'static [&'static str],
-    /// What stands behind Drawbridge when it is run through there.
+    /// The kinds of servers behind Drawbridge in the runs of this suite.
     pub(crate) behind: &'static [Behind],
-    /// Makes the fixture speak only the era that the suite does not.
+    /// The option that restricts the fixture to the era that the suite does not use.
     pub(crate) other_era: &'static str,
-    /// How many of its checks pass at a server that does all it asks for.
+    /// The number of checks that pass if a server supports everything.
     pub(crate) passed: usize,
-    /// How many scenarios of its client side apply to Drawbridge, and pass.
+    /// The number of client scenarios that apply to Drawbridge and pass.
     pub(crate) client_scenarios: usize,
 }
 
-/// The suite as it was before the newest revision; what it asks, the later one asks again.
+/// The first suite, from before the newest revision. A later suite repeats all its checks.
 pub(crate) const FIRST: Suite = Suite {
     name: "first",
     package: "conformance-0.1",
@@ -59,7 +59,8 @@ pub(crate) const OF_2026_07_28: Suite = Suite {
 };
 
 impl Suite {
-    /// Runs it against the server at `url`. What it wrote stays in `test-output/conformance`.
+    /// Runs the suite against the server at `url`. The suite's output stays in
+    /// `test-output/conformance`.
     #[track_caller]
     pub(crate) fn run(&self, home: &Home, url: &str, way: &str) -> Report {
         let folder = places::output_folder(&format!("conformance/{}/{way}", self.name));
@@ -71,7 +72,7 @@ impl Suite {
             .arg(&folder)
             .args(self.options);
         let mut process = Process::start(home, "suite", &mut command);
-        // It ends with a failure where a check fails: that is for the report to say.
+        // The exit status is ignored: the suite fails if a check fails, and the report covers that.
         let (_, printed) = process.finish(BOUND);
         assert!(
             folder.is_dir(),

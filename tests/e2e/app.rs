@@ -1,4 +1,4 @@
-//! The app on a desk, and what a person does in its windows.
+//! The app in a desktop session, and the actions of a person in its windows.
 
 use drawbridge_tests::{
     Desk, Driver,
@@ -11,27 +11,27 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// The app, and the hand on it.
+/// The running app, with the WebDriver client that controls it.
 pub(crate) struct App<'a> {
     pub(crate) desk: &'a Desk,
     pub(crate) driver: Driver,
-    /// Where clients connect.
+    /// The URL of the endpoint.
     pub(crate) url: String,
 }
 
-/// The command of the public server with every kind of tool.
+/// Returns the command of the public server with every kind of tool.
 pub(crate) fn everything() -> Vec<String> {
     let script = places::npm("@modelcontextprotocol/server-everything/dist/index.js");
     vec!["node".to_owned(), places::text(script), "stdio".to_owned()]
 }
 
-/// The command of the public server of files, for one folder.
+/// Returns the command of the public file server for a folder.
 pub(crate) fn filesystem(folder: &str) -> Vec<String> {
     let script = places::npm("@modelcontextprotocol/server-filesystem/dist/index.js");
     vec!["node".to_owned(), places::text(script), folder.to_owned()]
 }
 
-/// A folder in the home with a file that can be asked for.
+/// Creates a folder with a file for the file server. Returns its path.
 pub(crate) fn folder(desk: &Desk) -> String {
     let folder = desk.file("home/notes");
     std::fs::create_dir_all(&folder).expect("make the folder");
@@ -40,7 +40,7 @@ pub(crate) fn folder(desk: &Desk) -> String {
 }
 
 impl<'a> App<'a> {
-    /// Starts the app as a person does, its window open.
+    /// Starts the app with its window open.
     #[track_caller]
     pub(crate) fn open(desk: &'a Desk) -> Self {
         let app = Self::start(desk, &[]);
@@ -48,7 +48,7 @@ impl<'a> App<'a> {
         app
     }
 
-    /// Starts the app with more arguments.
+    /// Starts the app with additional arguments.
     #[track_caller]
     pub(crate) fn start(desk: &'a Desk, more: &[&str]) -> Self {
         let port = free_port().to_string();
@@ -66,7 +66,7 @@ impl<'a> App<'a> {
         Self { desk, driver, url }
     }
 
-    /// The process of the app itself.
+    /// Returns the process of the app itself.
     #[track_caller]
     pub(crate) fn process(&self) -> Running {
         let processes = self.desk.processes();
@@ -84,7 +84,7 @@ impl<'a> App<'a> {
         self.driver.until("nav-servers");
     }
 
-    /// Waits until the popup is on the screen, and looks at it.
+    /// Waits until the popup is visible and switches to it.
     #[track_caller]
     pub(crate) fn look_at_popup(&self) {
         self.driver
@@ -94,7 +94,7 @@ impl<'a> App<'a> {
         });
     }
 
-    /// Waits until the popup is gone from the screen.
+    /// Waits until the popup is hidden.
     #[track_caller]
     pub(crate) fn until_popup_hides(&self) {
         self.driver
@@ -104,7 +104,7 @@ impl<'a> App<'a> {
         });
     }
 
-    /// Runs a verb as the window itself does.
+    /// Runs a verb through the window's own IPC.
     #[track_caller]
     pub(crate) fn verb(&self, command: &str, request: &Value) -> Value {
         let script = "const [command, request, done] = arguments; \
@@ -117,7 +117,8 @@ impl<'a> App<'a> {
         answer
     }
 
-    /// Adds a client on its screen; where it shall connect, and as whom.
+    /// Adds a client on the Clients screen. Returns the endpoint and the token that the screen
+    /// shows.
     #[track_caller]
     pub(crate) fn add_client(&self, name: &str) -> Door {
         self.driver.click("nav-clients");
@@ -147,14 +148,15 @@ impl<'a> App<'a> {
         Client::call(self.desk, Sdk::TypeScript, door, tool, arguments)
     }
 
-    /// A call that needs no person.
+    /// Makes a call that waits for no person, and returns its result.
     #[track_caller]
     pub(crate) fn call_now(&self, door: &Door, tool: &str, arguments: &Value) -> ToolResult {
         self.call(door, tool, arguments).result()
     }
 }
 
-/// Gives a desk a server and a client from the shell, before the app starts; the client's token.
+/// Adds a server and a client through the command line, before the app starts. Returns the client's
+/// token.
 #[track_caller]
 pub(crate) fn provision(desk: &Desk, name: &str, command: &[String]) -> String {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();

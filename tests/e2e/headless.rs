@@ -1,4 +1,4 @@
-//! Headless: provisioned from the shell, used by real clients, decided from the shell or in a
+//! Headless use: set up from the shell, used by real clients, with decisions from the shell or in a
 //! browser.
 
 use drawbridge_tests::{
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::app;
 
-/// A hub with a public server, and a client of it.
+/// Starts a hub with a public server, and adds a client.
 fn serve(desk: &Desk) -> (Hub<'_>, Door) {
     let token = app::provision(desk, "everything", &app::everything());
     let hub = Hub::serve(desk);
@@ -20,7 +20,7 @@ fn serve(desk: &Desk) -> (Hub<'_>, Door) {
     (hub, door)
 }
 
-/// The link that logs a browser in, once.
+/// Returns the one-time login link for a browser.
 fn link(desk: &Desk) -> String {
     let printed = desk.cli(&["open", "--print"]).ok().stdout();
     let link = printed.trim().to_owned();
@@ -117,7 +117,7 @@ fn a_login_link_works_once() {
         &json!([{"do": "login"}, {"do": "until", "part": "nav-servers"}]),
     )
     .nothing_wrong();
-    // Another browser, which does not have the first one's cookie.
+    // A second browser without the cookie of the first.
     std::fs::remove_dir_all(desk.file("chromium")).expect("forget the first browser");
     let steps = json!([{"do": "login"}, {"do": "pause", "ms": 1500}, {"do": "count", "part": "nav-servers"}]);
     let seen = browser::take_steps(&desk, &link, &steps);

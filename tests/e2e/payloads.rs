@@ -1,5 +1,5 @@
-//! What others write is text, wherever it shows: no markup, no address, no order to a terminal. Every payload of the
-//! corpus stands in every field that a server or a client fills.
+//! Foreign text is rendered as plain text in every place: not as markup, links or terminal control
+//! sequences. Every payload of the corpus is in every field that a server or a client fills.
 
 mod corpus;
 
@@ -17,15 +17,16 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::steps::{self, click, enter, link, route, until_ready, until_says};
 
-/// Longer than a test looks.
+/// Longer than a test runs.
 const PATIENCE_S: u32 = 600;
 
-/// All of them in one text.
+/// Returns all payloads in one text.
 fn together() -> String {
     corpus::all().join("\n")
 }
 
-/// A tool with one payload in each of its fields; its own name is among them, as no name may be that is at the door.
+/// Returns a tool with a payload in each of its fields. Its name contains the payload too, so it is
+/// not a valid exposed name.
 fn tool(number: usize, text: &str) -> Value {
     json!({
         "name": format!("t{number}-{text}"), "title": text, "description": text,
@@ -37,13 +38,13 @@ fn tool(number: usize, text: &str) -> Value {
     })
 }
 
-/// A tool that can be called by its name, with all payloads as its words.
+/// Returns a tool with a valid name, and all payloads in its title and description.
 fn plain(name: &str) -> Value {
     let all = together();
     json!({"name": name, "title": all, "description": all, "inputSchema": {"type": "object"}, "annotations": {"title": all}})
 }
 
-/// What the fixture server offers: each payload in each field.
+/// Returns the fixture server's offer: each payload in each field.
 fn offer(description: &str) -> Value {
     let all = together();
     let each = corpus::all();
@@ -97,7 +98,8 @@ fn add(hub: &Hub<'_>, desk: &Desk, name: &str) {
     hub.verb("servers.add", &json!({"spec": spec}));
 }
 
-/// A hub that knows such a server, one that changed, one that cannot start, and what other programs left in its folder.
+/// A hub with such a server, a server that changed, a server that cannot start, and spec files from
+/// other programs.
 struct Stage<'a> {
     desk: &'a Desk,
     hub: Hub<'a>,
@@ -107,7 +109,8 @@ struct Stage<'a> {
 impl<'a> Stage<'a> {
     #[track_caller]
     fn set(desk: &'a Desk) -> Self {
-        // What a server changes in its first minute is accepted with it, but for a start of the hub in between.
+        // The restart of the hub ends the grace period, in which changes would be accepted with the
+        // server.
         let first = Hub::serve(desk);
         for name in ["loud", "changing"] {
             write(desk, name, &offer("as it was"));
@@ -127,14 +130,15 @@ impl<'a> Stage<'a> {
         stage
     }
 
-    /// A client that writes what it likes of itself.
+    /// Opens a session as a client with payloads in its `clientInfo`.
     fn client(hub: &Hub<'_>) -> McpClient {
         let all = together();
         let info = json!({"name": all, "title": all, "version": all, "icons": [{"src": all}]});
         McpClient::connect_as(&hub.url, &hub.token("scribbler"), &info)
     }
 
-    /// One that answers the handshake with an error: its words are the reason of its state.
+    /// Adds a server that answers the handshake with an error, whose text becomes the reason of its
+    /// state.
     fn add_failing(&self) {
         write(
             self.desk,
@@ -149,7 +153,7 @@ impl<'a> Stage<'a> {
         );
     }
 
-    /// What other programs can put where specs are read.
+    /// Writes spec files as other programs can.
     fn drop_specs(&self) {
         let each = corpus::all();
         let spec = json!({"name": together(), "command": each[0], "args": each, "env": {"A": together()}, "cwd": each[1]});
@@ -167,7 +171,7 @@ impl<'a> Stage<'a> {
         });
     }
 
-    /// Every tool of one server changes, so that it waits with what differs.
+    /// Changes every tool of a server, so that each waits for acceptance with its differences.
     fn change(&self) {
         let mut offer = offer("as it is now");
         let tools = offer["tools/list"]["result"]["tools"]
@@ -198,7 +202,8 @@ impl<'a> Stage<'a> {
         );
     }
 
-    /// Calls of every outcome, each with all payloads in its arguments, and rules with them in their words.
+    /// Makes calls of every outcome with all payloads in their arguments, and rules that contain
+    /// payloads.
     fn call(&self) {
         let arguments = arguments();
         let each = corpus::all();
@@ -224,11 +229,11 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// One call that nobody decides in time.
+    /// Makes a call that times out.
     fn miss(&self) {
         self.hub.approval_timeout(5);
         let call = self.client.call_meanwhile("loud__fail", &arguments());
-        // Somebody is there to decide.
+        // Listing the approvals marks the call as seen; otherwise the result is "No screen".
         let _ = self.hub.approval();
         let answer = call.join().expect("the call ends");
         assert!(answer.text().contains("Timed out"), "{}", answer.text());
@@ -242,7 +247,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Each payload as a key and as a value, and what is no text in Rust.
+/// Returns arguments with each payload as a key and as a value, and with text that Rust's strings
+/// cannot hold.
 fn arguments() -> String {
     let mut members: Vec<String> = corpus::all()
         .iter()
@@ -257,7 +263,7 @@ fn arguments() -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Looks at what is on the screen.
+/// Returns the steps that check that the screen shows plain text and that the text fits.
 fn text_only(place: &str) -> [Value; 3] {
     [
         json!({"do": "settle"}),
@@ -297,7 +303,7 @@ fn servers() -> Vec<Value> {
     steps
 }
 
-/// The pages that only have to be opened, and the dialogs of two of them.
+/// Returns the steps for the pages that only have to be opened, and for the dialogs of two of them.
 fn pages() -> Vec<Value> {
     let mut steps = Vec::new();
     for page in ["clients", "rules", "activity", "logs", "settings"] {
@@ -325,13 +331,13 @@ fn pages() -> Vec<Value> {
     steps
 }
 
-/// The question: in each of its steps, in the main window or in the popup.
+/// Returns the steps through the approval prompt, in the main window or in the popup.
 fn question(place: &str) -> Vec<Value> {
     let mut steps = vec![steps::until("approval-card")];
     steps.extend(text_only(place));
     steps.push(click("arguments-raw"));
     steps.extend(text_only(&format!("{place}: raw arguments")));
-    // To the end, so that it may be decided.
+    // The arguments must be scrolled to their end before the call can be decided.
     steps.extend([
         json!({"do": "focus", "part": "arguments"}),
         steps::press("End"),
@@ -429,13 +435,14 @@ fn what_is_asked_about_is_only_text_in_each_step_of_the_question() {
     visit(&desk, steps);
 }
 
-/// What the schema of a tool with an impossible name takes: its own payload.
+/// Returns arguments that fit the schema of tool `number`, whose property is its payload.
 fn arguments_of(number: usize) -> String {
     let text = &corpus::all()[number];
     json!({text: text}).to_string()
 }
 
-/// Fails where a terminal would obey, hide or turn around something of a command's output.
+/// Fails if the output of a command contains characters that a terminal would interpret, hide or
+/// reorder.
 #[track_caller]
 fn shown_plainly(desk: &Desk, arguments: &[&str]) {
     let human = desk.cli(arguments);

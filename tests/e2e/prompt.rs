@@ -1,4 +1,5 @@
-//! The prompt, on the real popup: each choice does what its button says, and nothing else decides.
+//! The approval prompt in the real popup: each choice has the effect that its button names, and
+//! nothing else decides.
 
 use std::{thread, time::Duration};
 
@@ -10,14 +11,14 @@ use serde_json::{Value, json};
 
 use crate::app::App;
 
-/// The app, hidden in the tray, before the server that says what reached it.
+/// The app, hidden in the tray, with the server that records what it receives.
 struct Scene<'a> {
     desk: &'a Desk,
     app: App<'a>,
 }
 
 impl<'a> Scene<'a> {
-    /// With so many seconds to decide.
+    /// Starts the app with an approval timeout of `seconds`.
     fn with_patience(desk: &'a Desk, seconds: u32) -> Self {
         let hub = Hub::serve(desk);
         hub.add_probe(&[]);
@@ -30,14 +31,14 @@ impl<'a> Scene<'a> {
         Self { desk, app }
     }
 
-    /// A client that nobody knows yet, and its token.
+    /// Adds a new client. Returns its session and its token.
     fn client(&self, name: &str) -> (McpClient, String) {
         let added = self.desk.cli(&["clients", "add", name, "--json"]).json();
         let token = added["token"].as_str().expect("a token").to_owned();
         (McpClient::connect(&self.app.url, &token), token)
     }
 
-    /// Begins a call and waits until the popup asks about it.
+    /// Begins a call and waits until the popup shows its approval.
     fn ask(&self, client: &McpClient, name: &str, arguments: &str) -> thread::JoinHandle<Answer> {
         let call = client.call_meanwhile("probe__echo", arguments);
         self.app.look_at_popup();
@@ -45,14 +46,14 @@ impl<'a> Scene<'a> {
         call
     }
 
-    /// Denies what is asked.
+    /// Denies the approval.
     fn deny(&self) {
         self.app.driver.click("deny");
         self.app.driver.click("deny-confirm");
         self.app.until_popup_hides();
     }
 
-    /// The call is asked about, and denied.
+    /// Checks that the call waits for a person, and denies it.
     fn is_asked(&self, client: &McpClient, name: &str, arguments: &str) {
         let call = self.ask(client, name, arguments);
         self.deny();
@@ -62,7 +63,7 @@ impl<'a> Scene<'a> {
         );
     }
 
-    /// The rules of a client.
+    /// Returns the rules of a client.
     fn rules(&self, client: &str) -> Vec<Value> {
         let listed = self.desk.cli(&["policy", "list", "--json"]).json();
         let rules = listed["rules"].as_array().expect("rules").clone();
@@ -321,7 +322,8 @@ fn enter_held_while_the_popup_opens_decides_nothing_and_the_keyboard_can_decide(
             .unwrap_or(0)
     };
 
-    // Held from before it opens, and it has the keyboard: the worst that can be.
+    // The worst case: the key is held down from before the popup opens, and the popup has the
+    // focus.
     let held = desk.hold("Return");
     let call = scene.ask(&client, "typist", r#"{"n":1}"#);
     desk.press("ctrl+alt+d");
@@ -333,7 +335,7 @@ fn enter_held_while_the_popup_opens_decides_nothing_and_the_keyboard_can_decide(
     until("Enter goes on arriving", || {
         yes(pressed("Enter") > before + 10)
     });
-    // Also where the pointer has left the focus on a button.
+    // The same holds if a pointer click has left the focus on a button.
     driver.run("document.querySelector('[data-testid=approve-once]').focus()");
     let before = pressed("Enter");
     until("Enter goes on arriving", || {
@@ -343,7 +345,7 @@ fn enter_held_while_the_popup_opens_decides_nothing_and_the_keyboard_can_decide(
     assert_eq!(scene.waiting().len(), 1, "it decided nothing");
     assert_eq!(calls_heard(&desk), Vec::<String>::new());
 
-    // Who comes to the button by Tab means it.
+    // Moving the focus to the button with Tab is deliberate, so Enter works then.
     let focused = "return document.activeElement?.dataset.testid ?? ''";
     driver.run("document.activeElement?.blur()");
     until("Tab leads to the button", || {
@@ -364,7 +366,7 @@ fn a_hundred_calls_at_once_are_one_window_with_a_counter_and_decided_together() 
     let clients: Vec<McpClient> = names.iter().map(|name| scene.client(name).0).collect();
     let calls: Vec<Vec<_>> = (clients.iter().enumerate())
         .map(|(at, client)| {
-            // Those of the last client send exactly the same.
+            // All calls of the last client are identical.
             let arguments = |n: usize| {
                 if at == 4 {
                     r#"{"n":0}"#.to_owned()
@@ -437,7 +439,7 @@ fn two_screens_that_decide_opposite_come_to_one_decision_and_the_other_is_told()
     let driver = &scene.app.driver;
     let (client, _) = scene.client("torn");
     let home: &Home = &desk;
-    // The other screen is first: this one is told, and decides nothing.
+    // The shell decides first, so the popup closes and decides nothing.
     let call = scene.ask(&client, "torn", r#"{"n":0}"#);
     let id = scene.waiting()[0]["id"].as_str().expect("an id").to_owned();
     driver.click("deny");
@@ -455,7 +457,7 @@ fn two_screens_that_decide_opposite_come_to_one_decision_and_the_other_is_told()
         driver.until_ready("approve-once");
         let other = thread::scope(|scope| {
             let other = scope.spawn(|| {
-                // A command takes a while to start: who is first is drawn.
+                // A command takes a while to start, so either side may win.
                 thread::sleep(Duration::from_millis(6 * (n % 4)));
                 home.cli(&["approvals", "deny", &id, "--reason", "by the shell"])
             });

@@ -1,4 +1,4 @@
-//! The question to a person, in each form that it takes: pictures of it, light and dark, and a hand that has no mouse.
+//! Every form of the approval prompt: screenshots in light and dark, and decisions without a mouse.
 
 use std::{fs, thread::JoinHandle};
 
@@ -20,14 +20,14 @@ use crate::{
     },
 };
 
-/// As `src-tauri/src/windows.rs` opens it.
+/// The size in `src-tauri/src/windows.rs`.
 const POPUP: (u32, u32) = (460, 700);
 const MAIN: (u32, u32) = (1280, 800);
 
-/// Longer than a test looks.
+/// Longer than a test runs.
 const PATIENCE_S: u32 = 600;
 
-/// A hub with two public servers, whose calls all wait for a person.
+/// Sets up a hub with two public servers whose calls all wait for a person.
 fn fill(desk: &Desk, hub: &Hub<'_>) -> McpClient {
     for (name, command) in [
         ("everything", app::everything()),
@@ -41,7 +41,7 @@ fn fill(desk: &Desk, hub: &Hub<'_>) -> McpClient {
     hub.client("claude-code")
 }
 
-/// Opens the popup in both themes, does what leads to the picture, and takes it.
+/// Opens the popup in both themes, takes the steps in `way`, and takes a screenshot.
 fn pictures(what: &str, way: &[Value]) -> Vec<Value> {
     let mut steps = enter();
     steps.push(size(POPUP.0, POPUP.1));
@@ -58,7 +58,7 @@ fn pictures(what: &str, way: &[Value]) -> Vec<Value> {
     steps
 }
 
-/// Asks, takes the pictures of the question, and denies it.
+/// Makes a call, takes the screenshots of its prompt, and denies it.
 #[track_caller]
 fn picture(
     desk: &Desk,
@@ -189,7 +189,7 @@ fn characters_that_cannot_be_seen_are_shown() {
         ("everything__echo", &call),
         &way,
     );
-    // Where a person edits them they are JSON's own escapes, which stay what they are.
+    // In the editor, such characters are JSON escapes, and editing preserves them.
     let edits = [
         until_ready("edit"),
         click("edit"),
@@ -401,7 +401,7 @@ fn waiting(desk: &Desk) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-/// Five calls that wait in this order, each of a tool of its own.
+/// Makes five calls of different tools, which wait in this order.
 fn five(client: &McpClient, desk: &Desk) -> Vec<JoinHandle<Answer>> {
     let note = format!("{}/note.txt", app::folder(desk));
     let calls = [
@@ -427,7 +427,7 @@ fn five(client: &McpClient, desk: &Desk) -> Vec<JoinHandle<Answer>> {
     threads
 }
 
-/// What the keyboard comes to in the popup, and to each kind of decision, without a mouse.
+/// Returns the steps through the popup and through each kind of decision with the keyboard only.
 fn by_keyboard(note: &str) -> Vec<Value> {
     let card = |tool: &str| until_says("approval-card", &format!("wants to call {tool} of"));
     let edited = json!({"path": note}).to_string();
@@ -439,7 +439,7 @@ fn by_keyboard(note: &str) -> Vec<Value> {
         until_ready("approve-once"),
     ]);
     steps.push(json!({"do": "order", "where": "the popup"}));
-    // A key meant for another window decides nothing, and Shift+Tab goes back.
+    // A key meant for another window decides nothing. Shift+Tab moves back.
     steps.extend([
         press("Enter"),
         press("Space"),
@@ -448,7 +448,7 @@ fn by_keyboard(note: &str) -> Vec<Value> {
     ]);
     steps.push(json!({"do": "tab_to", "part": "deny", "back": true}));
     steps.extend([tab_to("approve-once"), press("Enter"), card("get-sum")]);
-    // For longer: there and back by Escape, then 15 minutes.
+    // Approve for longer: open the choices, leave them with Escape, then choose 15 minutes.
     steps.extend([
         until_ready("approve-more"),
         tab_to("approve-more"),
@@ -467,7 +467,7 @@ fn by_keyboard(note: &str) -> Vec<Value> {
         press("Enter"),
         card("read_text_file"),
     ]);
-    // Always, for one folder, which is chosen by the arrows.
+    // Always approve for one folder, which the arrow keys choose.
     steps.extend([
         until_ready("approve-more"),
         tab_to("approve-more"),
@@ -491,7 +491,7 @@ fn by_keyboard(note: &str) -> Vec<Value> {
         press("Enter"),
         card("get_file_info"),
     ]);
-    // Edited: the keyboard is in the text at once, Escape leads back, and what was typed stays.
+    // Edit: the text has the focus at once, Escape leaves the editor, and the typed text stays.
     steps.extend([until_ready("edit"), tab_to("edit"), press("Enter")]);
     steps.extend([
         json!({"do": "until_focused", "part": "edit-text"}),
@@ -514,7 +514,7 @@ fn by_keyboard(note: &str) -> Vec<Value> {
         press("Enter"),
         card("write_file"),
     ]);
-    // Denied: the reason has the keyboard at once.
+    // Deny: the reason field has the focus at once.
     steps.extend([until_ready("deny"), tab_to("deny"), press("Space")]);
     steps.push(json!({"do": "until_focused", "part": "deny-reason"}));
     steps.extend([
@@ -587,7 +587,8 @@ fn every_kind_of_decision_is_made_by_the_keyboard_alone() {
     );
 }
 
-/// The keyboard goes where the eye does: from the top to the decision, from denying to approving.
+/// Checks that the focus order follows the visual order: from top to bottom, with deny before
+/// approve.
 fn in_order(seen: &Seen) {
     let orders = seen.orders();
     let popup = [

@@ -1,4 +1,4 @@
-//! Every screen, light and dark, full and empty: pictures of it, and nobody shut out.
+//! Every screen in light and dark, full and empty: screenshots and accessibility checks.
 
 use drawbridge_tests::{
     Desk, Hub, McpClient, browser, hub::write_spec, places, remote::Remote, until, wait::yes,
@@ -17,7 +17,7 @@ const SCREENS: &[&str] = &[
     "settings",
 ];
 
-/// Visits every screen, and the popup at its own size, in both themes.
+/// Returns the steps that visit every screen, and the popup at its own size, in both themes.
 fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
     let mut steps = vec![
         json!({"do": "login"}),
@@ -126,7 +126,7 @@ fn signing_in_to_a_server_is_sound_on_the_screen() {
     browser::take_steps(&desk, &link(&desk), &json!(steps)).nothing_wrong();
 }
 
-/// Dialogs, in the theme that the tour ended with.
+/// Returns the steps through the dialogs, in the theme that the tour ended with.
 fn dialogs() -> Vec<Value> {
     vec![
         json!({"do": "click", "part": "nav-servers"}),
@@ -143,7 +143,7 @@ fn dialogs() -> Vec<Value> {
     ]
 }
 
-/// Servers in every state, clients, rules and calls of every outcome.
+/// Sets up servers in every state, clients, rules, and calls of every outcome.
 fn fill(desk: &Desk, hub: &Hub<'_>) {
     let folder = app::folder(desk);
     for (name, command) in [

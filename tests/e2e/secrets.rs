@@ -1,4 +1,5 @@
-//! Secrets: in the keyring and in the environment of the one server that needs them, nowhere else.
+//! Secrets are in the keyring and in the environment of the server that needs them, and nowhere
+//! else.
 
 use std::fs;
 
@@ -82,7 +83,7 @@ fn a_secret_is_nowhere_but_in_the_keyring_and_with_its_server() {
     );
     hub.end(Signal::SIGKILL);
     canary.is_in_no_file_of(&desk.data_dir());
-    // The keyring's own file lies in the home, and is encrypted.
+    // The home also contains the keyring's own file, which is encrypted.
     canary.is_in_no_file_of(desk.path());
 
     let hub = Hub::serve(&desk);

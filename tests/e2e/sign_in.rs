@@ -1,4 +1,4 @@
-//! Signing in to a remote server in the app's own window, with the browser that the system opens.
+//! Sign-in to a remote server from the app's own window, with the system's browser.
 
 use drawbridge_tests::{
     Desk,

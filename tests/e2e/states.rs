@@ -1,4 +1,5 @@
-//! The Servers screen tells each state of a server truthfully: what it is, why, and what to do. Pictures of each.
+//! The Servers screen shows the state of each server, the reason, and the remedy. Takes screenshots
+//! of each.
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{app, steps::link};
 
-/// A server, and what its screen must say of it: the state, why, and what to do.
+/// A server, and the state, reason and remedy that its screen must show.
 struct Shown {
     server: &'static str,
     state: &'static str,
@@ -65,7 +66,7 @@ fn faulty() -> String {
     places::text(places::built("upstream-faulty"))
 }
 
-/// A server in each state.
+/// Sets up a server in each state.
 fn fill(desk: &Desk, hub: &Hub<'_>) {
     let add = |spec: Value| drop(hub.verb("servers.add", &json!({"spec": spec})));
     add(json!({"name": "idle", "command": faulty(), "timeouts": {"idle_ms": 1}}));
@@ -114,7 +115,7 @@ fn fill(desk: &Desk, hub: &Hub<'_>) {
     }
 }
 
-/// Looks at one server, in both themes.
+/// Returns the steps that check one server, in both themes.
 fn look(shown: &Shown) -> Vec<Value> {
     let Shown {
         server,
@@ -126,7 +127,7 @@ fn look(shown: &Shown) -> Vec<Value> {
         json!({"do": "click", "part": format!("server-row[data-server={server}]")}),
         json!({"do": "until_says", "part": "server-detail server-state", "text": state}),
     ];
-    // What waits for a person has a card of its own, with what would be started.
+    // A server that waits for acceptance has its own card, which shows what would be started.
     let parts = if *state == "Needs approval" {
         ["", " server-accept"]
     } else {

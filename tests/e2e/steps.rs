@@ -1,9 +1,9 @@
-//! What a browser is told to do, a step each.
+//! The steps that a browser takes.
 
 use drawbridge_tests::Desk;
 use serde_json::{Value, json};
 
-/// The link that signs a browser in.
+/// Returns the login link for a browser.
 pub(crate) fn link(desk: &Desk) -> String {
     desk.cli(&["open", "--print"])
         .ok()
@@ -12,7 +12,7 @@ pub(crate) fn link(desk: &Desk) -> String {
         .to_owned()
 }
 
-/// Signed in, and in the main window.
+/// Logs in and opens the main window.
 pub(crate) fn enter() -> Vec<Value> {
     vec![json!({"do": "login"}), until("nav-servers")]
 }
@@ -29,7 +29,7 @@ pub(crate) fn until_gone(part: &str) -> Value {
     json!({"do": "until_gone", "part": part})
 }
 
-/// Once it can be used.
+/// Waits until a control can be used.
 pub(crate) fn until_ready(part: &str) -> Value {
     json!({"do": "until_ready", "part": part})
 }
@@ -42,7 +42,7 @@ pub(crate) fn press(key: &str) -> Value {
     json!({"do": "press", "key": key})
 }
 
-/// By Tab alone, which has to come there, and to show on its way where it is.
+/// Moves the focus to a part with Tab only, and checks that the focus is visible on the way.
 pub(crate) fn tab_to(part: &str) -> Value {
     json!({"do": "tab_to", "part": part})
 }
@@ -55,12 +55,12 @@ pub(crate) fn theme(theme: &str) -> Value {
     json!({"do": "theme", "theme": theme})
 }
 
-/// Loads a screen anew; the popup has none of the main window's ways in.
+/// Loads a screen by its route. The popup has no navigation of its own.
 pub(crate) fn route(hash: &str) -> Value {
     json!({"do": "route", "hash": hash})
 }
 
-/// A picture of what is there now, which has to fit and to shut nobody out.
+/// Takes a screenshot, and checks that the text fits and that the screen is accessible.
 pub(crate) fn look(name: &str) -> Vec<Value> {
     vec![
         json!({"do": "settle"}),

@@ -1,4 +1,4 @@
-//! The window: from an empty desk to calls that a person decided, on the real app.
+//! The main window of the real app: from an empty setup to calls that a person decided.
 
 use drawbridge_tests::{
     Desk,
@@ -39,7 +39,7 @@ fn a_person_adds_servers_connects_a_client_and_decides_its_calls() {
     is_in_the_keyring_alone(&app, &door, &canary);
 }
 
-/// The form, with a variable that is secret.
+/// Adds a server with a secret variable through the form.
 fn add_by_form(app: &App<'_>, canary: &Canary) {
     let driver = &app.driver;
     driver.click("nav-servers");
@@ -72,7 +72,7 @@ fn add_by_form(app: &App<'_>, canary: &Canary) {
     driver.picture("03-server-added");
 }
 
-/// A paste of any client's settings.
+/// Adds a server by pasting another client's settings.
 fn add_by_paste(app: &App<'_>, folder: &str) {
     let driver = &app.driver;
     let command = app::filesystem(folder);
@@ -171,7 +171,8 @@ fn see_what_happened(app: &App<'_>) {
     app.driver.picture("10-logs");
 }
 
-/// The server got the secret, the keyring keeps it, and no file has it.
+/// Checks that the server gets the secret, that the keyring stores it, and that no file contains
+/// it.
 fn is_in_the_keyring_alone(app: &App<'_>, door: &Door, canary: &Canary) {
     app.driver.click("nav-servers");
     app.driver.click("server-row[data-server=everything]");

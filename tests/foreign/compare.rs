@@ -10,7 +10,7 @@ use crate::{
     servers::Server,
 };
 
-/// The methods that list, the member with the definitions, and the member that identifies one.
+/// The list methods, with the member that holds the definitions and the member that identifies one.
 const LISTS: [(&str, &str, &str); 4] = [
     ("tools/list", "tools", "name"),
     ("prompts/list", "prompts", "name"),
@@ -24,10 +24,11 @@ const LISTS: [(&str, &str, &str); 4] = [
 
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// The member of `_meta` in which a server of the stateless era names itself in each result.
+/// The member of `_meta` in which a modern server identifies itself in each result.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// What a client saw: under `METHOD IDENTIFIER` each definition, under the request each answer.
+/// The view of a client: each definition under `METHOD IDENTIFIER`, and each answer under its
+/// request.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) texts: BTreeMap<String, String>,
@@ -35,7 +36,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Lists everything and asks for everything that the table says.
+    /// Lists everything and makes all requests of the table.
     #[track_caller]
     pub(crate) fn of(server: &Server, peer: &mut Peer) -> Self {
         let mut texts = BTreeMap::new();
@@ -56,9 +57,9 @@ impl Seen {
         Self { texts, definitions }
     }
 
-    /// The same as values. A server of both eras writes a result otherwise in each era, and Drawbridge speaks the
-    /// stateless one with it: so a client with a session sees the members in another order, other escapes in texts, and
-    /// the name of the server in `_meta`.
+    /// Returns the view with all texts in a canonical form. A server of both eras writes a result
+    /// differently in each era, and Drawbridge uses the modern one, so a client with a session sees
+    /// another order of members, other escapes, and the server's name in `_meta`.
     pub(crate) fn across_eras(&self) -> Self {
         let texts = self
             .texts
@@ -71,13 +72,13 @@ impl Seen {
         }
     }
 
-    /// The number of definitions.
+    /// Returns the number of definitions.
     pub(crate) fn definitions(&self) -> usize {
         self.definitions
     }
 }
 
-/// The definitions of all pages. A server without the method has none.
+/// Returns the definitions of all pages. Returns none if the server does not have the method.
 #[track_caller]
 fn list(peer: &mut Peer, method: &str, key: &str) -> Vec<String> {
     let (mut all, mut params) = (vec![], json!({}));
@@ -95,7 +96,7 @@ fn list(peer: &mut Peer, method: &str, key: &str) -> Vec<String> {
     }
 }
 
-/// The result as it came, or the error.
+/// Returns the result byte for byte, or the error.
 fn text(answer: &Answer) -> String {
     answer.error().map_or_else(
         || answer.result_text().to_owned(),
@@ -103,7 +104,7 @@ fn text(answer: &Answer) -> String {
     )
 }
 
-/// The value that a text stands for, in one way of writing, without the name of the server.
+/// Returns the JSON value of a text in canonical form, without the name of the server.
 fn value(text: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(text) else {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Where Drawbridge is right to answer other than the server behind it.
+//! The deliberate differences between Drawbridge's answers and those of the server behind it.
 
 use crate::{compare::Seen, peer::Era, servers::Server};
 
@@ -12,7 +12,7 @@ pub(crate) struct Difference {
     pub(crate) what: &'static str,
     /// A part of Drawbridge's answer.
     pub(crate) through: &'static str,
-    /// Why that is right.
+    /// The reason why the difference is correct.
     pub(crate) because: &'static str,
 }
 
@@ -43,7 +43,7 @@ pub(crate) const ALL: &[Difference] = &[
     ),
 ];
 
-/// A call whose arguments no server can take.
+/// Returns a difference for a call whose arguments are invalid for every server.
 const fn refused(
     servers: &'static [&'static str],
     eras: &'static [Era],
@@ -59,8 +59,8 @@ const fn refused(
     }
 }
 
-/// The differences between two views of a server that the table does not explain, and the rows of the table that
-/// explain nothing any more.
+/// Returns the differences between two views of a server that the table does not list, and the rows
+/// of the table that no longer apply.
 pub(crate) fn unexplained(server: &Server, era: Era, direct: &Seen, through: &Seen) -> Vec<String> {
     const NONE: &str = "nothing";
     let known = ALL

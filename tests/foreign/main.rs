@@ -1,4 +1,4 @@
-//! Servers that other people wrote, or that stand on other people's SDKs, once directly and once through Drawbridge:
+//! Third-party servers, and servers on third-party SDKs, once directly and once through Drawbridge:
 //! each definition and each result must be the same.
 
 mod compare;
@@ -17,7 +17,7 @@ use crate::{
     peer::{Era, Peer},
 };
 
-/// One test for each server of the table, which has the server's name.
+/// Defines one test for each server of the table, with the server's name.
 macro_rules! servers {
     ($($name:ident),* $(,)?) => {
         const TESTED: &[&str] = &[$(stringify!($name)),*];
@@ -74,7 +74,7 @@ fn the_docs_list_the_servers_that_were_tried() {
     docs::hold(Part::Servers, &table::write());
 }
 
-/// Compares a server with the same server behind Drawbridge, in each era that it speaks.
+/// Compares a server with the same server behind Drawbridge, in each era that it supports.
 #[track_caller]
 fn compare(name: &str) {
     let server = servers::ALL
@@ -92,7 +92,8 @@ fn compare(name: &str) {
     let mut wrong = vec![];
     for era in server.eras {
         let mut direct = Seen::of(server, &mut Peer::direct(&home, server, &running, *era));
-        // The server is asked directly first, so that a failure of the fixture is not blamed on Drawbridge.
+        // The server is tested directly first, so that a failure of the fixture is not attributed
+        // to Drawbridge.
         assert_eq!(
             direct.definitions(),
             server.definitions,

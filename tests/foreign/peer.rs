@@ -1,5 +1,5 @@
-//! A client that sends and keeps plain text, so that two answers can be compared byte by byte. It speaks to a server
-//! over stdio, streamable HTTP or HTTP+SSE.
+//! A client that sends and keeps plain text, so that two answers can be compared byte by byte.
+//! Supports stdio, streamable HTTP and HTTP+SSE.
 
 use std::{
     io::Write,
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 
 use crate::servers::{Ask, Running, Server, Transport};
 
-/// How a client and a server begin.
+/// The era of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     /// With `initialize`, in a session.
     Session,
-    /// Without, with the revision in each request.
+    /// Without a session, with the revision in each request.
     Stateless,
 }
 
@@ -110,7 +110,7 @@ impl Peer {
         peer
     }
 
-    /// Asks for one thing.
+    /// Makes a request of the table.
     #[track_caller]
     pub(crate) fn ask(&mut self, ask: &Ask) -> Answer {
         self.request(ask.method, ask.name(), ask.params)
@@ -142,7 +142,7 @@ impl Peer {
 }
 
 impl Wire {
-    /// Opens the stream of a server of HTTP+SSE, whose first event says where to send.
+    /// Opens the stream of an HTTP+SSE server, whose first event contains the URL for messages.
     #[track_caller]
     fn sse(url: &Url) -> Self {
         let request = Request {
@@ -185,7 +185,7 @@ impl Wire {
             Self::Stdio { process, stdin } => {
                 writeln!(stdin, "{body}").expect("speak to the server");
                 loop {
-                    // Programs print other things on stdout too.
+                    // Programs print other lines on stdout too.
                     let line = process.line();
                     if let Some(answer) = line
                         .starts_with('{')
@@ -240,7 +240,7 @@ fn post(
     request.send().unwrap_or_else(|e| panic!("{body}: {e}"))
 }
 
-/// The definitions in an answer to one of the methods that list, and where the next page begins.
+/// Returns the definitions in a page of a list, and the cursor of the next page.
 pub(crate) fn page(answer: &Answer, key: &str) -> (Vec<String>, Option<Value>) {
     let items = answer
         .members(key)

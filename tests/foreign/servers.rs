@@ -1,4 +1,4 @@
-//! The servers: how each is started and reached, and what it is asked.
+//! The servers: how each is started and reached, and the requests that are compared.
 
 use std::{fs, net::TcpStream, process::Command};
 
@@ -6,16 +6,17 @@ use drawbridge_tests::{Home, Hub, driver::free_port, places, process::Process, u
 
 use crate::peer::Era;
 
-/// A server, and what is compared.
+/// A server, and the requests that are compared.
 pub(crate) struct Server {
-    /// The name of its test.
+    /// The name of the test.
     pub(crate) name: &'static str,
-    /// The program, for the docs.
+    /// The name of the program for the docs.
     pub(crate) title: Words,
     pub(crate) sdk: Words,
     pub(crate) transport: Transport,
     program: Program,
-    /// `{port}` stands for the port to listen on, `{folder}` for a folder that this run alone uses.
+    /// The arguments. `{port}` stands for the port to listen on, `{folder}` for a private folder of
+    /// the run.
     arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
     pub(crate) eras: &'static [Era],
@@ -33,7 +34,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Its name, for the docs.
+    /// Returns the transport's name for the docs.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
@@ -43,7 +44,7 @@ impl Transport {
         }
     }
 
-    /// The path of its URL, and what the command line of Drawbridge calls it.
+    /// Returns the path of the URL, and the transport's name on Drawbridge's command line.
     fn url(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Stdio => None,
@@ -57,17 +58,17 @@ impl Transport {
 enum Program {
     /// A script of `tests/real/foreign` for an interpreter of `tests/real/python`.
     Python(&'static str, &'static str),
-    /// The same for the interpreter that the Python clients use.
+    /// A script of `tests/real/foreign` for the interpreter of the Python clients.
     NewestPython(&'static str),
-    /// A script of `tests/real/foreign`.
+    /// A script of `tests/real/foreign` for Node.
     Node(&'static str),
     /// A script of an npm package.
     Package(&'static str),
-    /// A program for x86-64 that an npm package brings.
+    /// A program for x86-64 in an npm package.
     Binary(&'static str),
     /// A program of an environment of `tests/real/python`.
     Installed(&'static str, &'static str),
-    /// A program of the environment that the Python clients use.
+    /// A program of the environment of the Python clients.
     NewestInstalled(&'static str),
 }
 
@@ -75,7 +76,7 @@ enum Program {
 #[derive(Clone, Copy)]
 pub(crate) enum Words {
     Plain(&'static str),
-    /// An npm package, whose pinned version is added.
+    /// An npm package, to which its pinned version is added.
     Npm(&'static str),
     /// A Python package: the requirements file and the name.
     Pip(&'static str, &'static str),
@@ -97,13 +98,13 @@ impl Words {
 #[derive(Debug)]
 pub(crate) struct Ask {
     pub(crate) method: &'static str,
-    /// The text of its params.
+    /// The JSON text of the params.
     pub(crate) params: &'static str,
     name: &'static str,
 }
 
 impl Ask {
-    /// Its tool, prompt or resource.
+    /// Returns the tool, prompt or resource of the request, if there is one.
     pub(crate) fn name(&self) -> Option<&'static str> {
         Some(self.name).filter(|name| !name.is_empty())
     }
@@ -113,7 +114,7 @@ impl Ask {
     }
 }
 
-/// A request whose params are `{"NAMED":NAME,MORE}`.
+/// Returns a request whose params are `{"NAMED":NAME,MORE}`.
 macro_rules! ask {
     ($method:literal, $named:literal, $name:literal $(, $more:literal)?) => {
         Ask { method: $method, name: $name, params: concat!("{\"", $named, "\":\"", $name, "\"" $(, ",", $more)?, "}") }
@@ -138,19 +139,19 @@ macro_rules! prompt {
     };
 }
 
-/// What runs of a server, if Drawbridge does not start it.
+/// The process of a server that Drawbridge does not start itself.
 pub(crate) struct Running {
     pub(crate) url: Option<String>,
     _process: Option<Process>,
 }
 
 impl Server {
-    /// Its name in the hub.
+    /// Returns the id in the hub.
     pub(crate) fn id(&self) -> String {
         self.name.replace('_', "-")
     }
 
-    /// Whether there is a build of the program for this machine.
+    /// Returns whether there is a build of the program for this machine.
     pub(crate) fn runs_here(&self) -> bool {
         !matches!(self.program, Program::Binary(_)) || cfg!(target_arch = "x86_64")
     }
@@ -193,7 +194,7 @@ impl Server {
             .collect()
     }
 
-    /// The command that starts it.
+    /// Returns the command that starts the server.
     pub(crate) fn command(&self, home: &Home, run: &str, port: Option<u16>) -> Command {
         let line = self.line(home, run, port);
         let mut command = home.command(&line[0]);
@@ -206,7 +207,7 @@ impl Server {
         command
     }
 
-    /// Starts it if it is reached over HTTP, and waits until it listens.
+    /// Starts the server if it uses HTTP, and waits until it listens.
     #[track_caller]
     pub(crate) fn start(&self, home: &Home) -> Running {
         let Some((path, _)) = self.transport.url() else {
@@ -233,7 +234,7 @@ impl Server {
         }
     }
 
-    /// Adds it as a person does, and allows its tools.
+    /// Adds the server through the command line, and allows its tools.
     #[track_caller]
     pub(crate) fn add(&self, hub: &Hub<'_>, running: &Running) {
         let id = self.id();
@@ -281,7 +282,7 @@ fn fill(text: &str, home: &Home, run: &str, port: Option<u16>) -> String {
 const SESSION: &[Era] = &[Era::Session];
 const BOTH: &[Era] = &[Era::Session, Era::Stateless];
 
-/// What `decorated.py` is asked.
+/// The requests for `decorated.py`.
 const DECORATED: &[Ask] = &[
     call!("add", r#""arguments":{"a":1}"#),
     call!("add", r#""arguments":{"b":-3,"a":40}"#),
@@ -314,7 +315,7 @@ const DECORATED: &[Ask] = &[
     prompt!("review", r#""arguments":{"code":"é","language":"C"}"#),
 ];
 
-/// What a server with the SDK's decorators is, apart from the SDK.
+/// Returns a server with the SDK's decorators. Only the SDK and the transport vary.
 const fn decorated(
     name: &'static str,
     sdk: Words,
@@ -696,7 +697,8 @@ pub(crate) const ALL: &[Server] = &[
             ),
         ],
     },
-    // Each start of this program writes its descriptions in another order, so that one start is compared.
+    // Each start of this program writes its descriptions in another order, so both sides use the
+    // same process.
     Server {
         name: "mcp_time_over_http",
         title: Words::Npm("mcp-time-linux-x64"),

@@ -16,13 +16,13 @@ SDKs for TypeScript.
 | --- | --- | --- | --- | --- | --- |
 ";
 
-/// Follows the table.
+/// The text after the table.
 const AFTER: &str = "
 Drawbridge speaks 2026-07-28 with a server that can. Such a server names itself in the `_meta` of each result, and
 a client with a session sees that too.
 ";
 
-/// The part of the page.
+/// Returns the part of the page.
 pub(crate) fn write() -> String {
     let mut part = BEFORE.to_owned();
     for server in ALL {

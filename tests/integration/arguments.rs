@@ -1,11 +1,12 @@
-//! The arguments of a call: how closely they have to fit, how rules read them, and that they are sent as they are.
+//! The arguments of a call: how strictly they are validated, how rules read them, and that they are
+//! sent unchanged.
 
 use std::fs;
 
 use drawbridge_tests::{Faulty, Home, Hub, McpClient, places, until, wait::yes};
 use serde_json::{Value, json};
 
-/// Adds a server with one tool `plan` of that schema.
+/// Adds a server with one tool `plan` that has this schema.
 fn add<'a>(hub: &'a Hub<'a>, name: &str, schema: &Value) -> Faulty<'a> {
     let file = hub.home.file(&format!("{name}.tools"));
     fs::write(
@@ -25,7 +26,7 @@ fn thinking() -> Value {
     }})
 }
 
-/// The params of the last call that reached a server.
+/// Returns the params of the last call that the server received.
 fn last(server: &Faulty<'_>) -> Value {
     server.calls("plan").pop().expect("a call")["params"].clone()
 }

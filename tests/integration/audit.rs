@@ -1,10 +1,10 @@
-//! The record of calls: what is changed in it is found, and all of it can be handed to somebody else.
+//! The audit: changes of the records are detected, and the audit can be exported.
 
 use drawbridge_tests::{Home, Hub, places};
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
-/// Someone with the database and no key.
+/// Changes the database as an attacker without the key can.
 #[track_caller]
 fn forge(home: &Home, sql: &'static str) {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -1,4 +1,4 @@
-//! The stdio bridge, for clients that speak nothing else.
+//! The stdio bridge, for clients that support nothing else.
 
 use std::time::Duration;
 

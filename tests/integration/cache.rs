@@ -1,4 +1,4 @@
-//! The cache: what a server offers is known without the server.
+//! The catalog's copy: a server's definitions are known although the server does not run.
 
 use drawbridge_tests::{Home, Hub, McpClient, hub::heard};
 use nix::sys::signal::Signal;

@@ -1,11 +1,12 @@
-//! What clients see of the servers: deferred and narrowed, checked, kept, changed and accepted.
+//! The part of the catalog that clients see: deferred and filtered, validated, retained, changed
+//! and accepted.
 
 use std::fs;
 
 use drawbridge_tests::{Faulty, Home, Hub, McpClient, places, until, wait::yes, within};
 use serde_json::{Value, json};
 
-/// Writes the tools that a server reads when it is asked for them.
+/// Writes the tools that a server reads each time they are listed. Returns the path of the file.
 fn write_tools(home: &Home, name: &str, tools: &Value) -> String {
     let file = home.file(&format!("{name}.tools"));
     fs::write(&file, tools.to_string()).expect("write the tools");
@@ -16,7 +17,7 @@ fn tool(name: &str, description: &str) -> Value {
     json!({"name": name, "description": description, "inputSchema": {"type": "object"}})
 }
 
-/// Adds a server with the tools of its file, and more in its spec.
+/// Adds a server with these tools and with `more` fields in its spec.
 fn add(hub: &Hub<'_>, name: &str, tools: &Value, more: &Value) {
     let file = write_tools(hub.home, name, tools);
     let program = places::text(places::built("upstream-faulty"));
@@ -37,7 +38,7 @@ fn update(hub: &Hub<'_>, name: &str, more: &Value) {
     hub.verb("servers.update", &json!({"id": name, "spec": spec}));
 }
 
-/// What one of the file's tools says of its call.
+/// Calls one of the file's tools and returns its answer.
 fn said(client: &McpClient, tool: &str, arguments: &Value) -> Value {
     let answer = client.call(tool, &arguments.to_string());
     assert!(!answer.is_error(), "{}", answer.raw);
@@ -237,7 +238,7 @@ fn another_server_stands_in_for_one_that_cannot_be_reached_and_is_decided_for_it
     );
     add(&hub, "spare", &tools, &json!({}));
     let client = hub.client("desk");
-    // Its program is there when it is read, and then no more.
+    // The program exists at the first reading and is then removed.
     let program = hub.server("main")["spec"]["command"]
         .as_str()
         .expect("a command")
@@ -383,7 +384,7 @@ fn a_tool_has_its_own_time_and_a_bound_in_all_whatever_progress_it_shows() {
 fn a_slow_first_start_is_waited_for_as_long_as_it_works_and_told_meanwhile() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    // As npx does, it works for a while and then becomes the server.
+    // Like npx, the script works for a while and then execs the server.
     let npx = home.file("npx");
     let program = places::text(places::built("upstream-faulty"));
     let script = format!(

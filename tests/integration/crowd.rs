@@ -1,4 +1,4 @@
-//! Many clients at once: each gets its own answers, all of them, and nobody else's.
+//! Many clients at once: each gets all of its own responses and none of another client's.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,8 @@ const CLIENTS: usize = 32;
 const CALLS: u64 = 6;
 const STEPS: u64 = 3;
 
-/// Calls with ids and tokens that all clients use; what came that is another's.
+/// Sends calls whose ids and progress tokens all clients use. Returns the messages that belong to
+/// another client.
 fn mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
     let mut wrong = Vec::new();
     start.wait();
@@ -92,7 +93,7 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
                 &mut cancelled,
                 request(id, "tools/call", call("hang", json!({"n": id}))),
             ),
-            // Answered at about the moment at which it is cancelled.
+            // The answer and the cancellation happen at about the same time.
             1 => (
                 &mut either,
                 request(
@@ -130,7 +131,7 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
             );
         }
     }
-    // What is asked behind all of it, and answered, is a mark that what is to come has come.
+    // The response to a last request marks that everything before it has arrived.
     let late: BTreeSet<u64> = (1392..1400).filter(|id| cancelled.contains(id)).collect();
     for id in &late {
         bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));

@@ -1,5 +1,5 @@
-//! What a person and rules can say of a call beyond yes and no: other arguments, for how many, where the arguments are
-//! so, late, to no call at all, and to a result.
+//! Decisions beyond approve and deny: edited arguments, rules for several calls or with conditions,
+//! late approvals, paused calls, and results that are held or masked.
 
 use std::{
     thread,
@@ -12,20 +12,20 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// What waits, and its id.
+/// Waits for a pending approval and returns it with its id.
 fn asked(hub: &Hub<'_>) -> (Value, String) {
     let request = hub.approval();
     let id = request["id"].as_str().expect("an id").to_owned();
     (request, id)
 }
 
-/// Denies what waits.
+/// Denies the pending approval.
 fn deny(home: &Home, hub: &Hub<'_>) {
     let (_, id) = asked(hub);
     home.cli(&["approvals", "deny", &id]).ok();
 }
 
-/// The call is asked about, and denied.
+/// Checks that the call waits for a person, and denies it.
 #[track_caller]
 fn is_asked(home: &Home, hub: &Hub<'_>, client: &McpClient, tool: &str, arguments: &str) {
     let call = client.call_meanwhile(tool, arguments);
@@ -385,7 +385,7 @@ fn a_client_that_waits_for_a_person_hears_that_it_still_does() {
             )
         });
         let (_, id) = asked(&hub);
-        // The keepalive comes every ten seconds.
+        // The keepalive is sent every ten seconds.
         thread::sleep(Duration::from_secs(11));
         home.cli(&["approvals", "approve", &id]).ok();
         let told = told.join().expect("the call ends");

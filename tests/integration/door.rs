@@ -1,4 +1,4 @@
-//! The door: who may knock, and what a stranger gets.
+//! The endpoint: authentication, and the responses to requests without a valid token.
 
 use drawbridge_tests::{
     Home, Hub, McpClient,
@@ -353,7 +353,7 @@ fn a_session_of_another_client_is_unknown() {
     }
 }
 
-/// A session of that revision: its id.
+/// Opens a session with this revision and returns its id.
 fn session_of(url: &Url, bearer: &str, revision: &str) -> String {
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}});

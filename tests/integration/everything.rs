@@ -1,4 +1,5 @@
-//! Every feature of the protocol, once directly and once through Drawbridge: what the client gets is the same.
+//! Every feature of the protocol, once directly and once through Drawbridge: the client gets the
+//! same.
 
 use drawbridge_tests::{Home, Hub, places, process::Process};
 use serde_json::{Value, json};
@@ -41,9 +42,9 @@ fn a_client_gets_through_drawbridge_what_it_gets_directly() {
     );
     for (what, expected) in direct {
         let same = match what.as_str() {
-            // The weather of the structured answer is drawn anew each time.
+            // The structured result contains random weather data.
             "structured" => shape(expected) == shape(&through[what]),
-            // The SDK misses the last one where the answer comes with it.
+            // The SDK misses the last notification if it arrives together with the result.
             "progress" => list(&through[what])[..3] == list(expected)[..3],
             _ => through[what] == *expected,
         };
@@ -59,7 +60,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 
-/// The members without their values.
+/// Returns the names of the members, without the values.
 fn shape(value: &Value) -> Vec<String> {
     let structured = value["structuredContent"]
         .as_object()

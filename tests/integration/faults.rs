@@ -1,4 +1,4 @@
-//! Servers that go wrong, and what their clients, and those of others, get.
+//! Servers that misbehave, and the results for their clients and for those of other servers.
 
 mod answers;
 mod changes;
@@ -20,17 +20,17 @@ use std::{
 
 use drawbridge_tests::{Faulty, Home, Hub, McpClient};
 
-/// Within that a client hears of what is known at once.
+/// The longest time until a client learns something that the hub knows at once.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Does it, and how long it took.
+/// Runs `act` and returns its result with the elapsed time.
 fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let done = act();
     (done, start.elapsed())
 }
 
-/// A server that nothing is wrong with, and a client of it.
+/// Adds a healthy server and a client of it.
 fn neighbour<'a>(hub: &'a Hub<'a>) -> (Faulty<'a>, McpClient) {
     let server = Faulty::add(hub, "neighbour", &serde_json::json!({}), &[]).synced();
     let client = hub.client("neighbour");
@@ -38,7 +38,7 @@ fn neighbour<'a>(hub: &'a Hub<'a>) -> (Faulty<'a>, McpClient) {
     (server, client)
 }
 
-/// Calls the neighbour while something is done; how long each of its answers took.
+/// Runs `act` while the neighbour is called. Returns how long each of those calls took.
 fn meanwhile<T>(client: &McpClient, act: impl FnOnce() -> T) -> (T, Vec<Duration>) {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -59,7 +59,7 @@ fn meanwhile<T>(client: &McpClient, act: impl FnOnce() -> T) -> (T, Vec<Duration
     })
 }
 
-/// What the database says came of the calls of a tool.
+/// Returns the recorded outcomes of the calls of a tool.
 fn outcomes(home: &Home, tool: &str) -> Vec<String> {
     let rows = drawbridge_tests::store::calls(&home.data_dir()).expect("read the store");
     rows.into_iter()

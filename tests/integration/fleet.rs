@@ -1,4 +1,4 @@
-//! Many servers: nothing runs that nobody needs, and nothing is left of what ran.
+//! Many servers: none runs unless it is needed, and none is left afterwards.
 
 use std::{
     collections::BTreeSet,
@@ -13,13 +13,14 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// Short enough for a test, long enough to be seen running.
+/// Short for a test, but long enough to observe the running server.
 const IDLE_MS: u32 = 700;
-/// The start of a hub is measured and told. This bound is for machines that have other work.
+/// The test prints the measured start of a hub. This bound is generous, for machines that have
+/// other work.
 const READY: Duration = Duration::from_secs(3);
 const CYCLES: usize = 500;
 
-/// The public server, listening.
+/// Starts the public server on a port.
 fn remote(home: &Home, port: u16) -> Process {
     let mut command = home.command("node");
     command
@@ -35,7 +36,7 @@ fn remote(home: &Home, port: u16) -> Process {
     process
 }
 
-/// Fifty specs of real servers, by name: programs of npm and PyPI, and a URL, under different names.
+/// Returns fifty specs of real servers with their names: programs of npm and PyPI, and a URL.
 fn specs(home: &Home, port: u16) -> Vec<(String, Value)> {
     let npm = |package: &str| {
         places::text(places::npm(&format!(
@@ -132,14 +133,14 @@ fn fifty_real_servers_cost_nothing_until_one_is_called_and_then_cost_one() {
     assert_eq!(hub.server("files-3")["state"], "idle");
 }
 
-/// What a process holds open.
+/// Returns the number of open file descriptors of a process.
 fn descriptors(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd"))
         .expect("its descriptors")
         .count()
 }
 
-/// The processes that it started and that are still there, dead ones too.
+/// Returns the number of children of a process, including zombies.
 fn children(pid: u32) -> usize {
     let threads = fs::read_dir(format!("/proc/{pid}/task"))
         .expect("its threads")
@@ -167,7 +168,7 @@ fn five_hundred_starts_and_stops_leave_nothing_behind() {
             r#"{"a":1}"#
         );
     };
-    // What is made once, and lines that are kept up to a number.
+    // The first cycles fill what is created once and the lines that are kept up to a limit.
     (0..CYCLES / 5).for_each(|_| cycle());
     let (open, started, memory) = (
         descriptors(hub.id()),

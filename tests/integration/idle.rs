@@ -1,4 +1,4 @@
-//! Hubs that a bridge started, and that nobody uses any more.
+//! Hubs that a bridge started, after their last use.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use drawbridge_tests::{
 };
 use serde_json::json;
 
-/// The process id of the hub of a home, if one runs.
+/// Returns the pid of the hub of a home, if one runs.
 fn hub_of(home: &Home) -> Option<u32> {
     home.processes()
         .into_iter()
@@ -15,7 +15,7 @@ fn hub_of(home: &Home) -> Option<u32> {
         .map(|process| process.pid)
 }
 
-/// A bridge whose client says nothing.
+/// Starts a bridge whose client sends nothing.
 fn silent_bridge(home: &Home, idle: &str) -> Process {
     let mut command = home.command(places::built("drawbridge"));
     command
@@ -32,7 +32,7 @@ fn a_hub_that_a_bridge_started_stays_while_a_bridge_runs_and_ends_when_nobody_us
     let hub = until("the bridge has started a hub", || {
         hub_of(&home).filter(|_| home.cli(&["approvals", "list"]).code() == 0)
     });
-    // Another hub, which nobody uses, shows that more than its idle time has passed.
+    // The end of another, unused hub shows that more than the idle time has passed.
     let other = Home::new();
     Bridge::open_with(&other, "editor", &["--exit-when-idle", "2"]).end();
     until("the other hub has ended", || yes(hub_of(&other).is_none()));
@@ -65,7 +65,7 @@ fn a_hub_that_a_person_started_does_not_end_when_nobody_uses_it() {
 #[test]
 fn a_bridge_that_comes_while_the_hub_ends_gets_another_hub() {
     let home = Home::new();
-    // A server that goes on for seven seconds when it is asked to end, and the hub with it.
+    // The server, and so the hub, takes seven seconds to stop.
     let program = places::text(places::built("upstream-faulty"));
     let spec = json!({"command": program, "args": ["--stay"], "timeouts": {"stop_ms": 7_000}});
     home.cli(&["servers", "list"]).ok();
@@ -107,7 +107,8 @@ fn a_bridge_that_comes_while_the_hub_ends_gets_another_hub() {
 #[test]
 fn bridges_that_come_at_any_moment_of_a_hub_s_end_are_served() {
     let home = Home::new();
-    // One more each time, so that some of them meet the end of the idle second itself.
+    // The pause grows by 10 ms each time, so that some bridges arrive exactly at the end of the
+    // idle second.
     for step in 0..8 {
         let mut bridge = Bridge::open_with(&home, "editor", &["--exit-when-idle", "1"]);
         assert!(bridge.ask(2, "ping", &json!({}))["error"].is_null());

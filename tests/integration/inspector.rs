@@ -1,4 +1,5 @@
-//! The MCP Inspector's command line through each door: it prints what it prints of the server itself.
+//! The command line of the MCP Inspector through each transport: its output is the same as for the
+//! server itself.
 
 use std::{fs, path::Path};
 
@@ -9,15 +10,15 @@ const INSPECTOR: &str = "@modelcontextprotocol/inspector/clients/launcher/build/
 const SERVER: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 const PREFIX: &str = "everything__";
 
-/// The server offers these only to a client that can be asked. The Inspector's command line cannot; Drawbridge can
-/// for the sake of its other clients.
+/// The tools that the server offers only to clients that accept its requests. The Inspector's
+/// command line does not; Drawbridge does, on behalf of its other clients.
 const ASKING: &[&str] = &[
     "trigger-elicitation-request",
     "trigger-sampling-request",
     "trigger-url-elicitation",
 ];
 
-/// What is asked for, each time.
+/// The Inspector commands of each run.
 const QUESTIONS: &[&[&str]] = &[
     &["tools/list"],
     &[
@@ -31,7 +32,7 @@ const QUESTIONS: &[&[&str]] = &[
     &["prompts/list"],
 ];
 
-/// Runs the Inspector once; what it prints.
+/// Runs the Inspector once and returns its output.
 fn inspect(home: &Home, era: &str, door: &[String], question: &[&str], prefix: &str) -> Value {
     let mut command = home.command(places::node());
     command.arg(places::npm(INSPECTOR)).arg("--cli").args(door);
@@ -57,8 +58,9 @@ fn inspect(home: &Home, era: &str, door: &[String], question: &[&str], prefix: &
         .unwrap_or_else(|e| panic!("{question:?} through {door:?} printed no JSON ({e}): {text}"))
 }
 
-/// The lists ordered by name, the prefix taken off. In the modern era tools have no `execution`, of which the Inspector
-/// prints none, and results have a type.
+/// Returns the output in comparable form: entries ordered by name and without the prefix. In the
+/// modern era, `execution` is removed from tools, because the Inspector does not print it, and
+/// `resultType` from results.
 fn compared(mut printed: Value, is_legacy: bool) -> Value {
     if let (Some(members), false) = (printed.as_object_mut(), is_legacy) {
         members.remove("resultType");
@@ -89,7 +91,7 @@ fn compared(mut printed: Value, is_legacy: bool) -> Value {
     printed
 }
 
-/// The Inspector's options for a program that speaks stdio.
+/// Returns the Inspector's options for a stdio program.
 fn program(home: &Home, name: &str, program: &Path, arguments: &[&str]) -> Vec<String> {
     let file = home.file(&format!("{name}.json"));
     let config =
@@ -134,7 +136,7 @@ fn the_same_as_directly(era: &str) {
         &[&server, "stdio"],
     );
     for question in QUESTIONS {
-        // The server itself has sessions only.
+        // The server itself supports only the legacy era.
         let directly = if era == "modern" { "legacy" } else { era };
         let expected = compared(
             inspect(&home, directly, &direct, question, ""),

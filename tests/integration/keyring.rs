@@ -1,11 +1,11 @@
-//! One keyring that many hubs share.
+//! A keyring that many hubs share.
 
 use std::{fs, process::Stdio, thread};
 
 use drawbridge_tests::{Desk, Home, places};
 use serde_json::{Value, json};
 
-/// Hubs that ask the keyring at the same time, each with a data folder of its own.
+/// The number of hubs that use the keyring at the same time, each with its own data folder.
 const HUBS: usize = 30;
 
 #[test]
@@ -59,7 +59,7 @@ fn a_keyring_is_said_to_be_locked_if_it_is_and_not_if_it_is_absent() {
     );
 }
 
-/// Keeps one secret and lists it beside one that was never set: what failed, and the list.
+/// Stores a secret and lists it beside one that was never set. Returns the failures and the list.
 fn keep_and_list(home: &Home, number: usize) -> (String, Value) {
     let folder = home.file(&format!("data-{number}"));
     let servers = folder.join("servers");
@@ -87,7 +87,7 @@ fn keep_and_list(home: &Home, number: usize) -> (String, Value) {
                 .into(),
         )
     };
-    // The last two change one item that all the hubs have.
+    // The last two commands change an item that all the hubs share.
     let changes = [
         set(&format!("hub-{number}.KEPT")),
         set("shared"),

@@ -1,6 +1,7 @@
-//! `kill -9` of the hub under load, over and over: what was decided is written, nothing is torn, replayed or left over.
+//! `kill -9` of the hub under load, repeatedly: decisions are recorded, and nothing is torn,
+//! replayed or left over.
 //!
-//! `DRAWBRIDGE_KILL_ROUNDS` is how often; 20 times where it is not set.
+//! `DRAWBRIDGE_KILL_ROUNDS` sets the number of rounds; the default is 20.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,11 +25,11 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Within that it listens again.
+/// The longest time until the hub listens again.
 const BACK: Duration = Duration::from_secs(3);
 const CLIENTS: usize = 4;
 
-/// A number that looks like chance, the same for the same round.
+/// Returns a pseudorandom number that depends only on the round.
 fn chance(round: usize) -> usize {
     Sha256::digest(format!("round {round}"))
         .iter()
@@ -36,7 +37,7 @@ fn chance(round: usize) -> usize {
         .fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// Until when the clients go on, and how many of their calls were answered.
+/// Whether the clients should stop, and how many of their calls were answered.
 #[derive(Default)]
 struct Load {
     is_over: AtomicBool,
@@ -44,7 +45,8 @@ struct Load {
 }
 
 impl Load {
-    /// One client: calls until nobody answers. Some calls take a while, so that some are in flight at every moment.
+    /// Calls as a client until the hub stops answering. Some calls take a while, so that some are
+    /// in flight at every moment.
     fn call(&self, client: &McpClient, name: &str) -> Vec<String> {
         let mut answered = Vec::new();
         for number in 0.. {
@@ -66,7 +68,7 @@ impl Load {
         answered
     }
 
-    /// A person who changes a spec all the time, until nobody answers.
+    /// Changes a spec repeatedly until the hub stops answering.
     fn rewrite(&self, hub_url: &str) {
         let url = Url::of(hub_url).at("/api/verbs/servers.update");
         let bearer = format!("Bearer {ADMIN_TOKEN}");
@@ -97,7 +99,7 @@ impl Load {
     }
 }
 
-/// Loads a hub and kills it at some moment; the arguments of the calls that were answered.
+/// Loads a hub and kills it at a pseudorandom moment. Returns the arguments of the answered calls.
 fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
     let load = Load::default();
     let url = hub.url.clone();
@@ -112,7 +114,7 @@ fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
         };
         let clients: Vec<_> = clients.iter().enumerate().map(calls).collect();
         let writer = scope.spawn(|| load.rewrite(&url));
-        // Some calls in, at any moment of the next: how many is drawn, and so is the moment.
+        // The number of calls before the kill and the delay after them are pseudorandom.
         let enough = chance(round) % 60;
         until("the load is on", || {
             yes(load.answered.load(Ordering::Relaxed) >= enough)
@@ -133,7 +135,7 @@ fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
     answered
 }
 
-/// What the server received, by its arguments, and how often.
+/// Returns how often the server received each call, by arguments.
 fn received(home: &Home) -> BTreeMap<String, usize> {
     let text = fs::read_to_string(home.file("faulty.heard")).expect("what was heard");
     assert!(
@@ -153,7 +155,7 @@ fn received(home: &Home) -> BTreeMap<String, usize> {
     received
 }
 
-/// No spec file is torn, whatever was being written.
+/// Checks that no spec file is torn by an interrupted write.
 fn specs_are_whole(home: &Home) {
     for entry in fs::read_dir(home.data_dir().join("servers")).expect("the folder of specs") {
         let path = entry.expect("an entry").path();
@@ -170,7 +172,8 @@ fn specs_are_whole(home: &Home) {
     }
 }
 
-/// Each call that came was decided, came once, and is there with what was known of it.
+/// Checks that each received call was decided, arrived once, and is recorded with what was known
+/// about it.
 fn calls_are_written(
     received: &BTreeMap<String, usize>,
     answered: &BTreeSet<String>,

@@ -1,7 +1,9 @@
-//! The whole life of requests: asked, decided, timed out, left, forbidden, changed, their hub killed, in any order.
-//! Nothing reaches the server without a decision that was written before it and that it matches.
+//! The life cycle of requests: sent, decided, timed out, abandoned, forbidden, changed, with the
+//! hub killed, in any order.
+//! No call reaches the server without a matching decision that was recorded before.
 //!
-//! `DRAWBRIDGE_LIVES` is how many are tried, other ones each time; without it the same few.
+//! `DRAWBRIDGE_LIVES` sets how many random sequences are tried. Without it, the test runs the same
+//! few each time.
 
 mod model;
 
@@ -24,23 +26,23 @@ use serde_json::{Value, json, value::RawValue};
 
 use model::{Asked, CLIENTS, MORE, Outcome, Step, Verdict, World};
 
-/// At a time; most of the time is spent waiting in vain.
+/// The number of parallel runs. Most of their time is spent waiting for timeouts.
 const LANES: u32 = 4;
 const LIVES: u32 = 40;
-/// The shortest that can be set, in seconds.
+/// The shortest timeout that the settings accept, in seconds.
 const APPROVAL_TIMEOUT: u32 = 5;
 
-/// A hub with its clients and its server, and the calls on their way.
+/// A hub with its clients, its server and the calls in flight.
 struct Desk<'a> {
     home: &'a Home,
     hub: Option<Hub<'a>>,
     tokens: Vec<String>,
     clients: Vec<McpClient>,
-    /// By their numbers in the model.
+    /// The calls in flight, by their numbers in the model.
     calls: BTreeMap<usize, Pending>,
-    /// The questions of those that waited, as a screen shows them.
+    /// The approvals of the pending calls, as a screen shows them.
     questions: BTreeMap<usize, Value>,
-    /// What reached the server, as the clients know it.
+    /// The arguments of the calls that ran, as their clients learned.
     ran: Vec<String>,
 }
 
@@ -110,7 +112,7 @@ impl<'a> Desk<'a> {
             }
             Step::Oppose { call } => self.oppose(*call, world.is_forbidden),
             Step::Leave { call } => self.calls[call].leave(),
-            // The model says that all have ended: that is waited for.
+            // In the model, all pending calls have ended now; the comparison waits for that.
             Step::WaitInVain => {}
             Step::AllowRetry { call } => {
                 let (id, digest) = (&self.questions[call]["id"], &self.questions[call]["digest"]);
@@ -190,7 +192,7 @@ impl<'a> Desk<'a> {
         decide(&self.hub().url, &self.questions[&call], verdict)
     }
 
-    /// Two at once: one of them has decided, the other is told.
+    /// Sends two opposite decisions at once: one wins, and the other gets an error.
     fn oppose(&self, call: usize, is_forbidden: bool) {
         let (url, question) = (&self.hub().url, &self.questions[&call]);
         let statuses = thread::scope(|scope| {
@@ -208,7 +210,7 @@ impl<'a> Desk<'a> {
         );
     }
 
-    /// What is seen is what the model says.
+    /// Checks that the observed state matches the model.
     fn agrees_with(&mut self, world: &World) {
         for (number, (asked, outcome)) in &world.ended {
             if let Some(call) = self.calls.remove(number) {
@@ -246,7 +248,7 @@ impl<'a> Desk<'a> {
         );
     }
 
-    /// Each call that came has a decision of its own that matches it, and none of that can be changed unseen.
+    /// Checks that each received call has its own matching decision, and that the audit is intact.
     fn is_recorded(&self) {
         let rows = store::calls(&self.home.data_dir()).expect("read the store");
         let mut decided: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -272,7 +274,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Decides what was asked, exactly as it was shown: the status and the body.
+/// Decides a call exactly as it was shown. Returns the status and the body.
 fn decide(url: &str, question: &Value, verdict: Verdict) -> (u16, String) {
     let verdict = said(verdict, &question["client"]);
     let decision = json!({"id": question["id"], "digest": question["digest"], "verdict": verdict});
@@ -283,7 +285,8 @@ fn name(client: usize) -> String {
     format!("client-{client}")
 }
 
-/// Numbers as they are written: `1` and `1.0` are two.
+/// Returns the arguments of a call. Numbers keep their lexemes: `1` and `1.0` are different
+/// arguments.
 fn sent(client: usize, arguments: usize) -> String {
     format!(
         r#"{{"client":"{}","n":{}}}"#,
@@ -333,7 +336,7 @@ fn said(verdict: Verdict, client: &Value) -> Value {
     }
 }
 
-/// The arguments of the calls that reached the server, byte for byte.
+/// Returns the arguments of the calls that the server received, byte for byte.
 fn received(home: &Home) -> Vec<String> {
     let lines = heard(home);
     assert!(
@@ -352,7 +355,8 @@ fn received(home: &Home) -> Vec<String> {
     calls.map(arguments).collect()
 }
 
-/// What of it reached the server, as its client was told; fails where that is not what should have come of it.
+/// Returns the arguments with which the call ran according to the client's response. Fails if the
+/// response does not match the expected outcome.
 fn ran(asked: &Asked, outcome: Outcome, answer: Option<&Answer>) -> Option<String> {
     let text = answer.map(Answer::text);
     let sent = sent(asked.client, asked.arguments);
@@ -389,7 +393,7 @@ fn ran(asked: &Asked, outcome: Outcome, answer: Option<&Answer>) -> Option<Strin
     }
 }
 
-/// One life, step by step.
+/// Runs a sequence of steps.
 fn live(steps: &[Step], seen: &Mutex<BTreeMap<String, usize>>) {
     let home = Home::new();
     let mut desk = Desk::new(&home);

@@ -1,4 +1,4 @@
-//! What is left out of a server's lists and why, and what clients ask of lists.
+//! The excluded entries of a server's lists with their reasons, and the pagination of lists.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn tool(name: &str) -> Value {
     json!({"name": name, "inputSchema": {"type": "object"}})
 }
 
-/// Adds a server that offers this and nothing else, and reads it.
+/// Adds a server that offers only these lists, and reads it.
 fn add(hub: &Hub<'_>, name: &str, lists: &Value, more: &Value) {
     let mut offer = json!({"initialize": {"result": {"protocolVersion": "2025-06-18",
         "capabilities": {"tools": {}, "prompts": {}, "resources": {}}, "serverInfo": {"name": name, "version": "1"}}}});
@@ -40,7 +40,7 @@ fn add(hub: &Hub<'_>, name: &str, lists: &Value, more: &Value) {
     hub.until_synced(name);
 }
 
-/// The entries left out of a server's lists: kind, name and reason.
+/// Returns the excluded entries of a server's lists: kind, name and reason.
 fn left_out(hub: &Hub<'_>, name: &str) -> Vec<(String, String, String)> {
     let text = |entry: &Value, member: &str| entry[member].as_str().expect("a text").to_owned();
     let view = hub.server(name);

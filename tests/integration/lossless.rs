@@ -1,11 +1,12 @@
-//! What need not change crosses as it is; what is no message does not cross.
+//! Text that Drawbridge need not change is passed on byte for byte; lines that are not messages are
+//! dropped.
 
 use std::fs;
 
 use drawbridge_tests::{Faulty, Home, Hub, McpClient, hub::calls_heard, mcp::Events, places};
 use serde_json::{Value, json};
 
-/// Everything that a typed proxy would write otherwise.
+/// JSON that a typed proxy would write differently.
 const ODD: &str = r#"{"structuredContent":{"z":1.0,"a":1e400,"big":12345678901234567890,"small":-0.0,"e":1E-7,"s":"\u00e9\/\ud83d\ude00 é"},"content":[{"type":"text","zzz":[1.10,{}],"text":"PAD"},{"type":"hologram","unheard":"of"}],"x-unknown":null,"_meta":{"vendor/key":0.1000}}"#;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Drawbridge as its users meet it, without a window: the binary, the files, the wire.
+//! Drawbridge as users run it, without a window: the binary, the files, the protocol.
 
 mod approvals;
 mod arguments;

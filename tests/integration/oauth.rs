@@ -1,4 +1,5 @@
-//! Signing in to a remote server: the official SDK's server, a real authorization server before it, a real keyring.
+//! Sign-in to a remote server: the official SDK's server behind a real authorization server, and a
+//! real keyring.
 
 use drawbridge_tests::{
     Desk, Home, Hub,
@@ -12,7 +13,7 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// `drawbridge servers authorize`, with a screen as far as it can see.
+/// Starts `drawbridge servers authorize` with a `DISPLAY`, so that it opens a browser.
 fn authorize(home: &Home, launcher: &Launcher) -> Process {
     let mut command = home.command(places::built("drawbridge"));
     command
@@ -29,14 +30,14 @@ fn url_of(process: &mut Process) -> String {
     process.line()
 }
 
-/// Adds the server and signs in as a person does on the command line.
+/// Adds the server and signs in through the command line.
 fn sign_in(home: &Home, hub: &Hub<'_>, remote: &Remote) {
     home.cli(&["servers", "add", "protected", "--url", &remote.server])
         .ok();
     sign_in_again(home, hub);
 }
 
-/// Signs in to the server that is there.
+/// Signs in to the existing server.
 fn sign_in_again(home: &Home, hub: &Hub<'_>) {
     let launcher = Launcher::new(home);
     let mut authorize = authorize(home, &launcher);
@@ -57,7 +58,7 @@ fn sign_in_again(home: &Home, hub: &Hub<'_>) {
     hub.policy("protected", "allow");
 }
 
-/// What the keyring holds of one kind.
+/// Returns the values of one kind in the keyring.
 fn kept(desk: &Desk, kind: &str) -> Vec<String> {
     let is_it = |item: &drawbridge_tests::keyring::Item| {
         item.attributes
@@ -72,7 +73,7 @@ fn kept(desk: &Desk, kind: &str) -> Vec<String> {
         .collect()
 }
 
-/// The access and refresh tokens in the keyring.
+/// Returns the access token and the refresh token in the keyring.
 fn tokens(desk: &Desk) -> Vec<String> {
     let whole = kept(desk, "oauth:tokens:").concat();
     let (_, text) = whole.split_once(' ').expect("a value in parts");
@@ -86,7 +87,7 @@ fn tokens(desk: &Desk) -> Vec<String> {
 #[test]
 fn a_person_signs_in_in_a_browser_and_calls_cross_with_a_token_that_is_in_the_keyring_alone() {
     let mut desk = Desk::without_screen();
-    // Also where the log tells everything.
+    // The tokens must not be logged at the most detailed level either.
     desk.set("DRAWBRIDGE_LOG", "trace");
     let remote = Remote::start(&desk);
     let hub = Hub::serve(&desk);
@@ -225,7 +226,7 @@ fn a_client_metadata_document_is_used_where_the_authorization_server_takes_one()
     );
 }
 
-/// Adds the server with a client that a person has registered.
+/// Adds the server with a client that a person registered.
 fn add_with_client(home: &Home, remote: &Remote, client: &str, has_secret: bool) {
     let mut arguments = vec![
         "servers",
@@ -243,7 +244,7 @@ fn add_with_client(home: &Home, remote: &Remote, client: &str, has_secret: bool)
     home.cli(&arguments).ok();
 }
 
-/// The secret that the authorization server knows of a client.
+/// Returns the secret of a client at the authorization server.
 fn secret_of(client: &str) -> String {
     format!("{client}: a secret/of the tests")
 }
@@ -332,7 +333,7 @@ fn what_one_client_was_given_is_not_used_by_another() {
         hub.client("desk").call("protected__whoami", "{}").text(),
         "client public"
     );
-    // Whoever writes the file has to ask the person: another client is another identity.
+    // An edited file requires acceptance, because another OAuth client changes the identity.
     let spec = json!({"url": remote.server, "oauth": {"client_id": "basic"}});
     drawbridge_tests::hub::write_spec(&desk, "protected", &spec.to_string());
     until("it waits to be accepted", || {

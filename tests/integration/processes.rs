@@ -1,4 +1,4 @@
-//! Processes: servers are started when needed, and none outlives the hub.
+//! Processes: servers are started when they are needed, and none outlives the hub.
 
 use std::{
     collections::HashSet,
@@ -59,7 +59,7 @@ fn no_child_outlives_a_hub_that_was_asked_to_stop() {
 
 #[test]
 fn no_process_that_left_its_group_outlives_the_hub_however_it_ends() {
-    // The third is how a program ends that panics where nothing may unwind.
+    // `SIGABRT` is how a program ends if it panics in code that must not unwind.
     for signal in [Signal::SIGKILL, Signal::SIGTERM, Signal::SIGABRT] {
         let home = Home::new();
         let hub = Hub::serve(&home);

@@ -9,7 +9,8 @@ use std::{
 
 use drawbridge_tests::{Home, Hub};
 
-/// A proxy that lets nothing through: its URL, and the first line of each request.
+/// Starts a proxy that refuses everything. Returns its URL, and a channel with the first line of
+/// each request.
 fn proxy() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));

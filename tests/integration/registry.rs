@@ -1,4 +1,4 @@
-//! The registry: spec files that anybody may edit, and a hub that follows.
+//! The registry: spec files that any program may edit, and a hub that follows the edits.
 
 use std::{fs, time::Duration};
 
@@ -11,7 +11,7 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// The README says a second; a loaded machine gets some more.
+/// The README promises a second; a loaded machine gets more.
 const SOON: Duration = Duration::from_secs(5);
 
 fn edit(home: &Home, id: &str, change: impl FnOnce(&mut Value)) {

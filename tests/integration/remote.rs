@@ -1,4 +1,4 @@
-//! A server at a URL: the public one over streamable HTTP and over HTTP+SSE, and what happens when it goes and comes back.
+//! A server at a URL: the public server over streamable HTTP and over HTTP+SSE, and its restarts.
 
 use std::net::TcpStream;
 
@@ -8,7 +8,7 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// The public server, listening.
+/// Starts the public server with streamable HTTP.
 fn serve(home: &Home, port: u16) -> Process {
     serve_as(home, port, "streamableHttp")
 }
@@ -28,7 +28,7 @@ fn serve_as(home: &Home, port: u16, transport: &str) -> Process {
     process
 }
 
-/// Drawbridge before it.
+/// Adds the server to the hub and opens a client session.
 fn add(home: &Home, hub: &Hub<'_>, port: u16) -> McpClient {
     add_as(home, hub, &format!("http://127.0.0.1:{port}/mcp"), "http")
 }
@@ -84,7 +84,8 @@ fn a_remote_server_that_comes_back_is_found_again_though_it_forgot_the_session()
     remote.finish(std::time::Duration::from_secs(5));
     let _again = serve(&home, port);
     let first = client.call("remote__echo", r#"{"message":"are you there?"}"#);
-    // Where Drawbridge listens to the server again before the call, it has begun a new session by itself.
+    // If Drawbridge reconnects its listening stream before the call, it has already begun a new
+    // session.
     let is_noticed = first.text() == "Echo: are you there?";
     assert!(
         is_noticed || first.text().contains("did not reach"),
@@ -154,8 +155,8 @@ fn a_legacy_server_over_http_and_sse_is_listed_called_and_found_again_when_it_is
     assert_eq!(echo(&client), "Echo: over the water");
 }
 
-/// A server that redirects `/mcp` to `/mcp/`, and refuses every request before `initialize` with HTTP 400 and the id of
-/// a session that does not exist, as the Python SDK 1.x does.
+/// Starts a server that redirects `/mcp` to `/mcp/`, and refuses every request before `initialize`
+/// with HTTP 400 and the id of a session that does not exist, as the Python SDK 1.x does.
 fn serve_strictly() -> String {
     use axum::{
         Json, Router,

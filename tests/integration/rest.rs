@@ -1,4 +1,4 @@
-//! The registry and the catalog as plain routes, for scripts.
+//! The registry and the catalog as plain HTTP routes, for scripts.
 
 use drawbridge_tests::{
     Home, Hub,
@@ -8,7 +8,7 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// Asks a route: the status and the body.
+/// Sends a request to a route. Returns the status and the body.
 #[track_caller]
 fn ask(hub: &Hub<'_>, token: &str, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
     let url = Url::of(&hub.url).at(path);

@@ -1,5 +1,5 @@
-//! Whatever JSON a client and a server say, Drawbridge passes on as it is. The cases are drawn anew for each seed,
-//! the same for the same.
+//! Drawbridge passes on any JSON of a client and a server unchanged. The cases are pseudorandom,
+//! and depend only on their number.
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -10,17 +10,17 @@ use sha2::{Digest, Sha256};
 
 const CASES: u32 = 300;
 
-/// The deepest message that the door takes has 128 levels, of which the message and its params are two.
+/// The listener accepts 128 levels; the message and its params are two of them.
 const DEEPEST: usize = 126;
 
-/// Bytes that look like chance.
+/// Returns pseudorandom bytes that depend only on the seed.
 fn chance(seed: &str) -> Vec<u8> {
     (0_u8..24)
         .flat_map(|part| Sha256::digest(format!("{seed} {part}")))
         .collect()
 }
 
-/// What a client sends with a call, beside the name, and what the server answers.
+/// The arguments and further params of a call, and the server's result.
 struct Case {
     arguments: String,
     more: Vec<(String, String)>,
@@ -70,7 +70,7 @@ impl Case {
     }
 }
 
-/// Over stdio a message is one line: a break between tokens becomes a space.
+/// Replaces line breaks between tokens with spaces, because a message over stdio is a single line.
 fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
@@ -81,7 +81,7 @@ fn object(text: &str) -> Object {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("not an object ({e}): {text}"))
 }
 
-/// Sends each case and compares what arrived at both ends.
+/// Sends each case and compares what arrives at both ends.
 fn cross(home: &Home, client: &McpClient, result_file: &Path, cases: impl Iterator<Item = u32>) {
     for number in cases {
         let case = Case::of(number);

@@ -1,4 +1,4 @@
-//! How servers start: which revision they are addressed in, and who waits for a slow one.
+//! The start of servers: how the revision is negotiated, and which clients wait for a slow server.
 
 use std::{
     thread,
@@ -81,7 +81,7 @@ fn a_spec_can_name_the_revision_and_one_that_is_unknown_is_refused() {
     );
 }
 
-/// How long each of several lists took, with a pause between them.
+/// Returns the durations of several list requests, with a pause between them.
 fn lists(client: &McpClient, count: usize) -> Vec<Duration> {
     let list = |_| {
         thread::sleep(Duration::from_millis(200));
@@ -97,7 +97,7 @@ fn fifty_servers_of_which_some_start_slowly_hold_up_nobody_and_all_arrive() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let fast: Vec<_> = (0..47).map(|number| format!("fast-{number}")).collect();
-    // They are added to a hub that does not run, so that the first list finds all of them unread.
+    // The servers are added while the hub does not run, so that none is read before the first list.
     let token = hub.token("desk");
     let slow = [
         ("never", ["--mute", ""]),
@@ -210,7 +210,7 @@ fn a_call_waits_for_a_start_as_long_as_for_an_answer_and_the_start_goes_on() {
     assert_eq!(slow.calls("echo").len(), 1);
 }
 
-/// A program that answers nothing that it does not know.
+/// A program that does not answer unknown methods.
 const TACITURN: &str = r#"
 const fs = require("fs"), [heard] = process.argv.slice(2);
 const answers = {

@@ -1,4 +1,5 @@
-//! The data folder goes wrong: full, read-only, corrupt. What cannot be written down is not done; the rest goes on.
+//! Faults of the data folder: full, read-only, corrupt. An action that cannot be recorded is
+//! refused; everything else works.
 
 mod corrupt;
 mod full;
@@ -10,7 +11,7 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// The call is denied, with the reason, and nothing of it reaches the server.
+/// Checks that the call is denied with a reason, and does not reach the server.
 #[track_caller]
 fn is_denied(client: &McpClient, server: &Faulty<'_>) {
     let before = server.calls("echo").len();
@@ -29,7 +30,7 @@ fn is_denied(client: &McpClient, server: &Faulty<'_>) {
     );
 }
 
-/// The call is carried out.
+/// Checks that the call runs.
 #[track_caller]
 fn is_done(client: &McpClient, server: &Faulty<'_>) {
     assert_eq!(
@@ -38,7 +39,7 @@ fn is_done(client: &McpClient, server: &Faulty<'_>) {
     );
 }
 
-/// What the screens show is there.
+/// Checks that the screens can be served.
 #[track_caller]
 fn screens_work(hub: &Hub<'_>) {
     let url = Url::of(&hub.url);
@@ -66,7 +67,7 @@ fn screens_work(hub: &Hub<'_>) {
     }
 }
 
-/// A verb that writes says that it cannot; what is said holds `why`.
+/// Checks that a verb that writes is refused, with `why` in its error.
 #[track_caller]
 fn is_refused(hub: &Hub<'_>, verb: &str, params: &Value, why: &str) {
     let (status, said) = hub.try_verb(verb, params);

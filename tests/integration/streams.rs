@@ -1,4 +1,5 @@
-//! What the hub says by itself: in the answer to a request, on a session's own stream, and over the older HTTP+SSE.
+//! Messages from the hub: in the response to a request, on a session's own stream, and over the
+//! older HTTP+SSE.
 
 use std::{io, thread};
 

@@ -1,4 +1,5 @@
-//! Resources that no list and no template contains: they are read where the link to them came from.
+//! Resources that no list and no template contains: they are read from the server that linked to
+//! them.
 
 use std::fs;
 
@@ -7,10 +8,10 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// A URI that both servers of a test have, and none lists.
+/// A URI that both servers of a test serve and neither lists.
 const DOC: &str = "shared://doc";
 
-/// The code of "Resource not found" in the era with sessions, and in the newer one.
+/// The code of "Resource not found" in the legacy era, and in the modern one.
 const NOT_FOUND: [Option<i64>; 2] = [Some(-32002), Some(-32602)];
 
 fn about(uri: &str) -> String {
@@ -25,7 +26,7 @@ fn text_read(answer: &Answer) -> Value {
     answer.result()["contents"][0]["text"].clone()
 }
 
-/// A server of that name with resources that it does not list, and a tool, a prompt and an update that name one.
+/// Adds a server with unlisted resources, and with a tool, a prompt and an update that name one.
 fn linking<'a>(hub: &'a Hub<'a>, name: &str) -> Faulty<'a> {
     let tool = json!({"name": "link", "inputSchema": {"type": "object"}});
     let capabilities =
@@ -90,7 +91,7 @@ fn a_link_to_a_resource_that_nobody_lists_can_be_followed_in_both_eras() {
                     read(&legacy, &uri),
                     modern.request("resources/read", &json!({"uri": uri})),
                 ];
-                // The modern client's requests are one session, whichever server they are about.
+                // All requests of a modern client belong to one session, for all servers.
                 assert_eq!(
                     before.map(|answer| answer.error_code()),
                     NOT_FOUND,

@@ -1,18 +1,18 @@
-//! The cells, and which of them need a word.
+//! The cells of the matrix, and the notes about them.
 
 use crate::{clients::Client, servers::Server};
 
-/// What came of one feature, for one client with one server.
+/// The result of one feature for one client with one server.
 #[derive(Debug)]
 pub(crate) struct Cell {
     pub(crate) client: Client,
     pub(crate) server: Server,
     pub(crate) feature: &'static str,
-    /// Why it did not work; none where it did.
+    /// The reason of the failure, or `None` if the feature works.
     pub(crate) failed: Option<String>,
 }
 
-/// What is to be said of a feature, for a client with any server.
+/// A note about a feature, for a client with any server.
 pub(crate) struct Note {
     client: Client,
     feature: &'static str,
@@ -43,20 +43,20 @@ pub(crate) const NOTES: &[Note] = &[
     },
 ];
 
-/// What is to be said of that feature, and its number.
+/// Returns the note about a feature, with its number.
 pub(crate) fn note(client: Client, feature: &str) -> Option<(usize, &'static Note)> {
     (1..)
         .zip(NOTES)
         .find(|(_, note)| note.client == client && note.feature == feature)
 }
 
-/// What is wrong with a cell.
+/// Returns the problem with a cell, if there is one.
 pub(crate) fn wrong(cell: &Cell) -> Option<String> {
     let is_possible = note(cell.client, cell.feature).is_none_or(|(_, note)| note.is_possible);
     let why = match &cell.failed {
         None if is_possible => return None,
         None => "it works, though it should be impossible",
-        // Impossible things are refused at once, by an error of the protocol.
+        // An unsupported feature must be refused at once with a protocol error.
         Some(why) if !is_possible && why.contains("MCP error -32") => return None,
         Some(why) => why,
     };

@@ -1,4 +1,4 @@
-//! The clients: public SDKs, each in its way to Drawbridge.
+//! The clients: public SDKs, each with its own transport to Drawbridge.
 
 use std::{
     io::Write,
@@ -31,7 +31,7 @@ impl Client {
         Self::StatelessBridge,
     ];
 
-    /// What it is, for the docs.
+    /// Returns the client's name for the docs.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::TypeScript => "TypeScript SDK",
@@ -43,7 +43,7 @@ impl Client {
         }
     }
 
-    /// The revision that it speaks with the hub.
+    /// Returns the revision that the client uses with the hub.
     pub(crate) fn revision(self) -> &'static str {
         match self {
             Self::TypeScript | Self::Bridge => "2025-11-25",
@@ -63,7 +63,7 @@ impl Client {
         }
     }
 
-    /// Makes the hub know it, and starts it.
+    /// Adds the client to the hub and starts it.
     #[track_caller]
     pub(crate) fn connect(self, hub: &Hub<'_>) -> Connected {
         let token = hub.token(self.name());
@@ -98,15 +98,15 @@ impl Client {
     }
 }
 
-/// A client that runs.
+/// A running client.
 pub(crate) struct Connected {
     client: Client,
     process: Process,
-    /// Where it hears which server is next.
+    /// The stdin of the client, which receives the name of the next server.
     servers: ChildStdin,
 }
 
-/// What a client prints.
+/// A line of the client's output.
 #[derive(Deserialize)]
 struct Line {
     feature: String,
@@ -115,7 +115,7 @@ struct Line {
 }
 
 impl Connected {
-    /// Does everything once with that server.
+    /// Runs every feature once with the server.
     #[track_caller]
     pub(crate) fn run(&mut self, server: Server) -> Vec<Cell> {
         writeln!(self.servers, "{}", server.id()).expect("the client listens");

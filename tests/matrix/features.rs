@@ -1,10 +1,10 @@
-//! What is done in each cell, under the names that the clients print.
+//! The features of each cell, under the names that the clients print.
 
 /// A feature of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Feature {
     pub(crate) name: &'static str,
-    /// What it is, for the docs.
+    /// The description for the docs.
     pub(crate) what: &'static str,
 }
 

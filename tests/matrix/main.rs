@@ -1,5 +1,6 @@
-//! Each client with each server, through one hub: every feature of the protocol works there, or cannot by the protocol.
-//! `docs/compatibility.md` is the table of it.
+//! Each client with each server, through one hub: every feature of the protocol works there, unless
+//! the protocol rules it out.
+//! `docs/compatibility.md` contains the resulting table.
 
 mod cells;
 mod clients;
@@ -39,8 +40,9 @@ fn every_client_does_everything_with_every_server_as_the_docs_say() {
     docs::hold(Part::Matrix, &table::write());
 }
 
-/// All cells. Clients run side by side, but a server has one of them at a time: over stdio it asks whoever has a request
-/// in flight, and where two have, nobody.
+/// Returns all cells. Clients run in parallel, but each server has one client at a time: a stdio
+/// server's requests go to the client with a request in flight, and to none if two clients have
+/// one.
 fn run(hub: &Hub<'_>) -> Vec<Cell> {
     let free = Server::ALL.map(Mutex::new);
     thread::scope(|scope| {
@@ -62,7 +64,7 @@ fn run(hub: &Hub<'_>) -> Vec<Cell> {
     })
 }
 
-/// Takes a server that is free, or else the first that a client has not been with.
+/// Takes a free server, or else waits for the first that the client has not used yet.
 fn next<'a>(left: &mut Vec<&'a Mutex<Server>>) -> Option<MutexGuard<'a, Server>> {
     let free = left
         .iter()

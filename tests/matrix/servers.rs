@@ -1,4 +1,4 @@
-//! The servers: one and the same, reached in every way there is.
+//! The servers: the same fixture over every transport.
 
 use drawbridge_tests::{Hub, places, process::Process};
 
@@ -23,7 +23,7 @@ impl Server {
         Self::StatelessHttp,
     ];
 
-    /// Its name in the hub, which its resources begin with too.
+    /// Returns the id in the hub, which is also the scheme of the resources.
     pub(crate) fn id(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
@@ -34,7 +34,7 @@ impl Server {
         }
     }
 
-    /// How it is reached, for the docs.
+    /// Returns the transport's name for the docs.
     pub(crate) fn transport(self) -> &'static str {
         match self {
             Self::Stdio | Self::StatelessStdio => "stdio",
@@ -43,7 +43,7 @@ impl Server {
         }
     }
 
-    /// The revision that it speaks with the hub.
+    /// Returns the revision that the server uses with the hub.
     pub(crate) fn revision(self) -> &'static str {
         match self {
             Self::Stdio | Self::Sse | Self::Http => "2025-11-25",
@@ -51,7 +51,7 @@ impl Server {
         }
     }
 
-    /// The options of the fixture.
+    /// Returns the options of the fixture.
     fn options(self) -> [&'static str; 3] {
         let era = match self {
             Self::Stdio | Self::Sse | Self::Http => "--legacy",
@@ -60,7 +60,7 @@ impl Server {
         [era, "--scheme", self.id()]
     }
 
-    /// Makes the hub know it; the process that serves it, where the hub does not start it itself.
+    /// Adds the server to the hub. Returns its process, unless the hub starts the server itself.
     fn add(self, hub: &Hub<'_>) -> Option<Process> {
         let fixture = places::text(places::built(FIXTURE));
         let stdio = [&[fixture.as_str(), "--stdio"], self.options().as_slice()].concat();
@@ -102,7 +102,7 @@ impl Server {
     }
 }
 
-/// All servers, in the hub's catalog; they end with this.
+/// All servers, in the hub's catalog. They are killed when this value is dropped.
 pub(crate) struct Servers {
     _listening: Vec<Process>,
 }

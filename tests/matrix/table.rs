@@ -24,7 +24,7 @@ request it asks or logs: while two clients have requests in flight there, what i
 told to nobody.
 ";
 
-/// The page.
+/// Returns the page.
 pub(crate) fn write() -> String {
     let mut page = BEFORE.to_owned();
     for client in Client::ALL {

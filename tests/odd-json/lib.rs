@@ -1,8 +1,8 @@
-//! JSON that a careless reader or writer would change: numbers that no machine type holds, escapes that need not be,
-//! white space in every gap, keys in no order, deep nesting. Made from bytes, so that a fuzzer finds its way through
-//! it, a property test shrinks it, and the same bytes give the same text.
+//! JSON that careless code would change: numbers that no machine type holds, unnecessary escapes,
+//! white space in every gap, unordered keys, deep nesting. The JSON is generated from bytes, so
+//! that a fuzzer can explore it, a property test can shrink it, and equal bytes give equal text.
 
-/// Deeper is no case of its own: the caller wraps what it needs.
+/// The deepest nesting of a generated value; callers add more levels if they need them.
 const MAX_DEPTH: usize = 6;
 
 const NUMBERS: &[&str] = &[
@@ -23,7 +23,7 @@ const NUMBERS: &[&str] = &[
     "3.141592653589793238462643383",
 ];
 
-/// Pieces of strings, as they stand between the quotes.
+/// Pieces of strings, as written between the quotes.
 const PIECES: &[&str] = &[
     "a",
     "é",
@@ -51,17 +51,17 @@ const PIECES: &[&str] = &[
     "0123456789abcdef",
 ];
 
-/// Pieces of keys: any reader can take these as text.
+/// Pieces of keys, which any reader can decode.
 const KEY_PIECES: &[&str] = &[
     "a", "Z", "é", "", "\\u0061", "\\/", " ", "$", "\\\"", "-", "vendor/", "ß", "\\n", "𝄞",
 ];
 
 const GAPS: &[&str] = &["", "", "", " ", "\t", "\n", "\r\n", "  \r \n "];
 
-/// Where the choices come from; the first of each once they are used up.
+/// The source of choices: bytes, and the first choice each time after they are used up.
 pub struct Choices<'a>(&'a [u8]);
 
-/// A member of an object: its key with quotes, its value.
+/// A member of an object: the key with quotes, and the value.
 pub type Member = (String, String);
 
 impl<'a> Choices<'a> {
@@ -69,7 +69,7 @@ impl<'a> Choices<'a> {
         Self(bytes)
     }
 
-    /// One of `count`.
+    /// Returns a number below `count`.
     pub fn of(&mut self, count: usize) -> usize {
         let Some((first, rest)) = self.0.split_first() else {
             return 0;
@@ -82,29 +82,30 @@ impl<'a> Choices<'a> {
         from[self.of(from.len())]
     }
 
-    /// White space, or nothing.
+    /// Returns white space or an empty text.
     pub fn gap(&mut self) -> &'static str {
         self.pick(GAPS)
     }
 
-    /// The members of an object; no key is there twice, whoever compares.
+    /// Returns the members of an object. The keys differ for every comparison, including one that
+    /// ignores case.
     pub fn members(&mut self) -> Vec<Member> {
         self.members_at(0)
     }
 
-    /// Any value.
+    /// Returns any value.
     pub fn value(&mut self) -> String {
         self.value_at(0)
     }
 
-    /// A string, with its quotes.
+    /// Returns a string with its quotes.
     pub fn string(&mut self) -> String {
         let repeated = if self.of(32) == 31 { 500 } else { 1 };
         let text: String = (0..self.of(5)).map(|_| self.pick(PIECES)).collect();
         format!("\"{}\"", text.repeat(repeated))
     }
 
-    /// An object of these members.
+    /// Returns an object with these members.
     pub fn object(&mut self, members: &[Member]) -> String {
         let written = members.iter().map(|(key, value)| {
             let [a, b, c, d] = [(); 4].map(|()| self.gap());
@@ -117,7 +118,8 @@ impl<'a> Choices<'a> {
         )
     }
 
-    /// Something like a JSON-RPC message: some of its members, in any order, others among them.
+    /// Returns an object that resembles a JSON-RPC message: some of its members in any order, among
+    /// others.
     pub fn message(&mut self) -> String {
         let mut members = self.members();
         for key in ["jsonrpc", "id", "method", "params", "result", "error"] {
@@ -167,7 +169,7 @@ impl<'a> Choices<'a> {
     }
 }
 
-/// An object whose values are nested so deep: `depth` brackets in all.
+/// Returns an object nested to `depth` brackets in all.
 pub fn nested(depth: usize, choices: &mut Choices<'_>) -> String {
     let mut text = choices.pick(&["", "1", "\"[{\"", "\"\\\\\""]).to_owned();
     for level in 0..depth {
@@ -181,7 +183,8 @@ pub fn nested(depth: usize, choices: &mut Choices<'_>) -> String {
     text
 }
 
-/// The bytes in pieces of these sizes, each one more than it says, over and over; whole where there are none.
+/// Cuts the bytes into pieces of `size + 1` bytes, with the sizes repeated as needed. Returns a
+/// single piece if there are no sizes.
 pub fn cut<'a>(mut bytes: &'a [u8], sizes: &[u8]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
     let mut sizes = sizes.iter().cycle();

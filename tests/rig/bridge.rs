@@ -1,4 +1,4 @@
-//! The stdio bridge, as a client that speaks nothing else starts it.
+//! The stdio bridge, started as a stdio-only client starts it.
 
 use std::{
     io::Write,
@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 
 use crate::{Home, places, process::Process};
 
-/// A bridge at work, and its client's session.
+/// A running bridge, with its client's session.
 pub struct Bridge {
     pub process: Process,
     pub stdin: Option<ChildStdin>,
 }
 
 impl Bridge {
-    /// Starts it for the client of that name, and opens a session.
+    /// Starts a bridge for the client `client` and opens a session.
     #[track_caller]
     pub fn open(home: &Home, client: &str) -> Self {
         Self::open_with(home, client, &[])
     }
 
-    /// The same with these options.
+    /// Like [`Bridge::open`], with further command-line options.
     #[track_caller]
     pub fn open_with(home: &Home, client: &str, options: &[&str]) -> Self {
         let mut command = home.command(places::built("drawbridge"));
@@ -48,7 +48,7 @@ impl Bridge {
         bridge
     }
 
-    /// Ends it as its client does, and waits until it is gone.
+    /// Closes stdin, as a client does at its end, and waits until the bridge exits.
     #[track_caller]
     pub fn end(mut self) {
         drop(self.stdin.take());
@@ -63,14 +63,14 @@ impl Bridge {
         writeln!(stdin, "{message}").expect("speak to the bridge");
     }
 
-    /// Sends a request; the answer with its id.
+    /// Sends a request and returns the response to it.
     #[track_caller]
     pub fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         self.answer(id)
     }
 
-    /// The next answer with that id; other messages before it are passed over.
+    /// Returns the next response with this id and skips other messages before it.
     #[track_caller]
     pub fn answer(&mut self, id: u64) -> Value {
         loop {

@@ -1,4 +1,4 @@
-//! A real browser on the web UI: headless Chromium, moved by `tests/real/browser.mjs`.
+//! A real browser on the web UI: headless Chromium, controlled by `tests/real/browser.mjs`.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Home, places, process::Process};
 
-/// What a browser saw while it worked.
+/// The report of a browser about the steps it took.
 pub struct Seen(pub Value);
 
 impl Seen {
@@ -23,8 +23,8 @@ impl Seen {
             .collect()
     }
 
-    /// Fails where the console showed an error, a policy was violated, an element shuts someone out, text does
-    /// not fit, or what others wrote is more than text.
+    /// Fails if the console reported an error, a content security policy was violated, an element
+    /// is not accessible, text does not fit, or foreign text was rendered as markup.
     #[track_caller]
     pub fn nothing_wrong(&self) {
         for kind in ["errors", "violations", "barriers", "misfits", "intruders"] {
@@ -37,18 +37,20 @@ impl Seen {
         }
     }
 
-    /// What the keyboard came to, in its order: a role and a name each, for each time that it was asked.
+    /// Returns the order in which the Tab key reaches elements, as pairs of role and name: one list
+    /// for each step that recorded the order.
     pub fn orders(&self) -> Vec<Vec<String>> {
         serde_json::from_value(self.0["orders"].clone()).expect("lists of texts")
     }
 
-    /// The pictures it took.
+    /// Returns the paths of the screenshots.
     pub fn pictures(&self) -> Vec<String> {
         self.list("pictures")
     }
 }
 
-/// Opens the login link and takes the steps, each an object with `do` and what it needs.
+/// Opens the login link and takes the steps. Each step is an object with `do` and the parameters of
+/// that step.
 #[track_caller]
 pub fn take_steps(home: &Home, link: &str, steps: &Value) -> Seen {
     let job = json!({

@@ -1,15 +1,15 @@
-//! Canaries: secrets with a song of their own, and the search for them in whatever shape.
+//! Canaries: unique secrets, and a search for them in any encoding.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// A value that occurs nowhere by chance.
+/// A value that does not occur by chance.
 pub struct Canary(String);
 
 impl Canary {
-    /// It has characters that URL and JSON would write otherwise.
+    /// Returns a canary that contains characters which URLs and JSON escape.
     pub fn new(name: &str) -> Self {
         Self(format!(
             "canary/{name}+\"{:x}\"&=%end",
@@ -17,7 +17,8 @@ impl Canary {
         ))
     }
 
-    /// A secret that somebody else made, long enough to occur nowhere by chance.
+    /// Wraps a secret that was created elsewhere. Fails if it has fewer than 16 bytes, because a
+    /// shorter value may occur by chance.
     pub fn of(secret: &str) -> Self {
         assert!(secret.len() >= 16, "too short to be looked for: {secret}");
         Self(secret.to_owned())
@@ -27,7 +28,7 @@ impl Canary {
         &self.0
     }
 
-    /// Every shape that a careless program would leave it in.
+    /// Returns every encoding in which careless code may leave the value.
     pub fn shapes(&self) -> Vec<(&'static str, Vec<u8>)> {
         let raw = self.0.as_bytes();
         let hex: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -50,7 +51,7 @@ impl Canary {
             ("url", url.into_bytes()),
             ("JSON", json.into_bytes()),
         ];
-        // Base64 of the value where it begins at each place of a group of three bytes.
+        // The base64 text depends on the offset of the value in a group of three bytes.
         for lead in 0..3 {
             let mut bytes = vec![b' '; lead];
             bytes.extend_from_slice(raw);
@@ -62,7 +63,7 @@ impl Canary {
         shapes
     }
 
-    /// Where it stands in those bytes, and how it is written there.
+    /// Returns the name of the encoding in which the bytes contain the value, if they do.
     pub fn found_in(&self, bytes: &[u8]) -> Option<&'static str> {
         let holds = |shape: &[u8]| bytes.windows(shape.len()).any(|window| window == shape);
         self.shapes()
@@ -71,7 +72,7 @@ impl Canary {
             .map(|(name, _)| name)
     }
 
-    /// Fails where any file below the folder holds it.
+    /// Fails if any file below the folder contains the value.
     #[track_caller]
     pub fn is_in_no_file_of(&self, folder: &Path) {
         let files = files_of(folder);
@@ -89,7 +90,7 @@ impl Canary {
     }
 }
 
-/// The files below a folder; sockets and links left out.
+/// Returns the files below a folder, without sockets and links.
 pub fn files_of(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -110,7 +111,7 @@ pub fn files_of(folder: &Path) -> Vec<PathBuf> {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Standard base64 with padding.
+/// Returns the standard base64 of the bytes, with padding.
 pub fn base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for group in bytes.chunks(3) {
@@ -130,7 +131,7 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of standard base64; whatever is not of its alphabet is passed over.
+/// Decodes standard base64. Skips characters that are not in its alphabet.
 pub fn from_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (mut word, mut bits) = (0_u32, 0);

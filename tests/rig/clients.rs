@@ -1,4 +1,4 @@
-//! Real clients: the official TypeScript and Python SDKs, each as a program of its own.
+//! Real clients: the official TypeScript and Python SDKs, each in a program of its own.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use crate::{Home, mcp::text_of, places, process::Process};
 /// Longer than an approval may wait.
 const BOUND: Duration = Duration::from_secs(90);
 
-/// Which SDK speaks.
+/// The SDK that a client uses.
 #[derive(Debug, Clone, Copy)]
 pub enum Sdk {
     TypeScript,
     Python,
 }
 
-/// Where a client connects, and as whom.
+/// The endpoint and the token that a client connects with.
 #[derive(Debug, Clone)]
 pub struct Door {
     pub url: String,
     pub token: String,
 }
 
-/// A client at work.
+/// A running client.
 pub struct Client {
     process: Process,
 }
 
-/// What a client got from a tool.
+/// The result of a tool call, as the client received it.
 #[derive(Debug, Clone)]
 pub struct ToolResult {
     pub is_error: bool,
@@ -53,7 +53,7 @@ impl Client {
         }
     }
 
-    /// The names of the tools that the client sees.
+    /// Returns the names of the tools that the client sees.
     #[track_caller]
     pub fn tools(home: &Home, sdk: Sdk, door: &Door) -> Vec<String> {
         let answer = Self::start(home, sdk, door, &json!({"op": "list"})).answer();

@@ -1,5 +1,5 @@
-//! A desk: a private session of a person, with a bus, an unlocked keyring, a panel that shows tray
-//! icons, somebody who takes notifications, and, where it is wanted, a screen.
+//! A desktop session for one test: a bus, an unlocked keyring, a panel that shows tray icons, a
+//! notification service and, if wanted, a screen.
 
 use std::{
     io::Write,
@@ -19,7 +19,7 @@ use crate::{
     wait::{until, yes},
 };
 
-/// A desk. It is a [`Home`] with more in it.
+/// A desktop session. Dereferences to its [`Home`].
 pub struct Desk {
     pub tray: Tray,
     pub notifications: Notifications,
@@ -50,14 +50,14 @@ impl DerefMut for Desk {
 }
 
 impl Desk {
-    /// A desk with a screen.
+    /// Starts a desktop session with a screen.
     pub fn new() -> Self {
         let mut home = Home::new();
         let screen = screen(&mut home);
         Self::with(home, Some(screen))
     }
 
-    /// A server in a closet: a bus and a keyring, no screen.
+    /// Starts a session with a bus and a keyring but no screen, as on a headless machine.
     pub fn without_screen() -> Self {
         Self::with(Home::new(), None)
     }
@@ -89,18 +89,18 @@ impl Desk {
         desk
     }
 
-    /// What the keyring holds.
+    /// Returns access to the keyring.
     pub fn keyring(&self) -> Keyring<'_> {
         Keyring::new(&self.connection)
     }
 
-    /// Presses keys, as `ctrl+alt+d`, whatever has the keyboard.
+    /// Presses keys, such as `ctrl+alt+d`, whichever window has the focus.
     #[track_caller]
     pub fn press(&self, keys: &str) {
         self.xdotool(&["key", keys]);
     }
 
-    /// Holds a key down, which repeats itself, until the answer is dropped.
+    /// Holds a key down, with auto-repeat, until the returned value is dropped.
     #[track_caller]
     pub fn hold(&self, key: &'static str) -> Held<'_> {
         let mut xdotool = self.home.command(places::program("xdotool"));
@@ -112,10 +112,10 @@ impl Desk {
         }
     }
 
-    /// How many windows are on the screen whose titles hold that.
+    /// Returns how many visible windows have a title that contains `title`.
     #[track_caller]
     pub fn windows_on_screen(&self, title: &str) -> usize {
-        // It ends with a failure where there is none.
+        // `xdotool search` exits with a failure if it finds no window.
         let mut search = self.home.command(places::program("xdotool"));
         let found = search
             .args(["search", "--onlyvisible", "--name", title])
@@ -170,7 +170,7 @@ pub struct Held<'a> {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         self.pressing = None;
-        // It may have ended while the key was down.
+        // `xdotool` may have ended while the key was down.
         self.desk.xdotool(&["keyup", self.key]);
     }
 }

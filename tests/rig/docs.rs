@@ -1,10 +1,11 @@
-//! The page of the docs that tests write: docs/compatibility.md. Each test binary owns a part of it.
+//! The generated page of the docs, docs/compatibility.md. Each test binary owns a part of it.
 
 use std::{env, fs};
 
 use crate::places;
 
-/// A part of the page, in its order. A part begins with its heading and ends before the next part.
+/// A part of the page, in order of appearance. A part begins with its heading and ends before the
+/// next part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Matrix,
@@ -24,11 +25,11 @@ impl Part {
     }
 }
 
-/// Is set if the page is to be written, not compared.
+/// The variable that is set if the page is to be written instead of compared.
 const WRITE: &str = "DRAWBRIDGE_WRITE_COMPATIBILITY";
 
-/// Compares a part of the page with `text`, which begins with the part's heading; or writes it, if
-/// `cargo xtask compatibility` asks for that.
+/// Compares a part of the page with `text`, which begins with the part's heading. Writes the part
+/// instead if `cargo xtask compatibility` runs the test.
 #[track_caller]
 pub fn hold(part: Part, text: &str) {
     assert!(
@@ -60,7 +61,7 @@ pub fn hold(part: Part, text: &str) {
     }
 }
 
-/// A part of the page; empty if the page does not have it.
+/// Returns a part of the page, or an empty text if the page does not have it.
 fn find(page: &str, part: Part) -> &str {
     let start = |part: Part| {
         let heading = part.heading();

@@ -1,4 +1,4 @@
-//! The hand and the eye of a test on the real window: a small WebDriver client.
+//! A small WebDriver client that controls the real window.
 //!
 //! Parts are named by their `data-testid`: `"server-row[data-server=files] server-sync"` is a
 //! button inside that row.
@@ -14,17 +14,17 @@ use crate::{
 };
 
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
-/// The key, among the characters that WebDriver types.
+/// The Enter key in WebDriver's encoding of keys.
 const ENTER: &str = "\u{e007}";
 
-/// A session with the app, which runs as long as the session.
+/// A WebDriver session with the app. The app runs as long as the session.
 pub struct Driver {
     _process: Process,
     server: http::Url,
     session: String,
 }
 
-/// What WebDriver could not do.
+/// The reason why WebDriver refused a command.
 #[derive(Debug)]
 pub struct Refused(String);
 
@@ -35,7 +35,7 @@ impl fmt::Display for Refused {
 }
 
 impl Driver {
-    /// Starts a program with a web view on the desk's screen.
+    /// Starts a program with a web view on the screen of the desktop session.
     #[track_caller]
     pub fn open(desk: &Desk, binary: &Path, arguments: &[String]) -> Self {
         let port = free_port();
@@ -70,7 +70,7 @@ impl Driver {
         }
     }
 
-    /// The open web views, hidden ones too.
+    /// Returns the handles of the open web views, including hidden ones.
     #[track_caller]
     pub fn windows(&self) -> Vec<String> {
         let handles = self
@@ -84,7 +84,7 @@ impl Driver {
             .collect()
     }
 
-    /// Looks at the window whose address satisfies `is_it`.
+    /// Switches to the window whose address satisfies `is_it`.
     #[track_caller]
     pub fn look_at(&self, what: &str, is_it: impl Fn(&str) -> bool) {
         until(format!("there is a window: {what}"), || {
@@ -95,19 +95,20 @@ impl Driver {
         });
     }
 
-    /// Whether the window looked at is on the screen.
+    /// Returns whether the current window is visible.
     pub fn is_visible(&self) -> bool {
         self.run("return document.visibilityState") == "visible"
     }
 
-    /// Runs a script in the window; what it returns.
+    /// Runs a script in the window and returns its result.
     #[track_caller]
     pub fn run(&self, script: &str) -> Value {
         let answer = self.post("/execute/sync", &json!({"script": script, "args": []}));
         answer.unwrap_or_else(|e| panic!("run {script}: {e}"))
     }
 
-    /// Runs a script whose last argument is a function that takes its answer.
+    /// Runs a script whose last argument is a callback, and returns the value passed to the
+    /// callback.
     #[track_caller]
     pub fn run_async(&self, script: &str, arguments: &Value) -> Value {
         let answer = self.post(
@@ -117,7 +118,7 @@ impl Driver {
         answer.unwrap_or_else(|e| panic!("run {script}: {e}"))
     }
 
-    /// Waits for a part and clicks it; tries again while it is hidden, disabled or moving.
+    /// Waits for a part and clicks it. Retries while the part is hidden, disabled or moving.
     #[track_caller]
     pub fn click(&self, part: &str) {
         self.until_done(&format!("'{part}' can be clicked"), || {
@@ -126,7 +127,7 @@ impl Driver {
         });
     }
 
-    /// Waits for a field and types into it, replacing what it held.
+    /// Waits for a field and replaces its content with `text`.
     #[track_caller]
     pub fn fill(&self, part: &str, text: &str) {
         self.until_done(&format!("'{part}' can be filled"), || {
@@ -188,7 +189,7 @@ impl Driver {
         self.until_done(&format!("'{part}' can be used"), || self.find(&ready(part)));
     }
 
-    /// Whether a control is there and can be used.
+    /// Returns whether a control exists and is enabled.
     #[track_caller]
     pub fn is_ready(&self, part: &str) -> bool {
         self.run(&format!(
@@ -197,13 +198,13 @@ impl Driver {
         )) == true
     }
 
-    /// Waits until a part is there.
+    /// Waits until a part exists.
     #[track_caller]
     pub fn until(&self, part: &str) {
         self.until_done(&format!("'{part}' is shown"), || self.find(&css(part)));
     }
 
-    /// Waits until a part, or the top of a large one, can be seen as the window stands, without scrolling.
+    /// Waits until a part, or the top of a large one, can be seen without scrolling.
     #[track_caller]
     pub fn until_seen(&self, part: &str) {
         let script = format!(
@@ -227,7 +228,7 @@ impl Driver {
         until(format!("'{part}' is gone"), || yes(self.count(part) == 0));
     }
 
-    /// How many such parts there are.
+    /// Returns how many parts match.
     #[track_caller]
     pub fn count(&self, part: &str) -> usize {
         let found = self.run(&format!(
@@ -237,7 +238,7 @@ impl Driver {
         usize::try_from(found.as_u64().expect("a number")).expect("few parts")
     }
 
-    /// Waits until a part is there; what it says, fields included.
+    /// Waits until a part exists and returns its text, or its value if the part is a field.
     #[track_caller]
     pub fn text(&self, part: &str) -> String {
         self.until(part);
@@ -253,7 +254,7 @@ impl Driver {
             .to_owned()
     }
 
-    /// Waits until a part says something that holds `text`.
+    /// Waits until the text of a part contains `text`.
     #[track_caller]
     pub fn until_says(&self, part: &str, text: &str) {
         until(format!("'{part}' says '{text}'"), || {
@@ -261,10 +262,10 @@ impl Driver {
         });
     }
 
-    /// Saves a picture of the window below `test-output/`.
+    /// Saves a screenshot of the window below `test-output/`.
     #[track_caller]
     pub fn picture(&self, name: &str) {
-        // What was scrolled into view is painted a while later.
+        // The web view paints an area with a delay after it was scrolled into view.
         let painted = "const done = arguments[arguments.length - 1]; setTimeout(done, 1000); \
             requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400)))";
         self.run_async(painted, &json!([]));
@@ -331,13 +332,13 @@ impl Drop for Driver {
     }
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()
 }
 
-/// Waits until nobody listens on a port.
+/// Waits until nothing listens on a port.
 #[track_caller]
 pub fn until_free(port: u16) {
     within(
@@ -347,7 +348,7 @@ pub fn until_free(port: u16) {
     );
 }
 
-/// A control that is not turned off.
+/// Returns the selector of an enabled control.
 fn ready(part: &str) -> String {
     format!("{}:not(:disabled):not([aria-disabled=true])", css(part))
 }

@@ -1,4 +1,4 @@
-//! Server-sent events, as they come.
+//! Server-sent events, read one by one.
 
 use std::io::BufRead;
 
@@ -15,7 +15,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The message in it.
+    /// Returns the JSON message in the event.
     #[track_caller]
     pub fn message(&self) -> Value {
         assert_eq!(self.name, "message", "{self:?}");
@@ -23,7 +23,7 @@ impl Event {
     }
 }
 
-/// The events of an answer as they come, until it ends.
+/// The events of a response, in order of arrival, until the response ends.
 pub struct Events(Box<dyn BufRead + Send>);
 
 impl Events {

@@ -1,4 +1,4 @@
-//! The fixture server that goes wrong on request, behind a hub.
+//! The fixture server that misbehaves on request, behind a hub.
 
 use std::{fs, path::PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{Hub, places, process::Running};
 
-/// One of them.
+/// A faulty server.
 pub struct Faulty<'a> {
     hub: &'a Hub<'a>,
     pub name: String,
@@ -14,13 +14,15 @@ pub struct Faulty<'a> {
 }
 
 impl<'a> Faulty<'a> {
-    /// Adds it under that name. Its tools are read once it is `synced`; to call them is allowed.
+    /// Adds a faulty server under this name and allows calls of its tools. The tools are known only
+    /// after [`Faulty::synced`].
     #[track_caller]
     pub fn add(hub: &'a Hub<'a>, name: &str, timeouts: &Value, options: &[&str]) -> Self {
         Self::add_behind(hub, name, timeouts, &[], options)
     }
 
-    /// The same, started by another command, which ends with becoming it.
+    /// Like [`Faulty::add`], but started through the command `starter`, which finally execs the
+    /// server.
     #[track_caller]
     pub fn add_behind(
         hub: &'a Hub<'a>,
@@ -50,25 +52,25 @@ impl<'a> Faulty<'a> {
         }
     }
 
-    /// Once its tools are known.
+    /// Waits until the tools of the server are known.
     #[track_caller]
     pub fn synced(self) -> Self {
         self.hub.until_synced(&self.name);
         self
     }
 
-    /// The name of a tool at the door.
+    /// Returns the exposed name of a tool.
     pub fn tool(&self, name: &str) -> String {
         format!("{}__{name}", self.name)
     }
 
-    /// What a person sees of it.
+    /// Returns the server as `drawbridge servers show` reports it.
     #[track_caller]
     pub fn seen(&self) -> Value {
         self.hub.server(&self.name)
     }
 
-    /// What is left of it, and of what it started.
+    /// Returns how many processes of the server, and of its children, are left.
     pub fn processes(&self) -> usize {
         let file = places::text(&self.heard);
         let is_of_it = |process: &&Running| {
@@ -78,7 +80,7 @@ impl<'a> Faulty<'a> {
         self.hub.home.servers().iter().filter(is_of_it).count()
     }
 
-    /// What it received, over all its starts.
+    /// Returns the messages that the server received in all its runs.
     pub fn heard(&self) -> Vec<Value> {
         let text = fs::read_to_string(&self.heard).unwrap_or_default();
         text.lines()
@@ -86,7 +88,7 @@ impl<'a> Faulty<'a> {
             .collect()
     }
 
-    /// The messages of that method that it received.
+    /// Returns the received messages with this method.
     pub fn heard_of(&self, method: &str) -> Vec<Value> {
         self.heard()
             .into_iter()
@@ -94,7 +96,7 @@ impl<'a> Faulty<'a> {
             .collect()
     }
 
-    /// The calls of a tool that it received.
+    /// Returns the received calls of a tool.
     pub fn calls(&self, tool: &str) -> Vec<Value> {
         self.heard_of("tools/call")
             .into_iter()
@@ -102,7 +104,7 @@ impl<'a> Faulty<'a> {
             .collect()
     }
 
-    /// How often it was started.
+    /// Returns how often the server was started.
     pub fn starts(&self) -> usize {
         self.heard()
             .iter()

@@ -1,5 +1,5 @@
-//! A home: private folders and an environment that leads nowhere else, so that no test touches
-//! the keyring, the bus or the settings of whoever runs it.
+//! A home: private folders and an isolated environment, so that no test touches the keyring, the
+//! bus or the settings of the person who runs it.
 
 use std::{
     env, fs,
@@ -18,7 +18,7 @@ use crate::{
     wait::{within, yes},
 };
 
-/// How long a process tree of the hub may outlive it.
+/// The longest time that a process of the hub may outlive it.
 pub const GRACE: Duration = Duration::from_secs(2);
 
 pub struct Home {
@@ -33,7 +33,7 @@ impl Default for Home {
 }
 
 impl Home {
-    /// Folders for one test, without a screen and without a bus.
+    /// Creates the folders for one test, without a screen and without a bus.
     pub fn new() -> Self {
         let folder = tempfile::Builder::new()
             .prefix("drawbridge-")
@@ -73,17 +73,17 @@ impl Home {
         self.folder.path()
     }
 
-    /// A file or folder in the home.
+    /// Returns the path of a file or folder in the home.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    /// The hub's data folder; made by the hub.
+    /// Returns the path of the hub's data folder. The hub creates the folder.
     pub fn data_dir(&self) -> PathBuf {
         self.file("data")
     }
 
-    /// Sets a variable for whatever is started from now on.
+    /// Sets a variable for all processes that are started from now on.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.environment.retain(|(known, _)| known != name);
         self.environment.push((name.to_owned(), value.into()));
@@ -96,7 +96,7 @@ impl Home {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A command in this home's environment and nothing else.
+    /// Returns a command with the environment of this home only.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command
@@ -128,12 +128,12 @@ impl Home {
         }
     }
 
-    /// What was started in this home and runs still.
+    /// Returns the running processes that were started in this home.
     pub fn processes(&self) -> Vec<Running> {
         process::of_folder(self.path())
     }
 
-    /// The servers that the hub started, and whatever these started.
+    /// Returns the servers that the hub started, and their descendants.
     pub fn servers(&self) -> Vec<Running> {
         self.processes()
             .into_iter()
@@ -141,7 +141,7 @@ impl Home {
             .collect()
     }
 
-    /// Fails where a child of the hub outlives it.
+    /// Fails if a child of the hub outlives it.
     #[track_caller]
     pub fn nothing_outlives_the_hub(&self) {
         within(GRACE, "no child of the hub is left", || {
@@ -165,7 +165,7 @@ impl Drop for Home {
     }
 }
 
-/// A run of the command line.
+/// A finished run of the command line.
 pub struct Ran {
     line: String,
     pub output: Output,
@@ -184,7 +184,7 @@ impl Ran {
         self.output.status.code().unwrap_or(-1)
     }
 
-    /// Fails unless it succeeded.
+    /// Fails unless the command succeeded.
     #[track_caller]
     pub fn ok(self) -> Self {
         assert!(
@@ -198,7 +198,7 @@ impl Ran {
         self
     }
 
-    /// The one JSON document on its stdout.
+    /// Returns the one JSON document on stdout. Fails unless the command succeeded.
     #[track_caller]
     pub fn json(self) -> serde_json::Value {
         let ran = self.ok();

@@ -1,4 +1,4 @@
-//! HTTP as a test wants it: every header under its own hand, nothing added, nothing followed.
+//! A minimal HTTP client: it sends only the headers that the test gives and follows no redirect.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -9,7 +9,7 @@ use std::{
 /// Longer than an approval may wait.
 const BOUND: Duration = Duration::from_secs(90);
 
-/// A URL of the plain kind, `http://HOST:PORT/PATH`.
+/// A URL of the form `http://HOST:PORT/PATH`.
 #[derive(Debug, Clone)]
 pub struct Url {
     /// `HOST:PORT`
@@ -30,7 +30,7 @@ impl Url {
         }
     }
 
-    /// Another path on the same listener.
+    /// Returns the URL of another path on the same listener.
     pub fn at(&self, path: &str) -> Self {
         Self {
             authority: self.authority.clone(),
@@ -39,7 +39,8 @@ impl Url {
     }
 }
 
-/// A request. `Host` and `Content-Length` are added where they are not given; `Host: ""` leaves it out.
+/// A request. `Host` and `Content-Length` are added if they are missing; `Host: ""` omits the
+/// header.
 pub struct Request<'a> {
     pub method: &'a str,
     pub url: &'a Url,
@@ -48,18 +49,21 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Sends it and reads the head of the answer.
+    /// Sends the request and reads the head of the response.
     ///
     /// # Errors
-    /// Where nobody listens, or the answer is no HTTP.
+    ///
+    /// Returns an error if nothing listens, or if the response is not HTTP.
     pub fn send(&self) -> io::Result<Response> {
         Response::read(BufReader::new(self.begin()?))
     }
 
-    /// Sends it and waits for nothing. The request is withdrawn where the connection is dropped.
+    /// Sends the request without waiting for a response. Dropping the connection withdraws the
+    /// request.
     ///
     /// # Errors
-    /// Where nobody listens.
+    ///
+    /// Returns an error if nothing listens.
     pub fn begin(&self) -> io::Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.url.authority)?;
         stream.set_read_timeout(Some(BOUND))?;
@@ -95,7 +99,7 @@ impl Request<'_> {
     }
 }
 
-/// An answer, its body not read yet.
+/// A response whose body is not read yet.
 pub struct Response {
     pub status: u16,
     headers: Vec<(String, String)>,
@@ -113,17 +117,19 @@ impl Response {
     /// Reads the body to its end.
     ///
     /// # Errors
-    /// Where it breaks off.
+    ///
+    /// Returns an error if the body breaks off or is not UTF-8.
     pub fn text(mut self) -> io::Result<String> {
         let mut bytes = Vec::new();
         self.body.read_to_end(&mut bytes)?;
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 
-    /// Reads the head of an answer.
+    /// Reads the head of a response.
     ///
     /// # Errors
-    /// Where the connection breaks, or it is no HTTP.
+    ///
+    /// Returns an error if the connection breaks, or if the response is not HTTP.
     pub fn read(mut stream: BufReader<TcpStream>) -> io::Result<Self> {
         let status = line(&mut stream)?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());

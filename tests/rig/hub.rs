@@ -1,4 +1,4 @@
-//! The headless hub, `drawbridge serve`, and what a person does with it from the shell.
+//! The headless hub, `drawbridge serve`, and the shell commands of a person who uses it.
 
 use std::{path::Path, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     wait::{self, until},
 };
 
-/// The administrator's token of every hub here.
+/// The administrator's token of every hub in the tests.
 pub const ADMIN_TOKEN: &str = "admin-token-of-the-tests-0123456789abcdef";
 
 /// A running `drawbridge serve`.
@@ -25,19 +25,19 @@ pub struct Hub<'a> {
 }
 
 impl<'a> Hub<'a> {
-    /// Starts it on the home's data folder and waits until it listens.
+    /// Starts a hub on the home's data folder and waits until it listens.
     #[track_caller]
     pub fn serve(home: &'a Home) -> Self {
         Self::serve_in(home, &[])
     }
 
-    /// The same with these in its environment.
+    /// Like [`Hub::serve`], with additional environment variables.
     #[track_caller]
     pub fn serve_in(home: &'a Home, environment: &[(&str, &str)]) -> Self {
         Self::at_work(home, Self::spawn_behind(home, &[], environment))
     }
 
-    /// The same, started by another command, which ends with becoming it.
+    /// Like [`Hub::serve`], but started through the command `starter`, which finally execs the hub.
     #[track_caller]
     pub fn serve_behind(home: &'a Home, starter: &[&str]) -> Self {
         Self::at_work(home, Self::spawn_behind(home, starter, &[]))
@@ -56,12 +56,13 @@ impl<'a> Hub<'a> {
         }
     }
 
-    /// Starts it without waiting.
+    /// Starts a hub and does not wait until it listens.
     pub fn spawn(home: &Home) -> Process {
         Self::spawn_behind(home, &[], &[])
     }
 
-    /// The same, started by another command, which ends with becoming it.
+    /// Like [`Hub::spawn`], but started through the command `starter`, which finally execs the hub,
+    /// and with additional environment variables.
     pub fn spawn_behind(home: &Home, starter: &[&str], environment: &[(&str, &str)]) -> Process {
         let program = places::text(places::built("drawbridge"));
         let line = [starter, &[program.as_str()]].concat();
@@ -84,7 +85,7 @@ impl<'a> Hub<'a> {
         self.process.stderr()
     }
 
-    /// Ends it and waits until it is gone: gracefully by `SIGTERM`, at once by `SIGKILL`.
+    /// Stops the hub and waits until it exits: gracefully with `SIGTERM`, at once with `SIGKILL`.
     #[track_caller]
     pub fn end(mut self, signal: Signal) {
         self.process.signal(signal);
@@ -98,7 +99,7 @@ impl<'a> Hub<'a> {
         }
     }
 
-    /// Adds a server as a person does on the command line.
+    /// Adds a server through the command line.
     #[track_caller]
     pub fn add_server(&self, name: &str, options: &[&str], command: &[&str]) {
         let arguments = [
@@ -111,13 +112,13 @@ impl<'a> Hub<'a> {
         self.home.cli(&arguments).ok();
     }
 
-    /// Adds a client, opens its session.
+    /// Adds a client and opens a session for it.
     #[track_caller]
     pub fn client(&self, name: &str) -> McpClient {
         McpClient::connect(&self.url, &self.token(name))
     }
 
-    /// Adds a client; its token.
+    /// Adds a client and returns its token.
     #[track_caller]
     pub fn token(&self, name: &str) -> String {
         let added = self.home.cli(&["clients", "add", name, "--json"]).json();
@@ -127,7 +128,8 @@ impl<'a> Hub<'a> {
             .to_owned()
     }
 
-    /// Adds the fixture server that says what reached it, under the name `probe`; its tools may be called.
+    /// Adds the fixture server that records its input, under the name `probe`, and waits until its
+    /// tools are known.
     #[track_caller]
     pub fn add_probe(&self, options: &[&str]) {
         let program = places::text(places::built("upstream-probe"));
@@ -143,7 +145,7 @@ impl<'a> Hub<'a> {
         self.home.cli(&["policy", "set", scope, effect]).ok();
     }
 
-    /// Waits until a call waits for a person.
+    /// Waits until a call waits for a person, and returns that approval.
     #[track_caller]
     pub fn approval(&self) -> Value {
         until("a call waits for a person", || {
@@ -152,7 +154,7 @@ impl<'a> Hub<'a> {
         })
     }
 
-    /// What is known of a server.
+    /// Returns a server as `drawbridge servers show` reports it.
     #[track_caller]
     pub fn server(&self, id: &str) -> Value {
         self.home.cli(&["servers", "show", id, "--json"]).json()
@@ -166,7 +168,7 @@ impl<'a> Hub<'a> {
         });
     }
 
-    /// Runs a verb over HTTP, as the web UI does.
+    /// Runs a verb over HTTP, as the web UI does, and returns the result.
     #[track_caller]
     pub fn verb(&self, name: &str, params: &Value) -> Value {
         let (status, text) = self.try_verb(name, params);
@@ -175,7 +177,7 @@ impl<'a> Hub<'a> {
             .unwrap_or_else(|e| panic!("{name} answered no JSON ({e}): {text}"))
     }
 
-    /// The same where it may be refused: the status and the body.
+    /// Like [`Hub::verb`], but returns the status and the body, also if the verb is refused.
     #[track_caller]
     pub fn try_verb(&self, name: &str, params: &Value) -> (u16, String) {
         try_verb(&self.url, name, params)
@@ -188,7 +190,8 @@ impl<'a> Hub<'a> {
     }
 }
 
-/// Runs a verb at the hub with that endpoint, where it may be refused: the status and the body.
+/// Runs a verb on the hub with this endpoint. Returns the status and the body, also if the verb is
+/// refused.
 #[track_caller]
 pub fn try_verb(url: &str, name: &str, params: &Value) -> (u16, String) {
     let url = Url::of(url).at(&format!("/api/verbs/{name}"));
@@ -208,7 +211,7 @@ pub fn try_verb(url: &str, name: &str, params: &Value) -> (u16, String) {
     (response.status, response.text().unwrap_or_default())
 }
 
-/// Writes a spec file as any other program could, whole or not at all.
+/// Replaces a spec file atomically, as any other program may.
 pub fn write_spec(home: &Home, id: &str, text: &str) {
     let path = spec_file(&home.data_dir(), id);
     let beside = path.with_extension("json.new");
@@ -216,7 +219,7 @@ pub fn write_spec(home: &Home, id: &str, text: &str) {
     std::fs::rename(&beside, &path).unwrap_or_else(|e| panic!("rename to {}: {e}", path.display()));
 }
 
-/// The path of a server's spec file.
+/// Returns the path of a server's spec file.
 pub fn spec_file(data_dir: &Path, id: &str) -> std::path::PathBuf {
     data_dir.join("servers").join(format!("{id}.json"))
 }
@@ -225,13 +228,13 @@ fn heard_file(home: &Home) -> std::path::PathBuf {
     home.file("heard")
 }
 
-/// The lines that reached the fixture server, over all its starts.
+/// Returns the lines that the fixture server received in all its runs.
 pub fn heard(home: &Home) -> Vec<String> {
     let text = std::fs::read_to_string(heard_file(home)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-/// The calls that reached the fixture server.
+/// Returns the calls that the fixture server received.
 pub fn calls_heard(home: &Home) -> Vec<String> {
     heard(home)
         .into_iter()

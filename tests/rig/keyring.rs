@@ -1,4 +1,4 @@
-//! The keyring as its own programs see it, over the Secret Service on the private bus.
+//! The keyring, read by another program over the Secret Service on the private bus.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ impl<'a> Keyring<'a> {
         Self { connection }
     }
 
-    /// All items of all collections.
+    /// Returns all items of all collections.
     #[track_caller]
     pub fn items(&self) -> Vec<Item> {
         self.read()

@@ -1,12 +1,12 @@
-//! The rig: what the tests of the whole stand on. A private desk with its own screen, bus and
-//! keyring; the product's binaries; real clients and servers.
+//! The rig of the tests that run the whole product: a private desktop session with its own screen,
+//! bus and keyring, the product's binaries, and real clients and servers.
 //!
-//! A missing prerequisite is a panic that says what to install: `cargo xtask test` installs it.
-//! Whatever is started here ends with the value that started it, also when a test fails.
+//! If a prerequisite is missing, the rig panics with the name of the package; `cargo xtask test`
+//! installs all of them.
 
 #![expect(
     clippy::missing_panics_doc,
-    reason = "a rig that cannot do its work fails the test"
+    reason = "a failure of the rig fails the test"
 )]
 
 pub mod bridge;

@@ -1,4 +1,4 @@
-//! A small client of streamable HTTP that keeps every answer as the bytes that came.
+//! A small client of streamable HTTP that keeps every response byte for byte.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use serde_json::{Value, json, value::RawValue};
 pub use crate::events::{Event, Events};
 use crate::http::{Request, Response, Url};
 
-/// The revision that this client speaks.
+/// The protocol revision of this client.
 pub const REVISION: &str = "2025-06-18";
 
 const JSON_OR_EVENTS: [(&str, &str); 2] = [
@@ -21,7 +21,7 @@ const JSON_OR_EVENTS: [(&str, &str); 2] = [
     ("Accept", "application/json, text/event-stream"),
 ];
 
-/// One client session.
+/// A client session.
 pub struct McpClient {
     url: Url,
     token: String,
@@ -29,7 +29,7 @@ pub struct McpClient {
     next_id: AtomicU64,
 }
 
-/// A JSON-RPC answer, as it came.
+/// A JSON-RPC response, with its original text.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub raw: String,
@@ -45,15 +45,16 @@ impl Answer {
         Self { raw, parts }
     }
 
-    /// Reads the answer with that id from a JSON body or from a stream of events.
+    /// Reads the response with this id from a JSON body or from an event stream.
     ///
     /// # Errors
+    ///
     /// Returns an error if there is none.
     pub fn read(response: Response, id: u64) -> io::Result<Self> {
         message_of(response, id)
     }
 
-    /// Whether it answers the request with that id.
+    /// Returns whether this is the response to the request with this id.
     pub fn has_id(&self, id: u64) -> bool {
         !self.parts.contains_key("method")
             && self
@@ -62,7 +63,7 @@ impl Answer {
                 .is_some_and(|given| given.get() == id.to_string())
     }
 
-    /// The text of the result; fails on an error.
+    /// Returns the text of the result. Fails if the response is an error.
     #[track_caller]
     pub fn result_text(&self) -> &str {
         self.parts
@@ -71,7 +72,7 @@ impl Answer {
             .get()
     }
 
-    /// The result; fails on an error.
+    /// Returns the result. Fails if the response is an error.
     #[track_caller]
     pub fn result(&self) -> Value {
         let text = self.result_text();
@@ -79,7 +80,8 @@ impl Answer {
             .unwrap_or_else(|e| panic!("a result that cannot be read ({e}): {text}"))
     }
 
-    /// The items of a list in the result, as they came; empty if the result has no such member.
+    /// Returns the items of a list in the result, byte for byte. Returns an empty list if the
+    /// result has no such member.
     #[track_caller]
     pub fn members(&self, key: &str) -> Vec<Box<RawValue>> {
         let mut result: BTreeMap<String, Box<RawValue>> = serde_json::from_str(self.result_text())
@@ -91,31 +93,31 @@ impl Answer {
         })
     }
 
-    /// The error; none for a result.
+    /// Returns the error, or `None` for a result.
     pub fn error(&self) -> Option<Value> {
         self.parts
             .get("error")
             .and_then(|error| serde_json::from_str(error.get()).ok())
     }
 
-    /// The code of the error; none for a result.
+    /// Returns the code of the error, or `None` for a result.
     pub fn error_code(&self) -> Option<i64> {
         self.error()?["code"].as_i64()
     }
 
-    /// Whether a tool's result says that it failed.
+    /// Returns whether the tool result has `isError` set.
     #[track_caller]
     pub fn is_error(&self) -> bool {
         self.result()["isError"].as_bool().unwrap_or(false)
     }
 
-    /// The text blocks of a tool's result.
+    /// Returns the text blocks of a tool result.
     #[track_caller]
     pub fn text(&self) -> String {
         text_of(&self.result())
     }
 
-    /// The names in a result of `tools/list`.
+    /// Returns the names in a result of `tools/list`.
     #[track_caller]
     pub fn tool_names(&self) -> Vec<String> {
         let result = self.result();
@@ -129,7 +131,7 @@ impl Answer {
     }
 }
 
-/// The text blocks of a tool's result, joined.
+/// Returns the text blocks of a tool result, joined.
 pub fn text_of(result: &Value) -> String {
     let blocks = result["content"]
         .as_array()
@@ -153,13 +155,13 @@ impl McpClient {
         )
     }
 
-    /// The same as a client that says this of itself.
+    /// Opens a session with this `clientInfo`.
     #[track_caller]
     pub fn connect_as(url: &str, token: &str, says: &Value) -> Self {
         Self::introduce(url, token, says, &json!({}))
     }
 
-    /// Opens a session as a client with these capabilities.
+    /// Opens a session with these client capabilities.
     #[track_caller]
     pub fn connect_with(url: &str, token: &str, capabilities: &Value) -> Self {
         Self::introduce(
@@ -209,22 +211,23 @@ impl McpClient {
         client
     }
 
-    /// The id that the hub gave the session.
+    /// Returns the session id that the hub assigned.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// Sends a request and waits for its answer. `params` is JSON text, sent as it is.
+    /// Sends a request and waits for its response. `params` is JSON text that is sent unchanged.
     #[track_caller]
     pub fn request(&self, method: &str, params: &str) -> Answer {
         self.try_request(method, params)
             .unwrap_or_else(|e| panic!("{method}: {e}"))
     }
 
-    /// The same where the connection may break.
+    /// Like [`McpClient::request`], for a connection that may break.
     ///
     /// # Errors
-    /// Where no answer comes.
+    ///
+    /// Returns an error if no response arrives.
     pub fn try_request(&self, method: &str, params: &str) -> io::Result<Answer> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let body =
@@ -232,13 +235,13 @@ impl McpClient {
         message_of(self.post_text(&body)?, id)
     }
 
-    /// `tools/list`, to its last page.
+    /// Sends `tools/list` and returns the names of the tools on the first page.
     #[track_caller]
     pub fn tools(&self) -> Vec<String> {
         self.request("tools/list", "{}").tool_names()
     }
 
-    /// `tools/call`; the arguments are JSON text, sent as it is.
+    /// Sends `tools/call`. `arguments` is JSON text that is sent unchanged.
     #[track_caller]
     pub fn call(&self, tool: &str, arguments: &str) -> Answer {
         self.request(
@@ -247,7 +250,7 @@ impl McpClient {
         )
     }
 
-    /// Another hand on the same session, whose requests have other ids.
+    /// Returns a second handle on the same session, whose request ids do not overlap.
     pub fn again(&self) -> Self {
         let next_id = (self.next_id.fetch_add(1, Ordering::Relaxed) + 1) * 1_000_000;
         let (url, token, session) = (self.url.clone(), self.token.clone(), self.session.clone());
@@ -259,14 +262,15 @@ impl McpClient {
         }
     }
 
-    /// The same on a thread of its own, while a person decides.
+    /// Like [`McpClient::call`], on a thread of its own, so that the test can decide the call
+    /// meanwhile.
     pub fn call_meanwhile(&self, tool: &str, arguments: &str) -> JoinHandle<Answer> {
         let client = self.again();
         let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
         thread::spawn(move || client.call(&tool, &arguments))
     }
 
-    /// Sends a request; what comes back on a stream of events, to the answer.
+    /// Sends a request and returns all messages of the event stream, up to the response.
     #[track_caller]
     pub fn stream(&self, method: &str, params: &str) -> Vec<Value> {
         let body =
@@ -277,28 +281,32 @@ impl McpClient {
         Events::of(response).map(|event| event.message()).collect()
     }
 
-    /// Sends a message, with its id where it has one, and reads the head of what is answered.
+    /// Sends a message and reads the head of the response.
     ///
     /// # Errors
-    /// Where the connection breaks.
+    ///
+    /// Returns an error if the connection breaks.
     pub fn post(&self, message: &Value) -> io::Result<Response> {
         self.post_text(&message.to_string())
     }
 
-    /// Sends a message and waits for nothing: it is withdrawn where the connection is dropped.
+    /// Sends a message without waiting for a response. Dropping the connection withdraws the
+    /// message.
     ///
     /// # Errors
-    /// Where nobody listens.
+    ///
+    /// Returns an error if nothing listens.
     pub fn begin(&self, message: &Value) -> io::Result<TcpStream> {
         self.with_request("POST", &JSON_OR_EVENTS, &message.to_string(), |request| {
             request.begin()
         })
     }
 
-    /// Begins a call that can be given up.
+    /// Begins a call that can be abandoned.
     ///
     /// # Errors
-    /// Where nobody listens.
+    ///
+    /// Returns an error if nothing listens.
     pub fn begin_call(&self, tool: &str, arguments: &str) -> io::Result<Pending> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
@@ -311,7 +319,8 @@ impl McpClient {
         Ok(Pending { connection, answer })
     }
 
-    /// Listens to what the hub says by itself, behind the event with that id.
+    /// Opens the stream of the hub's own messages, resumed after the event with the id `last` if
+    /// one is given.
     #[track_caller]
     pub fn listen(&self, last: Option<&str>) -> Events {
         let mut headers = vec![("Accept", "text/event-stream")];
@@ -361,34 +370,35 @@ impl McpClient {
     }
 }
 
-/// A call on its way.
+/// A call in flight.
 pub struct Pending {
     connection: TcpStream,
     answer: JoinHandle<io::Result<Answer>>,
 }
 
 impl Pending {
-    /// Whether it was answered, or its connection broke.
+    /// Returns whether the call was answered or its connection broke.
     pub fn has_ended(&self) -> bool {
         self.answer.is_finished()
     }
 
-    /// The client goes away.
+    /// Disconnects the client.
     pub fn leave(&self) {
-        // One that is broken already is left too.
+        // The connection may be broken already.
         let _ = self.connection.shutdown(Shutdown::Both);
     }
 
-    /// Waits for the answer.
+    /// Waits for the response.
     ///
     /// # Errors
-    /// Where none comes.
+    ///
+    /// Returns an error if none arrives.
     pub fn answer(self) -> io::Result<Answer> {
         self.answer.join().expect("the answer is read")
     }
 }
 
-/// The message with that id, from a JSON body or from a stream of events.
+/// Returns the message with this id from a JSON body or from an event stream.
 pub(crate) fn message_of(response: Response, id: u64) -> io::Result<Answer> {
     if !response
         .header("Content-Type")

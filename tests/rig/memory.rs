@@ -1,18 +1,18 @@
-//! How much memory a process takes, as `/proc` tells it.
+//! The memory usage of a process, read from `/proc`.
 
 use std::fs;
 
-/// The memory of a process since a moment.
+/// The memory usage of a process since a moment.
 pub struct Memory {
     pid: u32,
     before: u64,
 }
 
 impl Memory {
-    /// From now on.
+    /// Starts the measurement.
     #[track_caller]
     pub fn of(pid: u32) -> Self {
-        // The peak begins anew with what is resident now.
+        // Writing 5 resets the peak to the memory that is resident now.
         fs::write(format!("/proc/{pid}/clear_refs"), "5")
             .unwrap_or_else(|e| panic!("reset the peak of {pid}: {e}"));
         Self {
@@ -21,7 +21,7 @@ impl Memory {
         }
     }
 
-    /// By how many MiB it rose at most, also where it fell again.
+    /// Returns the largest rise since the start in MiB, even if the usage fell again.
     #[track_caller]
     pub fn rise(&self) -> u64 {
         kib(self.pid, "VmHWM").saturating_sub(self.before) >> 10

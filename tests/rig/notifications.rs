@@ -1,4 +1,4 @@
-//! Somebody who takes notifications, `org.freedesktop.Notifications`.
+//! A notification service, `org.freedesktop.Notifications`.
 
 use std::{
     collections::HashMap,
@@ -27,7 +27,7 @@ pub struct Shown {
     pub closed: bool,
 }
 
-/// What was shown on a desk.
+/// The notifications that were shown in a desktop session.
 #[derive(Default)]
 pub struct Notifications {
     shown: Arc<Mutex<Vec<Shown>>>,
@@ -52,7 +52,7 @@ impl Notifications {
         lock(&self.shown).clone()
     }
 
-    /// Waits until the one notification that is open says that.
+    /// Waits until the only open notification has this summary.
     #[track_caller]
     pub fn until_says(&self, summary: &str) -> Shown {
         until(format!("a notification says '{summary}'"), || {
@@ -69,7 +69,7 @@ impl Notifications {
         })
     }
 
-    /// Waits until none is open.
+    /// Waits until no notification is open.
     #[track_caller]
     pub fn until_none(&self) {
         until("no notification is open", || {
@@ -77,7 +77,7 @@ impl Notifications {
         });
     }
 
-    /// A click on an action of a notification.
+    /// Clicks an action of a notification.
     #[track_caller]
     pub fn click(&self, id: u32, action: &str) {
         let connection = self.connection.get().expect("the desk is on its bus");
@@ -119,7 +119,7 @@ impl Service {
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "the signature is that of the specification"
+        reason = "the specification defines the signature"
     )]
     fn notify(
         &self,

@@ -1,4 +1,4 @@
-//! Places: where the product, the fixtures and the real programs lie.
+//! The paths of the product, the fixtures and the real programs.
 
 use std::{
     env,
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The repository.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -15,7 +15,7 @@ pub fn root() -> PathBuf {
         .to_owned()
 }
 
-/// A binary of the workspace, as built beside this test.
+/// Returns the path of a workspace binary, built beside this test.
 pub fn built(name: &str) -> PathBuf {
     let exe = env::current_exe().expect("this test knows its own path");
     let profile = exe
@@ -31,7 +31,7 @@ pub fn built(name: &str) -> PathBuf {
     path
 }
 
-/// A program of the system.
+/// Returns the path of a program on `PATH`.
 pub fn program(name: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
@@ -42,7 +42,7 @@ pub fn program(name: &str) -> PathBuf {
         })
 }
 
-/// WebKit's own small browser, which comes with its library.
+/// Returns the path of WebKit's own small browser, which is part of the library's package.
 pub fn mini_browser() -> PathBuf {
     let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
     let found = folders
@@ -51,12 +51,12 @@ pub fn mini_browser() -> PathBuf {
     found.unwrap_or_else(|| panic!("MiniBrowser is not installed (libwebkit2gtk-4.1-0)"))
 }
 
-/// The folder of the pinned public packages.
+/// Returns the folder of the pinned public packages.
 pub fn real() -> PathBuf {
     root().join("tests/real")
 }
 
-/// The entry file of a pinned npm package.
+/// Returns the entry file of a pinned npm package.
 pub fn npm(file: &str) -> PathBuf {
     let path = real().join("node_modules").join(file);
     assert!(
@@ -67,7 +67,8 @@ pub fn npm(file: &str) -> PathBuf {
     path
 }
 
-/// The Node of the pinned packages, for those that want a newer one than the system may have.
+/// Returns the Node of the pinned packages, for programs that need a newer version than the system
+/// may have.
 pub fn node() -> PathBuf {
     let machine = match env::consts::ARCH {
         "aarch64" => "arm64",
@@ -76,7 +77,7 @@ pub fn node() -> PathBuf {
     npm(&format!("node-linux-{machine}/bin/node"))
 }
 
-/// The interpreter with the pinned Python packages.
+/// Returns the Python interpreter with the pinned packages.
 pub fn python() -> PathBuf {
     let path = real().join(".venv/bin/python");
     assert!(
@@ -87,7 +88,7 @@ pub fn python() -> PathBuf {
     path
 }
 
-/// A program of one of the environments that `tests/real/python` pins.
+/// Returns a program of one of the environments that `tests/real/python` pins.
 pub fn pinned_python(environment: &str, program: &str) -> PathBuf {
     let path = real()
         .join("python")
@@ -102,7 +103,7 @@ pub fn pinned_python(environment: &str, program: &str) -> PathBuf {
     path
 }
 
-/// The version that a requirements file below `tests/real` pins.
+/// Returns the version that a requirements file below `tests/real` pins.
 pub fn pip_version(file: &str, package: &str) -> String {
     let pinned = read_real(file);
     let version = pinned
@@ -113,7 +114,7 @@ pub fn pip_version(file: &str, package: &str) -> String {
         .to_owned()
 }
 
-/// The version of an npm package that `tests/real/package.json` pins.
+/// Returns the version of an npm package that `tests/real/package.json` pins.
 pub fn npm_version(package: &str) -> String {
     let pinned: serde_json::Value =
         serde_json::from_str(&read_real("package.json")).expect("package.json is JSON");
@@ -129,7 +130,8 @@ fn read_real(file: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("read {}: {e}", path.display()))
 }
 
-/// A file to keep after the run, below `test-output/`.
+/// Returns the path of a file below `test-output/`, which is kept after the run. Creates its
+/// folder.
 pub fn output(path: impl AsRef<Path>) -> PathBuf {
     let path = root().join("test-output").join(path);
     let folder = path.parent().expect("below test-output");
@@ -137,14 +139,14 @@ pub fn output(path: impl AsRef<Path>) -> PathBuf {
     path
 }
 
-/// A folder to keep after the run, below `test-output/`.
+/// Creates a folder below `test-output/`, which is kept after the run.
 pub fn output_folder(name: &str) -> PathBuf {
     let path = root().join("test-output").join(name);
     fs::create_dir_all(&path).unwrap_or_else(|e| panic!("make {}: {e}", path.display()));
     path
 }
 
-/// A path as text.
+/// Returns a path as text.
 pub fn text(path: impl AsRef<OsStr>) -> String {
     path.as_ref().to_str().expect("a path in UTF-8").to_owned()
 }

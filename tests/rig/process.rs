@@ -1,4 +1,5 @@
-//! Processes: started here, ended with their value, and found by what stands in their environment.
+//! Processes: started here, killed when their value is dropped, and found by a value in their
+//! environment.
 
 use std::{
     fs::{self, File},
@@ -20,7 +21,7 @@ use crate::{
     wait::{PATIENCE, within},
 };
 
-/// A child process. Its stderr goes to a file, its stdout line by line to whoever asks.
+/// A child process. Its stderr goes to a file; its stdout is read line by line.
 pub struct Process {
     name: String,
     child: Child,
@@ -29,7 +30,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command`, whose errors are kept in `home`.
+    /// Starts `command`. Its stderr is kept in `home`.
     pub fn start(home: &Home, name: &str, command: &mut Command) -> Self {
         let stderr = home.file(&format!("{name}.stderr"));
         let file =
@@ -57,7 +58,7 @@ impl Process {
         }
     }
 
-    /// The other end of its stdin, where the command piped it.
+    /// Returns the writing end of the stdin, which the command must have piped.
     #[track_caller]
     pub fn take_stdin(&mut self) -> ChildStdin {
         self.child.stdin.take().expect("stdin is piped")
@@ -67,7 +68,7 @@ impl Process {
         self.child.id()
     }
 
-    /// The next line of its stdout; fails where it ends or says nothing in time.
+    /// Returns the next line of the stdout. Fails if the process ends, or prints nothing in time.
     #[track_caller]
     pub fn line(&mut self) -> String {
         match self.lines.recv_timeout(PATIENCE) {
@@ -80,14 +81,14 @@ impl Process {
         }
     }
 
-    /// Waits until it ends by itself; the rest of its stdout.
+    /// Waits until the process ends by itself. Returns its exit status and the rest of its stdout.
     #[track_caller]
     pub fn finish(&mut self, bound: Duration) -> (ExitStatus, String) {
         let status = within(bound, format!("{} ends", self.name), || self.ended());
         (status, self.lines.iter().collect::<Vec<_>>().join("\n"))
     }
 
-    /// How it ended; none while it runs.
+    /// Returns the exit status, or `None` while the process runs.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("ask for the exit status")
     }
@@ -110,14 +111,14 @@ impl Drop for Process {
     }
 }
 
-/// Sends a signal; a process that is gone is none to worry about.
+/// Sends a signal. Ignores a process that has already exited.
 pub fn signal_to(pid: u32, signal: Signal) {
     if let Ok(pid) = i32::try_from(pid) {
         let _ = kill(Pid::from_raw(pid), signal);
     }
 }
 
-/// A process that runs, as `/proc` shows it.
+/// A running process, read from `/proc`.
 #[derive(Debug, Clone)]
 pub struct Running {
     pub pid: u32,
@@ -126,7 +127,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// The value of a variable of its environment.
+    /// Returns the value of a variable in the environment of the process.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.environment
             .split('\0')
@@ -134,7 +135,7 @@ impl Running {
     }
 }
 
-/// The processes, other than this one, whose environment names that folder.
+/// Returns the processes, other than this one, whose environment contains the folder.
 pub fn of_folder(folder: &Path) -> Vec<Running> {
     let folder = folder.to_string_lossy().into_owned();
     let Ok(entries) = fs::read_dir("/proc") else {

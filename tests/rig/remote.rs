@@ -1,5 +1,5 @@
-//! A remote server that a person signs in to: the official SDK's server, a real authorization server before it,
-//! the person's browser, and the desk's launcher of browsers.
+//! A remote server that requires sign-in: the official SDK's server behind a real authorization
+//! server, a person's browser, and the program that opens browsers.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
@@ -14,7 +14,7 @@ use crate::{
 
 /// The protected server and its authorization server.
 pub struct Remote {
-    /// Its URL.
+    /// The URL of the protected server.
     pub server: String,
     pub issuer: String,
     control: Url,
@@ -38,7 +38,7 @@ impl Remote {
         }
     }
 
-    /// Turns knobs.
+    /// Changes the behavior of the server.
     #[track_caller]
     pub fn turn(&self, knobs: &Value) {
         let headers = [("Content-Type", "application/json")];
@@ -52,7 +52,7 @@ impl Remote {
         assert_eq!(request.send().expect("the remote answers").status, 200);
     }
 
-    /// What it saw.
+    /// Returns what the server recorded under this name.
     #[track_caller]
     pub fn seen(&self, what: &str) -> Value {
         let request = Request {
@@ -69,7 +69,7 @@ impl Remote {
     }
 }
 
-/// The browser of a person, who signs in and agrees: the last page.
+/// Plays a browser whose user signs in and consents. Returns the last page.
 #[track_caller]
 pub fn browse(home: &Home, url: &str) -> Value {
     let mut command = home.command("node");
@@ -82,7 +82,7 @@ pub fn browse(home: &Home, url: &str) -> Value {
         .unwrap_or_else(|e| panic!("no page ({e}): {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The desk's launcher of browsers, which only notes what it was given.
+/// A replacement for `xdg-open` that only records its arguments.
 pub struct Launcher {
     folder: PathBuf,
 }
@@ -106,7 +106,7 @@ impl Launcher {
         Self { folder }
     }
 
-    /// The `PATH` on which it comes first.
+    /// Returns a `PATH` with the replacement in front.
     pub fn path(&self, home: &Home) -> String {
         format!(
             "{}:{}",
@@ -115,7 +115,7 @@ impl Launcher {
         )
     }
 
-    /// How many arguments it was given, and which.
+    /// Returns the recorded runs: for each, the number of arguments and then the arguments.
     pub fn opened(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.join("opened")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()

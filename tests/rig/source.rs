@@ -1,4 +1,5 @@
-//! The repository's own text, for the tests of its order: files, code without comments, names used.
+//! The repository's own text, for the tests of its structure: files, code without comments, names
+//! in use.
 
 use std::{
     fs,
@@ -11,20 +12,21 @@ use crate::{canary::files_of, places};
 /// A file of the repository.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// From the root, with `/`.
+    /// The path from the root, with `/` as separator.
     pub path: String,
     pub text: String,
 }
 
 impl Source {
-    /// Whether it is made of tests.
+    /// Returns whether the file contains only tests.
     pub fn is_test(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         let folder = |name: &str| self.path.contains(&format!("/{name}/"));
         name == "tests.rs" || name.contains(".test.") || folder("tests") || folder("test")
     }
 
-    /// The room that it belongs to: the first step below `folder`, without an ending.
+    /// Returns the module that the file belongs to: the first path component below `folder`,
+    /// without its extension.
     pub fn room(&self, folder: &str) -> String {
         let below = self
             .path
@@ -36,8 +38,8 @@ impl Source {
     }
 }
 
-/// The files below a folder with one of those endings, those that git ignores left out.
-/// None where the folder is not there yet.
+/// Returns the files below a folder that have one of the extensions, except those in folders of
+/// dependencies and build output. Returns nothing if the folder does not exist.
 pub fn below(folder: &str, endings: &[&str]) -> Vec<Source> {
     let root = places::root();
     let mut sources: Vec<Source> = files_of(&root.join(folder))
@@ -57,7 +59,7 @@ pub fn below(folder: &str, endings: &[&str]) -> Vec<Source> {
     sources
 }
 
-/// Everything that is or could be committed, as far as it is text.
+/// Returns all text files that are tracked, or untracked and not ignored.
 #[track_caller]
 pub fn committed() -> Vec<Source> {
     let root = places::root();
@@ -96,7 +98,7 @@ fn read(root: &Path, path: &PathBuf) -> Option<Source> {
     Some(Source { path, text })
 }
 
-/// Rust without its comments; strings stay.
+/// Returns Rust code without its comments. String literals are kept.
 pub fn without_comments(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -110,7 +112,7 @@ pub fn without_comments(text: &str) -> String {
             code.push_str(&rest[..end]);
             rest = &rest[end..];
         } else {
-            // A character literal may hold a quote.
+            // A character literal may contain a quote.
             let width = if rest.starts_with("'\"'") {
                 3
             } else {
@@ -136,14 +138,15 @@ fn end_of_string(text: &str) -> usize {
     text.len()
 }
 
-/// The code up to its unit tests.
+/// Returns the code up to its unit tests.
 pub fn without_tests(code: &str) -> &str {
     code.split("#[cfg(test)]\nmod tests {")
         .next()
         .unwrap_or_default()
 }
 
-/// Whether `name` occurs as a whole word; one that ends with `::` as the begin of a path.
+/// Returns whether `name` occurs as a whole word. A name that ends with `::` also matches as the
+/// beginning of a path.
 pub fn names(code: &str, name: &str) -> bool {
     let inside = |character: char| character.is_alphanumeric() || character == '_';
     let is_path = name.ends_with("::");
@@ -154,7 +157,8 @@ pub fn names(code: &str, name: &str) -> bool {
     })
 }
 
-/// The first steps of all paths that begin with `crate::`, from `crate::a::b` and `crate::{a, b::c}`.
+/// Returns the first components of all paths that begin with `crate::`, for `crate::a::b` and
+/// `crate::{a, b::c}` alike.
 pub fn rooms_used(code: &str) -> Vec<String> {
     let mut rooms = Vec::new();
     for (at, found) in code.match_indices("crate::") {
@@ -171,7 +175,7 @@ pub fn rooms_used(code: &str) -> Vec<String> {
     rooms
 }
 
-/// The first words of the entries of a group, up to its closing brace.
+/// Returns the first component of each entry of a use group, up to its closing brace.
 fn heads(group: &str) -> Vec<String> {
     let mut heads = vec![head(group.trim_start())];
     let mut depth = 0;

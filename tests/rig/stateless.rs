@@ -1,4 +1,4 @@
-//! A small client without sessions (MCP 2026-07-28), which says with each request who it is.
+//! A small client without sessions (MCP 2026-07-28), which identifies itself in each request.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ use crate::{
 
 const REVISION: &str = "2026-07-28";
 
-/// One client.
+/// A stateless client.
 pub struct StatelessClient {
     url: Url,
     token: String,
@@ -29,20 +29,21 @@ impl StatelessClient {
         }
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its response.
     #[track_caller]
     pub fn request(&self, method: &str, params: &Value) -> Answer {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         message_of(self.post(id, method, params), id).unwrap_or_else(|e| panic!("{method}: {e}"))
     }
 
-    /// `tools/call`
+    /// Sends `tools/call`.
     #[track_caller]
     pub fn call(&self, tool: &str, arguments: &Value) -> Answer {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Sends a call again that was answered with `input_required`, with these answers to what was asked.
+    /// Repeats a call that was answered with `input_required`, with these answers to the server's
+    /// requests.
     #[track_caller]
     pub fn call_again(
         &self,
@@ -56,7 +57,7 @@ impl StatelessClient {
         self.request("tools/call", &params)
     }
 
-    /// Listens to what was asked for, from the acknowledgement on.
+    /// Sends `subscriptions/listen` and returns the stream, from the acknowledgement on.
     #[track_caller]
     pub fn listen(&self, notifications: &Value) -> Events {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The store as a stranger reads it: the rows of `call`, from the file alone.
+//! The store, read by another program: the rows of `call`, from the file alone.
 
 use std::path::Path;
 
@@ -25,10 +25,11 @@ pub struct CallRow {
     pub error: String,
 }
 
-/// The calls that the data folder holds, oldest first. Opens the file read-only.
+/// Returns the calls in the data folder, oldest first. Opens the file read-only.
 ///
 /// # Errors
-/// Where the database cannot be read.
+///
+/// Returns an error if the database cannot be read.
 pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
     let query = async |connection: &mut _| {
         sqlx::query("SELECT * FROM call ORDER BY id")
@@ -38,10 +39,12 @@ pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
     ask(data_dir, query)?.iter().map(read).collect()
 }
 
-/// Whether a call with arguments of that digest was allowed, among the newest ones. Opens the file read-only.
+/// Returns whether one of the newest 2,000 calls has arguments with this digest and was allowed.
+/// Opens the file read-only.
 ///
 /// # Errors
-/// Where the database cannot be read.
+///
+/// Returns an error if the database cannot be read.
 pub fn is_allowed(data_dir: &Path, arguments_digest: &str) -> Result<bool, sqlx::Error> {
     const QUERY: &str = "SELECT count(*) FROM (SELECT * FROM call ORDER BY id DESC LIMIT 2000)
          WHERE arguments_digest = ? AND decision = 'allowed'";
@@ -54,8 +57,9 @@ pub fn is_allowed(data_dir: &Path, arguments_digest: &str) -> Result<bool, sqlx:
     ask(data_dir, query).map(|found: i64| found > 0)
 }
 
-/// What a server that has just received a call with these arguments notes where no decision about it is written: the
-/// invariant that none may break.
+/// Checks the invariant that no call reaches a server without a recorded decision. A server calls
+/// this when it receives a call with these arguments; the result is the violation to record, or
+/// `None`.
 pub fn undecided(data_dir: &Path, arguments: &str) -> Option<Value> {
     let digest = digest(arguments);
     match is_allowed(data_dir, &digest) {
@@ -64,7 +68,7 @@ pub fn undecided(data_dir: &Path, arguments: &str) -> Option<Value> {
     }
 }
 
-/// SHA-256, as it is kept of arguments.
+/// Returns the SHA-256 digest in hex, as the store keeps it for arguments.
 pub fn digest(text: &str) -> String {
     Sha256::digest(text)
         .iter()
@@ -72,10 +76,12 @@ pub fn digest(text: &str) -> String {
         .collect()
 }
 
-/// Writes everything into the file itself; where in it the root page of a table begins, and how long a page is.
+/// Checkpoints the WAL into the database file. Returns the offset of the root page of a table, and
+/// the page size, both in bytes.
 ///
 /// # Errors
-/// Where the database cannot be opened, or has no such table.
+///
+/// Returns an error if the database cannot be opened, or has no such table.
 pub fn root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Error> {
     let file = data_dir.join("drawbridge.db");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -102,10 +108,11 @@ pub fn root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Err
     })
 }
 
-/// The kinds of what the audit holds, oldest first. Opens the file read-only.
+/// Returns the kinds of the audit entries, oldest first. Opens the file read-only.
 ///
 /// # Errors
-/// Where the database cannot be read.
+///
+/// Returns an error if the database cannot be read.
 pub fn audited(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
     const QUERY: &str = "SELECT kind FROM audit ORDER BY seq";
     ask(data_dir, async |connection: &mut _| {
@@ -113,10 +120,11 @@ pub fn audited(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
     })
 }
 
-/// Whether SQLite finds the file sound.
+/// Returns whether SQLite's integrity check passes.
 ///
 /// # Errors
-/// Where the database cannot be read.
+///
+/// Returns an error if the database cannot be read.
 pub fn is_sound(data_dir: &Path) -> Result<bool, sqlx::Error> {
     const QUERY: &str = "PRAGMA integrity_check";
     let verdict = ask(data_dir, async |connection: &mut _| {
@@ -125,7 +133,7 @@ pub fn is_sound(data_dir: &Path) -> Result<bool, sqlx::Error> {
     verdict.map(|verdict: String| verdict == "ok")
 }
 
-/// Asks the database, opened read-only.
+/// Runs a query on the database, which is opened read-only.
 fn ask<T>(
     data_dir: &Path,
     query: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, sqlx::Error>,

@@ -1,5 +1,5 @@
-//! A panel: it takes the app's tray icon, reads its menu and clicks in it, as
-//! `org.kde.StatusNotifierItem` and `com.canonical.dbusmenu` describe.
+//! A desktop panel: registers the app's tray icon, reads its menu and clicks items, as
+//! `org.kde.StatusNotifierItem` and `com.canonical.dbusmenu` specify.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ const WATCHER: &str = "org.kde.StatusNotifierWatcher";
 const ITEM: &str = "org.kde.StatusNotifierItem";
 const MENU: &str = "com.canonical.dbusmenu";
 
-/// The panel of a desk.
+/// The panel of a desktop session.
 #[derive(Default)]
 pub struct Tray {
     icons: Arc<Mutex<Vec<Icon>>>,
@@ -33,18 +33,18 @@ struct Icon {
     path: String,
 }
 
-/// A line of a menu.
+/// An item of a menu.
 #[derive(Debug, Clone)]
 pub struct MenuItem {
     id: i32,
-    /// Without mnemonics; empty for a separator.
+    /// The label without mnemonics; empty for a separator.
     pub label: String,
     pub enabled: bool,
     pub children: Vec<MenuItem>,
 }
 
 impl MenuItem {
-    /// What stands in the menu of this line.
+    /// Returns the labels of the submenu of this item.
     pub fn lines(&self) -> Vec<&str> {
         self.children
             .iter()
@@ -67,7 +67,7 @@ impl Tray {
         let _ = self.connection.set(connection.clone());
     }
 
-    /// Waits for an icon of a program that still runs; its menu as it stands now.
+    /// Waits for an icon of a program that still runs, and returns its current menu.
     #[track_caller]
     pub fn menu(&self) -> Vec<MenuItem> {
         until("the app has a tray icon with a menu", || {
@@ -75,7 +75,7 @@ impl Tray {
         })
     }
 
-    /// All labels of the menu, and of the menus in it.
+    /// Returns all labels of the menu and of its submenus.
     #[track_caller]
     pub fn labels(&self) -> Vec<String> {
         flat(&self.menu())
@@ -85,7 +85,7 @@ impl Tray {
             .collect()
     }
 
-    /// Waits until a line of the menu holds that text.
+    /// Waits until an item of the menu contains `text`.
     #[track_caller]
     pub fn until_shows(&self, text: &str) -> MenuItem {
         until(format!("the tray menu shows '{text}'"), || {
@@ -95,7 +95,7 @@ impl Tray {
         })
     }
 
-    /// Clicks on the line with that text.
+    /// Clicks the item with this text.
     #[track_caller]
     pub fn click(&self, text: &str) {
         let item = self.until_shows(text);
@@ -182,7 +182,8 @@ fn item_of(value: Value<'static>) -> Option<MenuItem> {
     })
 }
 
-/// One underscore marks the key of a line, two are one that is shown.
+/// Removes mnemonics: a single underscore marks the access key, and a double underscore stands for
+/// a literal one.
 fn without_mnemonics(label: &str) -> String {
     label
         .split("__")
@@ -217,7 +218,7 @@ impl Watcher {
         #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) {
         let owner = header.sender().map(ToString::to_string).unwrap_or_default();
-        // Ayatana sends the path of its item, others the name of their service.
+        // Ayatana registers the object path of its item; other toolkits register their bus name.
         let path = if service.starts_with('/') {
             service
         } else {

@@ -1,4 +1,4 @@
-//! Waiting: on a condition, with a bound, never on the clock alone.
+//! Waiting for a condition with an upper bound, instead of for a fixed time.
 
 use std::{
     fmt::Display,
@@ -8,16 +8,16 @@ use std::{
 
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// How long a person would wait before calling it broken; ample on a loaded machine.
+/// How long a person waits before they consider the app broken; ample on a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Polls `look` until it sees something; fails with `what` after [`PATIENCE`].
+/// Polls `look` until it returns a value. Fails with `what` after [`PATIENCE`].
 #[track_caller]
 pub fn until<T>(what: impl Display, look: impl FnMut() -> Option<T>) -> T {
     within(PATIENCE, what, look)
 }
 
-/// Polls `look` until it sees something; fails with `what` after `bound`.
+/// Polls `look` until it returns a value. Fails with `what` after `bound`.
 #[track_caller]
 pub fn within<T>(bound: Duration, what: impl Display, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + bound;
@@ -33,10 +33,10 @@ pub fn within<T>(bound: Duration, what: impl Display, mut look: impl FnMut() -> 
     }
 }
 
-/// The time of day, in microseconds since 1970: what processes of one machine can compare.
+/// Returns the time of day in microseconds since 1970, which processes of one machine can compare.
 #[expect(
     clippy::disallowed_methods,
-    reason = "it is measured against another process"
+    reason = "the time is compared with that of another process"
 )]
 pub fn micros() -> u128 {
     SystemTime::now()
@@ -45,7 +45,7 @@ pub fn micros() -> u128 {
         .as_micros()
 }
 
-/// `then_some(())`, so that a plain condition can be waited for.
+/// Returns `condition.then_some(())`, so that a test can wait for a plain condition.
 pub fn yes(condition: bool) -> Option<()> {
     condition.then_some(())
 }

@@ -1,9 +1,9 @@
-//! What a server could write to take over a screen or a terminal, or to mislead who reads it.
+//! Texts with which a server may try to take over a screen or a terminal, or to mislead the reader.
 
-/// The class, the host and the beginning of each name that a payload would bring into a page.
+/// The class, the host and the name prefix that a rendered payload would add to a page.
 pub(crate) const MARK: &str = "intruder";
 
-/// Markup and what is taken for it. `§` stands for the payload's number.
+/// Markup and text that resembles it. `§` stands for the payload's number.
 const MARKUP: &[&str] = &[
     "<script>window.__pwned=§</script>",
     "<script src=https://intruder.test/§.js></script>",
@@ -143,7 +143,7 @@ const MARKUP: &[&str] = &[
     "../../../../intruder-§",
 ];
 
-/// For a terminal.
+/// Escape sequences for terminals.
 const ESCAPES: &[&str] = &[
     "\u{1b}[2J\u{1b}[H",
     "\u{1b}[1A\u{1b}[2Kapproved",
@@ -166,7 +166,7 @@ const ESCAPES: &[&str] = &[
     "\u{7}\u{7}\u{7}",
 ];
 
-/// What is hidden or turned around, in the middle of a word.
+/// Text with hidden or reordered characters, in the middle of a word.
 const SENTENCES: &[&str] = &[
     "read\u{202e}etirw\u{202c}_file",
     "\u{202e}gpj.exe\u{202c}",
@@ -188,7 +188,7 @@ const SENTENCES: &[&str] = &[
     "\u{e000}\u{f8ff}\u{f0000}\u{100000}",
 ];
 
-/// Characters that show nothing, or change what is shown around them.
+/// Characters that are invisible, or change how the text around them is shown.
 const HIDDEN: &[u32] = &[
     0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x0b, 0x0c, 0x0e, 0x0f, 0x10, 0x13, 0x18,
     0x1a, 0x1b, 0x1c, 0x1f, 0x7f, 0x80, 0x85, 0x8d, 0x90, 0x9b, 0x9c, 0x9d, 0x9f, 0xad, 0x34f,
@@ -199,7 +199,7 @@ const HIDDEN: &[u32] = &[
     0xe01ef, 0xe000, 0xf0000, 0x100000,
 ];
 
-/// All of them, always the same and in the same order.
+/// Returns all payloads, always in the same order.
 pub(crate) fn all() -> Vec<String> {
     let written = [MARKUP, ESCAPES, SENTENCES]
         .concat()
@@ -222,14 +222,15 @@ pub(crate) fn all() -> Vec<String> {
         .collect()
 }
 
-/// What no place that shows text may hold as it is: it draws nothing, or draws something else than it says.
+/// Returns whether a character must not be shown unescaped, because it is invisible or changes the
+/// rendering.
 pub(crate) fn is_raw(c: char) -> bool {
     (c.is_control() && c != '\n')
         || HIDDEN.contains(&u32::from(c))
         || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-/// Halves of characters and other JSON that is no text in Rust, as JSON.
+/// Unpaired surrogates and other JSON strings that Rust's strings cannot hold, as JSON.
 pub(crate) const HALVES: &[&str] = &[
     r#""\ud800""#,
     r#""\udc00\ud800""#,

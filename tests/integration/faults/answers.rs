@@ -1,11 +1,11 @@
-//! Answers that break the rules of JSON-RPC, and answers with other text on their line.
+//! Responses that break the rules of JSON-RPC, and responses with other text on their line.
 
 use drawbridge_tests::{Faulty, Home, Hub, McpClient};
 use serde_json::json;
 
 use super::{AT_ONCE, timed};
 
-/// Has the server write a line in the place of its answer. `$ID` stands for the id of the call.
+/// Lets the server write a line instead of its answer. `$ID` stands for the id of the call.
 fn say(client: &McpClient, line: &str) -> (drawbridge_tests::mcp::Answer, std::time::Duration) {
     timed(|| client.call("faulty__say", &json!({ "line": line }).to_string()))
 }

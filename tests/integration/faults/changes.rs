@@ -1,4 +1,4 @@
-//! Servers whose lists change: often, or at the wrong moment.
+//! Servers whose lists change often, or at the wrong moment.
 
 use std::{
     sync::mpsc,
@@ -11,10 +11,11 @@ use serde_json::json;
 
 use super::timed;
 
-/// How long is looked for what must not come.
+/// How long a test watches for messages that must not arrive.
 const WATCHED: Duration = Duration::from_secs(3);
 
-/// When the client is told that the tools have changed; it goes on until the hub ends.
+/// Returns a channel with the times at which the client learns that the tools changed. The thread
+/// behind it runs until the hub ends.
 fn tells(client: &McpClient) -> mpsc::Receiver<Instant> {
     let (told, tells) = mpsc::channel();
     let listening = client.listen(None);
@@ -28,7 +29,8 @@ fn tells(client: &McpClient) -> mpsc::Receiver<Instant> {
     tells
 }
 
-/// It is told once a second at most. (They are taken here when they arrive, a moment later.)
+/// Checks that the client is notified once a second at most. The bound is lower because the times
+/// are taken at arrival.
 #[track_caller]
 fn are_apart(told: &[Instant]) {
     for pair in told.windows(2) {

@@ -1,4 +1,4 @@
-//! Servers that do not read what they are sent.
+//! Servers that do not read their stdin.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{meanwhile, neighbour, outcomes, timed};
 
 const MIB: usize = 1 << 20;
 
-/// A server that reads nothing from now on.
+/// Adds a server and makes it stop reading its stdin.
 fn deaf<'a>(hub: &'a Hub<'a>, call_ms: u32) -> (Faulty<'a>, McpClient) {
     let faulty = Faulty::add(hub, "faulty", &json!({"call_ms": call_ms}), &[]).synced();
     let client = hub.client("desk");

@@ -1,4 +1,4 @@
-//! Servers that end: in the middle of a call, at once, over and over, or not when they are asked to.
+//! Servers that exit: during a call, at once, repeatedly, or not when they should.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{AT_ONCE, neighbour, outcomes, timed};
 
-/// It is told what happened, and that nobody knows whether the call ran.
+/// Checks that the error names the server and reports the outcome as unknown.
 #[track_caller]
 fn is_unknown(answer: &Answer, server: &str) {
     let said = answer.text();
@@ -71,7 +71,7 @@ fn a_call_fails_at_once_though_a_process_that_left_the_dead_servers_group_holds_
     assert_eq!(faulty.calls("die").len(), 1);
 }
 
-/// The pid of a server, once it works on a call.
+/// Returns the pid of a server, after it has started.
 fn pid(hub: &Hub<'_>, server: &str) -> u32 {
     let pid = until(format!("{server} runs"), || {
         hub.server(server)["pid"].as_u64()
@@ -129,7 +129,8 @@ fn a_public_server_that_is_killed_mid_call_is_one_error_at_once_and_runs_again_w
     );
 }
 
-/// A server that ends at once, and what a person sees of it once it is given up.
+/// Adds a server that crashes at once, and waits until the hub gives up. Returns what a person sees
+/// then.
 fn given_up<'a>(hub: &'a Hub<'a>, name: &str) -> (Faulty<'a>, Value) {
     let crashing = Faulty::add(hub, name, &json!({}), &["--crash"]);
     let seen = until("it is given up", || {

@@ -1,6 +1,7 @@
-//! Servers that write without end, to stderr or stdout: calls complete, and memory and logs stay small.
+//! Servers that write without end to stderr or stdout: calls complete, and memory and logs stay
+//! small.
 //!
-//! `DRAWBRIDGE_FLOOD_MIB` is how much is written to stderr; 200 where it is not set.
+//! `DRAWBRIDGE_FLOOD_MIB` sets how much is written to stderr; the default is 200.
 
 use std::{env, fs, thread, time::Duration};
 
@@ -9,29 +10,29 @@ use serde_json::{Value, json};
 
 use super::{meanwhile, neighbour, timed};
 
-/// By how many MiB the hub may grow, however much is written.
+/// The largest growth of the hub in MiB, however much is written.
 const MOST: u64 = 32;
 /// Lines a second that a server may add to the log.
 const LINES_A_SECOND: u64 = 200;
 
-/// So many MiB a call: none of them takes longer than a client waits.
+/// MiB per call, so that no call takes longer than the client waits.
 const PORTION: u64 = 100;
 
-/// Longer no call of a neighbour takes, on a loaded machine too.
+/// The longest time of a neighbour's call, on a loaded machine too.
 const PROMPT: Duration = Duration::from_secs(3);
 
-/// What a flood did.
+/// The effects of a flood.
 #[derive(Debug)]
 struct Flooded {
     took: Duration,
-    /// By how many MiB the hub grew.
+    /// The growth of the hub in MiB.
     rise: u64,
-    /// The longest that a call of another server took meanwhile, and how many there were.
+    /// The longest call of another server meanwhile.
     slowest: Duration,
     calls: usize,
 }
 
-/// Lets a server flood while a neighbour is called.
+/// Makes a server flood while a neighbour is called.
 fn flood(hub: &Hub<'_>, client: &McpClient, neighbour: &McpClient, arguments: &Value) -> Flooded {
     let memory = Memory::of(hub.id());
     let params = json!({"name": "faulty__flood", "arguments": arguments, "_meta": {"progressToken": "mine"}});
@@ -57,7 +58,7 @@ fn flood(hub: &Hub<'_>, client: &McpClient, neighbour: &McpClient, arguments: &V
     flooded
 }
 
-/// What the log's files hold.
+/// Returns the number of bytes and of the server's lines in the log.
 fn logged(home: &Home) -> (u64, u64) {
     let files = files_of(&home.data_dir().join("logs"));
     let text: String = files
@@ -71,9 +72,10 @@ fn logged(home: &Home) -> (u64, u64) {
     (lines as u64, text.len() as u64)
 }
 
-/// The most lines that may be there after that long.
+/// Returns the most lines that the log may contain after this time.
 fn most_lines(took: Duration) -> u64 {
-    // Of the second in which it began and of that in which it ended, too; and each tells what it left out.
+    // The flood touches the seconds of its beginning and end too, and each second adds a line that
+    // counts the omitted ones.
     (LINES_A_SECOND + 1) * (took.as_secs() + 3)
 }
 
@@ -172,7 +174,7 @@ fn a_client_that_does_not_read_its_progress_costs_the_hub_nothing_and_delays_nob
     drop(unread);
 }
 
-/// The time that half of the calls stay under.
+/// Returns the median.
 fn median(mut took: Vec<Duration>) -> Duration {
     took.sort();
     took[took.len() / 2]
@@ -192,7 +194,7 @@ fn a_flood_of_errors_makes_the_calls_of_other_servers_take_less_than_twice_as_lo
     });
     let (calls, alone, flooded) = (flooded.len(), median(alone), median(flooded));
     println!("alone {alone:?}, while another server floods {flooded:?}, {calls} calls");
-    // The machine has other work too.
+    // The machine may have other work.
     assert!(
         flooded < 2 * alone + Duration::from_millis(20),
         "alone {alone:?}, flooded {flooded:?}"

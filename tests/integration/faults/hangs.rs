@@ -1,4 +1,4 @@
-//! Servers that do not answer: not to begin with, or not to a call.
+//! Servers that do not answer: not at their start, or not to a call.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{meanwhile, neighbour, outcomes, timed};
 
-/// A loaded machine gets that much more than was set.
+/// The extra time that a loaded machine gets beyond a timeout.
 const SLACK: Duration = Duration::from_secs(2);
 
 #[test]

@@ -1,4 +1,5 @@
-//! Clients that leave in the middle of a call: the server is told soon, whichever way they leave.
+//! Clients that disconnect during a call: the server is notified soon, however the client
+//! disconnects.
 
 use std::time::Instant;
 
@@ -7,7 +8,7 @@ use serde_json::json;
 
 use super::{AT_ONCE, outcomes};
 
-/// Waits until the hanging call of that number is at the server.
+/// Waits until the server has received `calls` hanging calls.
 #[track_caller]
 fn until_hangs(faulty: &Faulty<'_>, calls: usize) {
     until(format!("call {calls} hangs"), || {
@@ -15,7 +16,7 @@ fn until_hangs(faulty: &Faulty<'_>, calls: usize) {
     });
 }
 
-/// The server is told once, soon, and with the id that it knows.
+/// Checks that the server is notified exactly once, soon, and with the id that it knows.
 #[track_caller]
 fn is_cancelled(faulty: &Faulty<'_>, calls: usize, since: Instant) {
     until(format!("call {calls} is cancelled"), || {

@@ -1,11 +1,11 @@
-//! Servers that write what is no JSON-RPC where JSON-RPC belongs.
+//! Servers that write non-JSON-RPC lines to stdout.
 
 use drawbridge_tests::{Faulty, Home, Hub, until, wait::yes};
 use serde_json::json;
 
 use super::{AT_ONCE, outcomes, timed};
 
-/// What is written, and how the server's log shows it.
+/// The kind of line, and how the server's log shows it.
 const KINDS: [(&str, &str); 6] = [
     ("banner", "Welcome to the server! [ready] 100%"),
     ("bom", "a byte order mark, twice"),
@@ -54,7 +54,7 @@ fn a_hundred_lines_of_noise_in_a_row_are_borne_and_one_more_restarts_the_server(
             &json!({"kind": "banner", "lines": lines}).to_string(),
         )
     };
-    // What was found good in between counts anew.
+    // The counter starts again after each valid message.
     for _ in 0..2 {
         assert_eq!(noise(100).text(), "after the noise");
     }

@@ -1,4 +1,5 @@
-//! Questions of servers that nobody answers: the client leaves, or the server does not wait any longer.
+//! Requests of servers that nobody answers, because the client disconnects or the server stops
+//! waiting.
 
 use drawbridge_tests::{
     Faulty, Home, Hub, McpClient, StatelessClient, mcp::Events, until, wait::yes,
@@ -23,7 +24,8 @@ fn begin(client: &McpClient, id: u64, arguments: &Value) -> impl Iterator<Item =
     Events::of(response).map(|event| event.message())
 }
 
-/// Another client is asked, answers, and gets what it said; the server's log reaches it too.
+/// Checks that another client receives the server's request, answers it and gets the result, and
+/// that it receives the server's log messages.
 #[track_caller]
 fn is_asked(client: &McpClient, id: u64) {
     let logged = client.stream(

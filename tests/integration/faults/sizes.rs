@@ -1,4 +1,4 @@
-//! Messages that are too long or too deep, from clients and from servers.
+//! Messages that are too long or too deeply nested, from clients and from servers.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -14,10 +14,10 @@ use super::{meanwhile, neighbour, timed};
 const MIB: usize = 1 << 20;
 /// The longest message of a client and of a server.
 const LONGEST: usize = 16 * MIB;
-/// By how many MiB the hub may grow for what it does not take.
+/// The largest growth of the hub in MiB for messages that it refuses.
 const MOST: u64 = 32;
 const LEVELS: usize = 100_000;
-/// How long the server may take here.
+/// The timeout of the server's calls, in milliseconds.
 const PATIENCE: u32 = 8_000;
 
 fn faulty<'a>(hub: &'a Hub<'a>) -> (Faulty<'a>, McpClient) {
@@ -25,7 +25,7 @@ fn faulty<'a>(hub: &'a Hub<'a>) -> (Faulty<'a>, McpClient) {
     (faulty, hub.client("desk"))
 }
 
-/// The head of a request with that length, or with a body in pieces where there is none.
+/// Sends the head of a request with this length, or with a chunked body if there is none.
 fn head(hub: &Hub<'_>, token: &str, length: Option<usize>) -> TcpStream {
     let url = Url::of(&hub.url);
     let length = length.map_or("Transfer-Encoding: chunked".to_owned(), |length| {
@@ -44,11 +44,12 @@ fn head(hub: &Hub<'_>, token: &str, length: Option<usize>) -> TcpStream {
     stream
 }
 
-/// Sends a body longer than any may be, without saying so ahead; the status of the answer.
+/// Sends a chunked body longer than the limit. Returns the status of the response.
 fn send_in_pieces(hub: &Hub<'_>, token: &str) -> String {
     let mut stream = head(hub, token, None);
     let piece = format!("{MIB:x}\r\n{}\r\n", " ".repeat(MIB));
-    // The hub may hang up in the middle of it; its answer is there all the same.
+    // The hub may close the connection before the end of the body; its response arrives all the
+    // same.
     let _ = (0..4 * LONGEST / MIB).try_for_each(|_| stream.write_all(piece.as_bytes()));
     status(stream)
 }

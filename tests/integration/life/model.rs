@@ -1,4 +1,5 @@
-//! What is expected of a request, from its question to its end: a model with no I/O and no time in it.
+//! The expected behavior of a request, from its arrival to its end: a model without I/O and without
+//! time.
 
 use std::collections::BTreeMap;
 
@@ -10,60 +11,61 @@ use proptest::{
 use proptest_state_machine::ReferenceStateMachine;
 
 pub(crate) const CLIENTS: usize = 2;
-/// Questions of a client in a row that nobody answers, after which it is not asked for a while.
+/// The number of unanswered approvals of a client in a row after which its further calls are
+/// refused for a while.
 const PATIENCE: usize = 3;
-/// How many calls an approval for some more calls is for.
+/// The number of further calls that an approval "for some more calls" covers.
 pub(crate) const MORE: u32 = 2;
 
-/// What happens.
+/// A step of the test.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
-    /// A client calls, with one of a few arguments.
+    /// A client sends a call with one of a few arguments.
     Call {
         client: usize,
         arguments: usize,
     },
-    /// A person decides one that waits.
+    /// A person decides a pending call.
     Decide {
         call: usize,
         verdict: Verdict,
     },
-    /// A person decides what has changed on the way: another digest than the one that waits.
+    /// A person decides with another digest than that of the pending call.
     DecideAnother {
         call: usize,
     },
-    /// Two persons decide at once, one so and one so.
+    /// Two persons send opposite decisions at once.
     Oppose {
         call: usize,
     },
-    /// The client of one that waits goes away.
+    /// The client of a pending call disconnects.
     Leave {
         call: usize,
     },
-    /// Nobody does anything for as long as a person has to decide.
+    /// Nobody decides until the timeout.
     WaitInVain,
-    /// A late yes to one that nobody decided.
+    /// A person approves a missed call for a retry.
     AllowRetry {
         call: usize,
     },
-    /// A rule denies the tool, or does so no more.
+    /// A rule that denies the tool is added or removed.
     Forbid {
         forbidden: bool,
     },
     Raise,
     Lower,
-    /// The server's words about the tool are others, or those of before.
+    /// The server changes the tool's description, or changes it back.
     ChangeDefinition,
-    /// What the server starts is something else, or what it was before.
+    /// The server's spec starts something else, or the original again.
     ChangeServer,
-    /// `kill -9` of the hub, and another one in its place.
+    /// The hub is killed with `kill -9`, and another one is started.
     Kill,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Once,
-    /// With other arguments.
+    /// Approved with edited arguments.
     Edited,
     More,
     Session,
@@ -71,21 +73,21 @@ pub(crate) enum Verdict {
     Deny,
 }
 
-/// What comes back to a client.
+/// The result for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Ran,
-    /// It ran with the person's arguments.
+    /// The call ran with the person's arguments.
     RanEdited,
-    /// With these words.
+    /// The call was refused with this text.
     Refused(&'static str),
-    /// One of two opposite decisions was first.
+    /// The first of two opposite decisions won.
     RanOrDenied,
-    /// Its client or its hub is gone.
+    /// The client or the hub is gone.
     Gone,
 }
 
-/// What an approval is bound to, beside the client.
+/// The definition and the server that an approval is bound to, besides the client.
 type Bound = (bool, bool);
 
 #[derive(Debug, Clone)]
@@ -119,10 +121,10 @@ pub(crate) struct World {
     allows: Vec<Allow>,
     pub(crate) is_forbidden: bool,
     is_raised: bool,
-    /// The tool's words and what the server starts, as they are now.
+    /// The current definition of the tool, and the current spec of the server.
     pub(crate) now: Bound,
     unanswered: [usize; CLIENTS],
-    /// It takes long: once is enough.
+    /// Whether the run has waited for the timeout already; waiting is slow, so once is enough.
     has_waited: bool,
 }
 
@@ -152,7 +154,7 @@ impl World {
         self.ended.insert(call, (asked, outcome));
     }
 
-    /// One that lasts is used first.
+    /// A permanent allow is used before a counted one.
     fn is_allowed(&mut self, client: usize) -> bool {
         let now = self.now;
         let fits = |allow: &Allow| allow.client == client && allow.bound == now;
@@ -170,7 +172,7 @@ impl World {
         counted.map(|allow| allow.left -= 1).is_some()
     }
 
-    /// A late one of the same digest is used up, approved or not.
+    /// A missed call with the same digest is used up, whether it was approved or not.
     fn is_retry(&mut self, asked: &Asked) -> bool {
         let same = |late: &Late| {
             (late.asked.client, late.asked.arguments, late.asked.bound)
@@ -181,7 +183,7 @@ impl World {
     }
 
     fn decide(&mut self, call: usize, verdict: Verdict) {
-        // What a rule denies by now cannot be approved; the call goes on waiting.
+        // A call that a rule denies by now cannot be approved, and stays pending.
         if verdict != Verdict::Deny && self.is_forbidden {
             return;
         }
@@ -196,7 +198,7 @@ impl World {
             return;
         };
         if let Verdict::More | Verdict::Session | Verdict::Always = verdict {
-            // Only the plain one of a scope has another in its place.
+            // Only an unconditional permanent rule replaces an earlier one of the same scope.
             if verdict == Verdict::Always {
                 self.allows
                     .retain(|allow| (allow.client, allow.verdict) != (client, verdict));
@@ -210,7 +212,7 @@ impl World {
         }
     }
 
-    /// What was approved as it was is not sent as it is.
+    /// Refuses an approved call if its definition or its server has changed since it arrived.
     fn end(&mut self, call: usize, outcome: Outcome) -> Option<Asked> {
         let asked = self.waiting.remove(&call)?;
         let has_changed = asked.bound != self.now;
@@ -249,7 +251,7 @@ impl World {
         self.end_all(Outcome::Refused("Timed out"));
     }
 
-    /// What is only in the memory of a hub.
+    /// Ends all pending calls and clears the state that a hub keeps only in memory.
     fn kill(&mut self) {
         self.end_all(Outcome::Gone);
         self.late.clear();
@@ -288,7 +290,7 @@ impl ReferenceStateMachine for World {
         ];
         let mut steps: Vec<(u32, BoxedStrategy<Step>)> = vec![
             (18, call.boxed()),
-            // What lets nothing through does not last long: there is more to see.
+            // States that block all calls end soon, so that the run covers more cases.
             if world.is_forbidden {
                 (9, Just(Step::Forbid { forbidden: false }).boxed())
             } else {

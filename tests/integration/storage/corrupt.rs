@@ -1,4 +1,4 @@
-//! A database or a spec file that is corrupt.
+//! A corrupt database or spec file.
 
 use std::{
     fs::{self, OpenOptions},
@@ -22,7 +22,8 @@ fn database(home: &Home) -> PathBuf {
     home.data_dir().join("drawbridge.db")
 }
 
-/// Damages the database of a hub that has remembered something, starts it again, and looks what it assumes.
+/// Damages the database of a hub that has stored an allow, restarts the hub, and checks that
+/// nothing is allowed by default.
 fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -36,7 +37,7 @@ fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
     let starts = faulty.starts();
     drop(faulty);
     hub.end(Signal::SIGTERM);
-    // Whatever of it is written lies in the one file then.
+    // The checkpoint moves everything from the WAL into the database file.
     store::root_page(&home.data_dir(), "call").expect("write everything into the file");
     damage(&home);
     let damaged = fs::read(database(&home)).expect("read it");
@@ -145,7 +146,7 @@ fn a_database_that_was_cut_short_is_moved_aside_and_nothing_of_it_is_assumed() {
     });
 }
 
-/// Damages the root of a table.
+/// Overwrites the root page of a table.
 fn damage_table(home: &Home, table: &str) {
     let (at, size) = store::root_page(&home.data_dir(), table).expect("find its page");
     overwrite(home, at, &vec![0xa5; size]);
@@ -172,7 +173,7 @@ fn a_hub_whose_copy_of_the_catalog_is_damaged_starts_and_reads_it_anew() {
     assert!(tools.contains(&"faulty__echo".to_owned()), "{tools:?}");
 }
 
-/// The broken files that a person is told of.
+/// Returns the broken spec files that the command line reports.
 fn broken(home: &Home) -> Vec<Value> {
     home.cli(&["servers", "list", "--json"]).json()["broken"]
         .as_array()

@@ -1,4 +1,5 @@
-//! A disk that is full: no file may grow (`RLIMIT_FSIZE`, which neither needs nor spares an administrator).
+//! A full disk, simulated by a limit on the size of files (`RLIMIT_FSIZE`), which applies to
+//! administrators too.
 
 use std::fs;
 
@@ -10,10 +11,10 @@ use serde_json::json;
 
 use super::{is_denied, is_done, is_refused, screens_work};
 
-/// What is over the limit is an error, and not the end of the process.
+/// Ignores `SIGXFSZ`, so that exceeding the limit is an error instead of the end of the process.
 const STARTER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 
-/// From now on its files may have at most so many bytes where it writes to them.
+/// Limits the size of all files that the hub writes from now on.
 #[track_caller]
 fn limit(hub: &Hub<'_>, bytes: &str) {
     let mut command = hub.home.command(places::program("prlimit"));

@@ -1,4 +1,4 @@
-//! A data folder that cannot be written any more.
+//! A data folder that becomes read-only.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{is_done, screens_work};
 
-/// As an administrator, without the right to write what is read-only.
+/// Returns a command that drops an administrator's capability to write read-only files.
 fn starter() -> Vec<&'static str> {
     let drop = [
         "setpriv",
@@ -27,7 +27,7 @@ fn starter() -> Vec<&'static str> {
     }
 }
 
-/// Makes all of it read-only, or writable again.
+/// Makes the data folder read-only, or writable again.
 fn lock(data_dir: &Path, is_locked: bool) {
     let folders: Vec<PathBuf> = ["", "logs", "servers"]
         .iter()
@@ -58,7 +58,8 @@ fn while_the_data_folder_is_read_only_no_call_crosses_unwritten_the_screens_work
     let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
     let client = hub.client("desk");
     lock(&home.data_dir(), true);
-    // The journal has its file open since the start, and so may write it: these calls are decided and written.
+    // The journal opened its file at the start and may still write to it, so these calls are
+    // decided and recorded.
     for _ in 0..3 {
         is_done(&client, &faulty);
     }

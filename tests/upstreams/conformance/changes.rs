@@ -1,4 +1,4 @@
-//! The lists and the resource that change on request, and who is told.
+//! The lists and the resource that change on request, and the notifications about them.
 
 use std::sync::{
     Arc,
@@ -12,7 +12,7 @@ use rmcp::{
 };
 use tokio::sync::broadcast;
 
-/// What changed: a list, or the resource that is watched.
+/// The subject of a change: a list, or the watched resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Tools,
@@ -20,7 +20,8 @@ pub(crate) enum Change {
     Watched,
 }
 
-/// One more tool and one more prompt, there or not.
+/// The current state of the lists, which have an extra tool and an extra prompt if their flag is
+/// set.
 #[derive(Debug)]
 pub(crate) struct Changes {
     tools: AtomicBool,
@@ -39,7 +40,7 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Adds what is not there, takes away what is, and tells all who listen.
+    /// Toggles the extra entry of the list and notifies all receivers.
     pub(crate) fn make(&self, change: Change) {
         if let Some(list) = self.list(change) {
             list.fetch_xor(true, Ordering::SeqCst);
@@ -47,7 +48,7 @@ impl Changes {
         drop(self.told.send(change));
     }
 
-    /// Whether the list is the longer one now.
+    /// Returns whether the list contains its extra entry now.
     pub(crate) fn has_more(&self, change: Change) -> bool {
         self.list(change)
             .is_some_and(|list| list.load(Ordering::SeqCst))
@@ -66,7 +67,7 @@ impl Changes {
     }
 }
 
-/// Tells the client of a session, as long as it is there.
+/// Notifies the client of a session about changes until the client disconnects.
 pub(crate) async fn tell(
     peer: Peer<RoleServer>,
     mut changes: broadcast::Receiver<Change>,
@@ -89,7 +90,7 @@ pub(crate) async fn tell(
     }
 }
 
-/// Tells one subscription what it asked for, until it is cancelled.
+/// Notifies a subscription about the changes that it requested, until it is cancelled.
 pub(crate) async fn tell_subscription(
     subscription: &SubscriptionContext,
     mut changes: broadcast::Receiver<Change>,

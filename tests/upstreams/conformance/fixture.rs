@@ -1,6 +1,6 @@
-//! The server itself: each request to the room that answers it.
+//! The server: passes each request to the module that answers it.
 
-#![expect(deprecated, reason = "a deprecated feature is still a feature")]
+#![expect(deprecated, reason = "deprecated features must keep working")]
 
 use std::{
     borrow::Cow,
@@ -36,7 +36,7 @@ use crate::{
     resources, tools,
 };
 
-/// How long a list may be kept, in milliseconds.
+/// The advertised lifetime of a cached list, in milliseconds.
 const FRESH: u64 = 1000;
 
 #[derive(Clone)]
@@ -45,16 +45,16 @@ pub(crate) struct Fixture {
     pub(crate) codec: Arc<RequestStateCodec>,
     pub(crate) level: Level,
     pub(crate) tasks: TaskManager,
-    /// Told once for each call that waited to be cancelled, and was.
+    /// Notified once for each cancelled call of the tool that waits for its cancellation.
     pub(crate) cancelled: Arc<Notify>,
-    /// Whether the client of this session subscribed to the resource that is watched.
+    /// Whether the client of this session subscribed to the watched resource.
     watches: Arc<AtomicBool>,
     eras: Eras,
-    /// What the URIs of its resources begin with.
+    /// The scheme of the resource URIs.
     pub(crate) scheme: Arc<str>,
 }
 
-/// Which revisions it speaks: those with sessions, those without, or all.
+/// The revisions that the server supports: legacy, modern, or all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Eras {
     Legacy,
@@ -78,7 +78,7 @@ impl Fixture {
         }
     }
 
-    /// The same server for another session or request; a session has a log level and a subscription of its own.
+    /// Returns the server for another session or request, with its own log level and subscription.
     pub(crate) fn for_one_peer(&self) -> Self {
         Self {
             level: Level::default(),
@@ -87,7 +87,7 @@ impl Fixture {
         }
     }
 
-    /// A call, with the state that came back with it opened.
+    /// Returns a call whose returned `requestState` is already verified and decoded.
     fn call<'a>(
         &self,
         context: &'a RequestContext<RoleServer>,
@@ -146,7 +146,7 @@ impl ServerHandler for Fixture {
             .with_cache_scope(CacheScope::Private))
     }
 
-    /// The SDK compares the headers of a call with the schema of its tool.
+    /// The SDK compares the headers of a call with the schema that this returns.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.tools().into_iter().find(|tool| tool.name == name)
     }

@@ -1,6 +1,6 @@
-//! Log messages to the client, as loud as it asked for.
+//! Log messages to the client, at the level that the client requested.
 
-#![expect(deprecated, reason = "a deprecated feature is still a feature")]
+#![expect(deprecated, reason = "deprecated features must keep working")]
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::questions::is_modern;
 
-/// What the client of a session set; whoever did not set it gets everything from `info` on.
+/// The log level that the client of a session set; `info` if it set none.
 #[derive(Debug, Clone)]
 pub(crate) struct Level(Arc<Mutex<LoggingLevel>>);
 
@@ -32,7 +32,8 @@ impl Level {
         *self.0.lock().expect("nobody panics with the level")
     }
 
-    /// Sends a message at `info`. Without a session, only a request that names a level gets messages.
+    /// Sends a message at `info`. In the modern era, only a request that names a level gets
+    /// messages.
     pub(crate) async fn info(&self, context: &RequestContext<RoleServer>, text: &str) {
         let wanted = if is_modern(context) {
             context.meta.log_level()

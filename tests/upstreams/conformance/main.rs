@@ -1,15 +1,15 @@
-//! A server with everything that the official conformance suites ask for, under the names they ask for.
-//! It speaks every revision that the SDK speaks: with sessions where a client begins with
-//! `initialize`, without where it sends its `_meta` with each request.
+//! A server with everything that the official conformance suites expect, under the expected names.
+//! The server supports every revision of the SDK: with sessions if a client begins with
+//! `initialize`, without sessions if the client sends `_meta` with each request.
 //!
-//! | option | what it does |
+//! | option | meaning |
 //! |---|---|
-//! | `PORT` | listens on `http://127.0.0.1:PORT/mcp`; 0 takes a free port; says where on stdout |
-//! | `--stdio` | speaks over stdio instead |
-//! | `--legacy`, `--modern` | behind one of these, speaks the revisions of that era only |
-//! | `--scheme NAME` | its resources are at `NAME://…` instead of `test://…`, so that several may stand behind one hub |
+//! | `PORT` | listens on `http://127.0.0.1:PORT/mcp` and prints the URL; 0 picks a free port |
+//! | `--stdio` | uses stdio instead of HTTP |
+//! | `--legacy`, `--modern` | after one of the above: supports only the revisions of that era |
+//! | `--scheme NAME` | uses `NAME://…` URIs, not `test://…`, so that several fit behind a hub |
 
-#![expect(clippy::print_stdout, reason = "a test reads where it listens")]
+#![expect(clippy::print_stdout, reason = "a test reads the URL from stdout")]
 
 mod changes;
 mod fixture;
@@ -40,7 +40,7 @@ use crate::{
     sessions::Sessions,
 };
 
-/// How long a client waits before it asks again for the rest of a stream that was ended early.
+/// The `retry` delay after which a client resumes a stream that ended early.
 const RETRY: Duration = Duration::from_millis(100);
 
 #[tokio::main]
@@ -67,7 +67,7 @@ async fn main() -> anyhow::Result<()> {
 async fn speak(fixture: Fixture) -> anyhow::Result<()> {
     match fixture.serve(stdio()).await {
         Ok(session) => drop(session.waiting().await?),
-        // A client that only wanted to know which revisions there are.
+        // The client disconnected after it read the supported revisions.
         Err(ServerInitializeError::ConnectionClosed(_)) => {}
         Err(why) => return Err(why.into()),
     }

@@ -11,7 +11,7 @@ use crate::{
     samples::PNG,
 };
 
-/// All prompts; `more` adds the one that comes and goes.
+/// Returns all prompts; `more` adds the extra one.
 pub(crate) fn list(more: bool) -> Vec<Prompt> {
     let argument =
         |name: &str| json!({"name": name, "description": "What to put in", "required": true});
@@ -91,7 +91,7 @@ fn text(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// Messages of the user, one for each content.
+/// Returns one user message for each content.
 fn said(contents: &[Value]) -> Result<GetPromptResponse, ErrorData> {
     let messages: Vec<Value> = contents
         .iter()

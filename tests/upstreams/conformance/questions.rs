@@ -1,7 +1,7 @@
-//! What a call asks of the client: as requests of the server's own in a session, as
-//! `input_required` where there is none.
+//! The requests of a call to its client: sent as the server's own requests in a session, and as
+//! `input_required` in the modern era.
 
-#![expect(deprecated, reason = "a deprecated feature is still a feature")]
+#![expect(deprecated, reason = "deprecated features must keep working")]
 
 use rmcp::{
     ErrorData, RoleServer,
@@ -14,24 +14,25 @@ use rmcp::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-/// A call that may ask: what it was given with it, and by whom.
+/// A call that may need input from its client.
 pub(crate) struct Call<'a> {
     pub(crate) context: &'a RequestContext<RoleServer>,
     pub(crate) arguments: Value,
     pub(crate) given: Option<InputResponses>,
-    /// The state that an earlier round gave out, its seal verified.
+    /// The `requestState` that an earlier round returned, after its seal was verified.
     pub(crate) state: Option<Value>,
 }
 
-/// Answers, or what to send to get them.
+/// The client's answers, or the `input_required` result that requests them.
 pub(crate) enum Asked {
     Answered(InputResponses),
     Required(InputRequiredResult),
 }
 
 impl Call<'_> {
-    /// Asks all questions. In a session it waits for the answers; elsewhere it looks whether the
-    /// request brought them, and else gives `state` along with the questions.
+    /// Requests input from the client. In a session, waits for the answers. In the modern era,
+    /// returns the answers that came with the request, or `input_required` with `state` if there
+    /// are none.
     pub(crate) async fn ask(
         &self,
         questions: InputRequests,
@@ -73,14 +74,14 @@ impl Call<'_> {
         })
     }
 
-    /// Whether the client declared that capability, by its name.
+    /// Returns whether the client declared the capability with this name.
     pub(crate) fn has(&self, capability: &str) -> bool {
         json!(self.context.client_capabilities())
             .get(capability)
             .is_some()
     }
 
-    /// Fails where the client did not declare that capability.
+    /// Returns an error if the client did not declare the capability.
     pub(crate) fn require(&self, capability: &str) -> Result<(), ErrorData> {
         if self.has(capability) {
             return Ok(());
@@ -96,7 +97,7 @@ impl Call<'_> {
     }
 }
 
-/// Whether the request is of a revision without sessions.
+/// Returns whether the request uses a modern revision.
 pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()
@@ -118,19 +119,19 @@ fn failed(why: ServiceError) -> ErrorData {
     error
 }
 
-/// Reads a value of the model from JSON.
+/// Converts JSON to a type of the SDK.
 pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(|why| ErrorData::internal_error(why.to_string(), None))
 }
 
-/// Seals a state so that nobody else can make one.
+/// Seals a state so that a client cannot forge it.
 pub(crate) fn seal(codec: &RequestStateCodec, state: &impl Serialize) -> Result<String, ErrorData> {
     codec
         .seal_json(state)
         .map_err(|why| ErrorData::internal_error(why.to_string(), None))
 }
 
-/// Opens a state that came back; a forged one is refused.
+/// Opens a sealed state. Returns an error if the state is forged.
 pub(crate) fn open(
     codec: &RequestStateCodec,
     sealed: Option<&str>,
@@ -139,7 +140,7 @@ pub(crate) fn open(
     opened.map_err(|why| ErrorData::invalid_params(format!("requestState: {why}"), None))
 }
 
-/// A form with these properties, the named ones required.
+/// Returns a form elicitation with these properties and required fields.
 pub(crate) fn form(
     message: &str,
     properties: Value,
@@ -150,7 +151,7 @@ pub(crate) fn form(
     Ok(InputRequest::Elicitation(ElicitRequest::new(params)))
 }
 
-/// A question to the client's model.
+/// Returns a sampling request.
 pub(crate) fn sample(prompt: &str, max_tokens: u32) -> Result<InputRequest, ErrorData> {
     let message = json!({"role": "user", "content": {"type": "text", "text": prompt}});
     let params = read(json!({"messages": [message], "maxTokens": max_tokens}))?;
@@ -159,7 +160,7 @@ pub(crate) fn sample(prompt: &str, max_tokens: u32) -> Result<InputRequest, Erro
     )))
 }
 
-/// A question for the client's roots.
+/// Returns a request for the client's roots.
 pub(crate) fn roots() -> InputRequest {
     InputRequest::ListRoots(ListRootsRequest::default())
 }

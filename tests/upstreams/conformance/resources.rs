@@ -1,4 +1,4 @@
-//! The resources, and the one template.
+//! The resources and the single template.
 
 use rmcp::{
     ErrorData,
@@ -8,12 +8,12 @@ use serde_json::json;
 
 use crate::{questions::read as model, samples::PNG};
 
-/// The URI of the resource that can be subscribed to.
+/// Returns the URI of the resource that supports subscriptions.
 pub(crate) fn watched(scheme: &str) -> String {
     format!("{scheme}://watched-resource")
 }
 
-/// The URI of a resource that no list and no template contains.
+/// Returns the URI of a resource that no list and no template contains.
 pub(crate) fn unlisted(scheme: &str) -> String {
     format!("{scheme}://unlisted-report")
 }

@@ -1,5 +1,5 @@
-//! The SDK's sessions, with one addition: a call of `test_reconnection` gets only the begin of its
-//! stream, so that a client must come back for the rest.
+//! The SDK's sessions, with one addition: a call of `test_reconnection` gets only the beginning of
+//! its stream, so that the client must resume the stream.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use tokio_stream::{Stream, StreamExt};
 pub(crate) struct Sessions(LocalSessionManager);
 
 impl Sessions {
-    /// `retry`: when a client should come back for the rest.
+    /// Returns sessions whose streams ask the client to wait for `retry` before it reconnects.
     pub(crate) fn new(retry: Duration) -> Self {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.sse_retry = Some(retry);
@@ -26,7 +26,7 @@ impl Sessions {
     }
 }
 
-/// A stream of the SDK's, as the trait wants it.
+/// A stream of the SDK, with the result type of the trait.
 type Events<S> = Result<S, LocalSessionManagerError>;
 
 impl SessionManager for Sessions {

@@ -1,4 +1,4 @@
-//! The tools: how they are listed, and those that answer without asking.
+//! The tools: their list, and those that need no input from the client.
 
 mod asking;
 mod jobs;
@@ -20,10 +20,10 @@ use crate::{
     samples::{PNG, WAV},
 };
 
-/// Long enough that what is sent before and after it arrives apart.
+/// Long enough that messages sent before and after it arrive separately.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// All tools; `more` adds the one that comes and goes.
+/// Returns all tools; `more` adds the extra one.
 pub(crate) fn list(more: bool) -> Vec<Tool> {
     let plain = [
         ("test_simple_text", "Answers a text"),
@@ -80,7 +80,7 @@ pub(crate) fn list(more: bool) -> Vec<Tool> {
     tools
 }
 
-/// A tool with these properties, none of them required.
+/// Returns a tool with these properties, all optional.
 fn tool(name: &'static str, description: &'static str, properties: Value) -> Tool {
     with_schema(
         name,
@@ -94,7 +94,7 @@ fn with_schema(name: &'static str, description: &'static str, schema: Value) -> 
     Tool::new(name, description, Arc::new(schema))
 }
 
-/// Keywords that an intermediary easily loses.
+/// Returns a tool with schema keywords that an intermediary easily loses.
 fn json_schema_2020_12() -> Value {
     let text = json!({"type": "string"});
     json!({

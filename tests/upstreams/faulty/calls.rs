@@ -1,4 +1,4 @@
-//! Its tools. What they are told is in their arguments.
+//! The tools. Their arguments control their behavior.
 
 use std::{
     process::exit,
@@ -17,39 +17,40 @@ pub(crate) const TOOLS: [&str; 12] = [
 ];
 
 impl Server {
-    /// Answers a call, or does not.
+    /// Answers a call, unless the tool leaves it unanswered.
     pub(crate) fn call(&self, id: &str, params: &Object) {
         let raw = params
             .get("arguments")
             .map_or("{}", |arguments| arguments.get());
-        // Too deep for this type it is nothing.
+        // Arguments nested too deeply for this type become `null`.
         let arguments: Value = serde_json::from_str(raw).unwrap_or_default();
         let name: String = params
             .get("name")
             .and_then(|name| serde_json::from_str(name.get()).ok())
             .unwrap_or_default();
         match name.as_str() {
-            // After `ms` milliseconds.
+            // Answers after `ms` milliseconds.
             "echo" => {
                 pause(&arguments);
                 answer(id, &text(raw));
             }
-            // After `steps` messages of progress.
+            // Answers after `steps` progress notifications.
             "nonce" => nonce(id, params, &arguments),
-            // Not before it is cancelled.
+            // Answers only after the call is cancelled.
             "hang" => drop(
                 self.hanging
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .insert(id.to_owned()),
             ),
-            // What a person says, or that nobody did within `ms` milliseconds.
+            // Answers with the reply of the person, or with the fact that none came within `ms`
+            // milliseconds.
             "ask" => self.ask(id, &arguments),
             "die" => {
                 pause(&arguments);
                 exit(3);
             }
-            // And reads nothing any more.
+            // The main loop stops reading after this call.
             "deafen" => answer(id, &text("nothing is read any more")),
             "flood" => {
                 floods::flood(&arguments, progress_token(params).as_deref());
@@ -59,7 +60,7 @@ impl Server {
                 floods::noise(&arguments);
                 answer(id, &text("after the noise"));
             }
-            // A text of `bytes`.
+            // Answers with a text of `bytes` bytes.
             "large" => {
                 let bytes = number(&arguments, "bytes");
                 say(format!(
@@ -67,7 +68,7 @@ impl Server {
                     "x".repeat(bytes)
                 ));
             }
-            // Structured content with so many `levels`.
+            // Answers with structured content of `levels` levels.
             "deep" => {
                 let levels = number(&arguments, "levels");
                 say(format!(
@@ -76,17 +77,17 @@ impl Server {
                     "]".repeat(levels)
                 ));
             }
-            // The `line`, with the id of the call in the place of `$ID`.
+            // Writes `line` with `$ID` replaced by the id of the call.
             "say" => say(arguments["line"]
                 .as_str()
                 .unwrap_or_default()
                 .replace("$ID", id)),
-            // How long the arguments are.
+            // Answers with the length of the arguments.
             "measure" => answer(id, &text(&raw.len().to_string())),
             other if self.options.tools.is_none() => {
                 panic!("the hub called {other}, which is not there")
             }
-            // One of its file.
+            // A tool of the file that `--tools` names.
             _ => answer(
                 id,
                 &text(

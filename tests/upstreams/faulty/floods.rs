@@ -1,4 +1,4 @@
-//! What it writes besides answers: much, or nothing that is JSON-RPC.
+//! Output other than answers: floods, and lines that are not JSON-RPC.
 
 use std::io::{self, Write};
 
@@ -9,10 +9,10 @@ use crate::{
     voice::{pour, say},
 };
 
-/// A line on stderr has so many bytes.
+/// The bytes of a line on stderr.
 const LINE: usize = 120;
 
-/// `bytes` to stderr, or `count` messages of a `kind` to stdout.
+/// Writes `bytes` to stderr, or `count` messages of a `kind` to stdout.
 pub(crate) fn flood(arguments: &Value, progress_token: Option<&str>) {
     let message = match arguments["kind"].as_str().unwrap_or_default() {
         "stderr" => {
@@ -50,7 +50,7 @@ pub(crate) fn flood(arguments: &Value, progress_token: Option<&str>) {
     );
 }
 
-/// `lines` of a `kind` to stdout.
+/// Writes `lines` of a `kind` to stdout.
 pub(crate) fn noise(arguments: &Value) {
     let kind = arguments["kind"].as_str().unwrap_or_default();
     for _ in 0..number(arguments, "lines") {

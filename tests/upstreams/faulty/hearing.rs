@@ -1,4 +1,4 @@
-//! Its ears: what it is told, and the note that it keeps of it.
+//! Reads incoming messages and records them in a file.
 
 use std::{collections::HashMap, fs::OpenOptions, io::Write, path::Path};
 
@@ -7,13 +7,13 @@ use serde_json::value::RawValue;
 
 use crate::Options;
 
-/// What is kept of a line.
+/// The number of bytes that are recorded of a line.
 const KEPT: usize = 4096;
 
-/// An object whose values are not looked into: they may be what no type of this program holds.
+/// An object whose values stay raw, because no type of this program may be able to hold them.
 pub(crate) type Object = HashMap<String, Box<RawValue>>;
 
-/// A request, or a notification where it has no id.
+/// A request, or a notification if it has no id.
 pub(crate) struct Message {
     pub(crate) id: Option<String>,
     pub(crate) method: String,
@@ -21,7 +21,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Nothing where it is an answer, or no JSON-RPC.
+    /// Reads a message. Returns `None` if the line is a response or not JSON-RPC.
     pub(crate) fn read(line: &str) -> Option<Self> {
         let message: Object = serde_json::from_str(line).ok()?;
         let method = serde_json::from_str(message.get("method")?.get()).ok()?;
@@ -36,14 +36,14 @@ impl Message {
     }
 }
 
-/// The id and the text of an answer; nothing where the line is none.
+/// Returns the id and the text of a response. Returns `None` if the line is not a response.
 pub(crate) fn answer_of(line: &str) -> Option<(String, String)> {
     let message: Object = serde_json::from_str(line).ok()?;
     let reply = message.get("result").or_else(|| message.get("error"))?;
     Some((message.get("id")?.get().to_owned(), reply.get().to_owned()))
 }
 
-/// Appends a line in one piece: whoever ends it in the middle of its work leaves no half of one.
+/// Appends a line with a single write, so that a process killed meanwhile leaves no partial line.
 pub(crate) fn note(file: Option<&Path>, line: &str) {
     let Some(file) = file else { return };
     let mut file = OpenOptions::new()
@@ -59,7 +59,7 @@ pub(crate) fn beginning(line: &str) -> &str {
     &line[..line.floor_char_boundary(KEPT)]
 }
 
-/// Looks whether the store holds the decision about this very call, now that it arrives.
+/// Records a violation if the store does not hold the decision about a call that arrives.
 pub(crate) fn look_up(options: &Options, params: &Object) {
     let Some(data_dir) = &options.store else {
         return;
@@ -72,7 +72,7 @@ pub(crate) fn look_up(options: &Options, params: &Object) {
     }
 }
 
-/// Whether that tool is called.
+/// Returns whether the call names this tool.
 pub(crate) fn names(params: &Object, tool: &str) -> bool {
     params
         .get("name")

@@ -1,21 +1,22 @@
-//! A server that goes wrong on request. MCP over stdio, legacy era; each call has a thread of its own.
+//! A server that misbehaves on request. MCP over stdio, legacy era; each call runs on its own
+//! thread.
 //!
-//! | option | what it does |
+//! | option | meaning |
 //! |---|---|
-//! | `--heard FILE` | appends what it receives, a line with its pid at each start; given first |
-//! | `--store DIR` | notes where that data folder holds no decision about a call that arrives |
-//! | `--mute` | answers nothing at all |
-//! | `--child` | starts a process of its own that ignores being asked to end |
+//! | `--heard FILE` | records what it receives, with its pid at each start; must come first |
+//! | `--store DIR` | records each call for which the data folder holds no decision |
+//! | `--mute` | answers nothing |
+//! | `--child` | starts a child process that ignores `SIGTERM` |
 //! | `--escaped-child` | the same, outside of its process group, with its stdout and stderr |
-//! | `--crash` | ends at once |
-//! | `--late-start MS` | reads nothing before that |
-//! | `--stay` | goes on where its stdin ends |
-//! | `--grow` | has one tool more each time that they are listed |
-//! | `--tools FILE` | has the tools that stand in that file too, as they are when they are listed; each answers with its call |
-//! | `--offer FILE` | answers by that file, and writes what stands there (`offer.rs`) |
-//! | `--claims-modern` | says that it speaks the stateless revision, but refuses calls before `initialize` |
-//! | `--in-two-steps` | speaks the stateless revision only, and refuses the first `server/discover` by naming it |
-//! | `--change-while-listed MS` | tells that its list has changed, and only then answers with what it was before |
+//! | `--crash` | exits at once |
+//! | `--late-start MS` | reads nothing for this time |
+//! | `--stay` | keeps running after its stdin is closed |
+//! | `--grow` | has one more tool each time the tools are listed |
+//! | `--tools FILE` | also lists the file's tools, read anew each time; each echoes its call |
+//! | `--offer FILE` | answers as the file defines, and writes its lines (see `offer.rs`) |
+//! | `--claims-modern` | claims the modern revision, but refuses calls before `initialize` |
+//! | `--in-two-steps` | is modern only, and refuses the first `server/discover` with its revision |
+//! | `--change-while-listed MS` | sends `list_changed` first, and later answers with the old list |
 
 mod calls;
 mod floods;
@@ -60,13 +61,13 @@ struct Options {
     change_while_listed: u64,
 }
 
-/// What its threads share.
+/// The state that the threads share.
 #[derive(Default)]
 struct Server {
     options: Options,
-    /// The ids of calls that are answered once they are cancelled.
+    /// The ids of calls that are answered after they are cancelled.
     hanging: Mutex<HashSet<String>>,
-    /// Where the answers to its own questions go, by their ids.
+    /// The receivers of the answers to the server's own requests, by request id.
     asking: Mutex<HashMap<String, mpsc::Sender<String>>>,
     listed: AtomicU64,
     discovered: AtomicU64,
@@ -103,7 +104,7 @@ fn main() {
                 .unwrap_or_else(PoisonError::into_inner)
                 .remove(&id)
         {
-            // Whoever asked may have given up.
+            // The receiver may have given up.
             let _ = asking.send(answer);
         }
     }
@@ -219,7 +220,7 @@ impl Server {
         }
     }
 
-    /// What its options have it refuse.
+    /// Returns the error for a method that the options refuse.
     fn refusal(&self, method: &str) -> Option<Value> {
         match method {
             "initialize" if self.options.in_two_steps => Some(
@@ -246,7 +247,7 @@ impl Server {
         }
     }
 
-    /// An answer to what was cancelled comes late, but comes.
+    /// Answers a cancelled call, late.
     fn cancelled(&self, params: &hearing::Object) {
         let Some(id) = params.get("requestId").map(|id| id.get().to_owned()) else {
             return;

@@ -1,13 +1,12 @@
-//! What it says by a file, whatever that is: answers to methods and calls, and what it writes beside them. The file is
-//! read anew each time.
+//! Answers and other output that a file defines. The file is read anew each time.
 //!
 //! ```json
 //! {"initialize": {"result": {…}}, "tools/list": {"error": {…}},
 //!  "tools/call NAME": {"result": {…}}, "tools/call": {"result": {…}},
 //!  "stderr": ["a line at its start"], "notifications": [{…}]}
 //! ```
-//! The notifications go ahead of each answer to a call. What is no JSON in Rust, such as half a surrogate, goes out as
-//! it stands in the file.
+//! The notifications are sent before each answer to a call. Text that Rust's JSON types cannot
+//! hold, such as half a surrogate, is sent exactly as the file contains it.
 
 use std::{
     fs,
@@ -27,17 +26,17 @@ impl Offer {
         Self(serde_json::from_str(&text).expect("an object of answers"))
     }
 
-    /// Writes its lines to stderr.
+    /// Writes the file's `stderr` lines.
     pub(crate) fn greet(&self) {
         let Some(lines) = self.0.get("stderr") else {
             return;
         };
         let lines: Vec<String> = serde_json::from_str(lines.get()).expect("a list of lines");
-        // Whoever reads them no more has ended it.
+        // The reader of stderr may be gone.
         let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
     }
 
-    /// Answers a request, where the file has an answer to it.
+    /// Answers a request if the file has an answer for it. Returns whether it did.
     pub(crate) fn answer(&self, id: &str, method: &str, params: &Object) -> bool {
         let tool: Option<String> = params
             .get("name")

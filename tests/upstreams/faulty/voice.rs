@@ -1,4 +1,4 @@
-//! Its voice: whole lines, whichever thread speaks.
+//! Output to stdout in whole lines, from any thread.
 
 use std::io::{self, Write};
 
@@ -10,12 +10,12 @@ pub(crate) fn say(line: impl AsRef<[u8]>) {
         .and_then(|()| stdout.write_all(b"\n"))
         .and_then(|()| stdout.flush());
     if said.is_err() {
-        // Nobody listens any more.
+        // The hub closed the other end.
         std::process::exit(0);
     }
 }
 
-/// Writes bytes over and over, so many in all, to stdout or stderr.
+/// Writes the bytes repeatedly, `total` bytes in all.
 pub(crate) fn pour(mut to: impl Write, bytes: &[u8], total: usize) {
     let piece: Vec<u8> = bytes
         .iter()

@@ -1,17 +1,18 @@
-//! A server that says what reached it, and can misbehave on request. MCP over stdio, legacy era.
+//! A server that records what it receives, and can misbehave on request. MCP over stdio, legacy
+//! era.
 //!
-//! | option | what it does |
+//! | option | meaning |
 //! |---|---|
-//! | `--heard FILE` | appends every line that it receives, a first one with its pid before them |
-//! | `--store DIR` | the data folder in which `decision` looks, and which must hold a decision about each call that comes |
-//! | `--result FILE` | what `verbatim` answers: the text of `result`, byte for byte |
+//! | `--heard FILE` | appends its pid at each start, and every line that it receives |
+//! | `--store DIR` | the data folder for `decision`; must hold a decision about each call |
+//! | `--result FILE` | the `result` with which `verbatim` answers, byte for byte |
 //! | `--describe TEXT` | the description of `echo` |
 //! | `--describe-from FILE` | the same, read from a file each time |
-//! | `--noisy` | prints what is no JSON-RPC to stdout, before and between its answers |
-//! | `--grandchild` | starts a process of its own that ignores being asked to end |
+//! | `--noisy` | prints non-JSON-RPC lines to stdout, before and between its answers |
+//! | `--grandchild` | starts a child process that ignores `SIGTERM` |
 //! | `--mute` | never answers `initialize` |
 
-#![expect(clippy::print_stdout, reason = "its stdout is its voice")]
+#![expect(clippy::print_stdout, reason = "stdout is the transport")]
 
 use std::{
     collections::HashMap,
@@ -111,7 +112,7 @@ fn hear(options: &Options, line: &str) {
     writeln!(file, "{line}").expect("write what was heard");
 }
 
-/// An object whose values are not looked into: they may be what no type of this program holds.
+/// An object whose values stay raw, because no type of this program may be able to hold them.
 type Object = HashMap<String, Box<RawValue>>;
 
 fn text_at(object: &Object, key: &str) -> Option<String> {
@@ -203,7 +204,7 @@ fn call(options: &Options, params: &Object) -> String {
     }
 }
 
-/// What the store says, at this moment, about calls of `decision`.
+/// Returns the rows of the store, at this moment, for calls of `decision`.
 fn decisions(data_dir: &Path) -> String {
     match store::calls(data_dir) {
         Ok(calls) => {

@@ -1,4 +1,4 @@
-//! The tools that ask the client before they answer.
+//! The tools that need input from the client.
 
 use rmcp::{
     ErrorData,
@@ -159,7 +159,7 @@ pub(crate) async fn call(
     }
 }
 
-/// Asks one question, and says what comes of the answer.
+/// Requests one input and returns a text made from the answer.
 async fn ask(
     call: &Call<'_>,
     key: &str,
@@ -195,7 +195,7 @@ async fn at_once(
     })
 }
 
-/// The name is asked first and kept in the state while the color is asked.
+/// Requests the name first, and keeps it in the state while it requests the color.
 async fn in_rounds(
     codec: &RequestStateCodec,
     call: &Call<'_>,

@@ -1,4 +1,4 @@
-//! The tools of the tasks extension: for a client that declared it, their work goes on in a task.
+//! The tools of the tasks extension, which run as a task if the client declared the extension.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ pub(crate) async fn call(
     }
 }
 
-/// Starts a task that clients need not wait long to ask for.
+/// Starts a task with a short poll interval.
 fn start<F>(tasks: &TaskManager, work: impl FnOnce(TaskContext) -> F) -> CallToolResponse
 where
     F: Future<Output = Result<CallToolResult, TaskExit>> + Send + 'static,
@@ -126,7 +126,7 @@ fn text(text: &str) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-/// Without a task somebody waits: it takes a second at most.
+/// Waits without a task, for a second at most, because the client waits too.
 async fn slowly(time: Duration, done: &str) -> Result<CallToolResponse, ErrorData> {
     sleep(time.min(Duration::from_secs(1))).await;
     said(done)
@@ -162,7 +162,7 @@ fn yes_or_no(message: &str) -> Result<InputRequest, ErrorData> {
     )
 }
 
-/// Asks all questions at once: through the task, or else as any tool does.
+/// Requests all inputs at once: through the task, or else like any other tool.
 async fn confirm(
     tasks: &TaskManager,
     call: &Call<'_>,
@@ -199,7 +199,7 @@ async fn confirm_in_task(
     Ok(text(&json!(answers).to_string()))
 }
 
-/// The name is asked before there is a task.
+/// Requests the name before the task is created.
 async fn greet_in_task(
     tasks: &TaskManager,
     call: &Call<'_>,

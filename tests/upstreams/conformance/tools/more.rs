@@ -1,4 +1,5 @@
-//! The tools that the suites do not ask for: what else a server can do while a client waits, or after it left.
+//! The tools that the suites do not require: other things that a server can do while a client
+//! waits, or after the client disconnects.
 
 use rmcp::{
     ErrorData,
@@ -70,7 +71,8 @@ fn structured(object: Value) -> Result<CallToolResponse, ErrorData> {
     Ok(CallToolResult::structured(object).into())
 }
 
-/// The first progress tells the client that there is something to cancel.
+/// Sends a first progress notification, so that the client knows that there is a call to cancel,
+/// and waits for the cancellation.
 async fn until_cancelled(
     fixture: &Fixture,
     call: &Call<'_>,
@@ -78,7 +80,8 @@ async fn until_cancelled(
     let token = call.context.meta.get_progress_token();
     let token =
         token.ok_or_else(|| ErrorData::invalid_params("a progress token is needed", None))?;
-    // Either way of being cancelled: told so, or no longer polled.
+    // The guard covers both kinds of cancellation: a notification, and a future that is no longer
+    // polled.
     let _cancelled = OnDrop(&fixture.cancelled);
     drop(
         call.context
@@ -90,7 +93,7 @@ async fn until_cancelled(
     said("Nobody waits for this.")
 }
 
-/// Tells who waits once it is dropped.
+/// Notifies the waiting task when it is dropped.
 struct OnDrop<'a>(&'a Notify);
 
 impl Drop for OnDrop<'_> {
