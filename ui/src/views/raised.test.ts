@@ -62,7 +62,9 @@ describe("calls that were missed", () => {
     expect(screen.queryByTestId("missed")).toBeNull();
     await pass(5001);
     const [missed] = hub.missed;
-    expect(screen.getByTestId("missed").textContent).toContain("You missed these calls, so they were denied");
+    expect(screen.getByTestId("missed").textContent).toContain(
+      "You missed these calls, so they were denied",
+    );
     expect(screen.getByTestId("missed-row").textContent).toContain("120 s");
     await pass(10_000);
     expect(screen.getByTestId("missed-row").textContent).toContain("110 s");
