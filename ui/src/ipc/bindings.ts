@@ -828,7 +828,7 @@ export type Literal = unknown;
  */
 export type LogLine = { 
 /**
- * The number of the line; each line has the next one.
+ * The number of the line, one more than that of the previous line.
  */
 seq: number, at: Timestamp, level: Level, 
 /**
@@ -1289,8 +1289,8 @@ transport?: TransportKind | null,
  */
 protocol_version?: string | null, 
 /**
- * Inferred from `command` if it is absent. It determines what has to be installed, and whether
- * the first start may take long.
+ * The program that runs the server, which has to be installed and may download the server at its
+ * first start. Inferred from `command` if it is absent.
  */
 runtime_hint?: Runtime | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
 /**
