@@ -10,9 +10,10 @@ mod subscription;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub use back::{Ask, Back};
@@ -76,6 +77,7 @@ impl ClientSession {
             .unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
+    /// Notes that the client uses the session now.
     fn touch(&self) {
         *self
             .last_used
@@ -273,6 +275,7 @@ impl Open {
         self.sessions.retain(|_, session| {
             let stays = session.hello.era == Era::Legacy
                 || session.subscription.is_some()
+                || session.has_in_flight()
                 || !session.is_idle();
             if !stays {
                 session.end();
@@ -302,3 +305,6 @@ impl Open {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,5 +107,6 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         self.session.in_flight.lock().remove(&self.id);
+        self.session.touch();
     }
 }

@@ -1,0 +1,29 @@
+use tokio::time::advance;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_stateless_session_stays_while_a_call_is_in_flight_and_for_its_idle_time_after_it() {
+    let sessions = ClientSessions::new(Events::new());
+    let hello = ClientHello {
+        era: Era::Modern,
+        ..ClientHello::by_hand()
+    };
+    let open = |name: &str| {
+        sessions
+            .stateless(&ClientName::new(name), &hello, &Reach::All)
+            .0
+    };
+    let session = open("long");
+    let call = session.begin("1").expect("the id is free");
+    advance(IDLE * 2).await;
+    open("second");
+    assert!(!session.ended.is_cancelled(), "its call is in flight");
+    drop(call);
+    advance(IDLE / 2).await;
+    open("third");
+    assert!(!session.ended.is_cancelled(), "it was used a moment ago");
+    advance(IDLE).await;
+    open("fourth");
+    assert!(session.ended.is_cancelled());
+}
