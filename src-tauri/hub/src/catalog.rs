@@ -19,8 +19,13 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use futures_util::future::join_all;
 use serde_json::json;
-use tokio::{sync::Semaphore, task::JoinSet, time::Instant};
+use tokio::{
+    sync::Semaphore,
+    task::JoinSet,
+    time::{Instant, timeout_at},
+};
 
 pub use definition::Definition;
 pub use merge::{CatalogEntry, Lists, Offered, Snapshot, Unlisted};
@@ -404,7 +409,7 @@ impl Catalog {
     /// read began.
     pub async fn freshen(&self) {
         let now = Instant::now();
-        let mut first_reads = Vec::new();
+        let (mut first_reads, mut deadline) = (Vec::new(), now);
         for Due {
             id,
             attempts,
@@ -412,7 +417,8 @@ impl Catalog {
             is_first,
         } in self.due()
         {
-            let may_wait = is_first && reading_since.is_none_or(|since| since + FIRST_READ > now);
+            let waits_until = reading_since.unwrap_or(now) + FIRST_READ;
+            let may_wait = is_first && waits_until > now;
             if reading_since.is_some() && !may_wait {
                 continue;
             }
@@ -424,12 +430,10 @@ impl Catalog {
             });
             if may_wait {
                 first_reads.push(sync);
+                deadline = deadline.max(waits_until);
             }
         }
-        if !first_reads.is_empty() {
-            let _ =
-                tokio::time::timeout(FIRST_READ, futures_util::future::join_all(first_reads)).await;
-        }
+        let _ = timeout_at(deadline, join_all(first_reads)).await;
     }
 
     /// Returns the servers whose copies are missing or old.
