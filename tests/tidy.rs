@@ -31,7 +31,7 @@ const HUB_ORDER: &[&[&str]] = &[
 
 /// The modules of the UI, bottom first.
 const UI_ORDER: &[&[&str]] = &[
-    &["kit", "lib", "routes"],
+    &["kit", "lib", "routes", "texts"],
     &["ipc"],
     &["state"],
     &["features"],

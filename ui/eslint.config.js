@@ -2,10 +2,15 @@ import js from "@eslint/js";
 import svelte from "eslint-plugin-svelte";
 import globals from "globals";
 import ts from "typescript-eslint";
+import noLiteralText from "./eslint/no-literal-text.js";
 import svelteConfig from "./svelte.config.js";
 
-/** The import order of ARCHITECTURE.md, bottom first: kit, lib ← ipc ← state ← features ← views ← App. */
+/**
+ * The import order of ARCHITECTURE.md, bottom first:
+ * texts ← kit, lib ← ipc ← state ← features ← views ← App.
+ */
 const rooms = {
+  texts: ["kit", "lib", "ipc", "state", "features", "views"],
   lib: ["kit", "ipc", "state", "features", "views"],
   kit: ["ipc", "state", "features", "views"],
   ipc: ["kit", "state", "features", "views"],
@@ -69,12 +74,17 @@ export default ts.config(
       "svelte/prefer-svelte-reactivity": "off",
     },
   },
+  {
+    files: ["src/**/*.svelte"],
+    plugins: { drawbridge: { rules: { "no-literal-text": noLiteralText } } },
+    rules: { "drawbridge/no-literal-text": "error" },
+  },
   { files: ["*.config.*"], languageOptions: { globals: { ...globals.node } } },
   ...Object.entries(rooms).map(([room, above]) =>
     forbid(
       [`src/${room}/**`],
       above,
-      "Imports go downwards: kit, lib ← ipc ← state ← features ← views ← App.",
+      "Imports go downwards: texts ← kit, lib ← ipc ← state ← features ← views ← App.",
     ),
   ),
   ...nouns.map((noun) =>

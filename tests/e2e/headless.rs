@@ -99,7 +99,7 @@ fn a_call_is_approved_in_a_browser() {
         {"do": "picture", "name": "browser-approval"},
         {"do": "click", "part": "approve-once"},
         {"do": "until_gone", "part": "approval-card"},
-        {"do": "click", "part": "nav-activity"},
+        {"do": "click", "part": "nav-calls"},
         {"do": "until", "part": "call-row[data-decision=allowed]"},
     ]);
     browser::take_steps(&desk, &link(&desk), &steps).nothing_wrong();

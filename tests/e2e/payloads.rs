@@ -306,11 +306,11 @@ fn servers() -> Vec<Value> {
 /// Returns the steps for the pages that only have to be opened, and for the dialogs of two of them.
 fn pages() -> Vec<Value> {
     let mut steps = Vec::new();
-    for page in ["clients", "rules", "activity", "logs", "settings"] {
+    for page in ["clients", "policy", "calls", "logs", "settings"] {
         steps.push(click(&format!("nav-{page}")));
         steps.extend(text_only(page));
     }
-    steps.extend([click("nav-rules"), click("rule-edit")]);
+    steps.extend([click("nav-policy"), click("rule-edit")]);
     steps.extend(text_only("the dialog of a rule"));
     steps.extend([
         steps::press("Escape"),
@@ -321,7 +321,7 @@ fn pages() -> Vec<Value> {
     steps.push(steps::press("Escape"));
     for outcome in ["server_error", "not_sent", "ok"] {
         steps.extend([
-            click("nav-activity"),
+            click("nav-calls"),
             click(&format!("call-row[data-outcome={outcome}]")),
         ]);
         steps.push(steps::until("call-detail"));
@@ -351,7 +351,7 @@ fn question(place: &str) -> Vec<Value> {
         until_ready("approve-more"),
         click("approve-more"),
     ]);
-    steps.push(json!({"do": "click_all", "part": "hold-argument", "most": 12}));
+    steps.push(json!({"do": "click_all", "part": "condition-argument", "most": 12}));
     steps.extend(text_only(&format!("{place}: for longer")));
     steps.extend([click("approve-always"), steps::until("preview-rule")]);
     steps.extend(text_only(&format!("{place}: always")));

@@ -148,9 +148,9 @@ fn an_approval_can_be_held_to_arguments() {
     let arguments = |path: &str, mode: &str| format!(r#"{{"mode":"{mode}","path":"{path}"}}"#);
     let call = scene.ask(&client, "careful", &arguments("/srv/notes/a.md", "r"));
     driver.click("approve-more");
-    driver.tick("hold-argument[data-key=mode]");
-    driver.tick("hold-argument[data-key=path]");
-    driver.choose("hold-to[data-key=path]", "1");
+    driver.tick("condition-argument[data-key=mode]");
+    driver.tick("condition-argument[data-key=path]");
+    driver.choose("condition-choice[data-key=path]", "1");
     driver.picture("prompt-only-where");
     driver.click("approve-1h");
     ran(call, &arguments("/srv/notes/a.md", "r"));
@@ -186,7 +186,7 @@ fn always_shows_its_rule_and_the_past_calls_that_it_would_have_matched() {
     driver.click("approve-always");
     driver.until_says("preview-rule", "allow echo of probe for keen");
     driver.until_says("preview-matched", "matched 2 of 2 past calls");
-    driver.tick("hold-argument[data-key=n]");
+    driver.tick("condition-argument[data-key=n]");
     driver.until_says("preview-rule", "where /n is 2");
     driver.until_says("preview-matched", "matched 1 of 2 past calls");
     driver.picture("prompt-always");

@@ -90,7 +90,7 @@ fn a_plain_and_a_destructive_call_are_told_apart_at_a_glance() {
             "approval-card",
             "claude-code wants to call read_text_file of filesystem",
         ),
-        until_says("approval-card", "read-only"),
+        until_says("approval-card", "Read-only"),
         until_says("arguments", &path),
         until_ready("approve-once"),
     ];
@@ -108,7 +108,7 @@ fn a_plain_and_a_destructive_call_are_told_apart_at_a_glance() {
             "approval-card",
             "claude-code wants to call write_file of filesystem",
         ),
-        until_says("approval-card", "destructive"),
+        until_says("approval-card", "Destructive"),
         until_says("arguments", "The drawbridge is up."),
         until_ready("approve-once"),
     ];
@@ -297,9 +297,9 @@ fn a_rule_is_shown_in_its_own_words_before_it_is_made() {
     let more = [
         until_ready("approve-more"),
         click("approve-more"),
-        until_says("only-where", "Only where"),
-        click("only-where [data-key=path] hold-argument"),
-        until_says("approval-card", "where the arguments are as ticked"),
+        until_says("condition-picker", "Only if"),
+        click("condition-picker [data-key=path] condition-argument"),
+        until_says("approval-card", "if their arguments are as ticked"),
     ];
     picture(
         &desk,
@@ -310,7 +310,7 @@ fn a_rule_is_shown_in_its_own_words_before_it_is_made() {
         &more,
     );
     let folder_alone =
-        json!({"do": "choose", "part": "only-where [data-key=path] hold-to", "value": "1"});
+        json!({"do": "choose", "part": "condition-picker [data-key=path] condition-choice", "value": "1"});
     let rule = format!("/path is in {folder}");
     let always = [
         &more[..],
@@ -472,11 +472,11 @@ fn by_keyboard(note: &str) -> Vec<Value> {
         until_ready("approve-more"),
         tab_to("approve-more"),
         press("Enter"),
-        tab_to("hold-argument"),
+        tab_to("condition-argument"),
     ]);
     steps.extend([
         press("Space"),
-        tab_to("hold-to"),
+        tab_to("condition-choice"),
         press("ArrowDown"),
         tab_to("approve-always"),
         press("Enter"),

@@ -11,8 +11,8 @@ const SCREENS: &[&str] = &[
     "approvals",
     "servers",
     "clients",
-    "activity",
-    "rules",
+    "calls",
+    "policy",
     "logs",
     "settings",
 ];

@@ -50,13 +50,13 @@ const SHOWN: [Shown; 7] = [
     },
     Shown {
         server: "stranger",
-        state: "Needs approval",
+        state: "Needs acceptance",
         reason: "This server is new",
         remedy: "Accept",
     },
     Shown {
         server: "altered",
-        state: "Needs approval",
+        state: "Needs acceptance",
         reason: "changed since you accepted it",
         remedy: "Accept",
     },
@@ -128,7 +128,7 @@ fn look(shown: &Shown) -> Vec<Value> {
         json!({"do": "until_says", "part": "server-detail server-state", "text": state}),
     ];
     // A server that waits for acceptance has its own card, which shows what would be started.
-    let parts = if *state == "Needs approval" {
+    let parts = if *state == "Needs acceptance" {
         ["", " server-accept"]
     } else {
         [" server-reason", " server-remedy"]
@@ -184,7 +184,7 @@ fn what_happens_to_a_server_is_seen_while_it_happens() {
         {"do": "click", "part": "nav-servers"},
         {"do": "click", "part": "server-row[data-server=crashing]"},
         {"do": "until_says", "part": "server-detail server-reason", "text": "crashed 5 times within a minute"},
-        {"do": "until_says", "part": "server-detail server-retry", "text": "left alone until"},
+        {"do": "until_says", "part": "server-detail server-retry", "text": "No new attempt until"},
         {"do": "until_says", "part": "server-detail server-transitions", "text": "exit code 3"},
         {"do": "picture", "name": "server-breaker-light"},
         {"do": "axe", "where": "a server whose breaker is open"},

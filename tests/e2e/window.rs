@@ -158,7 +158,7 @@ fn let_the_time_run_out(app: &App<'_>, door: &Door) {
 }
 
 fn see_what_happened(app: &App<'_>) {
-    app.driver.click("nav-activity");
+    app.driver.click("nav-calls");
     for decided in ["allowed", "denied", "timed_out"] {
         app.driver
             .until(&format!("call-row[data-decision={decided}]"));

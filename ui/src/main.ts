@@ -9,10 +9,10 @@ import Popup from "./views/Popup.svelte";
 
 followTheme();
 
-// The popup is a window of its own; it has less to say and may ask less of the hub.
+// The popup is a separate window with fewer permissions.
 const isPopup = () => parseRoute(location.hash).page === "popup";
 const popup = isPopup();
-// A new sign-in link, or the other kind of window, begins anew.
+// Reload if the page opens a new sign-in link or changes between main window and popup.
 addEventListener("hashchange", () => {
   if (location.hash.startsWith("#login=") || isPopup() !== popup) location.reload();
 });

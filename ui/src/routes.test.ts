@@ -6,6 +6,8 @@ describe("a hash", () => {
     ["", "approvals", null],
     ["#/servers", "servers", null],
     ["#/servers/my%20x", "servers", "my x"],
+    ["#/policy/rule-1", "policy", "rule-1"],
+    ["#/calls", "calls", null],
     ["#/popup", "popup", null],
     ["#/nowhere", "approvals", null],
     ["#/servers/%E0%A4%A", "servers", null],

@@ -1,11 +1,11 @@
-/** Where a hash leads. One line a screen. */
+/** Maps the hash of the URL to a screen. */
 
 export const PAGES = [
   "approvals",
   "servers",
   "clients",
-  "rules",
-  "activity",
+  "policy",
+  "calls",
   "logs",
   "settings",
 ] as const;
@@ -14,21 +14,24 @@ export type Page = (typeof PAGES)[number];
 
 export interface Route {
   page: Page | "popup";
-  /** The thing on that page, such as a server's id. */
+  /** The selected entry on that page, such as a server's id. */
   id: string | null;
 }
 
-/** `#/servers/github` → the page `servers` with `github` open. What is unknown leads to the approvals. */
+/**
+ * Returns the page and the selected entry of a hash: `#/servers/github` is the page `servers` with
+ * `github` selected. An unknown hash is the page `approvals`.
+ */
 export function parseRoute(hash: string): Route {
   const [, page, id] = /^#\/([a-z]+)(?:\/(.+))?$/.exec(hash) ?? [];
   if (page === "popup") return { page, id: null };
-  const known = PAGES.find((p) => p === page);
+  const known = PAGES.find((name) => name === page);
   return known
-    ? { page: known, id: id === undefined ? null : decoded(id) }
+    ? { page: known, id: id === undefined ? null : decodeId(id) }
     : { page: "approvals", id: null };
 }
 
-function decoded(id: string): string | null {
+function decodeId(id: string): string | null {
   try {
     return decodeURIComponent(id);
   } catch {

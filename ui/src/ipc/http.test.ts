@@ -44,7 +44,7 @@ describe("the hub over HTTP", () => {
     );
   });
 
-  it("throws the error that the hub gave", async () => {
+  it("throws the error of the hub", async () => {
     const ipc = await httpIpc();
     answers(404, { error: { code: "not_found", message: "There is no server x." } });
     await expect(ipc.call("servers.show", { id: "x" })).rejects.toMatchObject({
@@ -53,19 +53,19 @@ describe("the hub over HTTP", () => {
     });
   });
 
-  it("says that the browser is not signed in on 401", async () => {
+  it("reports on 401 that the browser is not signed in", async () => {
     const ipc = await httpIpc();
     answers(401, { error: { code: "forbidden", message: "no" } });
     await expect(ipc.call("clients.list", {})).rejects.toMatchObject({ code: "signed_out" });
   });
 
-  it("says so when the hub cannot be reached", async () => {
+  it("reports a hub that cannot be reached", async () => {
     const ipc = await httpIpc();
     fetched.mockRejectedValueOnce(new TypeError("Failed to fetch"));
     await expect(ipc.call("clients.list", {})).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("trades a login code for a cookie and takes it out of the address", async () => {
+  it("exchanges a login code for a cookie and removes it from the address", async () => {
     location.hash = "#login=ab%2Fc";
     answers(200, {});
     await httpIpc();
@@ -76,7 +76,7 @@ describe("the hub over HTTP", () => {
     expect(location.hash).toBe("");
   });
 
-  it("hands on events, and opens a refused stream again", async () => {
+  it("passes events on, and reopens a refused stream", async () => {
     vi.useFakeTimers();
     const ipc = await httpIpc();
     const events = vi.fn();

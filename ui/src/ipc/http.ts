@@ -1,22 +1,22 @@
-/** A browser: verbs over HTTP, events over SSE, signed in by a cookie that a one-time link sets. */
+/** The backend for a browser: verbs over HTTP, events over SSE, a cookie from a one-time link. */
 
+import { texts } from "../texts";
 import { IpcError, toIpcError, type Event, type Ipc, type Verb, type Verbs } from ".";
 
 const RETRY_MS = 2000;
-const UNREACHABLE =
-  "Drawbridge is not reachable. Check that it is still running; this page tries again by itself.";
+const t = texts.state.errors;
 
 export async function httpIpc(): Promise<Ipc> {
   await signIn();
   return { opensBrowser: false, call, subscribe };
 }
 
-/** Trades `#login=CODE` for a cookie, and takes the code out of the address. */
+/** Exchanges `#login=CODE` for a cookie, and removes the code from the address. */
 async function signIn(): Promise<void> {
   const code = /^#login=(.+)$/.exec(location.hash)?.[1];
   if (code === undefined) return;
   history.replaceState(null, "", location.pathname + location.search);
-  // A code that is used up or too old is no error here: without a cookie the first verb answers 401.
+  // Ignores a code that is used or expired: without a cookie the first verb fails with 401.
   await post("/api/login", { code: decodeURIComponent(code) }).catch(() => undefined);
 }
 
@@ -27,12 +27,9 @@ async function call<V extends Verb>(
   const response = await post(`/api/verbs/${verb}`, params);
   const body: unknown = await response.json().catch(() => null);
   if (response.ok) return body as Verbs[V]["answer"];
-  if (response.status === 401) throw new IpcError("signed_out", "This browser is not signed in.");
+  if (response.status === 401) throw new IpcError("signed_out", t.signedOut);
   if (typeof body === "object" && body !== null && "error" in body) throw toIpcError(body.error);
-  throw new IpcError(
-    "internal",
-    `Drawbridge answered with HTTP status ${response.status} and no reason.`,
-  );
+  throw new IpcError("internal", t.noReason(response.status));
 }
 
 async function post(path: string, body: unknown): Promise<Response> {
@@ -44,7 +41,7 @@ async function post(path: string, body: unknown): Promise<Response> {
       body: JSON.stringify(body),
     });
   } catch {
-    throw new IpcError("unavailable", UNREACHABLE);
+    throw new IpcError("unavailable", t.notReachable);
   }
 }
 
@@ -62,7 +59,7 @@ function subscribe(
       onEvent(JSON.parse(message.data) as Event);
     source.onerror = () => {
       onConnection?.(false);
-      // A browser retries a broken stream itself, but gives up on a refused one.
+      // A browser reopens a broken stream, but not a refused one.
       if (source?.readyState !== EventSource.CLOSED) return;
       clearTimeout(timer);
       timer = setTimeout(open, RETRY_MS);

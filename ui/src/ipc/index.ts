@@ -1,6 +1,6 @@
 /**
- * The one way from the screens to the hub. Three backends: the tray app's web view, a browser
- * over HTTP, and a fake in memory for development and tests.
+ * The interface between the screens and the hub, with three backends: the tray app's web view, a
+ * browser over HTTP, and a fake in memory for development and tests.
  */
 
 import type { ApiError, ErrorCode, Event, Verbs } from "./bindings";
@@ -10,17 +10,20 @@ export type * from "./bindings";
 export type Verb = keyof Verbs;
 
 export interface Ipc {
-  /** Pages where a person signs in are opened by the backend; else the screen offers a link. */
+  /** Whether the backend opens sign-in pages. Otherwise the screen shows a link. */
   readonly opensBrowser: boolean;
   call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]>;
-  /** `onConnection` tells of every change; after `true` the reader reads everything anew. Returns how to stop. */
+  /**
+   * Reports events, and changes of the connection. After `true` the caller has to read everything
+   * again. Returns a function that unsubscribes.
+   */
   subscribe(
     onEvent: (event: Event) => void,
     onConnection?: (connected: boolean) => void,
   ): () => void;
 }
 
-/** An `ApiError` as it is thrown; `signed_out` is added by the browser's backend. */
+/** An `ApiError` as an exception. The browser's backend adds `signed_out`. */
 export class IpcError extends Error implements Omit<ApiError, "code"> {
   constructor(
     readonly code: ErrorCode | "signed_out",
@@ -30,7 +33,7 @@ export class IpcError extends Error implements Omit<ApiError, "code"> {
   }
 }
 
-/** Whatever was thrown, as an `IpcError`. */
+/** Converts anything thrown to an `IpcError`. */
 export function toIpcError(thrown: unknown): IpcError {
   if (thrown instanceof IpcError) return thrown;
   if (typeof thrown === "object" && thrown !== null && "code" in thrown && "message" in thrown) {
@@ -39,7 +42,7 @@ export function toIpcError(thrown: unknown): IpcError {
   return new IpcError("internal", thrown instanceof Error ? thrown.message : String(thrown));
 }
 
-/** The backend for where this page runs. */
+/** Returns the backend for the environment of this page. */
 export async function connect(): Promise<Ipc> {
   if (import.meta.env.DEV) {
     const scenario = new URLSearchParams(location.search).get("fake");

@@ -13,7 +13,7 @@ describe("the hub in the tray app", () => {
     expect(handler).toHaveBeenCalledWith("approvals_list", { request: {} });
   });
 
-  it("throws the error that the hub gave", async () => {
+  it("throws the error of the hub", async () => {
     mockIPC(() =>
       Promise.reject({ code: "conflict", message: "Decided already." } as unknown as Error),
     );
@@ -23,7 +23,7 @@ describe("the hub in the tray app", () => {
     });
   });
 
-  it("listens to the hub's events, and tells when it does", async () => {
+  it("reports the hub's events, and the connection", async () => {
     mockIPC(() => undefined, { shouldMockEvents: true });
     const events = vi.fn();
     const connected = vi.fn();

@@ -1,4 +1,4 @@
-/** The tray app's web view: commands and events of Tauri. The only file that names it. */
+/** The backend for the tray app's web view. Only this file imports Tauri. */
 
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";

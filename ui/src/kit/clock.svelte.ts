@@ -1,13 +1,13 @@
-/** The time for screens that say how long ago something was. Ticks only while something reads it. */
+/** Reactive clocks for relative times. A clock ticks only while something reads it. */
 
 import { createSubscriber } from "svelte/reactivity";
 
 class Clock {
   private readonly subscribe: () => void;
 
-  constructor(readonly every: number) {
+  constructor(intervalMs: number) {
     this.subscribe = createSubscriber((update) => {
-      const timer = setInterval(update, every);
+      const timer = setInterval(update, intervalMs);
       return () => clearInterval(timer);
     });
   }
@@ -18,8 +18,8 @@ class Clock {
   }
 }
 
-/** Every five seconds. */
+/** Ticks every five seconds. */
 export const clock = new Clock(5000);
 
-/** Every second, for what counts down. */
-export const seconds = new Clock(1000);
+/** Ticks every second, for countdowns. */
+export const secondsClock = new Clock(1000);

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. Kept on this machine only. */
+/** The theme: light, dark or that of the system. It is saved in this browser only. */
 
 export type Theme = "system" | "light" | "dark";
 
@@ -6,34 +6,33 @@ const KEY = "drawbridge-theme";
 
 export function readTheme(): Theme {
   try {
-    const kept = localStorage.getItem(KEY);
-    return kept === "light" || kept === "dark" ? kept : "system";
+    const saved = localStorage.getItem(KEY);
+    return saved === "light" || saved === "dark" ? saved : "system";
   } catch {
     return "system";
   }
 }
 
-/** Whether the system is dark now. */
-const system = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
+const prefersDark = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
 
 export function applyTheme(theme: Theme): void {
-  const ofSystem = system?.matches ? "dark" : "light";
-  document.documentElement.dataset["theme"] = theme === "system" ? ofSystem : theme;
+  const systemTheme = prefersDark?.matches ? "dark" : "light";
+  document.documentElement.dataset["theme"] = theme === "system" ? systemTheme : theme;
 }
 
-/** Shows the kept theme from now on: also when the system, or another window, changes it. */
+/** Applies the saved theme now, and whenever the system or another window changes it. */
 export function followTheme(): void {
   const apply = () => applyTheme(readTheme());
-  system?.addEventListener("change", apply);
+  prefersDark?.addEventListener("change", apply);
   addEventListener("storage", apply);
   apply();
 }
 
-export function keepTheme(theme: Theme): void {
+export function saveTheme(theme: Theme): void {
   applyTheme(theme);
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // A browser that keeps nothing still shows the chosen theme until it is closed.
+    // Without storage the chosen theme lasts until the page is closed.
   }
 }

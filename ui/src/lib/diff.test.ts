@@ -1,29 +1,39 @@
 import { describe, expect, it } from "vitest";
-import { changesBetween, fieldsOf, fieldSteps, kindOf, splitTexts, textsOf } from "./diff";
+import {
+  diffDefinitions,
+  listAsAdded,
+  describeField,
+  changeKind,
+  splitCommonEnds,
+  formatValues,
+} from "./diff";
 
-describe("a field that differs", () => {
+describe("a changed field", () => {
   it.each([
     ["/description", ["Description"]],
     ["/inputSchema/properties/a~1b/type", ["Input schema", "properties", "a/b", "type"]],
     ["/x~01", ["x~1"]],
     ["", ["The whole definition"]],
-  ])("%j is named in steps", (pointer, steps) => {
-    expect(fieldSteps(pointer)).toEqual(steps);
+  ])("%j has the steps %j", (pointer, steps) => {
+    expect(describeField(pointer)).toEqual(steps);
   });
 
-  it("is new, gone or changed", () => {
-    expect(kindOf({ field: "/a", before: null, after: 1 })).toBe("added");
-    expect(kindOf({ field: "/a", before: 1, after: null })).toBe("removed");
-    expect(kindOf({ field: "/a", before: false, after: 0 })).toBe("changed");
+  it("is added, removed or changed", () => {
+    expect(changeKind({ field: "/a", before: null, after: 1 })).toBe("added");
+    expect(changeKind({ field: "/a", before: 1, after: null })).toBe("removed");
+    expect(changeKind({ field: "/a", before: false, after: 0 })).toBe("changed");
   });
 
-  it("shows a text as it stands, and a text that became a number as JSON", () => {
-    expect(textsOf({ field: "/a", before: "reads", after: "writes" })).toEqual({
+  it("shows strings unchanged, and a string that became a number as JSON", () => {
+    expect(formatValues({ field: "/a", before: "reads", after: "writes" })).toEqual({
       before: "reads",
       after: "writes",
     });
-    expect(textsOf({ field: "/a", before: "5", after: 5 })).toEqual({ before: '"5"', after: "5" });
-    expect(textsOf({ field: "/a", before: null, after: { type: "x" } })).toEqual({
+    expect(formatValues({ field: "/a", before: "5", after: 5 })).toEqual({
+      before: '"5"',
+      after: "5",
+    });
+    expect(formatValues({ field: "/a", before: null, after: { type: "x" } })).toEqual({
       before: "",
       after: '{\n  "type": "x"\n}',
     });
@@ -37,22 +47,24 @@ describe("two texts", () => {
     ["x😀y", "x😁y", { head: "x", before: "😀", after: "😁", tail: "y" }],
     ["same", "same", { head: "same", before: "", after: "", tail: "" }],
     ["", "new", { head: "", before: "", after: "new", tail: "" }],
-  ])("%j and %j share their ends", (before, after, split) => {
-    expect(splitTexts({ before, after })).toEqual(split);
+  ])("%j and %j are split at their common ends", (before, after, split) => {
+    expect(splitCommonEnds({ before, after })).toEqual(split);
   });
 });
 
 it("a new definition is shown field by field, without its name", () => {
   expect(
-    fieldsOf({ name: "t", description: "reads", title: null, inputSchema: {} }).map((c) => c.field),
+    listAsAdded({ name: "t", description: "reads", title: null, inputSchema: {} }).map(
+      (c) => c.field,
+    ),
   ).toEqual(["/description", "/inputSchema"]);
-  expect(fieldsOf("odd")).toEqual([]);
+  expect(listAsAdded("odd")).toEqual([]);
 });
 
 describe("two definitions as texts", () => {
-  it("differ by their fields, whatever the order of their keys", () => {
+  it("are compared by their fields, in any order of keys", () => {
     expect(
-      changesBetween(
+      diffDefinitions(
         '{"description":"a","inputSchema":{"a/b":1.0,"same":[1,2]},"title":"T"}',
         '{"title":"T","inputSchema":{"same":[1,2],"a/b":1.50},"description":"b","_meta":{}}',
       ),
@@ -63,8 +75,8 @@ describe("two definitions as texts", () => {
     ]);
   });
 
-  it("differ as a whole where one cannot be read", () => {
-    expect(changesBetween("{", "{}")).toEqual([{ field: "", before: "{", after: "{}" }]);
-    expect(changesBetween("{}", "{ }")).toEqual([]);
+  it("differ as a whole if one cannot be parsed", () => {
+    expect(diffDefinitions("{", "{}")).toEqual([{ field: "", before: "{", after: "{}" }]);
+    expect(diffDefinitions("{}", "{ }")).toEqual([]);
   });
 });

@@ -1,57 +1,51 @@
-/** What differs between two versions of a definition, in words and as texts to put side by side. */
+/** Compares two versions of a definition. */
 
+import { texts } from "../texts";
 import { parseLossless, printLossless, type JsonNode } from "./lossless";
 
-/** One field that differs: a JSON pointer, and its value before and after; `null` where there was or is none. */
+/** A changed field: a JSON pointer, and the values before and after; `null` if there is none. */
 export interface Change {
   field: string;
   before: unknown;
   after: unknown;
 }
 
-const WORDS: Record<string, string> = {
-  inputSchema: "Input schema",
-  outputSchema: "Output schema",
-  description: "Description",
-  title: "Title",
-  name: "Name",
-  annotations: "Annotations",
-  icons: "Icons",
-  _meta: "_meta",
-  execution: "Execution",
-};
+const t = texts.kit.diff;
 
-/** The steps of a JSON pointer, the first one in words: "/inputSchema/properties/a~1b" → Input schema, properties, a/b. */
-export function fieldSteps(pointer: string): string[] {
+/** Returns the steps of a JSON pointer: "/inputSchema/a~1b" → "Input schema", "a/b". */
+export function describeField(pointer: string): string[] {
   const steps = pointer
     .split("/")
     .slice(1)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
   const [first, ...rest] = steps;
-  return first === undefined ? ["The whole definition"] : [WORDS[first] ?? first, ...rest];
+  return first === undefined ? [t.wholeDefinition] : [t.fields[first] ?? first, ...rest];
 }
 
 export type ChangeKind = "added" | "removed" | "changed";
 
-export function kindOf(change: Change): ChangeKind {
+export function changeKind(change: Change): ChangeKind {
   if (change.before === null) return "added";
   return change.after === null ? "removed" : "changed";
 }
 
-export interface Texts {
+export interface ValueTexts {
   before: string;
   after: string;
 }
 
-/** Both values as texts. A text stands as it is; where only one is a text, both are JSON, so that "5" and 5 differ. */
-export function textsOf({ before, after }: Change): Texts {
+/**
+ * Returns both values as text: strings unchanged, or both as JSON if only one is a string, so that
+ * "5" and 5 differ.
+ */
+export function formatValues({ before, after }: Change): ValueTexts {
   const plain = [before, after].every((value) => value === null || typeof value === "string");
   const text = (value: unknown) =>
     value === null ? "" : plain ? String(value) : JSON.stringify(value, null, 2);
   return { before: text(before), after: text(after) };
 }
 
-/** Two texts with what they share at both ends apart from what differs between. */
+/** Two texts, split into their common start and end and the differing middles. */
 export interface Split {
   head: string;
   before: string;
@@ -59,8 +53,8 @@ export interface Split {
   tail: string;
 }
 
-export function splitTexts({ before, after }: Texts): Split {
-  // By code points, so that no character is cut in two.
+export function splitCommonEnds({ before, after }: ValueTexts): Split {
+  // Compares code points, so that no surrogate pair is split.
   const [one, other] = [Array.from(before), Array.from(after)];
   const most = Math.min(one.length, other.length);
   let head = 0;
@@ -76,8 +70,8 @@ export function splitTexts({ before, after }: Texts): Split {
   };
 }
 
-/** What a definition has beside its name, as if each field were new. */
-export function fieldsOf(definition: unknown): Change[] {
+/** Lists the fields of a definition except its name, each as an added field. */
+export function listAsAdded(definition: unknown): Change[] {
   if (typeof definition !== "object" || definition === null) return [];
   return Object.entries(definition)
     .filter(([key, value]) => key !== "name" && value !== null)
@@ -88,23 +82,23 @@ export function fieldsOf(definition: unknown): Change[] {
     }));
 }
 
-/** What differs between two definitions as JSON texts, down to the fields; the whole where one cannot be read. */
-export function changesBetween(before: string, after: string): Change[] {
+/** Compares two definitions in JSON by their fields, or as a whole if one cannot be parsed. */
+export function diffDefinitions(before: string, after: string): Change[] {
   try {
-    return between("", parseLossless(before), parseLossless(after));
+    return diffNodes("", parseLossless(before), parseLossless(after));
   } catch {
     return before === after ? [] : [{ field: "", before, after }];
   }
 }
 
-function between(field: string, before: JsonNode, after: JsonNode): Change[] {
+function diffNodes(field: string, before: JsonNode, after: JsonNode): Change[] {
   if (printLossless(before) === printLossless(after)) return [];
   if (
     before.kind !== "object" ||
     after.kind !== "object" ||
     [...before.members, ...after.members].some((member) => member.duplicate)
   ) {
-    return [{ field, before: plain(before), after: plain(after) }];
+    return [{ field, before: toPlainValue(before), after: toPlainValue(after) }];
   }
   const keys = new Set([...before.members, ...after.members].map((member) => member.key));
   return [...keys].toSorted().flatMap((key) => {
@@ -113,13 +107,19 @@ function between(field: string, before: JsonNode, after: JsonNode): Change[] {
     );
     const at = `${field}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
     return one && other
-      ? between(at, one, other)
-      : [{ field: at, before: one ? plain(one) : null, after: other ? plain(other) : null }];
+      ? diffNodes(at, one, other)
+      : [
+          {
+            field: at,
+            before: one ? toPlainValue(one) : null,
+            after: other ? toPlainValue(other) : null,
+          },
+        ];
   });
 }
 
-/** In a change, null says that there is nothing. */
-function plain(node: JsonNode): unknown {
+/** Returns the value of a node for a `Change`, in which null means that there is none. */
+function toPlainValue(node: JsonNode): unknown {
   if (node.kind === "string") return node.value;
   return node.kind === "object" || node.kind === "array"
     ? JSON.parse(printLossless(node))

@@ -3,15 +3,15 @@ import { diffLines } from "./lines";
 
 const drawn = (before: string, after: string) =>
   diffLines(before, after).map(
-    ({ kind, text }) => ({ same: " ", gone: "-", new: "+", gap: "…" })[kind] + text,
+    ({ kind, text }) => ({ same: " ", removed: "-", added: "+", gap: "…" })[kind] + text,
   );
 
 describe("two texts line by line", () => {
-  it("are nothing where they are the same", () => {
+  it("have no differences if they are the same", () => {
     expect(drawn("a\nb", "a\nb")).toEqual([]);
   });
 
-  it("show what is gone and what is new, with one line around", () => {
+  it("show removed and added lines, with one line of context", () => {
     expect(drawn("1\n2\n3\n4\n5\n6\n7", "1\n2\n3\nx\n5\n6\n7")).toEqual([
       "…",
       " 3",
@@ -22,11 +22,11 @@ describe("two texts line by line", () => {
     ]);
   });
 
-  it("find what stayed between two changes", () => {
+  it("keep unchanged lines between two changes", () => {
     expect(drawn("a\nkeep\nb", "A\nkeep\nB\nC")).toEqual(["-a", "+A", " keep", "-b", "+B", "+C"]);
   });
 
-  it("tell very long ones as a whole", () => {
+  it("are removed and added as a whole if they are very long", () => {
     const long = (letter: string) =>
       Array.from({ length: 1500 }, (_, at) => `${letter}${at}`).join("\n");
     expect(drawn(long("a"), long("b"))).toHaveLength(3000);

@@ -1,13 +1,14 @@
-/** Two texts line by line: what is gone, what is new, and what stands around it. */
+/** Compares two texts line by line. */
 
 export interface Line {
-  kind: "same" | "gone" | "new" | "gap";
+  kind: "same" | "removed" | "added" | "gap";
   text: string;
 }
 
-/** Beyond this the middle of two long texts is not compared line by line, but told as a whole. */
-const MOST_PAIRS = 1_000_000;
-const AROUND = 1;
+/** Above this many pairs of lines the differing middle is shown as removed and added as a whole. */
+const MAX_PAIRS = 1_000_000;
+/** The unchanged lines to show around a change. */
+const CONTEXT = 1;
 
 export function diffLines(before: string, after: string): Line[] {
   const [one, other] = [before.split("\n"), after.split("\n")];
@@ -18,18 +19,18 @@ export function diffLines(before: string, after: string): Line[] {
   while (tail < most - head && one[one.length - 1 - tail] === other[other.length - 1 - tail])
     tail += 1;
   const same = (lines: string[]) => lines.map((text): Line => ({ kind: "same", text }));
-  const middle = changed(
+  const middle = diffMiddle(
     one.slice(head, one.length - tail),
     other.slice(head, other.length - tail),
   );
-  return folded([...same(one.slice(0, head)), ...middle, ...same(one.slice(one.length - tail))]);
+  return fold([...same(one.slice(0, head)), ...middle, ...same(one.slice(one.length - tail))]);
 }
 
-function changed(before: string[], after: string[]): Line[] {
-  const gone = (lines: string[]) => lines.map((text): Line => ({ kind: "gone", text }));
-  const fresh = (lines: string[]) => lines.map((text): Line => ({ kind: "new", text }));
-  if (before.length * after.length > MOST_PAIRS) return [...gone(before), ...fresh(after)];
-  const common = lengths(before, after);
+function diffMiddle(before: string[], after: string[]): Line[] {
+  const removed = (lines: string[]) => lines.map((text): Line => ({ kind: "removed", text }));
+  const added = (lines: string[]) => lines.map((text): Line => ({ kind: "added", text }));
+  if (before.length * after.length > MAX_PAIRS) return [...removed(before), ...added(after)];
+  const common = subsequenceLengths(before, after);
   const length = (i: number, j: number) => common[i]?.[j] ?? 0;
   const lines: Line[] = [];
   let [i, j] = [0, 0];
@@ -38,14 +39,15 @@ function changed(before: string[], after: string[]): Line[] {
       lines.push({ kind: "same", text: before[i] ?? "" });
       i += 1;
       j += 1;
-    } else if (length(i + 1, j) >= length(i, j + 1)) lines.push(...gone(before.slice(i, (i += 1))));
-    else lines.push(...fresh(after.slice(j, (j += 1))));
+    } else if (length(i + 1, j) >= length(i, j + 1))
+      lines.push(...removed(before.slice(i, (i += 1))));
+    else lines.push(...added(after.slice(j, (j += 1))));
   }
-  return [...lines, ...gone(before.slice(i)), ...fresh(after.slice(j))];
+  return [...lines, ...removed(before.slice(i)), ...added(after.slice(j))];
 }
 
-/** Of the longest common subsequence of what is left, by where each begins. */
-function lengths(before: string[], after: string[]): number[][] {
+/** Returns, for each pair of positions, the length of the longest common subsequence after them. */
+function subsequenceLengths(before: string[], after: string[]): number[][] {
   const table = Array.from({ length: before.length + 1 }, () =>
     new Array<number>(after.length + 1).fill(0),
   );
@@ -59,10 +61,10 @@ function lengths(before: string[], after: string[]): number[][] {
   return table;
 }
 
-/** Without what is the same on both sides and not right beside a change. */
-function folded(lines: Line[]): Line[] {
+/** Replaces unchanged lines that are not next to a change with gaps. */
+function fold(lines: Line[]): Line[] {
   const near = lines.map((_, at) =>
-    lines.slice(Math.max(0, at - AROUND), at + AROUND + 1).some((line) => line.kind !== "same"),
+    lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some((line) => line.kind !== "same"),
   );
   const found: Line[] = [];
   lines.forEach((line, at) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isExact, literalText, parseLiteral } from "./literal";
+import { isExact, formatLiteral, parseLiteral } from "./literal";
 
 describe("a value as a person writes it", () => {
   it.each<[string, unknown]>([
@@ -30,7 +30,7 @@ describe("a value as a person writes it", () => {
     "0.12345678901234567891",
     "1e999",
     '{"a":1,"a":2}',
-  ])("%j is refused, with the reason", (text) => {
+  ])("%j is rejected with a reason", (text) => {
     expect(parseLiteral(text).problem).not.toBe("");
   });
 
@@ -50,13 +50,13 @@ describe("a value as a person writes it", () => {
     ["a", 1],
     { b: [] },
     "a\u200bb",
-  ])("%j comes back the same", (value) => {
-    expect(parseLiteral(literalText(value)).value).toEqual(value);
+  ])("%j is the same after formatting and parsing", (value) => {
+    expect(parseLiteral(formatLiteral(value)).value).toEqual(value);
   });
 });
 
-describe("a number that came over the wire", () => {
-  it("is exact where every double keeps its digits", () => {
+describe("a number from JSON.parse", () => {
+  it("is exact if every double keeps its digits", () => {
     expect(isExact({ a: [1, 2.5, 1e21, "12345678901234567890"] })).toBe(true);
     expect(isExact([0.30000000000000004])).toBe(false);
     expect(isExact(JSON.parse("12345678901234567891"))).toBe(false);

@@ -1,48 +1,47 @@
 /**
- * JSON values on their way through `JSON.parse` and `JSON.stringify`, as everything goes that a screen sends: a number
- * with more digits than a double holds would become another one. Such a value is told apart here, and not passed on.
+ * Reads and writes JSON values that have to survive `JSON.parse` and `JSON.stringify`. Numbers with
+ * more digits than a double holds would change, so they are rejected.
  */
 
+import { texts } from "../texts";
 import { parseLossless, printLossless, type JsonError, type JsonNode } from "./lossless";
 
 export type Literal = { value: unknown; problem: "" } | { value?: undefined; problem: string };
 
-const TOO_PRECISE =
-  "A number here has more digits than this screen can pass on unchanged. Use `drawbridge policy` in a terminal.";
-const TWICE = "A key stands twice in it, so it has no one value.";
-/** As many digits as every double keeps. */
-const SURE_DIGITS = 15;
+const t = texts.kit.literal;
+/** The number of digits that every double keeps. */
+const EXACT_DIGITS = 15;
 
-/** What a node is as a value; a problem where it would not come through as it is. */
-export function valueOf(node: JsonNode): Literal {
+/** Returns the value of a node, or a problem if the value would change on its way. */
+export function toValue(node: JsonNode): Literal {
   if (node.kind === "object" && node.members.some((member) => member.duplicate))
-    return { problem: TWICE };
+    return { problem: t.duplicateKey };
   const parts =
     node.kind === "object"
       ? node.members.map((member) => member.value)
       : node.kind === "array"
         ? node.items
         : [];
-  const problem = parts.map((part) => valueOf(part).problem).find((one) => one !== "");
+  const problem = parts.map((part) => toValue(part).problem).find((one) => one !== "");
   if (problem !== undefined) return { problem };
-  if (node.kind === "number" && !comesThrough(node.lexeme)) return { problem: TOO_PRECISE };
+  if (node.kind === "number" && !survivesDouble(node.lexeme)) return { problem: t.tooPrecise };
   return { value: JSON.parse(printLossless(node)) as unknown, problem: "" };
 }
 
-/** A value as a person writes it: JSON, or a text without quotes where that cannot be taken for JSON. */
+/** Reads JSON, or text without quotes if it does not look like JSON. */
 export function parseLiteral(text: string): Literal {
   const trimmed = text.trim();
-  if (trimmed === "") return { problem: 'Write a value; "" is the empty text.' };
+  if (trimmed === "") return { problem: t.empty };
   try {
-    return valueOf(parseLossless(trimmed));
+    return toValue(parseLossless(trimmed));
   } catch (thrown) {
-    if (/^["{[]/.test(trimmed)) return { problem: `Not JSON: ${(thrown as JsonError).message}.` };
+    if (/^["{[]/.test(trimmed)) return { problem: t.notJson((thrown as JsonError).message) };
     return { value: trimmed, problem: "" };
   }
 }
 
-/** The way back: `parseLiteral(literalText(x))` is `x`. */
-export function literalText(value: unknown): string {
+/** Writes a value so that `parseLiteral` returns the same value. */
+export function formatLiteral(value: unknown): string {
   if (
     typeof value === "string" &&
     value === value.trim() &&
@@ -53,22 +52,22 @@ export function literalText(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Whether a value that came through `JSON.parse` is surely what was sent. */
+/** Returns whether a value from `JSON.parse` is certainly the value that was sent. */
 export function isExact(value: unknown): boolean {
-  if (typeof value === "number") return digitsOf(String(value)).digits.length <= SURE_DIGITS;
+  if (typeof value === "number") return toDigits(String(value)).digits.length <= EXACT_DIGITS;
   if (typeof value !== "object" || value === null) return true;
   return Object.values(value).every(isExact);
 }
 
-function comesThrough(lexeme: string): boolean {
+function survivesDouble(lexeme: string): boolean {
   const number = Number(lexeme);
   if (!Number.isFinite(number)) return false;
-  const [one, other] = [digitsOf(lexeme), digitsOf(String(number))];
+  const [one, other] = [toDigits(lexeme), toDigits(String(number))];
   return one.digits === other.digits && one.exponent === other.exponent && one.sign === other.sign;
 }
 
-/** A number by its value, however it is written: `0.digits · 10^exponent`. */
-function digitsOf(lexeme: string): { sign: string; digits: string; exponent: number } {
+/** Normalizes a number to `0.digits · 10^exponent`, however it is written. */
+function toDigits(lexeme: string): { sign: string; digits: string; exponent: number } {
   const [, sign = "", whole = "", fraction = "", power = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(lexeme) ?? [];
   const all = `${whole}${fraction}`;

@@ -23,7 +23,7 @@ describe("lossless JSON", () => {
     ]);
   });
 
-  it("keeps and marks both of two equal keys", () => {
+  it("keeps and marks both of two duplicate keys", () => {
     const found = members(parseLossless('{"path":"/tmp","x":1,"path":"/etc"}'));
     expect(found.map((m) => [m.key, m.duplicate])).toEqual([
       ["path", true],
@@ -33,11 +33,11 @@ describe("lossless JSON", () => {
     expect(found[2]?.value).toEqual({ kind: "string", value: "/etc" });
   });
 
-  it("finds keys equal that differ only in how they are escaped", () => {
+  it("treats keys that differ only in their escapes as duplicates", () => {
     expect(members(parseLossless('{"a":1,"\\u0061":2}')).every((m) => m.duplicate)).toBe(true);
   });
 
-  it("takes __proto__ and constructor for ordinary keys", () => {
+  it("treats __proto__ and constructor as ordinary keys", () => {
     expect(
       members(parseLossless('{"__proto__":{"x":1},"constructor":2}')).map((m) => m.key),
     ).toEqual(["__proto__", "constructor"]);
@@ -83,16 +83,16 @@ describe("lossless JSON", () => {
     '"a',
     "tru",
     "\u00a01",
-  ])("refuses %j, as a strict parser does", (text) => {
+  ])("rejects %j like a strict parser", (text) => {
     expect(() => parseLossless(text)).toThrow();
     expect(() => JSON.parse(text) as unknown).toThrow();
   });
 
-  it("says where the fault is", () => {
+  it("reports the position of a fault", () => {
     expect(() => parseLossless('{"a":x}')).toThrow("expected a value at character 6");
   });
 
-  it("refuses to nest without end", () => {
+  it("limits the depth", () => {
     expect(() => parseLossless("[".repeat(100_000))).toThrow("nested too deeply");
   });
 
@@ -102,14 +102,14 @@ describe("lossless JSON", () => {
 });
 
 describe("JSON printed over several lines", () => {
-  it("keeps numbers as they were written, and a key that stands twice", () => {
+  it("keeps numbers as they were written, and duplicate keys", () => {
     const text = '{"n":1.50,"big":12345678901234567890,"p":"a","p":"b","empty":[{},[]]}';
     expect(printLossless(parseLossless(text))).toBe(
       '{\n  "n": 1.50,\n  "big": 12345678901234567890,\n  "p": "a",\n  "p": "b",\n  "empty": [\n    {},\n    []\n  ]\n}',
     );
   });
 
-  it("writes what would show nothing as an escape", () => {
+  it("writes hidden characters as escapes", () => {
     const node = parseLossless('"pay\u202etxt\u{e0041}\\n\\ud800é"');
     expect(printLossless(node)).toBe('"pay\\u202etxt\\udb40\\udc41\\n\\ud800é"');
     expect(parseLossless(printLossless(node))).toEqual(node);

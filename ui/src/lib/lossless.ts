@@ -1,9 +1,12 @@
 /**
- * JSON as it was written: numbers keep their lexeme, keys their order, and a key that stands
- * twice stands twice. What a person approves must be what is sent, so `JSON.parse` will not do.
+ * Parses and prints JSON without loss: numbers keep their lexeme, keys their order, and duplicate
+ * keys are kept. `JSON.parse` would change arguments between the screen and the server.
  */
 
+import { texts } from "../texts";
 import { reveal } from "./reveal";
+
+const t = texts.kit.json;
 
 export type JsonNode =
   | { kind: "object"; members: JsonMember[] }
@@ -14,19 +17,19 @@ export type JsonNode =
 
 export interface JsonMember {
   key: string;
-  /** The same key stands elsewhere in this object too: who reads it decides which one counts. */
+  /** Whether the object has this key more than once. Which one counts depends on the parser. */
   duplicate: boolean;
   value: JsonNode;
 }
 
 export class JsonError extends Error {
   constructor(
-    /** What is wrong, without the place. */
-    readonly why: string,
+    /** The fault, without its position. */
+    readonly reason: string,
     /** Offset in the text, counted from 0. */
-    readonly at: number,
+    readonly offset: number,
   ) {
-    super(`${why} at character ${at + 1}`);
+    super(t.atCharacter(reason, offset + 1));
   }
 }
 
@@ -47,21 +50,21 @@ const ESCAPES: Record<string, string> = {
 };
 
 export function parseLossless(text: string): JsonNode {
-  const reader = new Reader(text);
-  const node = reader.value(0);
-  reader.space();
-  if (reader.at < text.length) throw new JsonError("unexpected text after the end", reader.at);
+  const parser = new Parser(text);
+  const node = parser.value(0);
+  parser.space();
+  if (parser.at < text.length) throw new JsonError(t.textAfterEnd, parser.at);
   return node;
 }
 
-/** How many values there are in all, so that a screen can tell a big one from a small one. */
+/** Counts all values of a document. */
 export function countNodes(node: JsonNode): number {
   if (node.kind === "object") return node.members.reduce((sum, m) => sum + countNodes(m.value), 1);
   if (node.kind === "array") return node.items.reduce((sum, item) => sum + countNodes(item), 1);
   return 1;
 }
 
-/** The same JSON over several lines. In texts, characters that would show nothing are written as escapes. */
+/** Prints JSON over several lines. Hidden characters in strings are written as escapes. */
 export function printLossless(node: JsonNode, indent = ""): string {
   const inner = `${indent}  `;
   const lines = (items: string[]) => items.map((item) => `${inner}${item}`).join(",\n");
@@ -77,14 +80,14 @@ export function printLossless(node: JsonNode, indent = ""): string {
 }
 
 function quote(text: string): string {
-  // JSON has line feeds and the like as escapes already.
+  // `JSON.stringify` has escaped control characters already.
   return reveal(JSON.stringify(text))
-    .map((part) => (part.kind === "text" ? part.text : escaped(part.code)))
+    .map((part) => (part.kind === "text" ? part.text : escapeCode(part.code)))
     .join("");
 }
 
-/** `U+E0041` → `\udb40\udc41`. */
-function escaped(code: string): string {
+/** Converts `U+E0041` to `\udb40\udc41`. */
+function escapeCode(code: string): string {
   const char = String.fromCodePoint(parseInt(code.slice(2), 16));
   return Array.from(
     { length: char.length },
@@ -92,12 +95,12 @@ function escaped(code: string): string {
   ).join("");
 }
 
-class Reader {
+class Parser {
   at = 0;
   constructor(private readonly text: string) {}
 
   value(depth: number): JsonNode {
-    if (depth > MAX_DEPTH) throw new JsonError("nested too deeply", this.at);
+    if (depth > MAX_DEPTH) throw new JsonError(t.tooDeep, this.at);
     this.space();
     const next = this.text[this.at];
     if (next === "{") return this.object(depth);
@@ -110,7 +113,7 @@ class Reader {
       }
     }
     const lexeme = this.match(NUMBER);
-    if (lexeme === "") throw new JsonError("expected a value", this.at);
+    if (lexeme === "") throw new JsonError(t.expectedValue, this.at);
     return { kind: "number", lexeme };
   }
 
@@ -123,7 +126,7 @@ class Reader {
     const seen = new Map<string, JsonMember>();
     this.list("}", () => {
       this.space();
-      if (this.text[this.at] !== '"') throw new JsonError("expected a key", this.at);
+      if (this.text[this.at] !== '"') throw new JsonError(t.expectedKey, this.at);
       const key = this.string();
       this.space();
       this.expect(":");
@@ -171,10 +174,7 @@ class Reader {
         return value;
       }
       if (next !== "\\")
-        throw new JsonError(
-          next === undefined ? "unclosed string" : "control character in a string",
-          this.at,
-        );
+        throw new JsonError(next === undefined ? t.unclosedString : t.controlCharacter, this.at);
       value += this.escape();
     }
   }
@@ -183,18 +183,18 @@ class Reader {
     const letter = this.text[this.at + 1] ?? "";
     if (letter === "u") {
       const hex = this.text.slice(this.at + 2, this.at + 6);
-      if (!/^[0-9a-fA-F]{4}$/.test(hex)) throw new JsonError("broken \\u escape", this.at);
+      if (!/^[0-9a-fA-F]{4}$/.test(hex)) throw new JsonError(t.brokenEscape, this.at);
       this.at += 6;
       return String.fromCharCode(parseInt(hex, 16));
     }
     const plain = Object.hasOwn(ESCAPES, letter) ? ESCAPES[letter] : undefined;
-    if (plain === undefined) throw new JsonError("unknown escape", this.at);
+    if (plain === undefined) throw new JsonError(t.unknownEscape, this.at);
     this.at += 2;
     return plain;
   }
 
   private expect(char: string): void {
-    if (this.text[this.at] !== char) throw new JsonError(`expected "${char}"`, this.at);
+    if (this.text[this.at] !== char) throw new JsonError(t.expected(char), this.at);
     this.at += 1;
   }
 

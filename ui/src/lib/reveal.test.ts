@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { hasHidden, reveal, revealText } from "./reveal";
 
 describe("hidden characters", () => {
-  it("leaves ordinary text of any script as it is", () => {
+  it("leaves ordinary text of any script unchanged", () => {
     for (const text of [
       "plain, text; 1+1=2",
       "naïve Straße",
@@ -44,18 +44,18 @@ describe("hidden characters", () => {
     expect(revealText(`a${char}b`, { multiline: true })).toBe(`a${shown}b`);
   });
 
-  it("keeps line feeds and tabs only where the place shows them", () => {
+  it("keeps line feeds and tabs only in multiline text", () => {
     expect(revealText("a\n\tb", { multiline: true })).toBe("a\n\tb");
     expect(revealText("a\n\tb")).toBe("a⟨U+000A⟩⟨U+0009⟩b");
   });
 
-  it("lets one emoji selector stand behind an emoji, and no more", () => {
+  it("allows one emoji selector after an emoji", () => {
     expect(revealText("❤\ufe0f")).toBe("❤\ufe0f");
     expect(revealText("❤\ufe0f\ufe0f")).toBe("❤\ufe0f⟨U+FE0F⟩");
     expect(revealText("a\ufe0f")).toBe("a⟨U+FE0F⟩");
   });
 
-  it("names what it shows, tag letters by their letter", () => {
+  it("names hidden characters", () => {
     expect(reveal("\u202e")).toEqual([
       { kind: "hidden", code: "U+202E", name: "right-to-left override" },
     ]);
@@ -71,7 +71,7 @@ describe("hidden characters", () => {
     ).toEqual(["pay", "txt.exe", "!\n"]);
   });
 
-  it("tells whether there is anything hidden", () => {
+  it("detects hidden characters", () => {
     expect(hasHidden("two\nlines")).toBe(false);
     expect(hasHidden("zero\u200bwidth")).toBe(true);
   });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { ago, left, moment, span } from "./time";
+import { formatAgo, formatTimeLeft, formatMoment, formatDuration } from "./time";
 
 const now = new Date(2026, 10, 21, 12, 0, 0).getTime();
 
-describe("time in words", () => {
+describe("formatted times", () => {
   it.each([
     [3, "just now"],
     [42, "42 s ago"],
@@ -11,12 +11,12 @@ describe("time in words", () => {
     [7300, "2 h ago"],
     [90_000, "yesterday"],
     [9 * 86_400, "12 Nov"],
-  ])("calls %d seconds ago %j", (seconds, words) => {
-    expect(ago(now - seconds * 1000, now)).toBe(words);
+  ])("shows %d seconds ago as %j", (seconds, words) => {
+    expect(formatAgo(now - seconds * 1000, now)).toBe(words);
   });
 
-  it("never tells of the future", () => {
-    expect(ago(now + 60_000, now)).toBe("just now");
+  it("treats the future as now", () => {
+    expect(formatAgo(now + 60_000, now)).toBe("just now");
   });
 
   it.each([
@@ -26,17 +26,17 @@ describe("time in words", () => {
     [48_000, "48 s"],
     [120_000, "2 min"],
     [125_000, "2 min 5 s"],
-  ])("calls a span of %d ms %j", (ms, words) => {
-    expect(span(ms)).toBe(words);
+  ])("shows a duration of %d ms as %j", (ms, words) => {
+    expect(formatDuration(ms)).toBe(words);
   });
 
-  it("rounds what is left upwards", () => {
-    expect(left(now + 100, now)).toBe("1 s left");
-    expect(left(now + 61_000, now)).toBe("2 min left");
+  it("rounds the time left up", () => {
+    expect(formatTimeLeft(now + 100, now)).toBe("1 s left");
+    expect(formatTimeLeft(now + 61_000, now)).toBe("2 min left");
   });
 
-  it("names the day where it was not today", () => {
-    expect(moment(now, now)).toBe("12:00:00");
-    expect(moment(now - 86_400_000, now)).toBe("20 Nov, 12:00:00");
+  it("shows the day unless it is today", () => {
+    expect(formatMoment(now, now)).toBe("12:00:00");
+    expect(formatMoment(now - 86_400_000, now)).toBe("20 Nov, 12:00:00");
   });
 });

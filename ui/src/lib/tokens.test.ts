@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aboutTokens } from "./tokens";
+import { formatTokens } from "./tokens";
 
 describe("a count of tokens", () => {
   it.each([
@@ -14,7 +14,7 @@ describe("a count of tokens", () => {
     [12_345, "about 12k tokens"],
     [999_499, "about 999k tokens"],
     [1_250_000, "about 1.3M tokens"],
-  ])("%i is said as %s", (count, words) => {
-    expect(aboutTokens(count)).toBe(words);
+  ])("%i is formatted as %s", (count, words) => {
+    expect(formatTokens(count)).toBe(words);
   });
 });

@@ -1,18 +1,22 @@
-/** What a list of tools costs a model, in words. The count is an estimate, and is said as one. */
+/** Formats token counts. They are estimates, and are shown as such. */
 
-/** "no tokens", "about 180 tokens", "about 1.2k tokens", "about 12k tokens". */
-export function aboutTokens(count: number): string {
-  if (count <= 0) return "no tokens";
-  return `about ${shortCount(count)} ${count === 1 ? "token" : "tokens"}`;
+import { texts } from "../texts";
+
+const t = texts.kit.amounts;
+
+/** Returns "no tokens", "about 180 tokens", "about 1.2k tokens", "about 12k tokens". */
+export function formatTokens(count: number): string {
+  if (count <= 0) return t.noTokens;
+  return count === 1 ? t.aboutOneToken : t.aboutTokens(formatCount(count));
 }
 
-/** "180", "1.2k", "12k", "1.3M". */
-export function shortCount(count: number): string {
+/** Returns "180", "1.2k", "12k", "1.3M". */
+export function formatCount(count: number): string {
   if (count < 1000) return String(Math.round(count));
-  if (count < 999_500) return `${short(count / 1000)}k`;
-  return `${short(count / 1_000_000)}M`;
+  if (count < 999_500) return t.thousands(roundToTwoDigits(count / 1000));
+  return t.millions(roundToTwoDigits(count / 1_000_000));
 }
 
-function short(value: number): string {
+function roundToTwoDigits(value: number): string {
   return value < 9.95 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
 }

@@ -1,4 +1,4 @@
-/** What waits for a person, what was decided, and the decision itself. */
+/** The queue of approval requests, and the decisions of a person. */
 
 import {
   toIpcError,
@@ -9,31 +9,34 @@ import {
   type Verdict,
   type VerdictPreview,
 } from "../ipc";
+import { texts } from "../texts";
 import { Reader } from "./reader";
 
-/** How long after its time a request without an end is looked up again. */
-const GRACE_MS = 1500;
-/** How long it is said what came of many decisions at once. */
-const SAID_MS = 20_000;
+const t = texts.state.batch;
 
-/** A request and when its time is up, on this page's own clock: clocks of two machines may differ. */
+/** How long after its deadline a request stays in the queue if the hub did not report its end. */
+const GRACE_MS = 1500;
+/** How long the outcome of a batch is shown. */
+const STATUS_MS = 20_000;
+
+/** A request with its deadline on this page's clock, because the hub's clock may differ. */
 export interface Waiting {
   request: ApprovalRequest;
-  /** In milliseconds of `performance.now()`. */
+  /** In milliseconds since the time origin of `performance.now()`. */
   deadline: number;
 }
 
 export class Approvals {
   waiting = $state.raw<Waiting[]>([]);
   loaded = $state(false);
-  /** What came of the last decision about many calls; empty after a while. */
-  said = $state("");
+  /** The outcome of the last batch; empty after a while. */
+  status = $state("");
   private readonly reader = new Reader(
     () => this.read(),
     (event) => this.apply(event),
   );
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private saidTimer: ReturnType<typeof setTimeout> | undefined;
+  private statusTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly ipc: Ipc) {}
 
@@ -45,7 +48,7 @@ export class Approvals {
     this.reader.on(event);
   }
 
-  /** Decides exactly the request that was shown. It leaves the queue at once; a refusal brings it back. */
+  /** Decides the request exactly as it was shown. If the hub refuses, the queue is read again. */
   async decide(request: ApprovalRequest, verdict: Verdict): Promise<Call> {
     try {
       const call = await this.ipc.call("approvals.decide", {
@@ -61,48 +64,50 @@ export class Approvals {
     }
   }
 
-  /** Decides many, each exactly as it was shown, and says how that went. */
+  /** Decides several requests, each exactly as it was shown, and sets `status`. */
   async decideAll(requests: ApprovalRequest[], verdict: Verdict): Promise<void> {
     const failures: string[] = [];
-    let elsewhere = 0;
+    let ended = 0;
     for (const { id, digest } of requests) {
       try {
         await this.ipc.call("approvals.decide", { id, digest, verdict });
         this.remove(id);
       } catch (thrown) {
         const { code, message } = toIpcError(thrown);
-        if (code === "conflict" || code === "not_found") elsewhere += 1;
+        if (code === "conflict" || code === "not_found") ended += 1;
         else failures.push(message);
       }
     }
-    this.say(summary(requests.length - elsewhere - failures.length, verdict, elsewhere, failures));
-    if (elsewhere || failures.length) void this.load().catch(() => undefined);
+    this.showStatus(
+      describeBatch(requests.length - ended - failures.length, verdict, ended, failures),
+    );
+    if (ended || failures.length) void this.load().catch(() => undefined);
   }
 
-  /** The rule that a verdict would make, and the past calls that it would have matched. Decides nothing. */
+  /** Returns the rule that a verdict would create, and the past calls that it matches. */
   preview(request: ApprovalRequest, verdict: Verdict): Promise<VerdictPreview> {
     return this.ipc.call("approvals.preview", { id: request.id, verdict });
   }
 
   stop(): void {
     clearTimeout(this.timer);
-    clearTimeout(this.saidTimer);
+    clearTimeout(this.statusTimer);
   }
 
-  private say(words: string): void {
-    this.said = words;
-    clearTimeout(this.saidTimer);
-    this.saidTimer = setTimeout(() => (this.said = ""), SAID_MS);
+  private showStatus(text: string): void {
+    this.status = text;
+    clearTimeout(this.statusTimer);
+    this.statusTimer = setTimeout(() => (this.status = ""), STATUS_MS);
   }
 
   private async read(): Promise<void> {
     const requests = await this.ipc.call("approvals.list", {});
     const known = new Map(this.waiting.map((w) => [w.request.id, w]));
-    // A request that is still the same keeps its object, so that what a person is reading is not drawn anew.
+    // An unchanged request keeps its object, so that its card is not rendered again.
     this.set(
       requests.map((request) => {
         const before = known.get(request.id);
-        return before?.request.digest === request.digest ? before : timed(request);
+        return before?.request.digest === request.digest ? before : withDeadline(request);
       }),
     );
     this.loaded = true;
@@ -114,7 +119,7 @@ export class Approvals {
   }
 
   private add(request: ApprovalRequest): void {
-    this.set([...this.waiting.filter((w) => w.request.id !== request.id), timed(request)]);
+    this.set([...this.waiting.filter((w) => w.request.id !== request.id), withDeadline(request)]);
   }
 
   private remove(id: string): void {
@@ -123,36 +128,40 @@ export class Approvals {
 
   private set(waiting: Waiting[]): void {
     this.waiting = waiting.toSorted((a, b) => a.request.asked_at - b.request.asked_at);
-    this.watchTime();
+    this.scheduleExpiry();
   }
 
-  private watchTime(): void {
+  private scheduleExpiry(): void {
     clearTimeout(this.timer);
     if (this.waiting.length === 0) return;
     const next = Math.min(...this.waiting.map((w) => w.deadline));
-    this.timer = setTimeout(() => this.expire(), Math.max(0, next - performance.now()) + GRACE_MS);
+    this.timer = setTimeout(
+      () => this.removeExpired(),
+      Math.max(0, next - performance.now()) + GRACE_MS,
+    );
   }
 
-  /** The hub tells when a request ends; where that was missed, its time is up all the same. */
-  private expire(): void {
+  /** Removes requests whose deadline has passed, if the event of their end was lost. */
+  private removeExpired(): void {
     const now = performance.now();
     this.set(this.waiting.filter((w) => w.deadline + GRACE_MS > now));
     void this.load().catch(() => undefined);
   }
 }
 
-function summary(done: number, verdict: Verdict, elsewhere: number, failures: string[]): string {
-  const calls = (count: number) => (count === 1 ? "1 call" : `${count} calls`);
-  const parts = [`${calls(done)} ${verdict.kind === "deny" ? "denied" : "approved"}.`];
-  if (elsewhere)
-    parts.push(`${calls(elsewhere)} had ended already: decided elsewhere, or out of time.`);
-  if (failures.length)
-    parts.push(
-      `${calls(failures.length)} could not be decided: ${[...new Set(failures)].join(" ")}`,
-    );
+function describeBatch(
+  decided: number,
+  verdict: Verdict,
+  ended: number,
+  failures: string[],
+): string {
+  const parts = [verdict.kind === "deny" ? t.denied(decided) : t.approved(decided)];
+  if (ended) parts.push(t.endedAlready(ended));
+  if (failures.length) parts.push(t.failed(failures.length, [...new Set(failures)].join(" ")));
   return parts.join(" ");
 }
 
-export function timed(request: ApprovalRequest): Waiting {
+/** Converts the time left into a deadline on this page's clock. */
+export function withDeadline(request: ApprovalRequest): Waiting {
   return { request, deadline: performance.now() + request.left_ms };
 }

@@ -1,26 +1,26 @@
-/** The calls that reached the door, newest first. */
+/** The calls that reached a decision, newest first. */
 
 import type { Call, Event, Ipc } from "../ipc";
 import { Reader } from "./reader";
 
-export const CALLS_KEPT = 1000;
-const DECIDED_KEPT = 200;
+export const MAX_CALLS = 1000;
+const MAX_ASKED_CALLS = 200;
 
 export class Calls {
   list = $state.raw<Call[]>([]);
   loaded = $state(false);
-  private readonly kept: number;
+  private readonly limit: number;
   private readonly reader = new Reader(
     () => this.read(),
     (event) => this.apply(event),
   );
 
-  /** All calls, or only those `asked` for: the history of approvals. */
+  /** Holds all calls or, if `onlyAsked` is true, only those that a person was asked about. */
   constructor(
     private readonly ipc: Ipc,
-    private readonly asked = false,
+    private readonly onlyAsked = false,
   ) {
-    this.kept = asked ? DECIDED_KEPT : CALLS_KEPT;
+    this.limit = onlyAsked ? MAX_ASKED_CALLS : MAX_CALLS;
   }
 
   load(): Promise<void> {
@@ -34,22 +34,22 @@ export class Calls {
   private apply(event: Event): void {
     if (event.kind !== "call_changed") return;
     const { call } = event;
-    if (this.asked && call.decided_by !== "person" && call.decided_by !== "hub") return;
+    if (this.onlyAsked && call.decided_by !== "person" && call.decided_by !== "hub") return;
     const at = this.list.findIndex((known) => known.id === call.id);
-    this.list = at >= 0 ? this.list.with(at, call) : [call, ...this.list].slice(0, this.kept);
+    this.list = at >= 0 ? this.list.with(at, call) : [call, ...this.list].slice(0, this.limit);
   }
 
   private async read(): Promise<void> {
     this.list = await this.ipc.call("calls.list", {
       client: null,
       server: null,
-      asked: this.asked,
+      asked: this.onlyAsked,
       text: null,
       decision: null,
       before: null,
       since: null,
       until: null,
-      limit: this.kept,
+      limit: this.limit,
     });
     this.loaded = true;
   }
@@ -62,7 +62,7 @@ export interface CallFilter {
   text: string;
 }
 
-/** What a filter lets through; an empty field lets everything through. */
+/** Returns whether a call matches a filter. An empty field matches every call. */
 export function matchesCall(call: Call, filter: CallFilter): boolean {
   if (filter.client && call.client !== filter.client) return false;
   if (filter.server && call.server !== filter.server) return false;

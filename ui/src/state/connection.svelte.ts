@@ -1,22 +1,22 @@
-/** Whether the hub is there, and whether it lets this page in. */
+/** The connection to the hub. */
 
 import type { IpcError } from "../ipc";
 
-export type Standing = "connecting" | "connected" | "lost" | "signed_out";
+export type ConnectionStatus = "connecting" | "connected" | "lost" | "signed_out";
 
 export class Connection {
-  standing = $state<Standing>("connecting");
-  /** What could not be read although there is a connection; empty where nothing failed. */
-  trouble = $state("");
+  status = $state<ConnectionStatus>("connecting");
+  /** The error of a failed read despite a connection; empty if none failed. */
+  readError = $state("");
 
-  changed(connected: boolean): void {
-    this.trouble = "";
-    if (connected) this.standing = "connected";
-    else if (this.standing !== "signed_out") this.standing = "lost";
+  setConnected(connected: boolean): void {
+    this.readError = "";
+    if (connected) this.status = "connected";
+    else if (this.status !== "signed_out") this.status = "lost";
   }
 
-  failed(error: IpcError): void {
-    if (error.code === "signed_out") this.standing = "signed_out";
-    else if (this.standing === "connected") this.trouble = error.message;
+  recordFailure(error: IpcError): void {
+    if (error.code === "signed_out") this.status = "signed_out";
+    else if (this.status === "connected") this.readError = error.message;
   }
 }

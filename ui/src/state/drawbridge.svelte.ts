@@ -1,10 +1,10 @@
-/** Whether calls may cross at all. */
+/** Whether all calls are paused. */
 
 import type { Event, Ipc } from "../ipc";
 import { Reader } from "./reader";
 
 export class Drawbridge {
-  raised = $state(false);
+  paused = $state(false);
   private readonly reader = new Reader(
     () => this.read(),
     (event) => this.apply(event),
@@ -20,19 +20,19 @@ export class Drawbridge {
     this.reader.on(event);
   }
 
-  async raise(): Promise<void> {
-    this.raised = (await this.ipc.call("drawbridge.raise", {})).raised;
+  async pause(): Promise<void> {
+    this.paused = (await this.ipc.call("drawbridge.raise", {})).raised;
   }
 
-  async lower(): Promise<void> {
-    this.raised = (await this.ipc.call("drawbridge.lower", {})).raised;
+  async resume(): Promise<void> {
+    this.paused = (await this.ipc.call("drawbridge.lower", {})).raised;
   }
 
   private apply(event: Event): void {
-    if (event.kind === "drawbridge_changed") this.raised = event.raised;
+    if (event.kind === "drawbridge_changed") this.paused = event.raised;
   }
 
   private async read(): Promise<void> {
-    this.raised = (await this.ipc.call("drawbridge.show", {})).raised;
+    this.paused = (await this.ipc.call("drawbridge.show", {})).raised;
   }
 }

@@ -1,7 +1,7 @@
 import { toIpcError } from "../ipc";
 import { revealText } from "../lib/reveal";
 
-/** One sentence for a person, of whatever was thrown. It may quote a server, so what is hidden in it is drawn. */
+/** Returns the message of an error, with hidden characters revealed: it may quote a server. */
 export function messageOf(thrown: unknown): string {
   return revealText(toIpcError(thrown).message, { multiline: true });
 }

@@ -15,7 +15,7 @@ import { Servers } from "./servers.svelte";
 import { Settings } from "./settings.svelte";
 import { Usage } from "./usage.svelte";
 
-/** A store reads everything it holds, and keeps up by events. */
+/** A store reads all of its data, and follows changes by events. */
 export interface Store {
   load(): Promise<void>;
   on(event: Event): void;
@@ -51,7 +51,7 @@ export class Stores {
   }
 
   start(): () => void {
-    const fixed = [
+    const stores = [
       this.servers,
       this.clients,
       this.approvals,
@@ -63,7 +63,7 @@ export class Stores {
       this.profiles,
       this.settings,
     ];
-    const stop = feed(this.ipc, this.connection, () => [...fixed, ...this.feeds]);
+    const stop = feed(this.ipc, this.connection, () => [...stores, ...this.feeds]);
     return () => {
       stop();
       this.approvals.stop();
@@ -71,7 +71,7 @@ export class Stores {
     };
   }
 
-  /** A tail of the log for one place on screen; `close` when that place goes. */
+  /** Opens a tail of the log for a component, which has to call `close` when it is destroyed. */
   openLog(): { feed: LogFeed; close: () => void } {
     const opened = new LogFeed(this.ipc);
     this.feeds.add(opened);
@@ -85,11 +85,11 @@ export class Stores {
   }
 }
 
-/** Feeds stores with events, and has them read everything anew after a gap. */
+/** Passes events to the stores, and lets them read everything again after a gap. */
 export function feed(ipc: Ipc, connection: Connection, stores: () => Store[]): () => void {
   function readAll(): void {
     for (const store of stores())
-      store.load().catch((thrown: unknown) => connection.failed(toIpcError(thrown)));
+      store.load().catch((thrown: unknown) => connection.recordFailure(toIpcError(thrown)));
   }
   return ipc.subscribe(
     (event) => {
@@ -97,13 +97,13 @@ export function feed(ipc: Ipc, connection: Connection, stores: () => Store[]): (
       else for (const store of stores()) store.on(event);
     },
     (connected) => {
-      connection.changed(connected);
+      connection.setConnected(connected);
       if (connected) readAll();
-      // Why there is no connection, only a call can tell: a stream has no status to read.
+      // Only a verb can tell the reason, because an event stream has no readable status.
       else
         ipc
           .call("approvals.list", {})
-          .catch((thrown: unknown) => connection.failed(toIpcError(thrown)));
+          .catch((thrown: unknown) => connection.recordFailure(toIpcError(thrown)));
     },
   );
 }

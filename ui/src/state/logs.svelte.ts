@@ -1,8 +1,8 @@
-/** A live tail of the log through a filter. Each place that shows one opens its own. */
+/** A live, filtered tail of the log. Each component that shows one opens its own. */
 
 import type { Event, Ipc, Level, LogLine } from "../ipc";
 
-export const LINES_KEPT = 1000;
+const MAX_LINES = 1000;
 const BATCH_MS = 100;
 const LEVELS: Level[] = ["trace", "debug", "info", "warn", "error"];
 
@@ -19,7 +19,7 @@ export class LogFeed {
   lines = $state.raw<LogLine[]>([]);
   loaded = $state(false);
   error = $state<unknown>(null);
-  private fresh: LogLine[] = [];
+  private pending: LogLine[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
   private filter: LogFilter = { source: "all", level: "trace", text: "" };
   private reads = 0;
@@ -40,15 +40,15 @@ export class LogFeed {
         server,
         level,
         text: text.trim() || null,
-        limit: LINES_KEPT,
+        limit: MAX_LINES,
       });
       if (read !== this.reads) return;
       const last = lines.at(-1)?.seq ?? -1;
-      // What came while the answer was on its way is newer than the answer.
+      // Lines that arrived during the read are newer than its answer.
       const newer = this.lines.filter((line) => line.seq > last);
       this.lines = [...lines, ...newer]
         .filter((line) => matchesLine(line, this.filter))
-        .slice(-LINES_KEPT);
+        .slice(-MAX_LINES);
       this.loaded = true;
       this.error = null;
     } catch (thrown) {
@@ -58,8 +58,8 @@ export class LogFeed {
 
   on(event: Event): void {
     if (event.kind !== "log_added" || !matchesLine(event.line, this.filter)) return;
-    this.fresh.push(event.line);
-    // A flood of lines is drawn a few times a second, not once a line.
+    this.pending.push(event.line);
+    // Renders a burst of lines in batches instead of once per line.
     this.timer ??= setTimeout(() => this.flush(), BATCH_MS);
   }
 
@@ -71,9 +71,9 @@ export class LogFeed {
   private flush(): void {
     this.timer = undefined;
     const last = this.lines.at(-1)?.seq ?? -1;
-    const fresh = this.fresh.filter((line) => line.seq > last && matchesLine(line, this.filter));
-    this.fresh = [];
-    this.lines = [...this.lines, ...fresh].slice(-LINES_KEPT);
+    const added = this.pending.filter((line) => line.seq > last && matchesLine(line, this.filter));
+    this.pending = [];
+    this.lines = [...this.lines, ...added].slice(-MAX_LINES);
   }
 }
 

@@ -1,17 +1,18 @@
-/** The calls that nobody decided in time, as long as an identical retry of them can be allowed. */
+/** The missed calls, as long as an identical retry of them can be allowed. */
 
 import type { Event, Ipc } from "../ipc";
-import { timed, type Waiting } from "./approvals.svelte";
+import { texts } from "../texts";
+import { withDeadline, type Waiting } from "./approvals.svelte";
 import { Reader } from "./reader";
 
 export class Missed {
-  /** The newest first; each until its time for a retry is over. */
+  /** Newest first. */
   list = $state.raw<Waiting[]>([]);
-  /** What was allowed last, and for how long; empty where nothing was. */
-  said = $state("");
+  /** The retry that was allowed last; empty if there is none. */
+  status = $state("");
   private readonly reader = new Reader(() => this.read());
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private saidTimer: ReturnType<typeof setTimeout> | undefined;
+  private statusTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly ipc: Ipc) {}
 
@@ -25,25 +26,25 @@ export class Missed {
       void this.load().catch(() => undefined);
   }
 
-  /** Lets an identical call through, should the client send it again. Runs nothing. */
+  /** Allows an identical call if the client sends it again. Runs nothing by itself. */
   async allowRetry({ request }: Waiting): Promise<void> {
     const { seconds } = await this.ipc.call("approvals.allow_retry", {
       id: request.id,
       digest: request.digest,
     });
-    this.said = `If ${request.client} sends the same call of ${request.tool} again within ${seconds} s, it crosses without asking.`;
-    clearTimeout(this.saidTimer);
-    this.saidTimer = setTimeout(() => (this.said = ""), seconds * 1000);
+    this.status = texts.state.retryAllowed(request.client, request.tool, seconds);
+    clearTimeout(this.statusTimer);
+    this.statusTimer = setTimeout(() => (this.status = ""), seconds * 1000);
     await this.load();
   }
 
   stop(): void {
     clearTimeout(this.timer);
-    clearTimeout(this.saidTimer);
+    clearTimeout(this.statusTimer);
   }
 
   private async read(): Promise<void> {
-    this.set((await this.ipc.call("approvals.missed", {})).map(timed));
+    this.set((await this.ipc.call("approvals.missed", {})).map(withDeadline));
   }
 
   private set(list: Waiting[]): void {

@@ -1,4 +1,4 @@
-/** The rules, and what happens where none matches. */
+/** The policy: the default and the rules. */
 
 import type {
   Effect,
@@ -33,13 +33,13 @@ export class Policy {
     await this.load();
   }
 
-  /** Adds a rule, or writes the one of that id anew. */
+  /** Adds a rule, or replaces the rule with that id. */
   async save(id: string | null, rule: RuleText): Promise<void> {
     await this.ipc.call("policy.save", { id, rule });
     await this.load();
   }
 
-  async forget({ id }: RuleView): Promise<void> {
+  async deleteRule({ id }: RuleView): Promise<void> {
     await this.ipc.call("policy.forget", { id });
     await this.load();
   }
@@ -49,13 +49,13 @@ export class Policy {
     await this.load();
   }
 
-  /** Which past calls a rule would have matched. Saves nothing. */
+  /** Returns the past calls that a rule would have matched. Saves nothing. */
   preview(rule: RuleText): Promise<PastCalls> {
     return this.ipc.call("policy.preview", { rule });
   }
 
-  /** What a person was asked in the last two weeks. */
-  figures(): Promise<Figures> {
+  /** Returns the stats of the approvals of the last two weeks. */
+  loadStats(): Promise<Figures> {
     return this.ipc.call("policy.figures", { days: null });
   }
 
@@ -63,7 +63,7 @@ export class Policy {
     return (await this.ipc.call("policy.export", {})).text;
   }
 
-  /** Adds the rules of a file, or puts them in the place of all there are. How many were taken. */
+  /** Adds the rules of a file, or replaces all rules with them. Returns the number of rules. */
   async import(text: string, replace: boolean): Promise<number> {
     const { rules } = await this.ipc.call("policy.import", { text, replace });
     await this.load();

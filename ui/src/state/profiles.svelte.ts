@@ -14,7 +14,7 @@ export class Profiles {
     return this.reader.run();
   }
 
-  /** What a profile costs changes with its servers, and who has it with the clients. */
+  /** Also follows servers and clients: a profile shows the cost of its tools, and its clients. */
   on(event: Event): void {
     if (["profiles_changed", "clients_changed", "server_changed"].includes(event.kind))
       void this.load().catch(() => undefined);
@@ -34,7 +34,7 @@ export class Profiles {
     await this.load();
   }
 
-  /** Gives a client a profile; `null` lets it see everything again. */
+  /** Assigns a profile to a client; `null` lets the client see everything. */
   async assign(client: string, profile: string | null): Promise<void> {
     await this.ipc.call("profiles.assign", { client, profile });
     await this.load();

@@ -1,11 +1,11 @@
-/** Reading a whole list while events about it come in. */
+/** Reads a whole list while events about it arrive. */
 
 import type { Event } from "../ipc";
 
 /**
- * Reads at most once at a time: who asks while a read is under way gets one more read after it,
- * so that a burst of events costs two reads. Events that come during a read are applied once
- * more on top of its answer, which may be older than they are.
+ * Runs one read at a time. A request during a read leads to one more read after it, so that a burst
+ * of events costs two reads. Events that arrive during a read are applied again to its answer,
+ * which may be older.
  */
 export class Reader {
   private running: Promise<void> | null = null;

@@ -1,4 +1,4 @@
-/** The servers behind the door, and what can be done with them. */
+/** The servers and the actions on them. */
 
 import type {
   BrokenSpec,
@@ -25,9 +25,9 @@ export class Servers {
   list = $state.raw<ServerView[]>([]);
   broken = $state.raw<BrokenSpec[]>([]);
   loaded = $state(false);
-  /** Those that a person has to look at: not accepted, in trouble, or with tools that wait. */
-  readonly needy = $derived(this.list.filter(needsCare).length + this.broken.length);
-  /** About what all their tools cost a client that sees every one of them, in tokens. */
+  /** The number of servers in error, or with something that a person has to do. */
+  readonly needsAttention = $derived(this.list.filter(needsPerson).length + this.broken.length);
+  /** The estimated cost of all tools for a client that sees all of them, in tokens. */
   readonly tokens = $derived(this.list.reduce((sum, server) => sum + server.tokens, 0));
   private readonly reader = new Reader(() => this.read());
 
@@ -62,7 +62,7 @@ export class Servers {
     return this.ipc.call("servers.fill_manifest", params);
   }
 
-  try(spec: ServerSpec, secrets: SecretValues): Promise<VerifiedView> {
+  verifySpec(spec: ServerSpec, secrets: SecretValues): Promise<VerifiedView> {
     return this.ipc.call("servers.try", { spec, secrets });
   }
 
@@ -71,38 +71,40 @@ export class Servers {
   }
 
   async add(spec: ServerSpec, secrets: SecretValues): Promise<ServerView> {
-    return this.keep(await this.ipc.call("servers.add", { spec, secrets, pending: false }));
+    return this.replace(await this.ipc.call("servers.add", { spec, secrets, pending: false }));
   }
 
   async update(id: string, spec: ServerSpec, secrets: SecretValues): Promise<ServerView> {
-    return this.keep(await this.ipc.call("servers.update", { id, spec, secrets, pending: false }));
+    return this.replace(
+      await this.ipc.call("servers.update", { id, spec, secrets, pending: false }),
+    );
   }
 
-  /** Accepts what that view shows; what it has become since is not accepted. */
+  /** Accepts the server as the view shows it. A later change is not accepted. */
   async accept({ id, identity }: ServerView): Promise<ServerView> {
-    return this.keep(await this.ipc.call("servers.accept", { id, identity }));
+    return this.replace(await this.ipc.call("servers.accept", { id, identity }));
   }
 
-  /** The versions of a tool's definition, the newest first. */
+  /** Returns the versions of a tool's definition, newest first. */
   toolHistory(id: string, tool: string): Promise<DefinitionVersion[]> {
     return this.ipc.call("servers.tool_history", { id, tool });
   }
 
-  /** Accepts definitions as they were shown; what one has become since is not accepted. */
+  /** Accepts definitions as they were shown. A later change is not accepted. */
   async acceptTools(id: string, tools: ShownTool[]): Promise<ServerView> {
-    return this.keep(await this.ipc.call("servers.accept_tools", { id, tools }));
+    return this.replace(await this.ipc.call("servers.accept_tools", { id, tools }));
   }
 
   async act(id: string, verb: "servers.sync" | "servers.restart"): Promise<ServerView> {
-    return this.keep(await this.ipc.call(verb, { id }));
+    return this.replace(await this.ipc.call(verb, { id }));
   }
 
-  /** Whether the page where a person signs in opens by itself. */
+  /** Whether the backend opens sign-in pages in a browser. */
   get opensBrowser(): boolean {
     return this.ipc.opensBrowser;
   }
 
-  /** Begins to sign in to a server, or opens the page of the attempt that runs once more. */
+  /** Starts a sign-in to a server, or opens the page of the running attempt again. */
   async signIn(id: string): Promise<void> {
     await this.ipc.call("servers.authorize", { id });
     await this.load();
@@ -114,11 +116,11 @@ export class Servers {
   }
 
   async signOut(id: string): Promise<ServerView> {
-    return this.keep(await this.ipc.call("servers.sign_out", { id }));
+    return this.replace(await this.ipc.call("servers.sign_out", { id }));
   }
 
   async enable(id: string, enabled: boolean): Promise<ServerView> {
-    return this.keep(await this.ipc.call("servers.enable", { id, enabled }));
+    return this.replace(await this.ipc.call("servers.enable", { id, enabled }));
   }
 
   async remove(id: string): Promise<void> {
@@ -126,7 +128,7 @@ export class Servers {
     this.list = this.list.filter((server) => server.id !== id);
   }
 
-  /** The policy of one tool for all clients; `null` takes its own policy away, so that the default holds. */
+  /** Sets the policy of a tool for all clients; `null` removes it, so that the default applies. */
   async setPolicy(tool: ToolView, effect: Effect | null): Promise<void> {
     const scope = { server: tool.server, tool: tool.name, client: null };
     if (effect === null) await this.ipc.call("policy.remove", scope);
@@ -141,7 +143,7 @@ export class Servers {
     this.loaded = true;
   }
 
-  private keep(view: ServerView): ServerView {
+  private replace(view: ServerView): ServerView {
     this.list = [...this.list.filter((server) => server.id !== view.id), view].toSorted((a, b) =>
       a.id < b.id ? -1 : 1,
     );
@@ -149,7 +151,7 @@ export class Servers {
   }
 }
 
-function needsCare(server: ServerView): boolean {
+function needsPerson(server: ServerView): boolean {
   return (
     server.waiting_tools > 0 ||
     ["error", "needs_approval", "needs_secret", "needs_sign_in"].includes(server.state)

@@ -1,4 +1,4 @@
-/** The hub's settings and what it says of itself. */
+/** The hub's settings and health. */
 
 import type { ChangeSettings, Event, HealthView, Ipc, RuntimeFound, SettingsView } from "../ipc";
 import { Reader } from "./reader";
@@ -29,7 +29,7 @@ export class Settings {
     });
   }
 
-  /** Looks for the programs with which packages are started. Takes a second or two. */
+  /** Checks the programs that start packages. Takes a second or two. */
   checkRuntimes(): Promise<RuntimeFound[]> {
     return this.ipc.call("servers.check_runtimes", {});
   }

@@ -26,7 +26,7 @@ afterEach(() => {
 });
 
 describe("the stores", () => {
-  it("read everything once there is a connection", () => {
+  it("read everything when they are connected", () => {
     expect(stores.servers.list.map((s) => s.id)).toEqual([
       "browser",
       "filesystem",
@@ -46,7 +46,7 @@ describe("the stores", () => {
     expect(stores.settings.view?.version).toBe("0.1.0");
   });
 
-  it("read everything anew after they missed events", async () => {
+  it("read everything again after they missed events", async () => {
     hub.clients = [];
     hub.servers = [];
     hub.emit({ kind: "lagged" });
@@ -55,31 +55,31 @@ describe("the stores", () => {
     expect(stores.servers.list).toEqual([]);
   });
 
-  it("say that the hub is not reachable, and read everything when it is back", async () => {
+  it("report a lost connection, and read everything when it is back", async () => {
     hub.connect(false);
-    expect(stores.connection.standing).toBe("lost");
+    expect(stores.connection.status).toBe("lost");
     hub.clients = [];
     hub.connect(true);
     await settle();
-    expect(stores.connection.standing).toBe("connected");
+    expect(stores.connection.status).toBe("connected");
     expect(stores.clients.list).toEqual([]);
   });
 
-  it("say that the browser is not signed in", async () => {
+  it("report that the browser is not signed in", async () => {
     hub.failures.set("clients.list", new IpcError("signed_out", ""));
     hub.emit({ kind: "lagged" });
     await settle();
-    expect(stores.connection.standing).toBe("signed_out");
+    expect(stores.connection.status).toBe("signed_out");
   });
 
-  it("show what could not be read", async () => {
+  it("report a failed read", async () => {
     hub.failures.set("policy.list", new IpcError("internal", "The store cannot be read."));
     hub.emit({ kind: "lagged" });
     await settle();
-    expect(stores.connection.trouble).toBe("The store cannot be read.");
+    expect(stores.connection.readError).toBe("The store cannot be read.");
   });
 
-  it("read the servers once for a burst of changes, and once more for what came meanwhile", async () => {
+  it("read the servers twice for a burst of changes", async () => {
     hub.asked.length = 0;
     for (let i = 0; i < 20; i += 1) hub.emit({ kind: "server_changed", id: "weather" });
     await settle();
@@ -88,7 +88,7 @@ describe("the stores", () => {
 });
 
 describe("approval requests", () => {
-  it("appear when asked, oldest first, and go when decided elsewhere", async () => {
+  it("appear oldest first, and disappear when they are decided elsewhere", async () => {
     const first = hub.ask();
     const second = hub.ask();
     expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([first.id, second.id]);
@@ -105,7 +105,7 @@ describe("approval requests", () => {
     });
   });
 
-  it("go when their time is up", async () => {
+  it("disappear at their deadline", async () => {
     hub.ask({ timeout_ms: 5000 });
     await vi.advanceTimersByTimeAsync(4999);
     expect(stores.approvals.waiting).toHaveLength(1);
@@ -114,7 +114,7 @@ describe("approval requests", () => {
     expect(stores.history.list[0]?.decision).toBe("timed_out");
   });
 
-  it("go when their time is up although the end was never told", async () => {
+  it("disappear after their deadline even if the event of their end was lost", async () => {
     hub.emit({
       kind: "approval_asked",
       request: { ...hub.ask({ timeout_ms: 60_000 }), id: "ghost", left_ms: 1000 },
@@ -124,7 +124,7 @@ describe("approval requests", () => {
     expect(stores.approvals.waiting.map((w) => w.request.id)).not.toContain("ghost");
   });
 
-  it("are read anew when a decision is refused", async () => {
+  it("are read again when a decision is refused", async () => {
     const request = hub.ask();
     hub.waiting = [];
     await expect(
@@ -134,7 +134,7 @@ describe("approval requests", () => {
     expect(stores.approvals.waiting).toEqual([]);
   });
 
-  it("keep the object that is being read when the list is read again", async () => {
+  it("keep their objects when the list is read again", async () => {
     hub.ask();
     const before = stores.approvals.waiting[0];
     await stores.approvals.load();
@@ -142,8 +142,8 @@ describe("approval requests", () => {
   });
 });
 
-describe("what comes while a list is read", () => {
-  it("is not lost when the answer is older", async () => {
+describe("an event during a read", () => {
+  it("is not lost if the answer is older", async () => {
     const early = hub.ask();
     hub.delay = 100;
     const reading = stores.approvals.load();
@@ -159,7 +159,7 @@ describe("what comes while a list is read", () => {
 });
 
 describe("calls", () => {
-  it("change in place as they go on", async () => {
+  it("are updated in place", async () => {
     const call = {
       ...(stores.calls.list[0] as (typeof stores.calls.list)[0]),
       id: "new",
@@ -186,7 +186,7 @@ describe("calls", () => {
 });
 
 describe("a tail of the log", () => {
-  it("shows what matches, and what comes and matches", async () => {
+  it("shows the lines that match, including later lines", async () => {
     const { feed, close } = stores.openLog();
     await feed.show({ source: { server: "weather" }, level: "error", text: "" });
     expect(feed.lines).toHaveLength(3);
@@ -202,7 +202,7 @@ describe("a tail of the log", () => {
     expect(feed.lines).toHaveLength(4);
   });
 
-  it("knows the hub's own lines apart", async () => {
+  it("can show only the lines of the hub", async () => {
     const { feed } = stores.openLog();
     await feed.show({ source: "hub", level: "trace", text: "weather" });
     expect(feed.lines.every((l) => l.server === null)).toBe(true);

@@ -1,8 +1,8 @@
-/** What the processes of local servers use now. It is asked only while somebody looks. */
+/** The usage of local servers. It is read only while a component watches it. */
 
 import type { Ipc, ServerUsage } from "../ipc";
 
-const EVERY_MS = 2000;
+const INTERVAL_MS = 2000;
 
 export class Usage {
   list = $state.raw<ServerUsage[]>([]);
@@ -13,30 +13,33 @@ export class Usage {
     return this.list.find((usage) => usage.id === id);
   }
 
-  /** Asks at once and every two seconds, while the window is on screen. Returns how to stop. */
+  /**
+   * Reads the usage now and every two seconds, while the window is visible. Returns a function that
+   * stops.
+   */
   watch(): () => void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let stopped = false;
-    let asking = false;
+    let reading = false;
 
-    const measure = async () => {
+    const read = async () => {
       clearTimeout(timer);
-      if (stopped || asking || document.visibilityState === "hidden") return;
-      asking = true;
-      // A look that failed shows nothing, and is no reason not to look again.
+      if (stopped || reading || document.visibilityState === "hidden") return;
+      reading = true;
+      // After a failure nothing is shown, and the next read follows as usual.
       const list = await this.ipc.call("servers.measure", {}).catch(() => []);
-      asking = false;
+      reading = false;
       if (stopped) return;
       this.list = list;
-      timer = setTimeout(() => void measure(), EVERY_MS);
+      timer = setTimeout(() => void read(), INTERVAL_MS);
     };
-    const look = () => void measure();
-    document.addEventListener("visibilitychange", look);
-    look();
+    const readNow = () => void read();
+    document.addEventListener("visibilitychange", readNow);
+    readNow();
     return () => {
       stopped = true;
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", look);
+      document.removeEventListener("visibilitychange", readNow);
       this.list = [];
     };
   }

@@ -25,8 +25,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("what servers use", () => {
-  it("is asked every two seconds, and not after the look has ended", async () => {
+describe("the usage of servers", () => {
+  it("is read every two seconds while it is watched", async () => {
     const stop = usage.watch();
     await vi.advanceTimersByTimeAsync(4001);
     expect(hub.asked).toHaveLength(3);
@@ -37,7 +37,7 @@ describe("what servers use", () => {
     expect(usage.list).toEqual([]);
   });
 
-  it("is not asked while the window is out of sight, and at once when it is back", async () => {
+  it("is not read while the window is hidden, and at once when it is visible again", async () => {
     const stop = usage.watch();
     await vi.advanceTimersByTimeAsync(1);
     show("hidden");
@@ -49,7 +49,7 @@ describe("what servers use", () => {
     stop();
   });
 
-  it("is asked again after it could not be told", async () => {
+  it("is read again after a failure", async () => {
     hub.failures.set("servers.measure", new IpcError("internal", "no"));
     const stop = usage.watch();
     await vi.advanceTimersByTimeAsync(1);
@@ -59,7 +59,7 @@ describe("what servers use", () => {
     stop();
   });
 
-  it("is asked once at a time, however slow the answer", async () => {
+  it("has one read at a time", async () => {
     hub.delay = 5000;
     const stop = usage.watch();
     show("visible");

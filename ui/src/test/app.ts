@@ -1,4 +1,4 @@
-/** The whole window on the fake hub, with the clock in the test's hand. */
+/** Opens the main window on the fake hub, with fake timers. */
 
 import { cleanup, render } from "@testing-library/svelte";
 import userEvent from "@testing-library/user-event";
@@ -9,7 +9,7 @@ import { FakeHub } from "../ipc/fake";
 
 export const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
 
-/** To be called once in a test file. */
+/** Installs fake timers. Call it once in a test file. */
 export function withFakeTime(): void {
   beforeEach(() => {
     vi.useFakeTimers();
@@ -37,7 +37,7 @@ export async function open(
   return hub;
 }
 
-/** What was asked of the hub by that verb, in order. */
+/** Returns the parameters of all calls of a verb, in order. */
 export function asked<V extends Verb>(hub: FakeHub, verb: V): Verbs[V]["params"][] {
   return hub.asked.filter((a) => a.verb === verb).map((a) => a.params as Verbs[V]["params"]);
 }

@@ -1,4 +1,4 @@
-/** The approval popup on the fake hub, with the clock in the test's hand. */
+/** Opens the approval popup on the fake hub, with fake timers. */
 
 import { render, screen } from "@testing-library/svelte";
 import { vi } from "vitest";
@@ -7,9 +7,10 @@ import type { Verbs } from "../ipc";
 import Popup from "../views/Popup.svelte";
 import { asked, pass } from "./app";
 
+/** How long buttons stay disabled after the card has appeared. */
 export const GUARD = 500;
 
-/** Opens it on what `ask` asks for, and waits until its first half second is over. */
+/** Opens the popup with the requests that `ask` makes, and waits until its buttons are enabled. */
 export async function openPopup(ask: (hub: FakeHub) => void, empty = true): Promise<FakeHub> {
   const hub = new FakeHub(empty);
   ask(hub);
@@ -27,8 +28,8 @@ export function decisions(hub: FakeHub): Verbs["approvals.decide"]["params"][] {
   return asked(hub, "approvals.decide");
 }
 
-/** An area that is higher than what can be seen of it. */
-export function tooHigh(): void {
+/** Makes every element overflow, so that it has to be scrolled. */
+export function mockOverflow(): void {
   vi.spyOn(HTMLElement.prototype, "scrollHeight", "get").mockReturnValue(900);
   vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(300);
 }

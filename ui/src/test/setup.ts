@@ -1,4 +1,4 @@
-/** What jsdom lacks of a browser. */
+/** Adds browser APIs that jsdom lacks. */
 
 HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
   this.setAttribute("open", "");

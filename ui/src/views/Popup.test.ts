@@ -37,12 +37,12 @@ function decisions() {
 }
 
 describe("the approval popup", () => {
-  it("says so when nothing waits", async () => {
+  it("says so if no calls wait", async () => {
     await open();
-    expect(screen.getByTestId("popup-empty").textContent).toContain("Nothing waits.");
+    expect(screen.getByTestId("popup-empty").textContent).toContain("No calls wait.");
   });
 
-  it("asks the hub for nothing but what its window may", async () => {
+  it("uses only the verbs that its window may use", async () => {
     hub.ask();
     await open();
     await pass(GUARD);
@@ -53,7 +53,7 @@ describe("the approval popup", () => {
     );
   });
 
-  it("says in one sentence who wants what, with hidden characters drawn", async () => {
+  it("says in one sentence which client wants to call which tool, with hidden characters revealed", async () => {
     hub.ask({ tool: "delete\u202e_file", description: "Safe.\u200b Really." });
     await open();
     expect(
@@ -66,7 +66,7 @@ describe("the approval popup", () => {
     hub.ask({ arguments: '{"n":1.50,"path":"/a","path":"/b","deep":{"list":[null,"x"]}}' });
     await open();
     const text = screen.getByTestId("arguments").textContent;
-    for (const part of ["1.50", "/a", "/b", "key stands twice", "deep", "null", "x"])
+    for (const part of ["1.50", "/a", "/b", "duplicate key", "deep", "null", "x"])
       expect(text).toContain(part);
     await user.click(button("arguments-raw"));
     expect(screen.getByTestId("arguments").textContent.trim()).toBe(
@@ -74,7 +74,7 @@ describe("the approval popup", () => {
     );
   });
 
-  it("shows arguments that are not JSON as they are", async () => {
+  it("shows malformed arguments unchanged", async () => {
     hub.ask({ arguments: "{broken" });
     await open();
     expect(screen.getByTestId("arguments").textContent.trim()).toBe("{broken");
@@ -90,7 +90,7 @@ describe("the approval popup", () => {
       expect(button(id).disabled).toBe(false);
   });
 
-  it("begins the half second anew for the next request", async () => {
+  it("starts the half second again for the next request", async () => {
     hub.ask();
     hub.ask();
     await open();
@@ -102,7 +102,7 @@ describe("the approval popup", () => {
     expect(decisions()).toHaveLength(1);
   });
 
-  it("begins the half second anew when the window comes into sight", async () => {
+  it("starts the half second again when the window becomes visible", async () => {
     hub.ask();
     await open();
     await pass(GUARD);
@@ -148,7 +148,7 @@ describe("the approval popup", () => {
     ]);
   });
 
-  it("does nothing on Enter, wherever it lands, until Tab has led to a button", async () => {
+  it("ignores Enter until a button was reached with Tab", async () => {
     hub.ask();
     await open();
     await pass(GUARD);
@@ -166,14 +166,14 @@ describe("the approval popup", () => {
     expect(decisions()).toMatchObject([{ verdict: { kind: "deny", reason: "no" } }]);
   });
 
-  it("focuses no button by itself", async () => {
+  it("focuses no button at first", async () => {
     hub.ask();
     await open();
     await pass(GUARD);
     expect(document.activeElement).toBe(document.body);
   });
 
-  it("counts down, and goes on to the next when the time is up", async () => {
+  it("counts down, and shows the next request after the deadline", async () => {
     hub.ask({ timeout_ms: 5000 });
     hub.ask({ timeout_ms: 50_000, tool: "write_file" });
     await open();
@@ -185,7 +185,7 @@ describe("the approval popup", () => {
     expect(decisions()).toEqual([]);
   });
 
-  it("goes to and fro between requests, and stays where it is when another comes", async () => {
+  it("moves between requests, and stays on its request when another arrives", async () => {
     const first = hub.ask();
     const second = hub.ask({ tool: "write_file" });
     await open();

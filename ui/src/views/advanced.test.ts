@@ -5,7 +5,7 @@ import { asked, open, pass, user, withFakeTime } from "../test/app";
 withFakeTime();
 
 describe("the advanced part of a server", () => {
-  it("is saved with what was chosen", async () => {
+  it("is saved with the chosen values", async () => {
     const hub = await open("#/servers/filesystem");
     await user.click(screen.getByTestId("server-edit"));
     await user.click(screen.getByTestId("advanced"));
@@ -38,7 +38,7 @@ describe("the advanced part of a server", () => {
     ]);
   });
 
-  it("is saved with its fallback servers in their order, and its times", async () => {
+  it("is saved with its ordered fallback servers and its timeouts", async () => {
     const hub = await open("#/servers/filesystem");
     await user.click(screen.getByTestId("server-edit"));
     await user.click(screen.getByTestId("advanced"));
@@ -68,7 +68,7 @@ describe("the advanced part of a server", () => {
     ]);
   });
 
-  it("is opened where something in it is wrong, and nothing is sent", async () => {
+  it("opens if a field in it is invalid, and nothing is sent", async () => {
     const hub = await open("#/servers/filesystem", (one) => {
       const server = one.servers.find((s) => s.id === "filesystem");
       if (server) server.spec.prefix = "__";

@@ -2,7 +2,7 @@ import { fireEvent, screen } from "@testing-library/svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { FakeHub } from "../ipc/fake";
 import { open, pass, user, withFakeTime } from "../test/app";
-import { button, decisions, GUARD, openPopup, tooHigh } from "../test/popup";
+import { button, decisions, GUARD, openPopup, mockOverflow } from "../test/popup";
 
 withFakeTime();
 afterEach(() => vi.restoreAllMocks());
@@ -17,8 +17,8 @@ async function openBatch(paths: string[]) {
   return { hub, shown };
 }
 
-describe("calls that are alike", () => {
-  it("are one card with a counter; those of another tool, another client or a changed tool are not", async () => {
+describe("similar calls", () => {
+  it("share a card with a counter, but not with calls of another tool, another client or a changed tool", async () => {
     await openPopup((hub) => {
       ask(hub, "/a");
       ask(hub, "/b");
@@ -26,12 +26,12 @@ describe("calls that are alike", () => {
       hub.ask({ client: "cursor" });
       hub.ask({ definition: "another" });
     });
-    expect(screen.getByTestId("approval-card").textContent).toContain("1 of 2 alike");
+    expect(screen.getByTestId("approval-card").textContent).toContain("1 of 2 similar calls");
     expect(screen.getByTestId("popup-position").textContent).toBe("1 of 4");
     expect(screen.getByTestId("popup-more").textContent).toBe("3 more wait");
   });
 
-  it("show what each sends, identical ones once with their count", async () => {
+  it("show the arguments of each call, and identical arguments once with their count", async () => {
     await openBatch(["/a", "/b", "/a"]);
     const items = screen.getByTestId("batch-list").querySelectorAll("ol > li");
     expect([...items].map((item) => item.textContent.replaceAll(/\s+/g, " ").trim())).toEqual([
@@ -40,7 +40,7 @@ describe("calls that are alike", () => {
     ]);
   });
 
-  it("are decided each as it was shown, and none that came meanwhile", async () => {
+  it("are decided exactly as they were shown, without later calls", async () => {
     const { hub, shown } = await openBatch(["/a", "/b"]);
     const late = ask(hub, "/late");
     await pass(1);
@@ -55,17 +55,17 @@ describe("calls that are alike", () => {
       })),
     );
     expect(hub.waiting.map((request) => request.id)).toEqual([late.id]);
-    expect(screen.getByTestId("approvals-said").textContent).toBe("2 calls approved.");
+    expect(screen.getByTestId("approvals-status").textContent).toBe("2 calls approved.");
     expect(screen.getByTestId("approval-card").dataset["id"]).toBe(late.id);
   });
 
-  it("are told apart where some were decided elsewhere", async () => {
+  it("are counted separately if some were decided elsewhere", async () => {
     const { hub, shown } = await openBatch(["/a", "/b", "/c"]);
     hub.waiting = hub.waiting.filter((request) => request.id !== shown[1]?.id);
     await user.click(button("batch-approve"));
     await pass(1);
-    expect(screen.getByTestId("approvals-said").textContent).toBe(
-      "2 calls approved. 1 call had ended already: decided elsewhere, or out of time.",
+    expect(screen.getByTestId("approvals-status").textContent).toBe(
+      "2 calls approved. 1 call had ended already: decided elsewhere or missed.",
     );
   });
 
@@ -75,7 +75,7 @@ describe("calls that are alike", () => {
     await pass(1);
     expect(screen.getByTestId("batch-list").textContent).toContain("/a");
     expect(screen.getByTestId("approval-card").textContent).toContain(
-      "One of them has ended meanwhile.",
+      "1 of these calls has ended meanwhile.",
     );
   });
 
@@ -89,11 +89,11 @@ describe("calls that are alike", () => {
       { kind: "deny", reason: "Not now." },
       { kind: "deny", reason: "Not now." },
     ]);
-    expect(screen.getByTestId("approvals-said").textContent).toBe("2 calls denied.");
+    expect(screen.getByTestId("approvals-status").textContent).toBe("2 calls denied.");
   });
 
-  it("are approved only when the list was scrolled to its end; denied at once", async () => {
-    tooHigh();
+  it("are approved only after the list was scrolled to its end, but can be denied at once", async () => {
+    mockOverflow();
     const hub = await openPopup((one) => ["/a", "/b"].forEach((path) => ask(one, path)));
     await user.click(button("batch-open"));
     expect(button("batch-deny").disabled).toBe(true);
@@ -109,11 +109,11 @@ describe("calls that are alike", () => {
     expect(decisions(hub)).toEqual([]);
   });
 
-  it("are one card in the main window too", async () => {
+  it("share a card in the main window too", async () => {
     await open("#/approvals", (hub) => ["/a", "/b"].forEach((path) => ask(hub, path)));
     expect(screen.getAllByTestId("approval-card")).toHaveLength(1);
     await pass(GUARD);
     await user.click(button("batch-open"));
-    expect(screen.getByTestId("batch-approve").textContent.trim()).toBe("Approve these 2");
+    expect(screen.getByTestId("batch-approve").textContent.trim()).toBe("Approve 2 calls");
   });
 });

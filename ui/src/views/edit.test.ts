@@ -1,7 +1,7 @@
 import { fireEvent, screen } from "@testing-library/svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { pass, user, withFakeTime } from "../test/app";
-import { button, decisions, GUARD, openPopup, tooHigh } from "../test/popup";
+import { button, decisions, GUARD, openPopup, mockOverflow } from "../test/popup";
 
 withFakeTime();
 afterEach(() => vi.restoreAllMocks());
@@ -16,13 +16,13 @@ async function openEdit(arguments_: string) {
 }
 
 describe("arguments that are edited", () => {
-  it("begin as the client sent them, numbers as they were written and nothing hidden", async () => {
+  it("start as the client sent them, with numbers as they were written and hidden characters revealed", async () => {
     await openEdit('{"n":1.50,"path":"/a\u202eb"}');
     expect(text().value).toBe('{\n  "n": 1.50,\n  "path": "/a\\u202eb"\n}');
-    expect(screen.getByTestId("edit-diff").textContent).toContain("Nothing yet");
+    expect(screen.getByTestId("edit-diff").textContent).toContain("No changes yet");
   });
 
-  it("are sent exactly as they stand there", async () => {
+  it("are sent exactly as they are written", async () => {
     const hub = await openEdit('{"path":"/a","force":true}');
     const edited = '{\n  "path": "/b",\n  "big": 12345678901234567890\n}';
     await fireEvent.input(text(), { target: { value: edited } });
@@ -35,7 +35,7 @@ describe("arguments that are edited", () => {
     ]);
   });
 
-  it("are not sent while they are no JSON, with the line of the fault", async () => {
+  it("are not sent while they are malformed, and the line of the fault is shown", async () => {
     const hub = await openEdit('{"path":"/a"}');
     await fireEvent.input(text(), { target: { value: '{\n  "path": "/a\n}' } });
     expect(screen.getByTestId("edit-fault").textContent).toBe(
@@ -46,7 +46,7 @@ describe("arguments that are edited", () => {
     expect(decisions(hub)).toEqual([]);
   });
 
-  it("wait on with the reason where the hub refuses them, and keep what was written", async () => {
+  it("keep waiting with the reason and the text if the hub refuses them", async () => {
     const hub = await openEdit('{"path":"/a"}');
     await fireEvent.input(text(), { target: { value: '{"path":"/etc/passwd"}' } });
     await user.click(button("approve-edited"));
@@ -58,7 +58,7 @@ describe("arguments that are edited", () => {
     expect(hub.waiting).toHaveLength(1);
   });
 
-  it("take no decision in the first half second, and none by a key until Tab has led there", async () => {
+  it("cannot be approved in the first half second, nor by a key before Tab was used", async () => {
     const hub = await openPopup((one) => one.ask());
     await user.click(button("edit"));
     expect(button("approve-edited").disabled).toBe(true);
@@ -73,8 +73,8 @@ describe("arguments that are edited", () => {
     expect(decisions(hub)).toHaveLength(1);
   });
 
-  it("cannot be opened before the client's own were read", async () => {
-    tooHigh();
+  it("cannot be edited before the client's arguments were read", async () => {
+    mockOverflow();
     await openPopup((one) => one.ask());
     expect(button("edit").disabled).toBe(true);
   });

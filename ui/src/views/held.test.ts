@@ -1,7 +1,7 @@
 import { fireEvent, screen } from "@testing-library/svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { pass, user, withFakeTime } from "../test/app";
-import { button, decisions, GUARD, openPopup, tooHigh } from "../test/popup";
+import { button, decisions, GUARD, openPopup, mockOverflow } from "../test/popup";
 
 withFakeTime();
 afterEach(() => vi.restoreAllMocks());
@@ -9,7 +9,7 @@ afterEach(() => vi.restoreAllMocks());
 const RESULT = '{"content":[{"type":"text","text":"the secret is 1.50\u200b"}]}';
 
 describe("a result that is held", () => {
-  it("is shown in full, with the arguments folded away, and offers two choices only", async () => {
+  it("is shown in full with closed arguments, and offers two choices only", async () => {
     await openPopup((hub) => hub.ask({ result: RESULT }));
     expect(screen.getByTestId("approval-card").querySelector(".sentence")?.textContent.trim()).toBe(
       "Show the result of delete_file of filesystem to claude-code?",
@@ -25,7 +25,7 @@ describe("a result that is held", () => {
     expect(screen.getByTestId("result").textContent).toContain('{"content":[');
   });
 
-  it("is passed on", async () => {
+  it("is shown to the client", async () => {
     const hub = await openPopup((one) => one.ask({ result: RESULT }));
     await user.click(button("result-pass"));
     expect(decisions(hub)).toMatchObject([{ verdict: { kind: "approve_once", arguments: null } }]);
@@ -43,8 +43,8 @@ describe("a result that is held", () => {
     expect(hub.calls[0]).toMatchObject({ decision: "allowed", outcome: "withheld" });
   });
 
-  it("has to be read to its end, and is not passed on by a key", async () => {
-    tooHigh();
+  it("has to be scrolled to its end, and is not shown to the client by a key", async () => {
+    mockOverflow();
     const hub = await openPopup((one) => one.ask({ result: RESULT }));
     expect(button("result-pass").disabled).toBe(true);
     expect(button("result-withhold").disabled).toBe(false);
@@ -60,7 +60,7 @@ describe("a result that is held", () => {
     expect(button("result-pass").disabled).toBe(false);
   });
 
-  it("is a card of its own beside calls of the same tool", async () => {
+  it("has its own card beside calls of the same tool", async () => {
     await openPopup((hub) => {
       hub.ask();
       hub.ask({ result: RESULT });

@@ -7,18 +7,18 @@ import { button, decisions, GUARD, openPopup } from "../test/popup";
 
 withFakeTime();
 
-const part = (key: string) =>
-  [...screen.getByTestId("only-where").querySelectorAll<HTMLElement>("[data-key]")].find(
+const option = (key: string) =>
+  [...screen.getByTestId("condition-picker").querySelectorAll<HTMLElement>("[data-key]")].find(
     (row) => row.dataset["key"] === key,
   ) as HTMLElement;
 
 describe("an approval for longer", () => {
-  it("holds for the arguments that are ticked, and for any others of those that are not", async () => {
+  it("depends on the ticked arguments, and on no others", async () => {
     const hub = await openPopup((one) => one.ask());
     await user.click(button("approve-more"));
-    await user.click(within(part("force")).getByRole("checkbox"));
-    await user.selectOptions(within(part("path")).getByRole("combobox"), "in /home/ada/Projects");
-    expect(within(part("path")).getByRole<HTMLInputElement>("checkbox").checked).toBe(true);
+    await user.click(within(option("force")).getByRole("checkbox"));
+    await user.selectOptions(within(option("path")).getByRole("combobox"), "in /home/ada/Projects");
+    expect(within(option("path")).getByRole<HTMLInputElement>("checkbox").checked).toBe(true);
     await user.click(button("approve-1h"));
     expect(decisions(hub)[0]?.verdict).toEqual({
       kind: "approve_for",
@@ -30,7 +30,7 @@ describe("an approval for longer", () => {
     });
   });
 
-  it("goes on waiting where the hub refuses it", async () => {
+  it("keeps waiting if the hub refuses it", async () => {
     const hub = await openPopup((one) => one.ask());
     await user.click(button("approve-more"));
     hub.failures.set(
@@ -61,7 +61,7 @@ describe("an approval for always", () => {
     return hub;
   }
 
-  it("shows the rule and the past calls that it would have matched, and only then takes a yes", async () => {
+  it("shows the rule and its past matches before it can be confirmed", async () => {
     const hub = await always(false);
     expect(button("approve-always-confirm").disabled).toBe(true);
     await pass(1);
@@ -81,10 +81,10 @@ describe("an approval for always", () => {
     expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_always", when: [] });
   });
 
-  it("looks again when a condition changes, and approves exactly what it then shows", async () => {
+  it("reads the preview again when a condition changes, and approves exactly what it shows", async () => {
     const hub = await always(false);
     await pass(GUARD);
-    await user.click(within(part("path")).getByRole("checkbox"));
+    await user.click(within(option("path")).getByRole("checkbox"));
     expect(button("approve-always-confirm").disabled).toBe(true);
     await pass(1);
     expect(screen.getByTestId("preview-rule").textContent).toContain(
@@ -115,7 +115,7 @@ describe("an approval for always", () => {
     expect(asked(hub, "approvals.preview")).toHaveLength(2);
   });
 
-  it("is not given by a key until Tab has led there", async () => {
+  it("is not given by a key before Tab was used", async () => {
     const hub = await always();
     await pass(GUARD * 2);
     button("approve-always-confirm").focus();
@@ -128,14 +128,14 @@ describe("an approval for always", () => {
   });
 });
 
-describe("what is said of a call", () => {
-  it("is that its client has never made one like it", async () => {
+describe("a waiting call", () => {
+  it("says that its client has never called the tool", async () => {
     await openPopup((hub) => hub.ask({ is_first: true }));
-    expect(screen.getByText("new to this client")).toBeTruthy();
-    expect(screen.queryByText("changed")).toBeNull();
+    expect(screen.getByText("New to this client")).toBeTruthy();
+    expect(screen.queryByText("Changed")).toBeNull();
   });
 
-  it("is which allow does not hold any more, and what differs since", async () => {
+  it("shows the suspended rule and the differences since", async () => {
     await openPopup((hub) => hub.ask({ suspended: suspended() }));
     expect(screen.getByTestId("changed").textContent).toContain(
       "It was allowed by “allow browser_navigate of browser for cursor”. Since then the tool has changed, so you are asked.",
@@ -148,10 +148,10 @@ describe("what is said of a call", () => {
     ).toContain("new");
   });
 
-  it("is what its clients still see of a tool that changed, which is approved once only", async () => {
+  it("of a changed tool can only be approved once", async () => {
     await openPopup((hub) => hub.ask({ changed: suspended().definitions }));
     expect(screen.getByTestId("changed").textContent).toContain(
-      "The tool has changed since you accepted it, so you are asked. Clients still see it as it was.",
+      "The tool has changed since you accepted it, so you are asked. Clients still see the accepted definition.",
     );
     expect(
       screen.getByTestId("changed-diff-panel").querySelector('[data-field="/description"]'),
@@ -160,12 +160,12 @@ describe("what is said of a call", () => {
     expect(screen.getByTestId("approve-once")).toBeTruthy();
   });
 
-  it("is that its server is another one, where no definition can be compared", async () => {
+  it("says that its server has changed, even if no definitions can be compared", async () => {
     await openPopup((hub) =>
       hub.ask({ suspended: { ...suspended(), is_server_changed: true, definitions: null } }),
     );
     expect(screen.getByTestId("changed").textContent).toContain(
-      "what the server starts or connects to has changed, so you are asked",
+      "Since then the server's command or URL has changed, so you are asked",
     );
     expect(screen.queryByTestId("changed-diff")).toBeNull();
   });

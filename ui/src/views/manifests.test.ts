@@ -20,28 +20,28 @@ async function openTab(tab: string) {
 }
 
 describe("a well-known server", () => {
-  it("says whether what it needs is here, and what to do where it is not", async () => {
+  it("shows whether its runtime was found, and the remedy if it was not", async () => {
     await openTab("server-preset-tab");
     expect(card("filesystem").textContent).toContain("npx 10.8.2");
-    expect(card("github").textContent).toContain("Needs nothing here");
+    expect(card("github").textContent).toContain("No prerequisites");
     expect(card("fetch").textContent).toContain(
       "uvx is not in the PATH of your login shell.Install uv",
     );
     expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
   });
 
-  it("says what is missing, is verified, and is added as the hub fills it in", async () => {
+  it("reports missing inputs, is verified, and is added as the hub fills it in", async () => {
     const hub = await openTab("server-preset-tab");
     await user.click(card("filesystem"));
     await user.click(screen.getByTestId("preset-add"));
-    expect(screen.getByText(/It cannot do without this\. The folder/)).toBeTruthy();
+    expect(screen.getByText(/Enter a value\. The folder/)).toBeTruthy();
     expect(document.activeElement).toBe(input("folder"));
     expect(asked(hub, "servers.fill_manifest")).toEqual([]);
 
     await user.type(input("folder"), "/home/ada/a\n/home/ada/b");
     await user.click(screen.getByTestId("server-verify"));
     await pass(1000);
-    expect(screen.getByTestId("verify-result").textContent).toContain("It works.");
+    expect(screen.getByTestId("verify-result").textContent).toContain("The server works.");
     expect(asked(hub, "servers.fill_manifest")).toEqual([
       {
         source: { preset: "filesystem" },
@@ -82,14 +82,14 @@ describe("a well-known server", () => {
     ]);
   });
 
-  it("stays open with the reason when the hub cannot fill it in", async () => {
+  it("stays open with the reason if the hub cannot fill it in", async () => {
     const hub = await openTab("server-preset-tab");
     await user.click(card("playwright"));
     expect(
       within(input("browser"))
         .getAllByRole("option")
         .map((one) => one.textContent),
-    ).toEqual(["Not given", "chrome", "firefox", "webkit", "msedge"]);
+    ).toEqual(["Not set", "chrome", "firefox", "webkit", "msedge"]);
     await user.click(input("headless"));
     hub.failures.set(
       "servers.fill_manifest",
@@ -109,7 +109,7 @@ describe("a well-known server", () => {
 });
 
 describe("a manifest", () => {
-  it("is read from a path, and each way to have it is a form", async () => {
+  it("is read from a path, and each choice has a form", async () => {
     const hub = await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
     await user.click(screen.getByTestId("manifest-read"));
@@ -129,7 +129,7 @@ describe("a manifest", () => {
     ]);
   });
 
-  it("that cannot be used says why, and cannot be added", async () => {
+  it("that cannot be used shows the reason, and cannot be added", async () => {
     const hub = await openTab("server-manifest-tab");
     await user.click(screen.getByTestId("manifest-text"));
     await user.paste('{"name":"io.github.ada/shop"}');
@@ -141,7 +141,7 @@ describe("a manifest", () => {
     expect(asked(hub, "servers.fill_manifest")).toEqual([]);
   });
 
-  it("that cannot be read says why", async () => {
+  it("that cannot be read shows the reason", async () => {
     await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "nonsense");
     await user.click(screen.getByTestId("manifest-read"));
@@ -150,7 +150,7 @@ describe("a manifest", () => {
     expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
   });
 
-  it("stays while another tab is looked at", async () => {
+  it("survives a change of the tab", async () => {
     await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
     await user.click(screen.getByTestId("manifest-read"));

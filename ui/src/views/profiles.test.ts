@@ -9,7 +9,7 @@ const part = (testid: string, key: string, value: string) =>
   screen.getAllByTestId(testid).find((one) => one.dataset[key] === value) as HTMLElement;
 
 describe("a client's profile", () => {
-  it("is chosen among the profiles, and taken away again", async () => {
+  it("is chosen from the profiles, and removed again", async () => {
     const hub = await open("#/clients");
     const select = () =>
       within(part("client-row", "client", "claude-code")).getByTestId<HTMLSelectElement>(
@@ -29,7 +29,7 @@ describe("a client's profile", () => {
     expect(asked(hub, "profiles.assign").at(-1)).toEqual({ client: "claude-code", profile: null });
   });
 
-  it("stays as it is where the hub refuses, with the reason", async () => {
+  it("stays unchanged if the hub refuses, with the reason", async () => {
     const hub = await open("#/clients");
     hub.failures.set("profiles.assign", new IpcError("not_found", "there is no profile 'writing'"));
     const row = part("client-row", "client", "cursor");
@@ -43,7 +43,7 @@ describe("a client's profile", () => {
 });
 
 describe("a profile", () => {
-  it("is made of servers and tools, with what it costs counted along", async () => {
+  it("consists of servers and tools, and shows its cost", async () => {
     const hub = await open("#/clients");
     await user.click(screen.getByTestId("profile-new"));
     await user.click(screen.getByTestId("profile-save"));
@@ -80,7 +80,7 @@ describe("a profile", () => {
     ).toBe("5 tools, about 900 tokens");
   });
 
-  it("is edited under its name", async () => {
+  it("keeps its name when it is edited", async () => {
     const hub = await open("#/clients");
     await user.click(within(part("profile-row", "profile", "reviews")).getByTestId("profile-edit"));
     expect(screen.queryByTestId("profile-name")).toBeNull();
@@ -94,13 +94,13 @@ describe("a profile", () => {
     ]);
   });
 
-  it("is removed only after a second word that says whom it touches", async () => {
+  it("is removed only after a confirmation that names its clients", async () => {
     const hub = await open("#/clients");
     await user.click(
       within(part("profile-row", "profile", "reviews")).getByTestId("profile-remove"),
     );
     expect(screen.getByTestId("confirm-dialog").textContent).toContain(
-      "cursor will see everything again",
+      "cursor will see all servers and tools",
     );
     expect(asked(hub, "profiles.remove")).toEqual([]);
     await user.click(screen.getByTestId("confirm"));
@@ -114,13 +114,13 @@ describe("a profile", () => {
   });
 });
 
-describe("the programs that start servers", () => {
-  it("are looked for when it is asked, each with what to do", async () => {
+describe("the runtimes", () => {
+  it("are checked on request, each with its remedy", async () => {
     const hub = await open("#/settings");
     expect(asked(hub, "servers.check_runtimes")).toEqual([]);
     await user.click(screen.getByTestId("runtimes-check"));
     expect(within(screen.getByTestId("runtimes")).getByRole("status").textContent).toContain(
-      "Asking each program",
+      "Checking the version of each runtime",
     );
     await pass(1000);
     expect(part("runtime-row", "runtime", "npx").textContent).toContain("10.8.2");

@@ -34,7 +34,7 @@ function asked<V extends Verb>(verb: V): Verbs[V]["params"][] {
 }
 
 describe("a first run", () => {
-  it("leads to a server, a client and a first call", async () => {
+  it("leads to a server, a client and an approved call", async () => {
     await open("", true);
     const steps = within(screen.getByTestId("welcome"))
       .getAllByRole("heading")
@@ -57,7 +57,7 @@ describe("adding a server", () => {
     expect(screen.getByTestId<HTMLInputElement>("env-value").type).toBe("password");
 
     await user.click(screen.getByTestId("server-verify"));
-    expect(screen.getByText("Starting it and asking for its tools…")).toBeTruthy();
+    expect(screen.getByText("Connecting to the server and listing its tools…")).toBeTruthy();
     await pass(1000);
     expect(screen.getByTestId("verify-result").textContent).toContain("everything 1.4.0");
 
@@ -78,7 +78,7 @@ describe("adding a server", () => {
     });
   });
 
-  it("shows in full why it could not be verified, and can be saved all the same", async () => {
+  it("shows the full reason if verification fails, and can be saved anyway", async () => {
     await open("#/servers/+add", true);
     await user.type(screen.getByTestId("server-name"), "x");
     await user.type(screen.getByTestId("server-command"), "nowhere");
@@ -90,14 +90,14 @@ describe("adding a server", () => {
     expect(asked("servers.add")).toHaveLength(1);
   });
 
-  it("says at its field what is missing, and sends nothing", async () => {
+  it("shows a missing field, and sends nothing", async () => {
     await open("#/servers/+add", true);
     await user.click(screen.getByTestId("server-save"));
-    expect(screen.getByText("Give the command that starts it.")).toBeTruthy();
+    expect(screen.getByText("Enter the command that starts the server.")).toBeTruthy();
     expect(asked("servers.add")).toEqual([]);
   });
 
-  it("stays open with the reason when it is refused", async () => {
+  it("stays open with the reason if the hub refuses the server", async () => {
     await open("#/servers/+add", true);
     hub.failures.set("servers.add", new IpcError("conflict", "There is a server named x already."));
     await user.type(screen.getByTestId("server-name"), "x");
@@ -110,7 +110,7 @@ describe("adding a server", () => {
     );
   });
 
-  it("reads a client's JSON, with what looks secret ticked", async () => {
+  it("reads a client's JSON, and marks likely secrets", async () => {
     await open("#/servers/+add", true);
     await user.click(screen.getByTestId("server-paste-tab"));
     await user.click(screen.getByTestId("paste-text"));
@@ -141,7 +141,7 @@ describe("adding a server", () => {
 });
 
 describe("a server", () => {
-  it("keeps a value in the keyring unless it is replaced", async () => {
+  it("keeps a secret in the keyring unless it is replaced", async () => {
     await open("#/servers/github");
     await user.click(screen.getByTestId("server-edit"));
     expect(screen.getByText("in keyring", { selector: "dialog *" })).toBeTruthy();
@@ -158,7 +158,7 @@ describe("a server", () => {
     ]);
   });
 
-  it("shows what a changed one would start, and starts it when accepted", async () => {
+  it("shows its new command if it changed, and starts after it is accepted", async () => {
     await open("#/servers/browser");
     expect(screen.getByTestId("server-detail").textContent).toContain(
       "npx -y @playwright/mcp@latest --headless",
@@ -171,7 +171,7 @@ describe("a server", () => {
     expect(screen.queryByTestId("server-accept")).toBeNull();
   });
 
-  it("is removed only after a second word", async () => {
+  it("is removed only after a confirmation", async () => {
     await open("#/servers/weather");
     await user.click(screen.getByTestId("server-remove"));
     expect(asked("servers.remove")).toEqual([]);
@@ -181,7 +181,7 @@ describe("a server", () => {
     expect(location.hash).toBe("#/servers");
   });
 
-  it("takes a policy for each tool", async () => {
+  it("has a policy for each tool", async () => {
     await open("#/servers/filesystem");
     const row = screen
       .getAllByTestId("tool-row")
@@ -193,16 +193,16 @@ describe("a server", () => {
     ]);
   });
 
-  it("names the place of a fault in a broken spec file", async () => {
+  it("shows the position of a fault in a broken spec file", async () => {
     await open("#/servers");
     expect(screen.getByTestId("broken-spec").textContent).toContain("notes.json:4:3");
   });
 });
 
-describe("a server that wants a person to sign in", () => {
+describe("a server that requires a sign-in", () => {
   const card = () => screen.getByTestId("sign-in-card");
 
-  it("leads to its page, shows how far it has come, and that it is done", async () => {
+  it("links to its page, and shows the progress and the end", async () => {
     await open("#/servers/tickets");
     expect(screen.getByTestId("server-detail").textContent).toContain("Needs sign-in");
     await user.click(screen.getByTestId("sign-in"));
@@ -217,13 +217,13 @@ describe("a server that wants a person to sign in", () => {
     hub.signIn("tickets", { kind: "exchanging" });
     await pass(1);
     expect(
-      within(card()).getByText("Drawbridge gets its token…").getAttribute("aria-current"),
+      within(card()).getByText("Drawbridge gets the token…").getAttribute("aria-current"),
     ).toBe("step");
     hub.signIn("tickets", { kind: "done" });
     await pass(1);
     expect(screen.queryByTestId("sign-in-card")).toBeNull();
     expect(screen.getByTestId("signed-in").textContent).toContain(
-      "with https://auth.example.com; the token is good for 60 min",
+      "with https://auth.example.com; the token expires in 60 min",
     );
     await user.click(screen.getByTestId("sign-out"));
     await pass(1);
@@ -231,7 +231,7 @@ describe("a server that wants a person to sign in", () => {
     expect(screen.getByTestId("sign-in")).toBeTruthy();
   });
 
-  it("says why it failed, and lets a person try again or give up", async () => {
+  it("shows why an attempt failed, and can be tried again or cancelled", async () => {
     await open("#/servers/tickets");
     await user.click(screen.getByTestId("sign-in"));
     await pass(1);
@@ -249,7 +249,7 @@ describe("a server that wants a person to sign in", () => {
     expect(card().dataset["state"]).toBe("none");
   });
 
-  it("offers no link where the app opens the browser itself, and none that runs something", async () => {
+  it("has no link if the app opens the browser, and none for an unsafe URL", async () => {
     await open("#/servers/tickets");
     hub.opensBrowser = true;
     await user.click(screen.getByTestId("sign-in"));
@@ -286,23 +286,23 @@ describe("a client", () => {
   });
 });
 
-describe("a page that the hub does not let in", () => {
+describe("a page without access to the hub", () => {
   it("says how to sign in", async () => {
     hub = new FakeHub(true);
     hub.failures.set("approvals.list", new IpcError("signed_out", ""));
     render(App, { ipc: hub });
     await pass(1);
     expect(document.body.textContent).toContain(
-      "This browser is not signed in. Run drawbridge open in a terminal",
+      "This browser is not signed in. To get a sign-in link, start the Drawbridge app or run this command in a terminal: drawbridge open",
     );
   });
 
-  it("says so while the hub is not reachable", async () => {
+  it("shows a banner while the hub is not reachable", async () => {
     await open("#/logs");
     hub.connect(false);
     await pass(1);
     expect(screen.getByTestId("not-reachable").textContent).toBe(
-      "Drawbridge is not reachable; trying again.",
+      "Drawbridge is not reachable. Trying again…",
     );
     hub.connect(true);
     await pass(1);

@@ -10,8 +10,8 @@ const tools = () => screen.getAllByTestId("waiting-tool");
 const toolRow = (name: string) =>
   screen.getAllByTestId("tool-row").find((row) => row.dataset["tool"] === name) as HTMLElement;
 
-describe("tools that wait", () => {
-  it("show what differs field by field, with what is hidden in it drawn", async () => {
+describe("tools that need acceptance", () => {
+  it("show the differences field by field, with hidden characters revealed", async () => {
     await open("#/servers/github");
     expect(screen.getByTestId("waiting-tools").textContent).toContain(
       "2 tools are new or changed since you accepted this server",
@@ -24,17 +24,17 @@ describe("tools that wait", () => {
     expect(description.querySelector(".after mark")?.textContent).toContain("~/.ssh/id_ed25519");
     expect(
       merge.querySelector('[data-field="/annotations/destructiveHint"]')?.textContent,
-    ).toContain("Annotations › destructiveHint gone");
+    ).toContain("Annotations › destructiveHint removed");
     expect(removal.querySelector('[data-field="/description"]')?.textContent).toContain(
       "Delete a repository with all that is in it.",
     );
-    expect(screen.getAllByText("2 tools wait for you")).toHaveLength(1);
+    expect(screen.getAllByText("2 tools need acceptance")).toHaveLength(1);
     expect(within(toolRow("merge_pull_request")).getByTestId("tool-hidden").textContent).toContain(
       "changed since you accepted it",
     );
   });
 
-  it("cannot be accepted by a hand that was on its way, and then are accepted as they were shown", async () => {
+  it("cannot be accepted by an accidental click, and are accepted as they were shown", async () => {
     const hub = await open("#/servers/github");
     await user.click(screen.getByTestId("accept-tools"));
     expect(asked(hub, "servers.accept_tools")).toEqual([]);
@@ -53,7 +53,7 @@ describe("tools that wait", () => {
     expect(screen.queryByTestId("waiting-tools")).toBeNull();
   });
 
-  it("are accepted one by one, and what fails is said", async () => {
+  it("are accepted one by one, and a failure is shown", async () => {
     const hub = await open("#/servers/github");
     await pass(600);
     hub.failures.set(
@@ -74,7 +74,7 @@ describe("tools that wait", () => {
     expect(tools()).toHaveLength(1);
   });
 
-  it("wait again when what they are changes under the reader's eyes", async () => {
+  it("cannot be accepted at once after they changed on the screen", async () => {
     const hub = await open("#/servers/github");
     await pass(600);
     const tool = hub.servers
@@ -92,7 +92,7 @@ describe("tools that wait", () => {
     expect(asked(hub, "servers.accept_tools")[0]?.tools[1]?.digest).toBe("f0".repeat(32));
   });
 
-  it("are not accepted where what differs could not be read", async () => {
+  it("are not accepted if their differences could not be read", async () => {
     const hub = await open("#/servers/github", (one) =>
       one.failures.set(
         "servers.tool_history",
@@ -110,7 +110,7 @@ describe("tools that wait", () => {
 });
 
 describe("a tool's history", () => {
-  it("lists its versions when it is asked for", async () => {
+  it("lists its versions when it is opened", async () => {
     const hub = await open("#/servers/github");
     const before = asked(hub, "servers.tool_history").length;
     const row = toolRow("merge_pull_request");
@@ -126,20 +126,20 @@ describe("a tool's history", () => {
   });
 });
 
-describe("how a server stands", () => {
-  it("says why, what to do, how long it is left alone, and what happened", async () => {
+describe("the state of a server", () => {
+  it("is shown with its reason, the remedy, the next attempt and the history", async () => {
     await open("#/servers/weather");
     expect(screen.getByTestId("server-state").dataset["state"]).toBe("error");
     expect(screen.getByTestId("server-reason").textContent).toContain("exit code 1");
     expect(screen.getByTestId("server-remedy").textContent).toContain("press Restart");
     expect(screen.getByTestId("server-retry").textContent).toContain(
-      "1 min 35 s from now. Restart tries at once.",
+      "(1 min 35 s left). “Restart” tries now.",
     );
     await pass(65_000);
-    expect(screen.getByTestId("server-retry").textContent).toContain("30 s from now");
+    expect(screen.getByTestId("server-retry").textContent).toContain("(30 s left)");
     await pass(31_000);
     expect(screen.getByTestId("server-retry").textContent).toBe(
-      "It is tried again with the next call. Restart tries at once.",
+      "The next call tries again. “Restart” tries now.",
     );
     const steps = within(screen.getByTestId("server-transitions")).getAllByRole("listitem");
     expect(steps.map((step) => step.dataset["state"])).toEqual([
@@ -155,19 +155,19 @@ describe("how a server stands", () => {
     );
   });
 
-  it("says what a slow start waits for", async () => {
+  it("is shown with the reason of a slow start", async () => {
     await open("#/servers/filesystem");
     await user.click(screen.getByTestId("server-restart"));
     await pass(1);
     expect(screen.getByTestId("server-reason").textContent).toContain(
       "npx may have to download it first.",
     );
-    expect(screen.getByText("It is being started.").getAttribute("role")).toBe("status");
+    expect(screen.getByText("The server is starting…").getAttribute("role")).toBe("status");
     await pass(1000);
     expect(screen.queryByTestId("server-reason")).toBeNull();
   });
 
-  it("measures what it uses only while somebody looks", async () => {
+  it("is shown with its usage, which is read only while the screen is open", async () => {
     const hub = await open("#/servers/filesystem");
     expect(screen.getByTestId("server-usage").textContent).toContain("2 processes");
     await pass(6100);
@@ -179,8 +179,8 @@ describe("how a server stands", () => {
   });
 });
 
-describe("an act that fails", () => {
-  it("is not told twice where the server's own standing says it", async () => {
+describe("a failed action", () => {
+  it("is not shown twice if the state of the server has the same reason", async () => {
     const hub = await open("#/servers/weather");
     const { reason = "" } = hub.servers.find((s) => s.id === "weather") ?? {};
     hub.failures.set("servers.restart", new IpcError("unavailable", `${reason} See its log.`));

@@ -1,30 +1,33 @@
-/** “Only where”: which conditions a person can make of the arguments of a call. */
+/** The conditions that a person can derive from the arguments of a call. */
 
 import type { Condition, Test } from "../../ipc";
-import { valueOf } from "../../lib/literal";
+import { toValue } from "../../lib/literal";
 import { parseLossless, type JsonNode } from "../../lib/lossless";
 import { revealText } from "../../lib/reveal";
+import { texts } from "../../texts";
 
-/** One thing that a value can be held to. */
+const t = texts.approvals.conditions;
+
+/** A condition on a value. */
 export interface Choice {
-  words: string;
+  label: string;
   is: Test;
 }
 
-/** One top-level argument. */
-export interface Part {
+/** The possible conditions on one top-level argument. */
+export interface ArgumentOptions {
   key: string;
   pointer: string;
-  /** The first one is the value itself. */
+  /** The first choice is the exact value. */
   choices: Choice[];
-  /** Why it cannot be asked for; empty where it can. */
-  why: string;
+  /** Why there is no choice; empty if there is one. */
+  reason: string;
 }
 
-/** By pointer, which of its choices; what is not there may have any value. */
+/** The index of the choice by pointer. An argument without an entry may have any value. */
 export type Chosen = Record<string, number>;
 
-export function partsOf(text: string): Part[] {
+export function listOptions(text: string): ArgumentOptions[] {
   let node: JsonNode;
   try {
     node = parseLossless(text);
@@ -34,47 +37,46 @@ export function partsOf(text: string): Part[] {
   if (node.kind !== "object") return [];
   const members = new Map(node.members.map((member) => [member.key, member]));
   return [...members.values()].map(({ key, value, duplicate }) => {
-    const pointer = pointerTo(key);
+    const pointer = toPointer(key);
     return {
       key,
       pointer,
-      ...(duplicate ? { choices: [], why: "The key stands twice." } : choicesOf(value)),
+      ...(duplicate ? { choices: [], reason: t.duplicateKey } : listChoices(value)),
     };
   });
 }
 
-export function conditionsOf(parts: Part[], chosen: Chosen): Condition[] {
-  return parts.flatMap(({ pointer, choices }) => {
+export function toConditions(options: ArgumentOptions[], chosen: Chosen): Condition[] {
+  return options.flatMap(({ pointer, choices }) => {
     const choice = choices[chosen[pointer] ?? -1];
     return choice ? [{ pointer, is: choice.is }] : [];
   });
 }
 
-/** One step of a JSON pointer (RFC 6901). */
-export function pointerTo(key: string): string {
+/** Returns the JSON pointer (RFC 6901) of a top-level key. */
+export function toPointer(key: string): string {
   return `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-function choicesOf(node: JsonNode): Pick<Part, "choices" | "why"> {
-  if (node.kind === "object" || node.kind === "array")
-    return { choices: [], why: `It is a ${node.kind === "array" ? "list" : "group of values"}.` };
-  const literal = valueOf(node);
-  if (literal.problem)
-    return { choices: [], why: "The number has more digits than can be passed on unchanged." };
+function listChoices(node: JsonNode): Pick<ArgumentOptions, "choices" | "reason"> {
+  if (node.kind === "array") return { choices: [], reason: t.isList };
+  if (node.kind === "object") return { choices: [], reason: t.isObject };
+  const literal = toValue(node);
+  if (literal.problem) return { choices: [], reason: t.tooPrecise };
   if (node.kind !== "string")
     return {
-      choices: [{ words: `exactly ${node.lexeme}`, is: { equals: literal.value } }],
-      why: "",
+      choices: [{ label: t.exactly(node.lexeme), is: { equals: literal.value } }],
+      reason: "",
     };
-  const exact: Choice = { words: "exactly this text", is: { equals: node.value } };
-  return { choices: [exact, ...foldersOf(node.value), ...hostOf(node.value)], why: "" };
+  const exact: Choice = { label: t.exactText, is: { equals: node.value } };
+  return { choices: [exact, ...listFolders(node.value), ...listHosts(node.value)], reason: "" };
 }
 
-/** The folders that an absolute path is in, the nearest first. */
-function foldersOf(path: string): Choice[] {
+/** Lists the folders that contain an absolute path, nearest first. */
+function listFolders(path: string): Choice[] {
   const [, root, rest] = /^(\/|[A-Za-z]:[\\/])(.*)$/s.exec(path) ?? [];
   if (root === undefined || rest === undefined) return [];
-  const mark = root.endsWith("\\") ? "\\" : "/";
+  const separator = root.endsWith("\\") ? "\\" : "/";
   const steps: string[] = [];
   for (const step of rest.split(root === "/" ? "/" : /[\\/]/)) {
     if (step === "..") steps.pop();
@@ -83,14 +85,16 @@ function foldersOf(path: string): Choice[] {
   return steps
     .map((_, at) => steps.slice(0, steps.length - 1 - at))
     .map((parent): Choice => {
-      const folder = `${root}${parent.join(mark)}`;
-      return { words: `in ${revealText(folder)}`, is: { path_within: folder } };
+      const folder = `${root}${parent.join(separator)}`;
+      return { label: t.inFolder(revealText(folder)), is: { path_within: folder } };
     });
 }
 
-/** The host of a web address. Readers differ about where one with these characters leads. */
-function hostOf(text: string): Choice[] {
+/**
+ * Returns the host of a URL, or nothing if the URL has characters that parsers read differently.
+ */
+function listHosts(text: string): Choice[] {
   if (!/^https?:\/\//i.test(text) || /[\\@\s]/.test(text) || !URL.canParse(text)) return [];
   const { hostname } = new URL(text);
-  return hostname ? [{ words: `on the host ${hostname}`, is: { host: hostname } }] : [];
+  return hostname ? [{ label: t.onHost(hostname), is: { host: hostname } }] : [];
 }

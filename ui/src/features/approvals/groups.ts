@@ -1,28 +1,28 @@
-/** Calls that wait and are alike: of one client, for one tool of one server as it is now. */
+/** Groups similar waiting calls: of one client, for the same version of a tool and its server. */
 
 import type { ApprovalRequest } from "../../ipc";
 import type { Waiting } from "../../state/approvals.svelte";
 
 export interface Group {
   key: string;
-  /** The oldest first; never empty. */
+  /** Oldest first; never empty. */
   waiting: Waiting[];
   first: Waiting;
 }
 
-/** The oldest group first. A result that waits is read for itself. */
-export function groupsOf(waiting: Waiting[]): Group[] {
+/** Groups calls, oldest group first. A waiting result is a group of its own. */
+export function groupCalls(waiting: Waiting[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const one of waiting) {
-    const key = keyOf(one.request);
+  for (const call of waiting) {
+    const key = toKey(call.request);
     const group = groups.get(key);
-    if (group) group.waiting.push(one);
-    else groups.set(key, { key, waiting: [one], first: one });
+    if (group) group.waiting.push(call);
+    else groups.set(key, { key, waiting: [call], first: call });
   }
   return [...groups.values()];
 }
 
-function keyOf({
+function toKey({
   id,
   client,
   server,
@@ -34,15 +34,15 @@ function keyOf({
   return JSON.stringify(result === null ? [client, server, tool, identity, definition] : [id]);
 }
 
-/** What is sent in a call, and how many calls send exactly that. */
-export interface Sent {
+/** The content of calls, and the number of calls with exactly this content. */
+export interface Content {
   arguments: string;
   extra: string | null;
   count: number;
 }
 
-export function sentBy(waiting: Waiting[]): Sent[] {
-  const found = new Map<string, Sent>();
+export function groupByContent(waiting: Waiting[]): Content[] {
+  const found = new Map<string, Content>();
   for (const { request } of waiting) {
     const key = JSON.stringify([request.arguments, request.extra]);
     const known = found.get(key);

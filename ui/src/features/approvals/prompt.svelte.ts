@@ -1,26 +1,26 @@
-/** What every question to a person has: a time, a guard against a hand that was on its way, and one answer. */
+/** The state of an approval card: deadline, guard against accidental clicks, and decision. */
 
 import { messageOf } from "../../state/errors";
 
-/** A click that was meant for what stood here before decides nothing. */
+/** How long buttons are disabled after a change, so that no accidental click decides. */
 const GUARD_MS = 500;
 const TICK_MS = 250;
 
-/** To be made where a component begins: it lives as long as that. */
+/** Must be created during the initialization of a component, because it uses effects. */
 export class Prompt {
   guarded = $state(true);
   sending = $state(false);
-  /** All of what is decided was within sight. */
+  /** Whether the person has seen all of the content. */
   read = $state(false);
   error = $state("");
-  /** What is left of the time to decide, in milliseconds. */
+  /** The time left to decide, in milliseconds. */
   left = $state(0);
-  /** Nothing can be decided: it has only just appeared, its time is up, or a decision is on its way. */
+  /** Whether no decision is possible: the card is new, has expired, or is being decided. */
   readonly blocked = $derived(this.guarded || this.sending || this.left <= 0);
   readonly unapprovable = $derived(this.blocked || !this.read);
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `place` changes when it moves on the screen: then it moves under the pointer. */
+  /** The guard starts again whenever `place` changes, because the card moves under the pointer. */
   constructor(deadline: () => number, place: () => unknown) {
     $effect(() => {
       place();
@@ -43,14 +43,14 @@ export class Prompt {
     });
   }
 
-  /** Another button has come to where one was. */
+  /** Disables all buttons for half a second. */
   guard(): void {
     this.guarded = true;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (this.guarded = false), GUARD_MS);
   }
 
-  /** Sends an answer. Once it is taken, the question goes; where it is refused, it stays with the reason. */
+  /** Sends a decision. If it is accepted, the card disappears; if not, the card shows the error. */
   async send(act: () => Promise<unknown>): Promise<void> {
     if (this.blocked) return;
     this.sending = true;

@@ -1,2 +1,2 @@
-/** How far a person is in a decision. */
+/** The step of a decision that the card shows. */
 export type Step = "choose" | "edit" | "more" | "always" | "deny";

@@ -1,22 +1,26 @@
-/** A JSON text as a tree to be drawn, or why it is none. */
+/** Parses JSON for the tree view. */
 
 import { countNodes, parseLossless, type JsonNode } from "../../lib/lossless";
+import { texts } from "../../texts";
 
-/** Beyond this a tree takes longer to draw than a person waits. */
-const MOST_NODES = 3000;
+const t = texts.approvals.arguments;
+
+/** A larger tree takes too long to render. */
+const MAX_NODES = 3000;
 
 export interface Tree {
+  /** Null if there is a problem. */
   node: JsonNode | null;
   problem: string;
 }
 
-export function treeOf(text: string): Tree {
+export function toTree(text: string): Tree {
   try {
     const node = parseLossless(text);
-    return countNodes(node) > MOST_NODES
-      ? { node: null, problem: "Too large for a tree." }
+    return countNodes(node) > MAX_NODES
+      ? { node: null, problem: t.tooLargeForTree }
       : { node, problem: "" };
   } catch (thrown) {
-    return { node: null, problem: `Not plain JSON: ${(thrown as Error).message}.` };
+    return { node: null, problem: t.notJson((thrown as Error).message) };
   }
 }

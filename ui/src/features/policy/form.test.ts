@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RuleView, Test } from "../../ipc";
-import { emptyForm, faultsOf, formOf, hasFaults, ruleOf, type ConditionForm } from "./form";
+import { createForm, hasFaults, toForm, toRule, validateForm, type ConditionForm } from "./form";
 
 const NOW = 1_000_000_000_000;
 const view: RuleView = {
@@ -19,7 +19,7 @@ const view: RuleView = {
   life: { kind: "until_revoked" },
   note: "for the sandbox",
 };
-const round = (part: Partial<RuleView>) => ruleOf(formOf({ ...view, ...part }, NOW), NOW);
+const roundTrip = (part: Partial<RuleView>) => toRule(toForm({ ...view, ...part }, NOW), NOW);
 
 describe("a rule in a form", () => {
   it.each<Test>([
@@ -36,14 +36,16 @@ describe("a rule in a form", () => {
     { between: { min: 1, max: 2.5 } },
     { between: { max: 10 } },
     { matches: " a|b " },
-  ])("comes back as it was with %j", (is) => {
-    const rule = round({ when: [{ pointer: "/a~1b", is }] });
+  ])("round-trips with %j", (is) => {
+    const rule = roundTrip({ when: [{ pointer: "/a~1b", is }] });
     expect(rule.when).toEqual([{ pointer: "/a~1b", is }]);
-    expect(hasFaults(faultsOf(formOf({ ...view, when: [{ pointer: "", is }] }, NOW)))).toBe(false);
+    expect(hasFaults(validateForm(toForm({ ...view, when: [{ pointer: "", is }] }, NOW)))).toBe(
+      false,
+    );
   });
 
-  it("comes back with its scope, its effects, its life and its note", () => {
-    expect(round({})).toEqual({
+  it("round-trips with its scope, effects, lifetime and note", () => {
+    expect(roundTrip({})).toEqual({
       client: "cursor",
       server: "github",
       tool: "create_issue",
@@ -55,27 +57,27 @@ describe("a rule in a form", () => {
       note: "for the sandbox",
     });
     expect(
-      round({ client: null, server: null, tool: null, read_only: true, effect: null }),
+      roundTrip({ client: null, server: null, tool: null, read_only: true, effect: null }),
     ).toMatchObject({ client: null, server: null, tool: null, read_only: true, effect: null });
-    expect(round({ life: { kind: "session", session: "s1" } }).life).toEqual({
+    expect(roundTrip({ life: { kind: "session", session: "s1" } }).life).toEqual({
       kind: "session",
       session: "s1",
     });
-    expect(round({ life: { kind: "until", at: NOW + 600_000 } }).life).toEqual({
+    expect(roundTrip({ life: { kind: "until", at: NOW + 600_000 } }).life).toEqual({
       kind: "until",
       at: NOW + 600_000,
     });
   });
 
-  it("has only as many calls as it has left", () => {
-    expect(round({ life: { kind: "calls", count: 10 }, left: 7 }).life).toEqual({
+  it("shows the calls that are left", () => {
+    expect(roundTrip({ life: { kind: "calls", count: 10 }, left: 7 }).life).toEqual({
       kind: "calls",
       count: 7,
     });
   });
 
-  it("asks for a number anew that has lost digits on its way here", () => {
-    const form = formOf(
+  it("asks again for a number that JSON.parse rounded", () => {
+    const form = toForm(
       {
         ...view,
         when: [{ pointer: "/id", is: { equals: JSON.parse("12345678901234567891") as unknown } }],
@@ -83,45 +85,49 @@ describe("a rule in a form", () => {
       NOW,
     );
     expect(form.when[0]?.value).toBe("");
-    expect(faultsOf(form).when[0]?.value).toContain("Write a value");
+    expect(validateForm(form).when[0]?.value).toContain("Enter a value");
   });
 
-  it("leaves out what does not go together", () => {
+  it("drops fields that contradict each other", () => {
     expect(
-      ruleOf({ ...emptyForm(), effect: "deny", result: "hold", tool: "x", readOnly: true }, NOW),
+      toRule({ ...createForm(), effect: "deny", result: "hold", tool: "x", readOnly: true }, NOW),
     ).toMatchObject({ effect: "deny", result: null, tool: null });
   });
 });
 
-describe("what is wrong with a rule", () => {
+describe("a fault of a rule", () => {
   const fault = (part: Partial<ConditionForm>) =>
-    faultsOf({
-      ...emptyForm(),
-      when: [{ pointer: "/p", kind: "equals", value: "x", most: "", ...part }],
+    validateForm({
+      ...createForm(),
+      when: [{ pointer: "/p", kind: "equals", value: "x", maximum: "", ...part }],
     }).when[0];
 
   it.each<[Partial<ConditionForm>, string]>([
-    [{ pointer: "path" }, "It begins with /, such as /path."],
-    [{ pointer: "/" }, "Name the argument"],
-    [{ pointer: "/a~b" }, "Write ~ in a key as ~0"],
-    [{ value: "" }, "Write a value"],
+    [{ pointer: "path" }, "Start with /, such as /path."],
+    [{ pointer: "/" }, "Enter the name of the argument"],
+    [{ pointer: "/a~b" }, "write ~ as ~0"],
+    [{ value: "" }, "Enter a value"],
     [{ value: '{"a":' }, "Not JSON"],
     [{ kind: "one_of", value: "\n" }, "at least one value"],
-    [{ kind: "path_within", value: "notes" }, "in full"],
-    [{ kind: "host", value: "https://example.com/" }, "Only the host"],
-    [{ kind: "between", value: "" }, "at least one end"],
-    [{ kind: "between", value: "5", most: "1" }, "more than the most"],
-    [{ kind: "between", value: "five" }, "is no number"],
-    [{ kind: "matches", value: "" }, "Write a pattern"],
-  ])("%j is said at the field", (part, words) => {
+    [{ kind: "path_within", value: "notes" }, "full path"],
+    [{ kind: "host", value: "https://example.com/" }, "only the host"],
+    [{ kind: "between", value: "" }, "Enter a minimum"],
+    [{ kind: "between", value: "5", maximum: "1" }, "greater than the maximum"],
+    [{ kind: "between", value: "five" }, "is not a number"],
+    [{ kind: "matches", value: "" }, "Enter a pattern"],
+  ])("%j is shown at the field", (part, words) => {
     const found = fault(part);
     expect(found?.pointer ?? found?.value).toContain(words);
   });
 
-  it("is that it does nothing, or ends before it begins", () => {
-    expect(faultsOf({ ...emptyForm(), effect: "" }).effect).toContain("Choose");
-    expect(faultsOf({ ...emptyForm(), life: "until", minutes: "0" }).life).toContain("at least 1");
-    expect(faultsOf({ ...emptyForm(), life: "calls", calls: "1.5" }).life).toContain("at least 1");
-    expect(hasFaults(faultsOf(emptyForm()))).toBe(false);
+  it("is that the rule has no effect or no lifetime", () => {
+    expect(validateForm({ ...createForm(), effect: "" }).effect).toContain("Choose");
+    expect(validateForm({ ...createForm(), life: "until", minutes: "0" }).life).toContain(
+      "at least 1",
+    );
+    expect(validateForm({ ...createForm(), life: "calls", calls: "1.5" }).life).toContain(
+      "at least 1",
+    );
+    expect(hasFaults(validateForm(createForm()))).toBe(false);
   });
 });

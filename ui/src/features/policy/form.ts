@@ -1,65 +1,46 @@
-/** A rule as a form has it, and the way to and fro. */
+/** Converts a rule to the fields of its form and back, and validates them. */
 
 import type { Condition, Effect, Life, ResultEffect, RuleText, RuleView, Test } from "../../ipc";
-import { isExact, literalText, parseLiteral } from "../../lib/literal";
+import { formatLiteral, isExact, parseLiteral } from "../../lib/literal";
+import { texts } from "../../texts";
 
-export type TestKind = "equals" | "one_of" | "path_within" | "host" | "between" | "matches";
+export type PredicateKind = "equals" | "one_of" | "path_within" | "host" | "between" | "matches";
 
 export interface ConditionForm {
   pointer: string;
-  kind: TestKind;
-  /** For `one_of` one a line; for `between` the least. */
+  kind: PredicateKind;
+  /** For `one_of` one value per line; for `between` the minimum. */
   value: string;
-  /** For `between` only. */
-  most: string;
+  /** Only for `between`. */
+  maximum: string;
 }
 
 export interface RuleForm {
-  /** Empty for any. */
+  /** Empty for any client; `server` and `tool` likewise. */
   client: string;
   server: string;
   tool: string;
   readOnly: boolean;
-  /** Empty: that is left to other rules. */
+  /** Empty to leave the call to other rules. */
   effect: Effect | "";
-  /** Empty: it is passed on as it is. */
+  /** Empty to pass the result on unchanged. */
   result: ResultEffect | "";
   when: ConditionForm[];
   life: Life["kind"];
   minutes: string;
   calls: string;
-  /** The client session, where the rule holds for one. */
+  /** The client session if the rule applies to one; else empty. */
   session: string;
   note: string;
 }
 
-export const TESTS: Record<TestKind, { label: string; hint: string }> = {
-  equals: {
-    label: "is",
-    hint: "Type text without quotes. Use quotes if it looks like a number, true, false or null.",
-  },
-  one_of: {
-    label: "is one of",
-    hint: "One value a line; text as it is, numbers, true, false and null as such.",
-  },
-  path_within: {
-    label: "is a path in",
-    hint: "A folder, in full. What is anywhere in it fits, once “..” and links are resolved.",
-  },
-  host: {
-    label: "is a URL of",
-    hint: "A host such as example.com, or *.example.com for each host under it.",
-  },
-  between: { label: "is a number", hint: "Both ends are included; either may be left empty." },
-  matches: {
-    label: "fits the pattern",
-    hint: "A regular expression for the whole text, from its beginning to its end.",
-  },
-};
+const MINUTE_MS = 60_000;
+/** A leap year. */
+const MAX_MINUTES = 527_040;
+/** The hub counts calls in 32 bits. */
+const MAX_CALLS = 4_294_967_295;
 
-const MINUTE = 60_000;
-
-export function emptyForm(): RuleForm {
+export function createForm(): RuleForm {
   return {
     client: "",
     server: "",
@@ -76,33 +57,35 @@ export function emptyForm(): RuleForm {
   };
 }
 
-export function emptyCondition(): ConditionForm {
-  return { pointer: "/", kind: "equals", value: "", most: "" };
+export function createCondition(): ConditionForm {
+  return { pointer: "/", kind: "equals", value: "", maximum: "" };
 }
 
-export function formOf(rule: RuleView, now: number): RuleForm {
+/** Returns the form of a rule. `now` converts a deadline to minutes. */
+export function toForm(rule: RuleView, now: number): RuleForm {
   const { life } = rule;
   return {
-    ...emptyForm(),
+    ...createForm(),
     client: rule.client ?? "",
     server: rule.server ?? "",
     tool: rule.tool ?? "",
     readOnly: rule.read_only,
     effect: rule.effect ?? "",
     result: rule.result ?? "",
-    when: rule.when.map(conditionForm),
+    when: rule.when.map(toConditionForm),
     life: life.kind,
     note: rule.note,
     ...(life.kind === "until" && {
-      minutes: String(Math.max(1, Math.ceil((life.at - now) / MINUTE))),
+      minutes: String(Math.max(1, Math.ceil((life.at - now) / MINUTE_MS))),
     }),
-    // A rule that is written anew counts anew: what is left is what it has.
+    // A saved rule starts a new count, so the form shows the calls that are left.
     ...(life.kind === "calls" && { calls: String(rule.left ?? life.count) }),
     ...(life.kind === "session" && { session: life.session }),
   };
 }
 
-export function ruleOf(form: RuleForm, now: number): RuleText {
+/** Returns the rule to save. The form must be valid. */
+export function toRule(form: RuleForm, now: number): RuleText {
   return {
     client: form.client || null,
     server: form.server || null,
@@ -110,8 +93,8 @@ export function ruleOf(form: RuleForm, now: number): RuleText {
     read_only: form.readOnly && !form.tool,
     effect: form.effect || null,
     result: form.effect === "deny" ? null : form.result || null,
-    when: form.when.map(({ pointer, ...test }) => ({ pointer, is: testOf(test) })),
-    life: lifeOf(form, now),
+    when: form.when.map(({ pointer, ...predicate }) => ({ pointer, is: toPredicate(predicate) })),
+    life: toLifetime(form, now),
     note: form.note.trim(),
   };
 }
@@ -119,23 +102,24 @@ export function ruleOf(form: RuleForm, now: number): RuleText {
 export interface Faults {
   effect?: string;
   life?: string;
-  /** By the place of the condition. */
+  /** The faults of each condition, by its index. */
   when: Record<number, { pointer?: string; value?: string }>;
 }
 
-export function faultsOf(form: RuleForm): Faults {
+/** Returns one sentence for each invalid field. */
+export function validateForm(form: RuleForm): Faults {
+  const t = texts.policy.dialog;
   const faults: Faults = { when: {} };
-  if (form.effect === "" && form.result === "")
-    faults.effect = "Choose what happens to the call, or to its result.";
-  if (form.life === "until" && !isWhole(form.minutes, 527_040))
-    faults.life = "A whole number of minutes, at least 1.";
-  if (form.life === "calls" && !isWhole(form.calls, 4_294_967_295))
-    faults.life = "A whole number of calls, at least 1.";
-  form.when.forEach((condition, at) => {
-    const pointer = pointerFault(condition.pointer);
-    const value = valueFault(condition);
+  if (form.effect === "" && form.result === "") faults.effect = t.effect.missing;
+  if (form.life === "until" && !isWholeNumber(form.minutes, MAX_MINUTES))
+    faults.life = t.lifetime.minutesFault;
+  if (form.life === "calls" && !isWholeNumber(form.calls, MAX_CALLS))
+    faults.life = t.lifetime.callsFault;
+  form.when.forEach((condition, index) => {
+    const pointer = validatePointer(condition.pointer);
+    const value = validateValue(condition);
     if (pointer || value)
-      faults.when[at] = { ...(pointer && { pointer }), ...(value && { value }) };
+      faults.when[index] = { ...(pointer && { pointer }), ...(value && { value }) };
   });
   return faults;
 }
@@ -146,37 +130,37 @@ export function hasFaults(faults: Faults): boolean {
   );
 }
 
-function conditionForm({ pointer, is }: Condition): ConditionForm {
-  const form = (kind: TestKind, value: string, most = ""): ConditionForm => ({
+function toConditionForm({ pointer, is }: Condition): ConditionForm {
+  const form = (kind: PredicateKind, value: string, maximum = ""): ConditionForm => ({
     pointer,
     kind,
     value,
-    most,
+    maximum,
   });
-  if ("equals" in is) return form("equals", textOf(is.equals));
+  if ("equals" in is) return form("equals", formatExact(is.equals));
   if ("one_of" in is)
-    return form("one_of", is.one_of.every(isExact) ? is.one_of.map(literalText).join("\n") : "");
+    return form("one_of", is.one_of.every(isExact) ? is.one_of.map(formatLiteral).join("\n") : "");
   if ("path_within" in is) return form("path_within", is.path_within);
   if ("host" in is) return form("host", is.host);
   if ("matches" in is) return form("matches", is.matches);
-  return form("between", boundText(is.between.min), boundText(is.between.max));
+  return form("between", formatBound(is.between.min), formatBound(is.between.max));
 }
 
-/** Empty for what has lost digits on its way here: it is to be written anew. */
-function textOf(value: unknown): string {
-  return isExact(value) ? literalText(value) : "";
+/** Returns an empty text for a number that `JSON.parse` rounded, so that it is entered again. */
+function formatExact(value: unknown): string {
+  return isExact(value) ? formatLiteral(value) : "";
 }
 
-function boundText(value: unknown): string {
-  return value === undefined || value === null ? "" : textOf(value);
+function formatBound(value: unknown): string {
+  return value === undefined || value === null ? "" : formatExact(value);
 }
 
-function testOf({ kind, value, most }: Omit<ConditionForm, "pointer">): Test {
+function toPredicate({ kind, value, maximum }: Omit<ConditionForm, "pointer">): Test {
   switch (kind) {
     case "equals":
       return { equals: parseLiteral(value).value };
     case "one_of":
-      return { one_of: linesOf(value).map((line) => parseLiteral(line).value) };
+      return { one_of: splitLines(value).map((line) => parseLiteral(line).value) };
     case "path_within":
       return { path_within: value.trim() };
     case "host":
@@ -187,18 +171,18 @@ function testOf({ kind, value, most }: Omit<ConditionForm, "pointer">): Test {
       return {
         between: {
           ...(value.trim() && { min: parseLiteral(value).value }),
-          ...(most.trim() && { max: parseLiteral(most).value }),
+          ...(maximum.trim() && { max: parseLiteral(maximum).value }),
         },
       };
   }
 }
 
-function lifeOf({ life, minutes, calls, session }: RuleForm, now: number): Life {
+function toLifetime({ life, minutes, calls, session }: RuleForm, now: number): Life {
   switch (life) {
     case "until_revoked":
       return { kind: life };
     case "until":
-      return { kind: life, at: now + Number(minutes) * MINUTE };
+      return { kind: life, at: now + Number(minutes) * MINUTE_MS };
     case "calls":
       return { kind: life, count: Number(calls) };
     case "session":
@@ -206,57 +190,56 @@ function lifeOf({ life, minutes, calls, session }: RuleForm, now: number): Life 
   }
 }
 
-function pointerFault(pointer: string): string {
-  if (pointer === "/") return "Name the argument after the /, such as /path.";
-  if (pointer !== "" && !pointer.startsWith("/")) return `It begins with /, such as /${pointer}.`;
-  return /~(?![01])/.test(pointer) ? "Write ~ in a key as ~0, and / as ~1." : "";
+function validatePointer(pointer: string): string {
+  const t = texts.policy.condition;
+  if (pointer === "/") return t.argumentMissing;
+  if (pointer !== "" && !pointer.startsWith("/")) return t.argumentStart(pointer);
+  return /~(?![01])/.test(pointer) ? t.argumentEscape : "";
 }
 
-function valueFault({ kind, value, most }: ConditionForm): string {
+function validateValue({ kind, value, maximum }: ConditionForm): string {
+  const t = texts.policy.condition;
   switch (kind) {
     case "equals":
       return parseLiteral(value).problem;
     case "one_of":
-      return linesOf(value).length === 0
-        ? "Write at least one value."
-        : (linesOf(value)
+      return splitLines(value).length === 0
+        ? t.noValues
+        : (splitLines(value)
             .map((line) => parseLiteral(line).problem)
             .find(Boolean) ?? "");
     case "path_within":
-      return /^(\/|~|[A-Za-z]:[\\/])/.test(value.trim())
-        ? ""
-        : "Give the folder in full, such as /home/ada/Projects.";
+      return /^(\/|~|[A-Za-z]:[\\/])/.test(value.trim()) ? "" : t.notFullPath;
     case "host":
-      return /^(\*\.)?[^\s/:@*]+$|^\[[0-9a-f:.]+\]$/i.test(value.trim())
-        ? ""
-        : "Only the host: no https://, no port, no path.";
+      return /^(\*\.)?[^\s/:@*]+$|^\[[0-9a-f:.]+\]$/i.test(value.trim()) ? "" : t.notHost;
     case "matches":
-      return value === "" ? "Write a pattern; .* fits any text." : "";
+      return value === "" ? t.noPattern : "";
     case "between":
-      return betweenFault(value.trim(), most.trim());
+      return validateBounds(value.trim(), maximum.trim());
   }
 }
 
-function betweenFault(least: string, most: string): string {
-  if (least === "" && most === "") return "Give at least one end.";
-  for (const end of [least, most].filter(Boolean)) {
-    const { value, problem } = parseLiteral(end);
+function validateBounds(minimum: string, maximum: string): string {
+  const t = texts.policy.condition;
+  if (minimum === "" && maximum === "") return t.noBounds;
+  for (const bound of [minimum, maximum].filter(Boolean)) {
+    const { value, problem } = parseLiteral(bound);
     if (problem) return problem;
-    if (typeof value !== "number") return `“${end}” is no number.`;
+    if (typeof value !== "number") return t.notNumber(bound);
   }
-  return least !== "" && most !== "" && Number(least) > Number(most)
-    ? "The least is more than the most."
+  return minimum !== "" && maximum !== "" && Number(minimum) > Number(maximum)
+    ? t.boundsReversed
     : "";
 }
 
-function linesOf(text: string): string[] {
+function splitLines(text: string): string[] {
   return text
     .split("\n")
     .map((line) => line.trim())
     .filter(Boolean);
 }
 
-function isWhole(text: string, most: number): boolean {
+function isWholeNumber(text: string, maximum: number): boolean {
   const number = Number(text);
-  return text.trim() !== "" && Number.isInteger(number) && number >= 1 && number <= most;
+  return text.trim() !== "" && Number.isInteger(number) && number >= 1 && number <= maximum;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rateOf } from "./rate";
+import { computeRates } from "./rate";
 
 const day = (approved: number, denied = 0, unanswered = 0) => ({
   at: 0,
@@ -8,14 +8,14 @@ const day = (approved: number, denied = 0, unanswered = 0) => ({
   unanswered,
 });
 
-describe("how often a person is asked", () => {
-  it("is said as prompts a day and the share that was approved", () => {
-    expect(rateOf([day(6, 1, 1), day(0)])).toEqual({ aDay: "4.0", approved: "75 %" });
-    expect(rateOf([day(30)])).toEqual({ aDay: "30", approved: "100 %" });
+describe("the rate of approval requests", () => {
+  it("is the number per day and the approved share", () => {
+    expect(computeRates([day(6, 1, 1), day(0)])).toEqual({ perDay: "4.0", approved: "75 %" });
+    expect(computeRates([day(30)])).toEqual({ perDay: "30", approved: "100 %" });
   });
 
-  it("has no share where nothing was asked", () => {
-    expect(rateOf([day(0)])).toEqual({ aDay: "0", approved: "–" });
-    expect(rateOf([])).toEqual({ aDay: "0", approved: "–" });
+  it("has no approved share if there were no requests", () => {
+    expect(computeRates([day(0)])).toEqual({ perDay: "0", approved: "–" });
+    expect(computeRates([])).toEqual({ perDay: "0", approved: "–" });
   });
 });

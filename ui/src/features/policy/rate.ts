@@ -1,18 +1,26 @@
-/** What the days say in two numbers. */
+/** Summarizes the approval requests of some days in two numbers. */
 
 import type { Day } from "../../ipc";
 
-export function askedOn({ approved, denied, unanswered }: Day): number {
+/** Returns the number of approval requests on a day. */
+export function countRequests({ approved, denied, unanswered }: Day): number {
   return approved + denied + unanswered;
 }
 
-export function rateOf(days: Day[]): { aDay: string; approved: string } {
-  const asked = days.reduce((sum, day) => sum + askedOn(day), 0);
+export interface Rates {
+  /** Approval requests per day, such as "4.0". */
+  perDay: string;
+  /** The share that was approved, such as "75 %". */
+  approved: string;
+}
+
+export function computeRates(days: Day[]): Rates {
+  const requests = days.reduce((sum, day) => sum + countRequests(day), 0);
   const approved = days.reduce((sum, day) => sum + day.approved, 0);
-  if (asked === 0) return { aDay: "0", approved: "–" };
-  const aDay = asked / days.length;
+  if (requests === 0) return { perDay: "0", approved: "–" };
+  const perDay = requests / days.length;
   return {
-    aDay: aDay < 9.95 ? aDay.toFixed(1) : String(Math.round(aDay)),
-    approved: `${Math.round((100 * approved) / asked)} %`,
+    perDay: perDay < 9.95 ? perDay.toFixed(1) : String(Math.round(perDay)),
+    approved: `${Math.round((100 * approved) / requests)} %`,
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { server, spec, tool } from "../../ipc/fake/data";
-import { costOf, namesOf, profileFaults } from "./choice";
+import { computeCost, listSelectableNames, validateProfile } from "./choice";
 
 const files = server("files", {
   tools: [
@@ -14,7 +14,7 @@ const web = server("web", {
   tools: [tool("web", "get", "", { tokens: 500 })],
 });
 
-describe("what a profile costs", () => {
+describe("the cost of a profile", () => {
   it.each([
     [{}, { tools: 0, tokens: 0 }],
     [{ files: null }, { tools: 2, tokens: 130 }],
@@ -24,19 +24,23 @@ describe("what a profile costs", () => {
       { tools: 1, tokens: 100 },
     ],
   ])("%j", (choice, cost) => {
-    expect(costOf([files, web], choice)).toEqual(cost);
+    expect(computeCost([files, web], choice)).toEqual(cost);
   });
 });
 
 describe("a profile", () => {
-  it("does not forget a tool that is not offered now", () => {
-    expect(namesOf(files, { files: ["gone", "read"] })).toEqual(["read", "write", "gone"]);
-    expect(namesOf(files, {})).toEqual(["read", "write"]);
+  it("keeps a selected tool that is not offered now", () => {
+    expect(listSelectableNames(files, { files: ["gone", "read"] })).toEqual([
+      "read",
+      "write",
+      "gone",
+    ]);
+    expect(listSelectableNames(files, {})).toEqual(["read", "write"]);
   });
 
-  it("needs a name of its own and a server", () => {
-    expect(Object.keys(profileFaults(" ", {}, []))).toEqual(["name", "servers"]);
-    expect(profileFaults("writing", { files: null }, ["writing"]).name).toContain("already");
-    expect(profileFaults("writing", { files: null }, [])).toEqual({});
+  it("needs a unique name and a server", () => {
+    expect(Object.keys(validateProfile(" ", {}, []))).toEqual(["name", "servers"]);
+    expect(validateProfile("writing", { files: null }, ["writing"]).name).toContain("exists");
+    expect(validateProfile("writing", { files: null }, [])).toEqual({});
   });
 });

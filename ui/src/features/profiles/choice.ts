@@ -1,19 +1,27 @@
-/** Which servers and tools a profile has, while it is chosen, and what that costs. */
+/** The servers and tools that a profile selects, and what they cost. */
 
 import type { Profile, ServerView, ToolView } from "../../ipc";
+import { texts } from "../../texts";
 
-/** By server its tools; null for all of them, also later ones. */
+/** The selected tools of each server; null for all tools, including future ones. */
 export type Choice = Profile["servers"];
 
-/** Which of its tools a client can see at all: what is hidden from all is no choice. */
-export function offered(server: ServerView): ToolView[] {
+/** Returns the tools that clients can see at all. Hidden tools cannot be selected. */
+export function listVisibleTools(server: ServerView): ToolView[] {
   return server.tools.filter((tool) => !tool.hidden);
 }
 
-/** The names that can be ticked: what is offered, and what was chosen before and is not offered now. */
-export function namesOf(server: ServerView, choice: Choice): string[] {
-  const now = offered(server).map((tool) => tool.name);
-  return [...now, ...(choice[server.id] ?? []).filter((name) => !now.includes(name))];
+/** Returns the names to select from: visible tools, and selected tools that are not offered now. */
+export function listSelectableNames(server: ServerView, choice: Choice): string[] {
+  const visible = listVisibleTools(server).map((tool) => tool.name);
+  return [...visible, ...(choice[server.id] ?? []).filter((name) => !visible.includes(name))];
+}
+
+/** Returns the visible tools that a choice selects from a server. */
+export function listChosenTools(server: ServerView, choice: Choice): ToolView[] {
+  const names = choice[server.id];
+  if (names === undefined) return [];
+  return listVisibleTools(server).filter((tool) => names === null || names.includes(tool.name));
 }
 
 export interface Cost {
@@ -21,31 +29,28 @@ export interface Cost {
   tokens: number;
 }
 
-/** What a client with that choice is shown. The tools of a deferred server are searched for, and cost nothing. */
-export function costOf(servers: ServerView[], choice: Choice): Cost {
-  const shown = servers
+/**
+ * Returns the number of tools that a client with this choice lists, and their tokens. Tools of a
+ * deferred server are found by search and cost nothing.
+ */
+export function computeCost(servers: ServerView[], choice: Choice): Cost {
+  const listed = servers
     .filter((server) => server.spec.visibility !== "deferred")
-    .flatMap((server) => chosenOf(server, choice));
-  return { tools: shown.length, tokens: shown.reduce((sum, tool) => sum + tool.tokens, 0) };
+    .flatMap((server) => listChosenTools(server, choice));
+  return { tools: listed.length, tokens: listed.reduce((sum, tool) => sum + tool.tokens, 0) };
 }
 
-export function chosenOf(server: ServerView, choice: Choice): ToolView[] {
-  const names = choice[server.id];
-  if (names === undefined) return [];
-  return offered(server).filter((tool) => names === null || names.includes(tool.name));
+export interface ProfileFaults {
+  name?: string;
+  servers?: string;
 }
 
-/** What is wrong with the profile, in one sentence for its name and one for its servers. */
-export function profileFaults(
-  name: string,
-  choice: Choice,
-  taken: string[],
-): { name?: string; servers?: string } {
-  const faults: { name?: string; servers?: string } = {};
-  if (!name.trim()) faults.name = "Give it a name, such as “writing”.";
-  else if (taken.includes(name.trim()))
-    faults.name = "There is a profile of this name already. Edit that one, or choose another name.";
-  if (Object.keys(choice).length === 0)
-    faults.servers = "Choose at least one server: a client with this profile would see nothing.";
+/** Returns one sentence for each invalid field; empty if the profile is valid. */
+export function validateProfile(name: string, choice: Choice, takenNames: string[]): ProfileFaults {
+  const t = texts.profiles.dialog;
+  const faults: ProfileFaults = {};
+  if (!name.trim()) faults.name = t.nameMissing;
+  else if (takenNames.includes(name.trim())) faults.name = t.nameTaken;
+  if (Object.keys(choice).length === 0) faults.servers = t.noServers;
   return faults;
 }

@@ -1,28 +1,30 @@
 import { describe, expect, it } from "vitest";
 import type { ServerSpec } from "../../ipc";
 import {
-  advancedFaults,
-  advancedOf,
-  advancedSpec,
-  newToolTime,
-  unusualCount,
-  USUAL,
+  countChanged,
+  DEFAULT_SECONDS,
+  newToolTimeout,
+  toAdvanced,
+  toAdvancedSpec,
+  validateAdvanced,
 } from "./advanced";
 
-const usual = () => advancedOf({});
+const defaults = () => toAdvanced({});
 
 describe("the advanced part of a server's form", () => {
-  it("is empty where all is as usual, and writes the usual", () => {
-    expect(unusualCount(usual())).toBe(0);
+  it("is empty for the defaults, and writes the defaults", () => {
+    expect(countChanged(defaults())).toBe(0);
     expect(
-      unusualCount(
-        advancedOf({
-          timeouts: advancedSpec(usual(), {}, true).timeouts as NonNullable<ServerSpec["timeouts"]>,
+      countChanged(
+        toAdvanced({
+          timeouts: toAdvancedSpec(defaults(), {}, true).timeouts as NonNullable<
+            ServerSpec["timeouts"]
+          >,
           retries: 3,
         }),
       ),
     ).toBe(0);
-    expect(advancedSpec(usual(), {}, true)).toEqual({
+    expect(toAdvancedSpec(defaults(), {}, true)).toEqual({
       lifecycle: "singleton",
       visibility: "visible",
       definitions: "ask",
@@ -69,33 +71,35 @@ describe("the advanced part of a server's form", () => {
         tools: { slow: 90_000 },
       },
     };
-    expect(advancedSpec(advancedOf(spec), spec, true)).toEqual(spec);
+    expect(toAdvancedSpec(toAdvanced(spec), spec, true)).toEqual(spec);
   });
 
-  it("counts another check of arguments as unusual, and a spec without one as usual", () => {
-    expect(unusualCount(advancedOf({ validate: "off" }))).toBe(1);
-    expect(unusualCount(advancedOf({ validate: "coercible" }))).toBe(0);
+  it("counts another argument check as changed, and a spec without one as the default", () => {
+    expect(countChanged(toAdvanced({ validate: "off" }))).toBe(1);
+    expect(countChanged(toAdvanced({ validate: "coercible" }))).toBe(0);
   });
 
-  it("tells bare names, an own prefix and the id apart", () => {
-    expect(advancedOf({ prefix: "" }).naming).toBe("bare");
-    expect(advancedOf({ prefix: "x" }).naming).toBe("own");
-    expect(advancedOf({ prefix: null }).naming).toBe("id");
-    expect(advancedSpec({ ...usual(), naming: "bare", prefix: "left over" }, {}, true).prefix).toBe(
-      "",
-    );
+  it("distinguishes no prefix, an own prefix and the id", () => {
+    expect(toAdvanced({ prefix: "" }).naming).toBe("bare");
+    expect(toAdvanced({ prefix: "x" }).naming).toBe("own");
+    expect(toAdvanced({ prefix: null }).naming).toBe("id");
     expect(
-      advancedSpec({ ...usual(), naming: "id", prefix: "left over" }, {}, true).prefix,
+      toAdvancedSpec({ ...defaults(), naming: "bare", prefix: "left over" }, {}, true).prefix,
+    ).toBe("");
+    expect(
+      toAdvancedSpec({ ...defaults(), naming: "id", prefix: "left over" }, {}, true).prefix,
     ).toBeNull();
   });
 
-  it("allows no tool where none is ticked, and all where there is no choice", () => {
-    expect(advancedSpec({ ...usual(), limited: true }, {}, true).allowed_tools).toEqual([]);
-    expect(advancedSpec({ ...usual(), allowed: ["left over"] }, {}, true).allowed_tools).toBeNull();
+  it("allows no tool if none is selected, and all tools if they are not limited", () => {
+    expect(toAdvancedSpec({ ...defaults(), limited: true }, {}, true).allowed_tools).toEqual([]);
+    expect(
+      toAdvancedSpec({ ...defaults(), allowed: ["left over"] }, {}, true).allowed_tools,
+    ).toBeNull();
   });
 
   it("gives a remote server no lifecycle", () => {
-    expect(advancedSpec({ ...usual(), lifecycle: "transient" }, {}, false).lifecycle).toBe(
+    expect(toAdvancedSpec({ ...defaults(), lifecycle: "transient" }, {}, false).lifecycle).toBe(
       "singleton",
     );
   });
@@ -105,48 +109,51 @@ describe("the advanced part of a server's form", () => {
     ["0.5", ""],
     ["0,5", ""],
     [".5", ""],
-    ["0", "nothing"],
+    ["0", "more than 0"],
     ["ten", "number of seconds"],
     ["-1", "number of seconds"],
     ["1e3", "number of seconds"],
     ["0x10", "number of seconds"],
     ["4294968", "at most"],
   ])("takes %j seconds for a call: %j", (text, fault) => {
-    const { call = "" } = advancedFaults({ ...usual(), times: { ...usual().times, call: text } });
+    const { call = "" } = validateAdvanced({
+      ...defaults(),
+      timeouts: { ...defaults().timeouts, call: text },
+    });
     expect(fault ? call.includes(fault) : call === "").toBe(true);
   });
 
-  it("lets a server never be asked whether it is there", () => {
-    const form = { ...usual(), times: { ...usual().times, ping: "0" } };
-    expect(advancedFaults(form)).toEqual({});
-    expect(advancedSpec(form, {}, true).timeouts).toMatchObject({
+  it("can turn the health check off", () => {
+    const form = { ...defaults(), timeouts: { ...defaults().timeouts, ping: "0" } };
+    expect(validateAdvanced(form)).toEqual({});
+    expect(toAdvancedSpec(form, {}, true).timeouts).toMatchObject({
       ping_ms: 0,
-      idle_ms: USUAL.idle * 1000,
+      idle_ms: DEFAULT_SECONDS.idle * 1000,
     });
   });
 
-  it("says what is wrong at its field", () => {
+  it("reports each fault at its field", () => {
     expect(
-      advancedFaults({ ...usual(), retries: "2.5", cacheTtl: "x", cacheResults: "y" }),
+      validateAdvanced({ ...defaults(), retries: "2.5", cacheTtl: "x", cacheResults: "y" }),
     ).toEqual({
-      retries: "Give a whole number from 0 to 100.",
+      retries: "Enter a whole number from 0 to 100.",
       cacheTtl: expect.any(String) as string,
       cacheResults: expect.any(String) as string,
     });
     for (const prefix of ["", "a b", "a__b", "_a", "a_", "x".repeat(33)])
-      expect(advancedFaults({ ...usual(), naming: "own", prefix })).toHaveProperty("prefix");
-    expect(advancedFaults({ ...usual(), naming: "own", prefix: "my-files_2" })).toEqual({});
+      expect(validateAdvanced({ ...defaults(), naming: "own", prefix })).toHaveProperty("prefix");
+    expect(validateAdvanced({ ...defaults(), naming: "own", prefix: "my-files_2" })).toEqual({});
   });
 
-  it("wants a name and a time for each tool of its own time", () => {
+  it("needs a name and a number of seconds for the timeout of a tool", () => {
     const of = (...lines: [string, string][]) =>
-      advancedFaults({
-        ...usual(),
-        toolTimes: lines.map(([name, seconds]) => newToolTime({ name, seconds })),
-      }).toolTimes;
-    expect(of(["", "5"])).toContain("Name the tool");
-    expect(of(["a", "5"], ["a", "6"])).toBe("The tool a stands twice.");
-    expect(of(["a", ""])).toContain("Give a a number");
+      validateAdvanced({
+        ...defaults(),
+        toolTimeouts: lines.map(([name, seconds]) => newToolTimeout({ name, seconds })),
+      }).toolTimeouts;
+    expect(of(["", "5"])).toContain("Enter the name of the tool");
+    expect(of(["a", "5"], ["a", "6"])).toBe("The tool a is listed twice.");
+    expect(of(["a", ""])).toContain("above 0 for a");
     expect(of(["a", "5"])).toBeUndefined();
   });
 });

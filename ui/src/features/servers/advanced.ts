@@ -1,8 +1,12 @@
-/** What a server's spec says beyond how it is started, as fields of a form. Times are in seconds; empty for the usual. */
+/**
+ * The optional fields of a server's spec as fields of a form. Times are in seconds; an empty field
+ * means the default.
+ */
 
 import type { Definitions, Lifecycle, ServerSpec, Timeouts, Validate, Visibility } from "../../ipc";
+import { texts } from "../../texts";
 
-export const USUAL = {
+export const DEFAULT_SECONDS = {
   initialize: 60,
   call: 30,
   total: 600,
@@ -10,20 +14,21 @@ export const USUAL = {
   ping: 60,
   stop: 10,
 } as const;
-export const USUAL_RETRIES = 3;
-const MOST_RETRIES = 100;
-/** The revisions of the protocol that a server can be addressed in, newest first. */
+export const DEFAULT_RETRIES = 3;
+const MAX_RETRIES = 100;
+/** The protocol revisions to choose from, newest first. */
 export const REVISIONS = ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/** What fits into 32 bits as milliseconds. */
-const MOST_SECONDS = 4_294_967;
+/** The hub stores milliseconds in 32 bits. */
+const MAX_SECONDS = 4_294_967;
 
-export type TimeoutName = keyof typeof USUAL;
-const NAMES = Object.keys(USUAL) as TimeoutName[];
-/** These may be nothing at all. */
+export type TimeoutName = keyof typeof DEFAULT_SECONDS;
+export const TIMEOUT_NAMES = Object.keys(DEFAULT_SECONDS) as TimeoutName[];
+/** Timeouts that may be zero. */
 const MAY_BE_ZERO: TimeoutName[] = ["idle", "ping", "stop"];
 
-export interface ToolTime {
-  /** Only to tell them apart on screen. */
+/** The timeout of one tool. */
+export interface ToolTimeout {
+  /** Identifies the line on screen only. */
   id: number;
   name: string;
   seconds: string;
@@ -33,38 +38,38 @@ export interface Advanced {
   lifecycle: Lifecycle;
   visibility: Visibility;
   definitions: Definitions;
-  /** The revision of the protocol; empty if Drawbridge finds it out. */
+  /** The protocol revision; empty if Drawbridge negotiates it. */
   revision: string;
-  /** How closely arguments have to fit. */
+  /** How strictly arguments must match the schema. */
   validate: Validate;
-  /** What stands before the names of its tools: its id, a prefix of its own, or nothing. */
+  /** The prefix of tool names: the server's id, `prefix`, or none. */
   naming: "id" | "own" | "bare";
   prefix: string;
-  /** Only some of its tools may be seen and called. */
+  /** Whether clients may see and call only the `allowed` tools. */
   limited: boolean;
   allowed: string[];
   fallback: string[];
-  times: Record<TimeoutName, string>;
-  toolTimes: ToolTime[];
+  timeouts: Record<TimeoutName, string>;
+  toolTimeouts: ToolTimeout[];
   retries: string;
   cacheTtl: string;
   cacheResults: string;
 }
 
 export type AdvancedFaults = Partial<
-  Record<TimeoutName | "prefix" | "toolTimes" | "retries" | "cacheTtl" | "cacheResults", string>
+  Record<TimeoutName | "prefix" | "toolTimeouts" | "retries" | "cacheTtl" | "cacheResults", string>
 >;
 
-let made = 0;
+let lastId = 0;
 
-export function newToolTime(part: Partial<ToolTime> = {}): ToolTime {
-  made += 1;
-  return { id: made, name: "", seconds: "", ...part };
+export function newToolTimeout(part: Partial<ToolTimeout> = {}): ToolTimeout {
+  lastId += 1;
+  return { id: lastId, name: "", seconds: "", ...part };
 }
 
-export function advancedOf(spec: Partial<ServerSpec>): Advanced {
-  const times = spec.timeouts;
-  const timeOf = (name: TimeoutName) => unusual(times?.[`${name}_ms`], USUAL[name]);
+export function toAdvanced(spec: Partial<ServerSpec>): Advanced {
+  const readTimeout = (name: TimeoutName) =>
+    formatSeconds(spec.timeouts?.[`${name}_ms`], DEFAULT_SECONDS[name]);
   return {
     lifecycle: spec.lifecycle ?? "singleton",
     visibility: spec.visibility ?? "visible",
@@ -81,15 +86,15 @@ export function advancedOf(spec: Partial<ServerSpec>): Advanced {
     limited: Array.isArray(spec.allowed_tools),
     allowed: spec.allowed_tools ?? [],
     fallback: spec.fallback ?? [],
-    times: Object.fromEntries(NAMES.map((name) => [name, timeOf(name)])) as Record<
+    timeouts: Object.fromEntries(TIMEOUT_NAMES.map((name) => [name, readTimeout(name)])) as Record<
       TimeoutName,
       string
     >,
-    toolTimes: Object.entries(times?.tools ?? {}).map(([name, ms]) =>
-      newToolTime({ name, seconds: String(ms / 1000) }),
+    toolTimeouts: Object.entries(spec.timeouts?.tools ?? {}).map(([name, ms]) =>
+      newToolTimeout({ name, seconds: String(ms / 1000) }),
     ),
     retries:
-      spec.retries === undefined || spec.retries === USUAL_RETRIES ? "" : String(spec.retries),
+      spec.retries === undefined || spec.retries === DEFAULT_RETRIES ? "" : String(spec.retries),
     cacheTtl:
       spec.cache_ttl_ms === undefined || spec.cache_ttl_ms === null
         ? ""
@@ -98,26 +103,32 @@ export function advancedOf(spec: Partial<ServerSpec>): Advanced {
   };
 }
 
-function unusual(ms: number | undefined, usual: number): string {
-  return ms === undefined || ms === usual * 1000 ? "" : String(ms / 1000);
+/** Returns milliseconds as seconds; empty for the default. */
+function formatSeconds(ms: number | undefined, defaultSeconds: number): string {
+  return ms === undefined || ms === defaultSeconds * 1000 ? "" : String(ms / 1000);
 }
 
-export function advancedFaults(form: Advanced): AdvancedFaults {
+/** Returns one sentence for each invalid field. */
+export function validateAdvanced(form: Advanced): AdvancedFaults {
   const faults: AdvancedFaults = {};
-  const note = (field: keyof AdvancedFaults, fault: string) => {
+  const report = (field: keyof AdvancedFaults, fault: string) => {
     if (fault) faults[field] = fault;
   };
-  if (form.naming === "own") note("prefix", prefixFault(form.prefix.trim()));
-  for (const name of NAMES) note(name, secondsFault(form.times[name], MAY_BE_ZERO.includes(name)));
-  note("toolTimes", toolTimesFault(form.toolTimes));
-  note("retries", countFault(form.retries));
-  note("cacheTtl", secondsFault(form.cacheTtl, true));
-  note("cacheResults", secondsFault(form.cacheResults, true));
+  if (form.naming === "own") report("prefix", validatePrefix(form.prefix.trim()));
+  for (const name of TIMEOUT_NAMES)
+    report(name, validateSeconds(form.timeouts[name], MAY_BE_ZERO.includes(name)));
+  report("toolTimeouts", validateToolTimeouts(form.toolTimeouts));
+  report("retries", validateRetries(form.retries));
+  report("cacheTtl", validateSeconds(form.cacheTtl, true));
+  report("cacheResults", validateSeconds(form.cacheResults, true));
   return faults;
 }
 
-/** The fields of the spec; what `base` holds beyond the form stays. Call it on a form without faults. */
-export function advancedSpec(
+/**
+ * Returns the fields of the spec, with the timeouts of `base` that the form does not have. The form
+ * must be valid.
+ */
+export function toAdvancedSpec(
   form: Advanced,
   base: Partial<ServerSpec>,
   local: boolean,
@@ -131,32 +142,36 @@ export function advancedSpec(
     prefix: form.naming === "id" ? null : form.naming === "bare" ? "" : form.prefix.trim(),
     allowed_tools: form.limited ? [...form.allowed] : null,
     fallback: [...form.fallback],
-    retries: form.retries.trim() === "" ? USUAL_RETRIES : Number(form.retries),
-    cache_ttl_ms: form.cacheTtl.trim() === "" ? null : milliseconds(form.cacheTtl),
-    cache_results_ms: milliseconds(form.cacheResults),
+    retries: form.retries.trim() === "" ? DEFAULT_RETRIES : Number(form.retries),
+    cache_ttl_ms: form.cacheTtl.trim() === "" ? null : parseMilliseconds(form.cacheTtl),
+    cache_results_ms: parseMilliseconds(form.cacheResults),
   };
-  return { ...spec, timeouts: timeoutsOf(form, base) };
+  return { ...spec, timeouts: toTimeouts(form, base) };
 }
 
-function timeoutsOf(form: Advanced, base: Partial<ServerSpec>): Timeouts {
-  const of = (name: TimeoutName) =>
-    form.times[name].trim() === "" ? USUAL[name] * 1000 : milliseconds(form.times[name]);
-  const tools = form.toolTimes.filter((one) => one.name.trim() !== "");
+function toTimeouts(form: Advanced, base: Partial<ServerSpec>): Timeouts {
+  const readMs = (name: TimeoutName) =>
+    form.timeouts[name].trim() === ""
+      ? DEFAULT_SECONDS[name] * 1000
+      : parseMilliseconds(form.timeouts[name]);
+  const tools = form.toolTimeouts.filter((tool) => tool.name.trim() !== "");
   return {
     ...base.timeouts,
-    initialize_ms: of("initialize"),
-    call_ms: of("call"),
-    total_ms: of("total"),
-    idle_ms: of("idle"),
-    ping_ms: of("ping"),
-    stop_ms: of("stop"),
-    tools: Object.fromEntries(tools.map((one) => [one.name.trim(), milliseconds(one.seconds)])),
+    initialize_ms: readMs("initialize"),
+    call_ms: readMs("call"),
+    total_ms: readMs("total"),
+    idle_ms: readMs("idle"),
+    ping_ms: readMs("ping"),
+    stop_ms: readMs("stop"),
+    tools: Object.fromEntries(
+      tools.map((tool) => [tool.name.trim(), parseMilliseconds(tool.seconds)]),
+    ),
   };
 }
 
-/** How many of these fields are not as usual. */
-export function unusualCount(form: Advanced): number {
-  const set = [
+/** Returns how many fields differ from their defaults. */
+export function countChanged(form: Advanced): number {
+  const changes = [
     form.lifecycle !== "singleton",
     form.visibility !== "visible",
     form.definitions !== "ask",
@@ -165,52 +180,52 @@ export function unusualCount(form: Advanced): number {
     form.naming !== "id",
     form.limited,
     form.fallback.length > 0,
-    ...NAMES.map((name) => form.times[name].trim() !== ""),
-    form.toolTimes.length > 0,
+    ...TIMEOUT_NAMES.map((name) => form.timeouts[name].trim() !== ""),
+    form.toolTimeouts.length > 0,
     form.retries.trim() !== "",
     form.cacheTtl.trim() !== "",
     form.cacheResults.trim() !== "",
   ];
-  return set.filter(Boolean).length;
+  return changes.filter(Boolean).length;
 }
 
-function milliseconds(text: string): number {
+function parseMilliseconds(text: string): number {
   return Math.round(Number(text.trim().replace(",", ".")) * 1000);
 }
 
-function secondsFault(text: string, mayBeZero: boolean): string {
+function validateSeconds(text: string, mayBeZero: boolean): string {
+  const t = texts.servers.form.advanced;
   if (text.trim() === "") return "";
-  const ms = milliseconds(text);
-  if (!/^\d*[.,]?\d+$/.test(text.trim()) || Number.isNaN(ms))
-    return "Give a number of seconds, such as 30 or 0.5.";
-  if (ms === 0 && !mayBeZero) return "It has to be more than nothing.";
-  return ms > MOST_SECONDS * 1000
-    ? "That is more than Drawbridge can count: give at most 4,294,967 seconds."
-    : "";
+  const ms = parseMilliseconds(text);
+  if (!/^\d*[.,]?\d+$/.test(text.trim()) || Number.isNaN(ms)) return t.notSeconds;
+  if (ms === 0 && !mayBeZero) return t.secondsZero;
+  return ms > MAX_SECONDS * 1000 ? t.secondsTooMany(MAX_SECONDS) : "";
 }
 
-function countFault(text: string): string {
+function validateRetries(text: string): string {
   if (text.trim() === "") return "";
-  return /^\d+$/.test(text.trim()) && Number(text) <= MOST_RETRIES
+  return /^\d+$/.test(text.trim()) && Number(text) <= MAX_RETRIES
     ? ""
-    : `Give a whole number from 0 to ${String(MOST_RETRIES)}.`;
+    : texts.servers.form.advanced.notCount(MAX_RETRIES);
 }
 
-function prefixFault(prefix: string): string {
-  if (prefix === "") return "Give a prefix, or choose bare names.";
-  if (!/^[A-Za-z0-9_-]{1,32}$/.test(prefix)) return "At most 32 letters, digits, - and _.";
+function validatePrefix(prefix: string): string {
+  const t = texts.servers.form.advanced.toolNames;
+  if (prefix === "") return t.prefixMissing;
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(prefix)) return t.prefixCharacters;
   return prefix.includes("__") || prefix.startsWith("_") || prefix.endsWith("_")
-    ? "A _ stands single, and neither first nor last."
+    ? t.prefixUnderscores
     : "";
 }
 
-function toolTimesFault(all: ToolTime[]): string {
-  const names = all.map((one) => one.name.trim());
-  if (all.some((one) => one.name.trim() === "")) return "Name the tool, or remove the line.";
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) return `The tool ${twice} stands twice.`;
-  const bad = all.find(
-    (one) => one.seconds.trim() === "" || secondsFault(one.seconds, false) !== "",
+function validateToolTimeouts(all: ToolTimeout[]): string {
+  const t = texts.servers.form.advanced.toolTimeouts;
+  const names = all.map((tool) => tool.name.trim());
+  if (names.includes("")) return t.nameMissing;
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) return t.duplicate(duplicate);
+  const invalid = all.find(
+    ({ seconds }) => seconds.trim() === "" || validateSeconds(seconds, false) !== "",
   );
-  return bad ? `Give ${bad.name.trim()} a number of seconds above 0.` : "";
+  return invalid ? t.secondsMissing(invalid.name.trim()) : "";
 }

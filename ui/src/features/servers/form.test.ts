@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { ServerSpec } from "../../ipc";
-import { draftOf, emptyForm, faultsOf, firstFault, formOf, newRow } from "./form";
+import { createForm, findFirstFault, newRow, toDraft, toForm, validateForm } from "./form";
 
 function filled() {
-  return { ...emptyForm(), name: "files", command: `npx -y server "/my files"` };
+  return { ...createForm(), name: "files", command: `npx -y server "/my files"` };
 }
 
 describe("a server's form", () => {
   it("makes a spec of a command line", () => {
-    const { spec } = draftOf(filled());
+    const { spec } = toDraft(filled());
     expect(spec).toMatchObject({
       name: "files",
       command: "npx",
@@ -19,7 +19,7 @@ describe("a server's form", () => {
     });
   });
 
-  it("sends secrets apart and leaves their keys out of the spec", () => {
+  it("sends secrets apart from the spec", () => {
     const form = {
       ...filled(),
       env: [
@@ -27,32 +27,32 @@ describe("a server's form", () => {
         newRow({ key: "LANG", value: "C" }),
       ],
     };
-    const { spec, secrets } = draftOf(form);
+    const { spec, secrets } = toDraft(form);
     expect(spec.env).toEqual({ LANG: "C" });
     expect(secrets).toEqual({ env: { TOKEN: "s3cret" }, headers: {} });
     expect(JSON.stringify(spec)).not.toContain("s3cret");
   });
 
   it("keeps a reference to the keyring until it is replaced", () => {
-    const form = formOf({ name: "x", command: "run", env: { KEY: "${keyring:x/KEY}" } }, "x");
-    expect(form.env[0]).toMatchObject({ kept: "${keyring:x/KEY}", value: "", secret: true });
-    expect(draftOf(form)).toMatchObject({
+    const form = toForm({ name: "x", command: "run", env: { KEY: "${keyring:x/KEY}" } }, "x");
+    expect(form.env[0]).toMatchObject({ reference: "${keyring:x/KEY}", value: "", secret: true });
+    expect(toDraft(form)).toMatchObject({
       spec: { env: { KEY: "${keyring:x/KEY}" } },
       secrets: { env: {} },
     });
     const row = form.env[0];
-    if (row) Object.assign(row, { kept: null, value: "new" });
-    expect(draftOf(form)).toMatchObject({ spec: { env: {} }, secrets: { env: { KEY: "new" } } });
+    if (row) Object.assign(row, { reference: null, value: "new" });
+    expect(toDraft(form)).toMatchObject({ spec: { env: {} }, secrets: { env: { KEY: "new" } } });
   });
 
-  it("ticks what looks like a secret", () => {
-    const form = formOf({ command: "run", env: { API_KEY: "abc", MODE: "fast" } }, "x", [
+  it("marks likely secrets as secret", () => {
+    const form = toForm({ command: "run", env: { API_KEY: "abc", MODE: "fast" } }, "x", [
       "API_KEY",
     ]);
     expect(form.env.map((row) => row.secret)).toEqual([true, false]);
   });
 
-  it("keeps what a spec holds beyond the form", () => {
+  it("keeps fields of the spec that the form does not have", () => {
     const base: ServerSpec = {
       name: "x",
       command: "run",
@@ -60,14 +60,14 @@ describe("a server's form", () => {
       lifecycle: "transient",
       enabled: false,
     };
-    expect(draftOf(formOf(base, "x"), base).spec).toMatchObject({
+    expect(toDraft(toForm(base, "x"), base).spec).toMatchObject({
       lifecycle: "transient",
       enabled: false,
       retries: 1,
     });
   });
 
-  it("drops what belongs to the other kind", () => {
+  it("drops the fields of the other kind", () => {
     const base = {
       name: "x",
       command: "run",
@@ -76,8 +76,8 @@ describe("a server's form", () => {
       cwd: "/tmp",
       transport: "stdio" as const,
     };
-    const form = { ...formOf(base, "x"), kind: "remote" as const, url: "https://example.org/mcp" };
-    expect(draftOf(form, base).spec).toMatchObject({
+    const form = { ...toForm(base, "x"), kind: "remote" as const, url: "https://example.org/mcp" };
+    expect(toDraft(form, base).spec).toMatchObject({
       command: null,
       args: [],
       env: {},
@@ -87,72 +87,72 @@ describe("a server's form", () => {
     });
   });
 
-  it("keeps the transport of an older server, and names the usual one only where it was named", () => {
+  it("keeps the transport of a legacy server, and omits the default unless the spec named it", () => {
     const url = "http://localhost:3001/sse";
     const old = { name: "x", url, transport: "sse" as const };
-    expect(draftOf(formOf(old, "x"), old).spec.transport).toBe("sse");
-    expect(draftOf({ ...formOf(old, "x"), transport: "http" }, old).spec.transport).toBeNull();
-    expect(draftOf(formOf({ name: "x", url }, "x"), { name: "x", url }).spec.transport).toBeNull();
+    expect(toDraft(toForm(old, "x"), old).spec.transport).toBe("sse");
+    expect(toDraft({ ...toForm(old, "x"), transport: "http" }, old).spec.transport).toBeNull();
+    expect(toDraft(toForm({ name: "x", url }, "x"), { name: "x", url }).spec.transport).toBeNull();
     expect(
-      draftOf(formOf({ name: "x", url, transport: "http" }, "x"), { url, transport: "http" }).spec
+      toDraft(toForm({ name: "x", url, transport: "http" }, "x"), { url, transport: "http" }).spec
         .transport,
     ).toBe("http");
     expect(
-      draftOf({ ...formOf(old, "x"), kind: "local", command: "run" }, old).spec.transport,
+      toDraft({ ...toForm(old, "x"), kind: "local", command: "run" }, old).spec.transport,
     ).toBeNull();
   });
 
-  it("gives each client a session of its own where that is wanted, and keeps it so", () => {
-    expect(draftOf(filled()).spec.isolation).toBe("shared");
-    const { spec } = draftOf({ ...filled(), isolation: "per_client" });
+  it("keeps one session per client if it is chosen", () => {
+    expect(toDraft(filled()).spec.isolation).toBe("shared");
+    const { spec } = toDraft({ ...filled(), isolation: "per_client" });
     expect(spec.isolation).toBe("per_client");
-    expect(formOf(spec, "x").isolation).toBe("per_client");
+    expect(toForm(spec, "x").isolation).toBe("per_client");
   });
 
-  it("makes a program that serves a URL itself, and takes it apart again", () => {
+  it("round-trips a program that listens on a URL", () => {
     const form = {
       ...filled(),
-      serves: true,
+      listens: true,
       url: "http://127.0.0.1:3001/sse",
       transport: "sse" as const,
       headers: [newRow({ key: "X-A", value: "1" })],
     };
-    const { spec } = draftOf(form);
+    const { spec } = toDraft(form);
     expect(spec).toMatchObject({
       command: "npx",
       url: "http://127.0.0.1:3001/sse",
       transport: "sse",
       headers: { "X-A": "1" },
     });
-    expect(formOf(spec, "files")).toMatchObject({
+    expect(toForm(spec, "files")).toMatchObject({
       kind: "local",
-      serves: true,
+      listens: true,
       url: "http://127.0.0.1:3001/sse",
       transport: "sse",
     });
-    // Nothing is inferred of one with a command and a URL.
-    expect(draftOf({ ...form, transport: "http" }).spec.transport).toBe("http");
-    expect(draftOf({ ...form, serves: false }, spec).spec).toMatchObject({
+    // The hub infers no transport for a program with a URL.
+    expect(toDraft({ ...form, transport: "http" }).spec.transport).toBe("http");
+    expect(toDraft({ ...form, listens: false }, spec).spec).toMatchObject({
       url: null,
       transport: null,
       headers: {},
     });
   });
 
-  it("wants the URL that a program serves to be on this machine", () => {
-    const served = (url: string) => faultsOf({ ...filled(), serves: true, url }).url;
+  it("accepts only a URL on this machine for a program", () => {
+    const urlFault = (url: string) => validateForm({ ...filled(), listens: true, url }).url;
     for (const url of [
       "http://127.0.0.1:3001/sse",
       "http://localhost:1/mcp",
       "http://[::1]:8080/mcp",
     ])
-      expect(served(url)).toBeUndefined();
-    expect(served("https://example.org/mcp")).toContain("on this machine");
-    expect(served("http://127.evil.example/mcp")).toContain("on this machine");
-    expect(served("")).toContain("that it serves");
+      expect(urlFault(url)).toBeUndefined();
+    expect(urlFault("https://example.org/mcp")).toContain("on this machine");
+    expect(urlFault("http://127.evil.example/mcp")).toContain("on this machine");
+    expect(urlFault("")).toContain("that the program listens on");
   });
 
-  it("leaves what a remote server cannot have, and a local one neither", () => {
+  it("drops fields that a remote or a local server cannot have", () => {
     const base: ServerSpec = {
       name: "x",
       command: "npx",
@@ -160,57 +160,61 @@ describe("a server's form", () => {
       lifecycle: "transient",
     };
     expect(
-      draftOf({ ...formOf(base, "x"), kind: "remote", url: "https://example.org/mcp" }, base).spec,
+      toDraft({ ...toForm(base, "x"), kind: "remote", url: "https://example.org/mcp" }, base).spec,
     ).toMatchObject({ runtime_hint: null, lifecycle: "singleton" });
     const remote: ServerSpec = {
       name: "x",
       url: "https://example.org/mcp",
       bearer_token: "${keyring:x/token}",
     };
-    expect(draftOf(formOf(remote, "x"), remote).spec.bearer_token).toBe("${keyring:x/token}");
+    expect(toDraft(toForm(remote, "x"), remote).spec.bearer_token).toBe("${keyring:x/token}");
     expect(
-      draftOf({ ...formOf(remote, "x"), kind: "local", command: "run" }, remote).spec.bearer_token,
+      toDraft({ ...toForm(remote, "x"), kind: "local", command: "run" }, remote).spec.bearer_token,
     ).toBeNull();
   });
 
-  it("keeps what the file holds and nobody here knows", () => {
+  it("keeps unknown fields of the spec file", () => {
     const base = { name: "x", command: "run", "x-note": { kept: true } } as ServerSpec;
-    expect(draftOf(formOf(base, "x"), base).spec).toMatchObject({ "x-note": { kept: true } });
+    expect(toDraft(toForm(base, "x"), base).spec).toMatchObject({ "x-note": { kept: true } });
   });
 
-  it("names the first fault, also one of the advanced part", () => {
+  it("finds the first fault, also in the advanced part", () => {
     const form = filled();
     form.advanced.retries = "many";
-    expect(faultsOf(form)).toEqual({ advanced: { retries: "Give a whole number from 0 to 100." } });
-    expect(firstFault(faultsOf(form))).toBe("Give a whole number from 0 to 100.");
-    expect(firstFault(faultsOf({ ...form, name: "" }))).toContain("Give it a name");
-    expect(firstFault({})).toBe("");
+    expect(validateForm(form)).toEqual({
+      advanced: { retries: "Enter a whole number from 0 to 100." },
+    });
+    expect(findFirstFault(validateForm(form))).toBe("Enter a whole number from 0 to 100.");
+    expect(findFirstFault(validateForm({ ...form, name: "" }))).toContain("Enter a name");
+    expect(findFirstFault({})).toBe("");
   });
 
-  it("says what is missing", () => {
-    expect(faultsOf(emptyForm())).toEqual({
+  it("reports missing fields", () => {
+    expect(validateForm(createForm())).toEqual({
       name: expect.any(String) as string,
-      command: "Give the command that starts it.",
+      command: "Enter the command that starts the server.",
     });
     expect(
-      faultsOf({ ...emptyForm(), name: "x", kind: "remote", url: "example.org" }).url,
+      validateForm({ ...createForm(), name: "x", kind: "remote", url: "example.org" }).url,
     ).toContain("https://");
-    expect(faultsOf({ ...filled(), command: `run "half` }).command).toContain("not closed");
-    expect(faultsOf(filled())).toEqual({});
+    expect(validateForm({ ...filled(), command: `run "half` }).command).toContain(
+      "without a closing one",
+    );
+    expect(validateForm(filled())).toEqual({});
   });
 
-  it("refuses a name that stands twice and a secret without a value", () => {
+  it("rejects a duplicate name and a secret without a value", () => {
     expect(
-      faultsOf({
+      validateForm({
         ...filled(),
         env: [newRow({ key: "A", value: "1" }), newRow({ key: "A", value: "2" })],
       }).env,
-    ).toBe("The variable A stands twice.");
-    expect(faultsOf({ ...filled(), env: [newRow({ key: "A", secret: true })] }).env).toBe(
+    ).toBe("The variable A is listed twice.");
+    expect(validateForm({ ...filled(), env: [newRow({ key: "A", secret: true })] }).env).toBe(
       "The secret A has no value.",
     );
-    expect(faultsOf({ ...filled(), env: [newRow({ value: "x" })] }).env).toBe(
-      "A variable has a value and no name.",
+    expect(validateForm({ ...filled(), env: [newRow({ value: "x" })] }).env).toBe(
+      "A variable has a value but no name. Enter its name.",
     );
   });
 });

@@ -1,32 +1,37 @@
-/** A server's spec as a form, and back. What is secret leaves the form apart from the spec. */
+/**
+ * Converts a server's spec to the fields of its form and back, and validates them. Secrets stay
+ * apart from the spec.
+ */
 
 import type { Isolation, SecretValues, ServerSpec, TransportKind } from "../../ipc";
-import { joinWords, splitWords } from "../../lib/words";
+import { joinCommandLine, splitCommandLine } from "../../lib/commandLine";
+import { texts } from "../../texts";
 import {
-  advancedFaults,
-  advancedOf,
-  advancedSpec,
+  toAdvanced,
+  toAdvancedSpec,
+  validateAdvanced,
   type Advanced,
   type AdvancedFaults,
 } from "./advanced";
 import {
-  oauthFaults,
-  oauthOf,
-  oauthSecret,
-  oauthSpec,
+  readOauthSecret,
+  toOauthClient,
+  toOauthForm,
+  validateOauth,
   type OauthFaults,
   type OauthForm,
 } from "./oauth";
-import { referenceOf } from "./reference";
+import { readSecretName } from "./reference";
 
+/** The name and value of a variable or a header. */
 export interface Row {
-  /** Only to tell rows apart on screen. */
+  /** Identifies the row on screen only. */
   id: number;
   key: string;
   value: string;
   secret: boolean;
-  /** The value in the spec that names the keyring; it stays so until it is replaced. */
-  kept: string | null;
+  /** The reference to the keyring in the spec; null if there is none or the value is replaced. */
+  reference: string | null;
 }
 
 export interface ServerForm {
@@ -35,18 +40,18 @@ export interface ServerForm {
   command: string;
   cwd: string;
   env: Row[];
-  /** A local program that serves a URL itself, to which Drawbridge connects. */
-  serves: boolean;
+  /** Whether the local program listens on a URL that Drawbridge connects to. */
+  listens: boolean;
   url: string;
   transport: RemoteTransport;
   headers: Row[];
   oauth: OauthForm;
-  /** Who shares a session with the server. */
+  /** Which clients share a session with the server. */
   isolation: Isolation;
   advanced: Advanced;
 }
 
-/** How to speak to a remote server: streamable HTTP, or HTTP+SSE as older ones do. */
+/** The transport of a URL: streamable HTTP, or HTTP+SSE of legacy servers. */
 export type RemoteTransport = "http" | "sse";
 
 export interface Draft {
@@ -59,73 +64,74 @@ export type Faults = Partial<Record<"name" | "command" | "url" | "env" | "header
   advanced?: AdvancedFaults;
 };
 
-let rows = 0;
+let lastRowId = 0;
 
 export function newRow(part: Partial<Row> = {}): Row {
-  rows += 1;
-  return { id: rows, key: "", value: "", secret: false, kept: null, ...part };
+  lastRowId += 1;
+  return { id: lastRowId, key: "", value: "", secret: false, reference: null, ...part };
 }
 
-export function emptyForm(): ServerForm {
+export function createForm(): ServerForm {
   return {
     name: "",
     kind: "local",
     command: "",
     cwd: "",
     env: [],
-    serves: false,
+    listens: false,
     url: "",
     transport: "http",
     headers: [],
-    oauth: oauthOf({}),
+    oauth: toOauthForm({}),
     isolation: "shared",
-    advanced: advancedOf({}),
+    advanced: toAdvanced({}),
   };
 }
 
-export function formOf(spec: ServerSpec, name: string, likelySecrets: string[] = []): ServerForm {
+export function toForm(spec: ServerSpec, name: string, likelySecrets: string[] = []): ServerForm {
   return {
     name,
     kind: spec.url && !spec.command ? "remote" : "local",
-    command: spec.command ? joinWords([spec.command, ...(spec.args ?? [])]) : "",
+    command: spec.command ? joinCommandLine([spec.command, ...(spec.args ?? [])]) : "",
     cwd: spec.cwd ?? "",
-    env: rowsOf(spec.env, likelySecrets),
-    serves: Boolean(spec.command && spec.url),
+    env: toRows(spec.env, likelySecrets),
+    listens: Boolean(spec.command && spec.url),
     url: spec.url ?? "",
     transport: spec.transport === "sse" ? "sse" : "http",
-    headers: rowsOf(spec.headers, likelySecrets),
-    oauth: oauthOf(spec),
+    headers: toRows(spec.headers, likelySecrets),
+    oauth: toOauthForm(spec),
     isolation: spec.isolation ?? "shared",
-    advanced: advancedOf(spec),
+    advanced: toAdvanced(spec),
   };
 }
 
-/** What is wrong with the form, by field; empty where it can be saved. */
-export function faultsOf(form: ServerForm): Faults {
+/** Returns one sentence for each invalid field. */
+export function validateForm(form: ServerForm): Faults {
+  const t = texts.servers.form;
   const faults: Faults = {};
-  if (!form.name.trim()) faults.name = "Give it a name, such as “filesystem”.";
+  if (!form.name.trim()) faults.name = t.name.missing;
   if (form.kind === "local") {
-    const { words, problem } = splitWords(form.command);
+    const { words, problem } = splitCommandLine(form.command);
     if (problem) faults.command = problem;
-    else if (!words?.[0]) faults.command = "Give the command that starts it.";
-    const env = rowFault(form.env, "variable");
+    else if (!words?.[0]) faults.command = t.command.missing;
+    const env = validateRows(form.env, "variables");
     if (env) faults.env = env;
   }
-  if (hasUrl(form)) {
-    const url = urlFault(form);
+  if (connectsToUrl(form)) {
+    const url = validateUrl(form);
     if (url) faults.url = url;
-    const headers = rowFault(form.headers, "header");
+    const headers = validateRows(form.headers, "headers");
     if (headers) faults.headers = headers;
-    const oauth = oauthFaults(form.oauth);
+    const oauth = validateOauth(form.oauth);
     if (Object.keys(oauth).length) faults.oauth = oauth;
   }
-  const advanced = advancedFaults(form.advanced);
+  const advanced = validateAdvanced(form.advanced);
   if (Object.keys(advanced).length) faults.advanced = advanced;
   return faults;
 }
 
-/** The first of them, as one sentence. */
-export function firstFault({ oauth, advanced, ...faults }: Faults): string {
+/** Returns the sentence of the first fault, or an empty text. */
+export function findFirstFault({ oauth, advanced, ...faults }: Faults): string {
   return (
     Object.values(faults)[0] ??
     Object.values(oauth ?? {})[0] ??
@@ -134,73 +140,76 @@ export function firstFault({ oauth, advanced, ...faults }: Faults): string {
   );
 }
 
-/** Whether Drawbridge connects to a URL: a remote server's, or one that a local program serves. */
-export function hasUrl(form: ServerForm): boolean {
-  return form.kind === "remote" || form.serves;
+/** Returns whether Drawbridge connects to a URL, of a remote server or of a local program. */
+export function connectsToUrl(form: ServerForm): boolean {
+  return form.kind === "remote" || form.listens;
 }
 
-function urlFault(form: ServerForm): string {
+function validateUrl(form: ServerForm): string {
+  const t = texts.servers.form.url;
   const url = form.url.trim();
   if (!/^https?:\/\/[^/\s]+/.test(url) || !URL.canParse(url))
-    return form.kind === "remote"
-      ? "Give its full URL, beginning with https:// or http://."
-      : "Give the full URL that it serves, such as http://127.0.0.1:3001/sse.";
+    return form.kind === "remote" ? t.remoteInvalid : t.localInvalid;
   if (form.kind === "remote") return "";
   const host = new URL(url).hostname;
-  const here = host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
-  return here
-    ? ""
-    : "A program of yours serves on this machine: give a URL such as http://127.0.0.1:3001/sse.";
+  const isThisMachine = host === "localhost" || host === "[::1]" || /^127(\.\d+){3}$/.test(host);
+  return isThisMachine ? "" : t.notOnThisMachine;
 }
 
-/** The spec to save; what `base` holds beyond the form stays as it is. Call it on a form without faults. */
-export function draftOf(form: ServerForm, base: Partial<ServerSpec> = {}): Draft {
+/**
+ * Returns the spec to save, with the fields of `base` that the form does not have. The form must be
+ * valid.
+ */
+export function toDraft(form: ServerForm, base: Partial<ServerSpec> = {}): Draft {
   const local = form.kind === "local";
-  const [command = null, ...args] = local ? (splitWords(form.command).words ?? []) : [];
+  const [command = null, ...args] = local ? (splitCommandLine(form.command).words ?? []) : [];
   const env = local ? form.env.filter(isFilled) : [];
-  const linked = hasUrl(form);
-  const headers = linked ? form.headers.filter(isFilled) : [];
-  const clientSecret = linked ? oauthSecret(form.oauth) : null;
+  const withUrl = connectsToUrl(form);
+  const headers = withUrl ? form.headers.filter(isFilled) : [];
+  const clientSecret = withUrl ? readOauthSecret(form.oauth) : null;
   return {
     spec: {
       ...base,
-      ...advancedSpec(form.advanced, base, local),
+      ...toAdvancedSpec(form.advanced, base, local),
       name: form.name.trim(),
       command,
       args,
-      env: plainOf(env),
+      env: collectPlain(env),
       cwd: local ? form.cwd.trim() || null : null,
-      url: linked ? form.url.trim() : null,
-      headers: plainOf(headers),
-      bearer_token: linked ? (base.bearer_token ?? null) : null,
-      oauth: linked ? oauthSpec(form.oauth) : null,
-      transport: transportOf(form, base),
+      url: withUrl ? form.url.trim() : null,
+      headers: collectPlain(headers),
+      bearer_token: withUrl ? (base.bearer_token ?? null) : null,
+      oauth: withUrl ? toOauthClient(form.oauth) : null,
+      transport: selectTransport(form, base),
       runtime_hint: local ? (base.runtime_hint ?? null) : null,
       enabled: base.enabled ?? true,
       isolation: form.isolation,
     },
     secrets: {
-      env: secretOf(env),
-      headers: secretOf(headers),
+      env: collectSecrets(env),
+      headers: collectSecrets(headers),
       ...(clientSecret !== null && { oauth_client: clientSecret }),
     },
   };
 }
 
-/** What is inferred is named only where the spec named it: stdio for a program, streamable HTTP for a URL. */
-function transportOf(form: ServerForm, base: Partial<ServerSpec>): TransportKind | null {
-  if (!hasUrl(form)) return base.transport === "stdio" ? "stdio" : null;
-  // Of a program that serves a URL nothing is inferred.
+/**
+ * Returns the transport for the spec, or null if the hub infers it: stdio for a program, streamable
+ * HTTP for a URL. A transport that the spec named stays.
+ */
+function selectTransport(form: ServerForm, base: Partial<ServerSpec>): TransportKind | null {
+  if (!connectsToUrl(form)) return base.transport === "stdio" ? "stdio" : null;
+  // The hub infers no transport for a program with a URL.
   return form.kind === "local" || form.transport === "sse" || base.transport === "http"
     ? form.transport
     : null;
 }
 
-function rowsOf(values: Record<string, string> | undefined, likelySecrets: string[]): Row[] {
+function toRows(values: Record<string, string> | undefined, likelySecrets: string[]): Row[] {
   return Object.entries(values ?? {}).map(([key, value]) =>
-    referenceOf(value) === null
+    readSecretName(value) === null
       ? newRow({ key, value, secret: likelySecrets.includes(key) })
-      : newRow({ key, secret: true, kept: value }),
+      : newRow({ key, secret: true, reference: value }),
   );
 }
 
@@ -208,26 +217,27 @@ function isFilled(row: Row): boolean {
   return row.key.trim() !== "" || row.value !== "";
 }
 
-function plainOf(filled: Row[]): Record<string, string> {
-  const plain = filled.filter((row) => row.kept !== null || !row.secret);
-  return Object.fromEntries(plain.map((row) => [row.key.trim(), row.kept ?? row.value]));
+function collectPlain(filled: Row[]): Record<string, string> {
+  const plain = filled.filter((row) => row.reference !== null || !row.secret);
+  return Object.fromEntries(plain.map((row) => [row.key.trim(), row.reference ?? row.value]));
 }
 
-function secretOf(filled: Row[]): Record<string, string> {
+function collectSecrets(filled: Row[]): Record<string, string> {
   return Object.fromEntries(
     filled
-      .filter((row) => row.kept === null && row.secret)
+      .filter((row) => row.reference === null && row.secret)
       .map((row) => [row.key.trim(), row.value]),
   );
 }
 
-function rowFault(all: Row[], noun: string): string {
+function validateRows(all: Row[], kind: "variables" | "headers"): string {
+  const t = texts.servers.form[kind];
   const keys = all.filter(isFilled).map((row) => row.key.trim());
-  if (keys.includes("")) return `A ${noun} has a value and no name.`;
-  const twice = keys.find((key, at) => keys.indexOf(key) !== at);
-  if (twice !== undefined) return `The ${noun} ${twice} stands twice.`;
+  if (keys.includes("")) return t.noName;
+  const duplicate = keys.find((key, index) => keys.indexOf(key) !== index);
+  if (duplicate !== undefined) return t.duplicate(duplicate);
   const blank = all.find(
-    (row) => row.secret && row.kept === null && row.key.trim() !== "" && row.value === "",
+    (row) => row.secret && row.reference === null && row.key.trim() !== "" && row.value === "",
   );
-  return blank ? `The secret ${blank.key.trim()} has no value.` : "";
+  return blank ? texts.servers.form.secret.noValue(blank.key.trim()) : "";
 }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { ManifestChoice, ManifestInput } from "../../ipc";
-import { fillOf, inputFaults, mayBeKept, pick, sourceOf } from "./manifest";
+import {
+  canBeSecret,
+  createManifestForm,
+  parseSource,
+  toFillRequest,
+  validateInputs,
+} from "./manifest";
 
 function input(name: string, part: Partial<ManifestInput> = {}): ManifestInput {
   return {
@@ -18,7 +24,7 @@ function input(name: string, part: Partial<ManifestInput> = {}): ManifestInput {
   };
 }
 
-function picked(...inputs: ManifestInput[]) {
+function createForm(...inputs: ManifestInput[]) {
   const choice: ManifestChoice = {
     label: "npx shop",
     preview: "npx shop",
@@ -26,72 +32,75 @@ function picked(...inputs: ManifestInput[]) {
     inputs,
     problem: "",
   };
-  return pick({ preset: "shop" }, "Shop", 0, choice);
+  return createManifestForm({ preset: "shop" }, "Shop", 0, choice);
 }
 
 describe("a manifest's form", () => {
-  it("begins with the defaults, and sends what stands in it", () => {
-    const form = picked(
+  it("begins with the defaults, and sends its values", () => {
+    const form = createForm(
       input("KEY", { secret: true }),
       input("region", { default: "eu", choices: ["eu", "us"] }),
     );
     expect(form.values).toEqual({ KEY: "", region: "eu" });
     form.values["KEY"] = "s3cret";
-    expect(fillOf(form)).toEqual({
+    expect(toFillRequest(form)).toEqual({
       source: { preset: "shop" },
       choice: 0,
       name: "Shop",
       values: { KEY: "s3cret", region: "eu" },
       secrets: {},
     });
-    expect(fillOf({ ...form, name: " " }).name).toBeNull();
+    expect(toFillRequest({ ...form, name: " " }).name).toBeNull();
   });
 
-  it("sends apart what a person wants in the keyring, where that is possible", () => {
-    const form = picked(input("TOKEN"), input("--token", { kind: "argument" }));
+  it("sends values that a person marked as secret separately, if they can be secret", () => {
+    const form = createForm(input("TOKEN"), input("--token", { kind: "argument" }));
     form.values = { TOKEN: "a", "--token": "b" };
-    form.kept = { TOKEN: true, "--token": true };
-    expect(fillOf(form)).toMatchObject({ values: { "--token": "b" }, secrets: { TOKEN: "a" } });
-    expect(mayBeKept(input("KEY", { secret: true }))).toBe(false);
+    form.markedSecret = { TOKEN: true, "--token": true };
+    expect(toFillRequest(form)).toMatchObject({
+      values: { "--token": "b" },
+      secrets: { TOKEN: "a" },
+    });
+    expect(canBeSecret(input("KEY", { secret: true }))).toBe(false);
   });
 
-  it("takes an unticked box for nothing, or for false where something has to be said", () => {
-    const form = picked(
+  it("sends an unchecked box as empty, or as false if the input needs a value", () => {
+    const form = createForm(
       input("quiet", { format: "boolean" }),
       input("safe", { format: "boolean", required: true }),
       input("fast", { format: "boolean", default: "true" }),
     );
-    expect(fillOf(form).values).toEqual({ quiet: "", safe: "false", fast: "true" });
-    expect(inputFaults(form)).toEqual({});
+    expect(toFillRequest(form).values).toEqual({ quiet: "", safe: "false", fast: "true" });
+    expect(validateInputs(form)).toEqual({});
   });
 
-  it("says what is missing or does not fit", () => {
-    const form = picked(
+  it("reports missing and invalid values", () => {
+    const form = createForm(
       input("folder", { required: true, repeated: true }),
       input("LIMIT", { format: "number" }),
       input("region", { choices: ["eu"] }),
     );
     form.values = { folder: " \n ", LIMIT: "many", region: "mars" };
-    expect(inputFaults(form)).toEqual({
-      folder: "It cannot do without this.",
-      LIMIT: "Give a number.",
-      region: "“mars” is none of eu.",
+    expect(validateInputs(form)).toEqual({
+      folder: "Enter a value.",
+      LIMIT: "Enter a number.",
+      region: "“mars” is not allowed. Use one of: eu.",
     });
     form.values = { folder: "/a\n/b", LIMIT: "5", region: "eu" };
-    expect(inputFaults(form)).toEqual({});
+    expect(validateInputs(form)).toEqual({});
   });
 });
 
-describe("where a manifest is", () => {
+describe("the source of a manifest", () => {
   it.each([["/home/ada/server.json"], ["C:\\x\\plugin.json"], ["\\\\box\\share\\server.json"]])(
     "%s is a path",
     (text) => {
-      expect(sourceOf(` ${text}\n`)).toEqual({ path: text });
+      expect(parseSource(` ${text}\n`)).toEqual({ path: text });
     },
   );
 
   it("anything else is the manifest itself", () => {
-    expect(sourceOf('{"name":"x"}')).toEqual({ text: '{"name":"x"}' });
-    expect(sourceOf("/a\n/b")).toEqual({ text: "/a\n/b" });
+    expect(parseSource('{"name":"x"}')).toEqual({ text: '{"name":"x"}' });
+    expect(parseSource("/a\n/b")).toEqual({ text: "/a\n/b" });
   });
 });

@@ -1,4 +1,4 @@
-/** A manifest's choice as a form: what it asks for, what was given, and what is still missing. */
+/** One choice of a manifest as a form: its inputs, the entered values, and the faults. */
 
 import type {
   FillManifest,
@@ -8,59 +8,63 @@ import type {
   ManifestView,
   PresetView,
 } from "../../ipc";
+import { texts } from "../../texts";
 
-export interface Picked {
+export interface ManifestForm {
   source: ManifestSource;
-  /** Which of the manifest's choices. */
-  at: number;
+  /** The index of the choice in the manifest. */
+  index: number;
   choice: ManifestChoice;
-  /** What the server will be called. */
+  /** The name of the new server. */
   name: string;
   values: Record<string, string>;
-  /** What goes to the keyring although the manifest does not say so. */
-  kept: Record<string, boolean>;
+  /** Inputs that a person marked as secret although the manifest does not. */
+  markedSecret: Record<string, boolean>;
 }
 
-/** A manifest as it was given and read; kept while another tab is looked at. */
-export interface Given {
+/** A manifest as a person entered it, and as the hub read it. Survives a change of the tab. */
+export interface EnteredManifest {
   text: string;
-  found: { view: ManifestView; source: ManifestSource } | null;
+  read: { view: ManifestView; source: ManifestSource } | null;
 }
 
-/** A well-known server that was chosen, and its form. */
-export interface Preset extends Picked {
+/** The form of a well-known server. */
+export interface PresetForm extends ManifestForm {
   preset: PresetView;
 }
 
-export function pickPreset(preset: PresetView): Preset {
-  return { ...pick({ preset: preset.id }, preset.title, 0, preset.choice), preset };
+export function createPresetForm(preset: PresetView): PresetForm {
+  return { ...createManifestForm({ preset: preset.id }, preset.title, 0, preset.choice), preset };
 }
 
-export function pick(
+export function createManifestForm(
   source: ManifestSource,
-  title: string,
-  at: number,
+  name: string,
+  index: number,
   choice: ManifestChoice,
-): Picked {
+): ManifestForm {
   return {
     source,
-    at,
+    index,
     choice,
-    name: title,
+    name,
     values: Object.fromEntries(choice.inputs.map((input) => [input.name, input.default ?? ""])),
-    kept: {},
+    markedSecret: {},
   };
 }
 
-/** What a text that a person gave is: a path on the hub's machine, or the manifest itself. */
-export function sourceOf(text: string): ManifestSource {
+/** Returns a path on the hub's machine if the text is one; else the text as the manifest itself. */
+export function parseSource(text: string): ManifestSource {
   const trimmed = text.trim();
   const isPath = !trimmed.includes("\n") && /^(\/|~[/\\]|[A-Za-z]:[/\\]|\\\\)/.test(trimmed);
   return isPath ? { path: trimmed } : { text };
 }
 
-/** Values that others can see cannot be kept: of the command line and of the URL. */
-export function mayBeKept(input: ManifestInput): boolean {
+/**
+ * Returns whether a person may mark an input as secret. Arguments and parts of the URL cannot be
+ * secret, because other programs can see them.
+ */
+export function canBeSecret(input: ManifestInput): boolean {
   return (
     !input.secret &&
     (input.kind === "env" || input.kind === "header") &&
@@ -69,45 +73,57 @@ export function mayBeKept(input: ManifestInput): boolean {
   );
 }
 
-/** What an unticked box stands for: nothing, or `false` where something has to be said. */
-export function unticked(input: ManifestInput): string {
+/** Returns the value of an unchecked box: empty, or `false` if the input needs a value. */
+export function uncheckedValue(input: ManifestInput): string {
   return input.required || input.default !== null ? "false" : "";
 }
 
-/** What is wrong with the form, by the inputs' names; `name` apart. Empty where it can be filled. */
-export function inputFaults(picked: Picked): Record<string, string> {
-  const faults = picked.choice.inputs.map(
-    (input) => [input.name, inputFault(input, picked.values[input.name] ?? "")] as const,
+/** Returns one sentence for each invalid input, by its name. */
+export function validateInputs(form: ManifestForm): Record<string, string> {
+  const faults = form.choice.inputs.map(
+    (input) => [input.name, validateInput(input, form.values[input.name] ?? "")] as const,
   );
   return Object.fromEntries(faults.filter(([, fault]) => fault !== ""));
 }
 
-function inputFault(input: ManifestInput, value: string): string {
+function validateInput(input: ManifestInput, value: string): string {
+  const t = texts.servers.form.manifest;
   const values = (input.repeated ? value.split("\n") : [value])
-    .map((one) => one.trim())
+    .map((line) => line.trim())
     .filter(Boolean);
   if (values.length === 0)
-    return input.required && input.format !== "boolean" ? "It cannot do without this." : "";
-  if (input.format === "number" && values.some((one) => Number.isNaN(Number(one))))
-    return "Give a number.";
-  const odd = input.choices.length ? values.find((one) => !input.choices.includes(one)) : undefined;
-  return odd === undefined ? "" : `“${odd}” is none of ${input.choices.join(", ")}.`;
+    return input.required && input.format !== "boolean" ? t.valueMissing : "";
+  if (input.format === "number" && values.some((text) => Number.isNaN(Number(text))))
+    return t.notNumber;
+  const unknown = input.choices.length
+    ? values.find((text) => !input.choices.includes(text))
+    : undefined;
+  return unknown === undefined ? "" : t.notAllowed(unknown, input.choices.join(", "));
 }
 
-/** What `servers.fill_manifest` takes. Secrets of the manifest's own go with the values: the hub knows which they are. */
-export function fillOf(picked: Picked): FillManifest {
-  const { source, at, choice, name, values, kept } = picked;
-  const given = choice.inputs.map((input) => {
+/**
+ * Returns the request of `servers.fill_manifest`. Inputs that the manifest marks as secret stay
+ * among the values, because the hub knows them.
+ */
+export function toFillRequest(form: ManifestForm): FillManifest {
+  const { source, index, choice, name, values, markedSecret } = form;
+  const inputs = choice.inputs.map((input) => {
     const value = values[input.name] ?? "";
     return {
       name: input.name,
-      value: input.format === "boolean" && value === "" ? unticked(input) : value,
-      apart: kept[input.name] === true && mayBeKept(input),
+      value: input.format === "boolean" && value === "" ? uncheckedValue(input) : value,
+      secret: markedSecret[input.name] === true && canBeSecret(input),
     };
   });
-  const of = (apart: boolean) =>
+  const selectValues = (secret: boolean) =>
     Object.fromEntries(
-      given.filter((one) => one.apart === apart).map((one) => [one.name, one.value]),
+      inputs.filter((input) => input.secret === secret).map((input) => [input.name, input.value]),
     );
-  return { source, choice: at, name: name.trim() || null, values: of(false), secrets: of(true) };
+  return {
+    source,
+    choice: index,
+    name: name.trim() || null,
+    values: selectValues(false),
+    secrets: selectValues(true),
+  };
 }

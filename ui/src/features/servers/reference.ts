@@ -1,8 +1,9 @@
-/** How a spec refers to a secret: `${keyring:NAME}`. */
-
 const REFERENCE = /\$\{keyring:([^}]+)\}/;
 
-/** The name in the keyring that a kept value refers to. */
-export function referenceOf(value: string): string | null {
+/**
+ * Returns the name of the secret in a reference such as `${keyring:NAME}`, or null if the value is
+ * no reference.
+ */
+export function readSecretName(value: string): string | null {
   return REFERENCE.exec(value)?.[1] ?? null;
 }

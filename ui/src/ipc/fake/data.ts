@@ -1,4 +1,4 @@
-/** What the fake hub starts with: a desk that has been in use for a week. */
+/** The initial data of the fake hub. */
 
 import type {
   Annotations,
@@ -14,8 +14,8 @@ import type {
   ToolView,
   Transition,
 } from "../bindings";
-import { PLAIN, ruleOf } from "./policy";
-import { DELETE_NOW, MERGE_NOW, mergeDescription } from "./definitions";
+import { EMPTY_RULE, toRuleView } from "./policy";
+import { DELETE_NOW, MERGE_NOW, getMergeDescription } from "./definitions";
 
 const MINUTE = 60_000;
 
@@ -105,8 +105,8 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
   };
 }
 
-/** The last step a minute ago, the others before it. */
-function steps(taken: [Transition["state"], string, string?][]): Transition[] {
+/** Makes transitions one minute apart; the last one was a minute ago. */
+function toTransitions(taken: [Transition["state"], string, string?][]): Transition[] {
   return taken.map(([state, reason, client = null], at) => ({
     at: Date.now() - (taken.length - at) * MINUTE,
     client,
@@ -143,7 +143,7 @@ export function servers(): ServerView[] {
       protocol_version: "2025-06-18",
       starts: 1,
       noise_lines: 1,
-      transitions: steps([
+      transitions: toTransitions([
         ["idle", "It is started when it is needed."],
         ["initializing", "A client asked for one of its tools."],
         ["active", "It answered: protocol 2025-06-18."],
@@ -226,7 +226,7 @@ export function servers(): ServerView[] {
         tool("github", "list_pull_requests", "List pull requests of a repository, newest first.", {
           annotations: { ...NO_HINTS, read_only: true, open_world: true },
         }),
-        tool("github", "merge_pull_request", mergeDescription(), {
+        tool("github", "merge_pull_request", getMergeDescription(), {
           annotations: { ...NO_HINTS, open_world: true },
           digest: MERGE_NOW,
           standing: "changed",
@@ -277,7 +277,7 @@ export function servers(): ServerView[] {
       reason: "It ended with exit code 1 before it answered `initialize`.",
       remedy: "Read its log below, correct the command, then press Restart.",
       retry_at: Date.now() + 95_000,
-      transitions: steps([
+      transitions: toTransitions([
         ["initializing", "A client asked for one of its tools."],
         ["error", "It ended with exit code 1 before it answered `initialize`."],
         ["idle", "It is tried again after a pause of 400 ms."],
@@ -352,33 +352,36 @@ export function clients(): ClientView[] {
 }
 
 export function rules(): RuleView[] {
-  const made = { created_at: Date.now() - 3 * MINUTE };
+  const base = { created_at: Date.now() - 3 * MINUTE };
   return [
-    ruleOf({ ...PLAIN, effect: "allow", server: "filesystem", tool: "read_text_file" }, made),
-    ruleOf(
+    toRuleView(
+      { ...EMPTY_RULE, effect: "allow", server: "filesystem", tool: "read_text_file" },
+      base,
+    ),
+    toRuleView(
       {
-        ...PLAIN,
+        ...EMPTY_RULE,
         effect: "deny",
         server: "filesystem",
         tool: "delete_file",
         note: "Nothing here may delete.",
       },
-      made,
+      base,
     ),
-    ruleOf(
+    toRuleView(
       {
-        ...PLAIN,
+        ...EMPTY_RULE,
         effect: "allow",
         server: "github",
         tool: "list_pull_requests",
         client: "claude-code",
         life: { kind: "until", at: Date.now() + 11 * MINUTE },
       },
-      made,
+      base,
     ),
-    ruleOf(
+    toRuleView(
       {
-        ...PLAIN,
+        ...EMPTY_RULE,
         effect: "allow",
         server: "browser",
         tool: "browser_navigate",
@@ -386,7 +389,7 @@ export function rules(): RuleView[] {
         when: [{ pointer: "/url", is: { host: "*.example.com" } }],
         life: { kind: "calls", count: 10 },
       },
-      { ...made, suspended: true, left: 7 },
+      { ...base, suspended: true, left: 7 },
     ),
   ];
 }
@@ -553,14 +556,14 @@ export function logs(): LogLine[] {
   }));
 }
 
-let made = 0;
+let requestCount = 0;
 
 export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
-  made += 1;
+  requestCount += 1;
   const timeout = part.timeout_ms ?? 50_000;
   const now = Date.now();
   return {
-    id: `ask-${made}`,
+    id: `ask-${requestCount}`,
     client: "claude-code",
     server: "filesystem",
     server_name: "filesystem",
@@ -578,8 +581,8 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     extra: null,
     identity: "5f2b0c",
     definition: "9f86d0",
-    digest: `d1gest-${made}`,
-    asked_at: now + made,
+    digest: `d1gest-${requestCount}`,
+    asked_at: now + requestCount,
     expires_at: now + timeout,
     timeout_ms: timeout,
     left_ms: timeout,
@@ -664,7 +667,7 @@ export function requests(): ApprovalRequest[] {
   ];
 }
 
-/** An allow that was given for the tool as it was. */
+/** Returns an allow for an earlier version of the tool. */
 export function suspended(): SuspendedAllow {
   const before = {
     name: "browser_navigate",

@@ -18,15 +18,15 @@ import type {
   SignInState,
 } from "../bindings";
 import * as data from "./data";
-import { versionsOf } from "./definitions";
+import { listVersions } from "./definitions";
 import { fillManifest, PRESETS, readManifest, RUNTIMES } from "./manifests";
 import * as policy from "./policy";
 import * as profiles from "./profiles";
-import { readSpecs, sealed } from "./specs";
+import { readSpecs, sealSecrets } from "./specs";
 
 const STEP_MS = 700;
 /** How long a retry of a missed call can be allowed. */
-const LATE_MS = 120_000;
+const RETRY_MS = 120_000;
 const URL_ = "http://127.0.0.1:8765/mcp";
 
 type Handlers = {
@@ -40,7 +40,7 @@ export interface Asked<V extends Verb = Verb> {
 
 export function fakeIpc(scenario = ""): FakeHub {
   const hub = new FakeHub(scenario === "empty");
-  if (scenario !== "empty") hub.live();
+  if (scenario !== "empty") hub.simulateUse();
   return hub;
 }
 
@@ -50,7 +50,7 @@ export class FakeHub implements Ipc {
   clients: ClientView[];
   waiting: ApprovalRequest[] = [];
   missed: ApprovalRequest[] = [];
-  raised = false;
+  paused = false;
   calls: Call[];
   logs: LogLine[];
   rules: RuleView[];
@@ -67,15 +67,15 @@ export class FakeHub implements Ipc {
     keyring: "ready",
     keyring_remedy: "",
   };
-  /** Every verb that was called, for tests. */
+  /** All calls of verbs, for tests. */
   readonly asked: Asked[] = [];
-  /** The next call of this verb fails so. */
+  /** The errors for the next call of a verb. */
   readonly failures = new Map<Verb, IpcError>();
   delay = 0;
   private readonly listeners = new Set<(event: Event) => void>();
   private readonly connections = new Set<(connected: boolean) => void>();
   private readonly deadlines = new Map<string, number>();
-  private readonly kept: Map<string, string>;
+  private readonly recorded: Map<string, string>;
 
   constructor(private readonly empty = false) {
     this.servers = empty ? [] : data.servers();
@@ -84,7 +84,7 @@ export class FakeHub implements Ipc {
     this.logs = empty ? [] : data.logs();
     this.rules = empty ? [] : data.rules();
     this.profiles = empty ? [] : profiles.profiles();
-    this.kept = policy.keptArguments(this.calls);
+    this.recorded = policy.recordArguments(this.calls);
   }
 
   async call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
@@ -115,18 +115,18 @@ export class FakeHub implements Ipc {
     for (const listener of this.listeners) listener(structuredClone(event));
   }
 
-  /** Breaks and mends the connection. */
+  /** Reports a change of the connection. */
   connect(connected: boolean): void {
     for (const listener of this.connections) listener(connected);
   }
 
   ask(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     const request = data.request(part);
-    this.kept.set(request.id, request.arguments);
-    if (this.raised) return this.keepOut(request);
+    this.recorded.set(request.id, request.arguments);
+    if (this.paused) return this.denyPaused(request);
     this.waiting.push(request);
     this.deadlines.set(request.id, performance.now() + request.left_ms);
-    setTimeout(() => this.timeOut(request.id), request.left_ms);
+    setTimeout(() => this.miss(request.id), request.left_ms);
     this.emit({ kind: "approval_asked", request });
     return request;
   }
@@ -145,12 +145,12 @@ export class FakeHub implements Ipc {
     this.emit({ kind: "log_added", line });
   }
 
-  /** What the browser of a person does: an attempt to sign in goes on. */
+  /** Advances a sign-in, as a person does in the browser. */
   signIn(id: string, state: SignInState): void {
     const attempt = this.server(id).signing_in;
     if (!attempt) return;
     const done = state.kind === "done";
-    this.put(id, {
+    this.update(id, {
       signing_in: { ...attempt, state },
       ...(done && {
         state: "active",
@@ -166,8 +166,8 @@ export class FakeHub implements Ipc {
     this.emit({ kind: "authorization_changed", id: attempt.id, server: id, state });
   }
 
-  /** Requests come in, lines are logged: a desk that is in use. */
-  live(): void {
+  /** Makes requests and log lines at intervals, for development. */
+  simulateUse(): void {
     this.delay = 60;
     for (const request of data.requests()) this.ask(request);
     setInterval(
@@ -192,7 +192,7 @@ export class FakeHub implements Ipc {
     "approvals.missed": () =>
       this.missed.map((request) => this.timed(request)).filter((request) => request.left_ms > 0),
     "approvals.allow_retry": ({ id, digest }) => {
-      const request = found(
+      const request = requireFound(
         this.missed.find((one) => one.id === id),
         "missed call",
         id,
@@ -205,14 +205,17 @@ export class FakeHub implements Ipc {
     },
     "approvals.preview": ({ id, verdict }) => {
       const request = this.request(id);
-      const rule = policy.grantOf(request, verdict);
+      const rule = policy.toGrant(request, verdict);
       if (!rule) return { rule: "", past: { looked_at: 0, matched: 0, unknown: 0, newest: [] } };
       this.checkGrant(request, rule.when);
-      return { rule: policy.wordsOf(rule), past: policy.past(rule, this.calls, this.kept) };
+      return {
+        rule: policy.describeRule(rule),
+        past: policy.matchCalls(rule, this.calls, this.recorded),
+      };
     },
-    "drawbridge.show": () => ({ raised: this.raised }),
-    "drawbridge.raise": () => this.move(true),
-    "drawbridge.lower": () => this.move(false),
+    "drawbridge.show": () => ({ raised: this.paused }),
+    "drawbridge.raise": () => this.setPaused(true),
+    "drawbridge.lower": () => this.setPaused(false),
     "audit.export": () => ({ calls: [], next: null }),
     "audit.verify": () => ({
       entries: 2 * this.calls.length,
@@ -234,15 +237,15 @@ export class FakeHub implements Ipc {
             (before === null || c.id < before),
         )
         .filter((c) =>
-          [c.tool, c.exposed_name, c.reason, c.error].some((said) =>
-            said.toLowerCase().includes(text?.toLowerCase() ?? ""),
+          [c.tool, c.exposed_name, c.reason, c.error].some((field) =>
+            field.toLowerCase().includes(text?.toLowerCase() ?? ""),
           ),
         )
         .filter((c) => !asked || c.decided_by === "person" || c.decided_by === "hub")
         .toSorted((a, b) => b.at - a.at)
         .slice(0, limit ?? 200),
     "calls.show": ({ id }) =>
-      found(
+      requireFound(
         this.calls.find((c) => c.id === id),
         "call",
         id,
@@ -289,7 +292,7 @@ export class FakeHub implements Ipc {
     },
     "clients.list": () => this.clients,
     "clients.revoke": ({ name }) => {
-      const client = found(
+      const client = requireFound(
         this.clients.find((c) => c.name === name),
         "client",
         name,
@@ -335,13 +338,13 @@ export class FakeHub implements Ipc {
     },
     "policy.list": () => ({ default: this.settings.default_policy, rules: this.rules }),
     "policy.save": ({ id, rule }) => {
-      policy.check(rule);
-      const made = policy.ruleOf(
+      policy.checkRule(rule);
+      const saved = policy.toRuleView(
         rule,
         id === null
           ? {}
           : {
-              id: found(
+              id: requireFound(
                 this.rules.find((one) => one.id === id),
                 "rule",
                 id,
@@ -349,77 +352,79 @@ export class FakeHub implements Ipc {
             },
       );
       this.rules =
-        id === null ? [...this.rules, made] : this.rules.map((one) => (one.id === id ? made : one));
-      this.policyChanged();
-      return made;
+        id === null
+          ? [...this.rules, saved]
+          : this.rules.map((one) => (one.id === id ? saved : one));
+      this.applyPolicy();
+      return saved;
     },
     "policy.forget": ({ id }) => {
-      found(
+      requireFound(
         this.rules.find((one) => one.id === id),
         "rule",
         id,
       );
       this.rules = this.rules.filter((one) => one.id !== id);
-      this.policyChanged();
+      this.applyPolicy();
       return {};
     },
     "policy.preview": ({ rule }) => {
-      policy.check(rule);
-      return policy.past(rule, this.calls, this.kept);
+      policy.checkRule(rule);
+      return policy.matchCalls(rule, this.calls, this.recorded);
     },
-    "policy.export": () => ({ text: policy.writeFile(this.settings.default_policy, this.rules) }),
+    "policy.export": () => ({ text: policy.exportRules(this.settings.default_policy, this.rules) }),
     "policy.import": ({ text, replace }) => {
-      const file = policy.readFile(text);
+      const file = policy.parseRules(text);
       this.rules = [
         ...(replace ? [] : this.rules),
-        ...file.rules.map((rule) => policy.ruleOf(rule)),
+        ...file.rules.map((rule) => policy.toRuleView(rule)),
       ];
       if (replace && file.default) this.settings.default_policy = file.default;
-      this.policyChanged();
+      this.applyPolicy();
       return { rules: file.rules.length };
     },
     "policy.figures": ({ days }) =>
-      policy.figures(this.calls, this.rules, this.servers, days ?? 14),
+      policy.computeStats(this.calls, this.rules, this.servers, days ?? 14),
     "policy.apply_preset": ({ preset }) => {
       const applied = policy.presetRules(preset, this.rules);
       this.settings.default_policy = applied.default;
       this.rules = applied.rules;
-      this.policyChanged();
+      this.applyPolicy();
       return {};
     },
     "policy.set": ({ effect, server, tool, client }) => {
       this.dropRules(server, tool, client);
-      this.rules.push(policy.ruleOf({ ...policy.PLAIN, effect, server, tool, client }));
-      this.policyChanged();
+      this.rules.push(policy.toRuleView({ ...policy.EMPTY_RULE, effect, server, tool, client }));
+      this.applyPolicy();
       return {};
     },
     "policy.remove": ({ server, tool, client }) => {
       this.dropRules(server, tool, client);
-      this.policyChanged();
+      this.applyPolicy();
       return {};
     },
     "policy.set_default": ({ effect }) => {
       this.settings.default_policy = effect;
-      this.policyChanged();
+      this.applyPolicy();
       return {};
     },
     "profiles.assign": ({ client, profile }) =>
-      this.profiled(() => {
-        found(
+      this.changeProfiles(() => {
+        requireFound(
           this.clients.find((c) => c.name === client),
           "client",
           client,
         ).profile = profile;
       }),
     "profiles.list": () =>
-      this.profiles.map((profile) => profiles.viewOf(profile, this.servers, this.clients)),
+      this.profiles.map((profile) => profiles.toProfileView(profile, this.servers, this.clients)),
     "profiles.put": ({ profile }) =>
-      this.profiled(() => {
-        this.profiles = profiles.withProfile(this.profiles, profile);
+      this.changeProfiles(() => {
+        this.profiles = profiles.putProfile(this.profiles, profile);
       }),
     "profiles.remove": ({ name }) =>
-      this.profiled(() => {
-        found(
+      this.changeProfiles(() => {
+        requireFound(
           this.profiles.find((one) => one.name === name),
           "profile",
           name,
@@ -437,7 +442,7 @@ export class FakeHub implements Ipc {
     "servers.accept_tools": ({ id, tools }) => {
       const view = this.server(id);
       for (const { name, digest } of tools) {
-        const tool = found(
+        const tool = requireFound(
           view.tools.find((t) => t.name === name),
           "tool",
           name,
@@ -449,7 +454,7 @@ export class FakeHub implements Ipc {
           );
         Object.assign(tool, { standing: "accepted", hidden: "" });
       }
-      return this.put(id, {
+      return this.update(id, {
         waiting_tools: view.tools.filter((t) => t.standing !== "accepted").length,
         tokens: view.tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0),
       });
@@ -466,7 +471,7 @@ export class FakeHub implements Ipc {
         ...this.servers,
         data.server(id, {
           name: spec.name ?? id,
-          spec: sealed(id, spec, secrets),
+          spec: sealSecrets(id, spec, secrets),
           sync_status: "NEVER_SYNCED",
           last_synced_at: null,
         }),
@@ -482,19 +487,23 @@ export class FakeHub implements Ipc {
         url: data.SIGN_IN_URL,
         state: { kind: "waiting_for_browser" },
       };
-      this.put(id, { signing_in: attempt });
+      this.update(id, { signing_in: attempt });
       return attempt;
     },
     "servers.await_sign_in": ({ id }) =>
-      found(this.server(id).signing_in ?? undefined, "attempt to sign in to", id),
+      requireFound(this.server(id).signing_in ?? undefined, "attempt to sign in to", id),
     "servers.cancel_sign_in": ({ id }) => {
-      this.put(id, { signing_in: null });
+      this.update(id, { signing_in: null });
       return {};
     },
     "servers.sign_out": ({ id }) =>
-      this.put(id, { authorization: { kind: "needed" }, state: "needs_sign_in", signing_in: null }),
+      this.update(id, {
+        authorization: { kind: "needed" },
+        state: "needs_sign_in",
+        signing_in: null,
+      }),
     "servers.enable": ({ id, enabled }) =>
-      this.put(id, {
+      this.update(id, {
         state: enabled ? "idle" : "disabled",
         pid: null,
         reason: enabled ? "" : "You turned it off.",
@@ -533,8 +542,8 @@ export class FakeHub implements Ipc {
     "servers.presets": () => PRESETS,
     "servers.read_manifest": ({ source }) => readManifest(source),
     "servers.tool_history": ({ id, tool }) =>
-      versionsOf(
-        found(
+      listVersions(
+        requireFound(
           this.server(id).tools.find((t) => t.name === tool),
           "tool",
           tool,
@@ -552,11 +561,11 @@ export class FakeHub implements Ipc {
       this.start(this.server(id), { starts: this.server(id).starts + 1 }),
     "servers.show": ({ id }) => this.server(id),
     "servers.sync": ({ id }) =>
-      this.put(id, { sync_status: "SYNCED", last_synced_at: Date.now(), stale: false }),
-    "servers.try": ({ spec, secrets }) => this.try(spec, secrets),
+      this.update(id, { sync_status: "SYNCED", last_synced_at: Date.now(), stale: false }),
+    "servers.try": ({ spec, secrets }) => this.verify(spec, secrets),
     "servers.update": ({ id, spec, secrets }) =>
-      this.start(this.server(id), { spec: sealed(id, spec, secrets), name: spec.name ?? id }),
-    "servers.verify": ({ id }) => this.try(this.server(id).spec, { env: {}, headers: {} }),
+      this.start(this.server(id), { spec: sealSecrets(id, spec, secrets), name: spec.name ?? id }),
+    "servers.verify": ({ id }) => this.verify(this.server(id).spec, { env: {}, headers: {} }),
     "settings.change": ({
       approval_timeout_s,
       cache_ttl_s,
@@ -596,20 +605,20 @@ export class FakeHub implements Ipc {
   };
 
   private server(id: string): ServerView {
-    return found(
+    return requireFound(
       this.servers.find((s) => s.id === id),
       "server",
       id,
     );
   }
 
-  private profiled(change: () => void): Verbs["profiles.put"]["answer"] {
+  private changeProfiles(change: () => void): Verbs["profiles.put"]["answer"] {
     change();
     this.emit({ kind: "profiles_changed" });
     return {};
   }
 
-  private put(id: string, part: Partial<ServerView>): ServerView {
+  private update(id: string, part: Partial<ServerView>): ServerView {
     const view = Object.assign(this.server(id), part);
     this.emit({ kind: "server_changed", id });
     return view;
@@ -624,7 +633,7 @@ export class FakeHub implements Ipc {
             data.tool(view.id, "echo", "Says what it is told."),
             data.tool(view.id, "add", "Adds two numbers."),
           ];
-      this.put(view.id, {
+      this.update(view.id, {
         state: "active",
         reason: "",
         sync_status: "SYNCED",
@@ -640,7 +649,7 @@ export class FakeHub implements Ipc {
       });
     }, STEP_MS);
     const slow = ["npx", "uvx"].includes(view.spec.command ?? "");
-    return this.put(view.id, {
+    return this.update(view.id, {
       state: "initializing",
       reason: slow
         ? `${view.spec.command ?? ""} may have to download it first. That can take some minutes.`
@@ -652,7 +661,7 @@ export class FakeHub implements Ipc {
     });
   }
 
-  private async try(
+  private async verify(
     spec: ServerSpec,
     secrets: SecretValues,
   ): Promise<Verbs["servers.try"]["answer"]> {
@@ -683,7 +692,7 @@ export class FakeHub implements Ipc {
   }
 
   private request(id: string): ApprovalRequest {
-    return found(
+    return requireFound(
       this.waiting.find((r) => r.id === id),
       "approval request",
       id,
@@ -715,25 +724,25 @@ export class FakeHub implements Ipc {
         "invalid",
         "A rule denies these arguments: deny all tools where /path is in /etc.",
       );
-    const rule = policy.grantOf(request, verdict);
+    const rule = policy.toGrant(request, verdict);
     if (rule) {
       this.checkGrant(request, rule.when);
-      this.rules.push(policy.ruleOf(rule));
-      this.policyChanged();
+      this.rules.push(policy.toRuleView(rule));
+      this.applyPolicy();
     }
     return this.end(request, { outcome: "ok", duration_ms: 23, is_edited: edited !== null });
   }
 
   private checkGrant({ result, arguments: text }: ApprovalRequest, when: Condition[]): void {
     if (result !== null) throw new IpcError("invalid", "a result is let through once, or denied");
-    if (!when.every((one) => policy.holds(one, text)))
+    if (!when.every((one) => policy.matchesCondition(one, text)))
       throw new IpcError("invalid", "the rule would not match the very call that is approved");
   }
 
-  private move(raised: boolean): { raised: boolean } {
-    this.raised = raised;
-    this.emit({ kind: "drawbridge_changed", raised });
-    if (raised)
+  private setPaused(paused: boolean): { raised: boolean } {
+    this.paused = paused;
+    this.emit({ kind: "drawbridge_changed", raised: paused });
+    if (paused)
       for (const request of this.waiting)
         this.end(request, {
           decision: "raised",
@@ -741,10 +750,10 @@ export class FakeHub implements Ipc {
           reason: "The drawbridge is raised.",
           outcome: "not_sent",
         });
-    return { raised };
+    return { raised: paused };
   }
 
-  private keepOut(request: ApprovalRequest): ApprovalRequest {
+  private denyPaused(request: ApprovalRequest): ApprovalRequest {
     this.end(request, {
       decision: "raised",
       decided_by: "hub",
@@ -754,11 +763,11 @@ export class FakeHub implements Ipc {
     return request;
   }
 
-  private timeOut(id: string): void {
+  private miss(id: string): void {
     const request = this.waiting.find((r) => r.id === id);
     if (!request) return;
     this.missed = [...this.missed, request];
-    this.deadlines.set(id, performance.now() + LATE_MS);
+    this.deadlines.set(id, performance.now() + RETRY_MS);
     this.end(request, {
       decision: "timed_out",
       decided_by: "hub",
@@ -799,7 +808,7 @@ export class FakeHub implements Ipc {
     );
   }
 
-  private policyChanged(): void {
+  private applyPolicy(): void {
     for (const view of this.servers) {
       for (const tool of view.tools) {
         tool.own_policy =
@@ -817,7 +826,7 @@ export class FakeHub implements Ipc {
   }
 }
 
-function found<T>(thing: T | undefined, noun: string, id: string): T {
+function requireFound<T>(thing: T | undefined, noun: string, id: string): T {
   if (thing === undefined)
     throw new IpcError(
       "not_found",

@@ -1,4 +1,4 @@
-/** Well-known servers and manifests, as the fake hub reads them. */
+/** Presets and manifests of the fake hub. */
 
 import { IpcError, type Verbs } from "..";
 import type {
@@ -58,14 +58,14 @@ function choice(label: string, part: Partial<ManifestChoice> = {}): ManifestChoi
   return { label, preview: label, runtime: "npx", inputs: [], problem: "", ...part };
 }
 
-const found = (name: string) => RUNTIMES.find((one) => one.runtime === name) ?? null;
+const findRuntime = (name: string) => RUNTIMES.find((one) => one.runtime === name) ?? null;
 
 export const PRESETS: PresetView[] = [
   {
     id: "filesystem",
     title: "Filesystem",
     description: "Reads and writes the files of the folders that you choose.",
-    runtime: found("npx"),
+    runtime: findRuntime("npx"),
     choice: choice("npx @modelcontextprotocol/server-filesystem", {
       preview: "npx -y @modelcontextprotocol/server-filesystem <folder>",
       inputs: [
@@ -99,7 +99,7 @@ export const PRESETS: PresetView[] = [
     id: "playwright",
     title: "Playwright",
     description: "Opens web pages in a browser, reads them, clicks and types.",
-    runtime: found("npx"),
+    runtime: findRuntime("npx"),
     choice: choice("npx @playwright/mcp", {
       preview: "npx -y @playwright/mcp --browser <browser> --headless",
       inputs: [
@@ -115,7 +115,7 @@ export const PRESETS: PresetView[] = [
     id: "fetch",
     title: "Fetch",
     description: "Fetches web pages and turns them into text.",
-    runtime: found("uvx"),
+    runtime: findRuntime("uvx"),
     choice: choice("uvx mcp-server-fetch", { runtime: "uvx" }),
   },
 ];

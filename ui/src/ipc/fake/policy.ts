@@ -1,4 +1,4 @@
-/** Rules, as the fake hub reads, tries and counts them. */
+/** The policy of the fake hub. */
 
 import { IpcError } from "..";
 import type {
@@ -20,9 +20,9 @@ import type {
 } from "../bindings";
 
 const DAY = 86_400_000;
-const SHOWN = 10;
+const MAX_NEWEST = 10;
 
-export const PLAIN: RuleText = {
+export const EMPTY_RULE: RuleText = {
   server: null,
   tool: null,
   client: null,
@@ -34,23 +34,23 @@ export const PLAIN: RuleText = {
   note: "",
 };
 
-let made = 0;
+let ruleCount = 0;
 
-export function ruleOf(text: RuleText, part: Partial<RuleView> = {}): RuleView {
-  made += 1;
+export function toRuleView(text: RuleText, part: Partial<RuleView> = {}): RuleView {
+  ruleCount += 1;
   return {
-    id: `rule-${made}`,
+    id: `rule-${ruleCount}`,
     created_at: Date.now(),
     left: text.life.kind === "calls" ? text.life.count : null,
     suspended: false,
-    words: wordsOf(text),
+    words: describeRule(text),
     ...text,
     ...part,
   };
 }
 
-/** What the hub refuses about a rule. */
-export function check(text: RuleText): void {
+/** Rejects the invalid rules that the tests use. */
+export function checkRule(text: RuleText): void {
   if (text.effect === null && text.result === null)
     throw invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)");
   if (text.effect === "deny" && text.result !== null)
@@ -68,7 +68,7 @@ export function check(text: RuleText): void {
 
 const VERBS: Record<Effect, string> = { allow: "allow", deny: "deny", ask: "ask for" };
 
-export function wordsOf({
+export function describeRule({
   effect,
   result,
   server,
@@ -89,11 +89,13 @@ export function wordsOf({
     server !== null && tool !== null
       ? `${tool} of ${server}`
       : `${read_only ? "read-only" : "all"} tools${server === null ? "" : ` of ${server}`}`;
-  const where = when.map((one, at) => ` ${at ? "and" : "where"} ${conditionWords(one)}`).join("");
-  return `${verb} ${what}${client === null ? "" : ` for ${client}`}${where}${lifeWords(life)}`;
+  const where = when
+    .map((one, at) => ` ${at ? "and" : "where"} ${describeCondition(one)}`)
+    .join("");
+  return `${verb} ${what}${client === null ? "" : ` for ${client}`}${where}${describeLife(life)}`;
 }
 
-function conditionWords({ pointer, is }: Condition): string {
+function describeCondition({ pointer, is }: Condition): string {
   if ("equals" in is) return `${pointer} is ${JSON.stringify(is.equals)}`;
   if ("one_of" in is)
     return `${pointer} is one of ${is.one_of.map((one) => JSON.stringify(one)).join(", ")}`;
@@ -103,16 +105,16 @@ function conditionWords({ pointer, is }: Condition): string {
   return `${pointer} is from ${JSON.stringify(is.between.min)} to ${JSON.stringify(is.between.max)}`;
 }
 
-function lifeWords(life: Life): string {
+function describeLife(life: Life): string {
   if (life.kind === "calls") return life.count === 1 ? " once" : ` for ${life.count} calls`;
   return { until_revoked: "", until: " for a while", session: " in this session" }[life.kind];
 }
 
-/** The rule that a verdict makes beyond its one call. */
-export function grantOf(request: ApprovalRequest, verdict: Verdict): RuleText | null {
+/** Returns the rule that a verdict creates, if any. */
+export function toGrant(request: ApprovalRequest, verdict: Verdict): RuleText | null {
   const scope = { server: request.server, tool: request.tool, client: request.client };
   const rule = (life: Life, when: Condition[]): RuleText => ({
-    ...PLAIN,
+    ...EMPTY_RULE,
     ...scope,
     effect: "allow",
     when,
@@ -132,27 +134,31 @@ export function grantOf(request: ApprovalRequest, verdict: Verdict): RuleText | 
   }
 }
 
-/** Past calls, tried on a rule. Of every fourth the arguments were not kept. */
-export function past(rule: RuleText, calls: Call[], kept: Map<string, string>): PastCalls {
+/** Matches past calls against a rule. */
+export function matchCalls(
+  rule: RuleText,
+  calls: Call[],
+  recorded: Map<string, string>,
+): PastCalls {
   const scoped = calls.filter(
     (call) =>
       (rule.client ?? call.client) === call.client &&
       (rule.server ?? call.server) === call.server &&
       (rule.tool ?? call.tool) === call.tool,
   );
-  const known = rule.when.length === 0 ? scoped : scoped.filter((call) => kept.has(call.id));
+  const known = rule.when.length === 0 ? scoped : scoped.filter((call) => recorded.has(call.id));
   const matched = known.filter((call) =>
-    rule.when.every((one) => holds(one, kept.get(call.id) ?? "{}")),
+    rule.when.every((one) => matchesCondition(one, recorded.get(call.id) ?? "{}")),
   );
   return {
     looked_at: scoped.length,
     matched: matched.length,
     unknown: scoped.length - known.length,
-    newest: matched.slice(0, SHOWN),
+    newest: matched.slice(0, MAX_NEWEST),
   };
 }
 
-export function holds({ pointer, is }: Condition, text: string): boolean {
+export function matchesCondition({ pointer, is }: Condition, text: string): boolean {
   const keys = pointer
     .split("/")
     .slice(1)
@@ -163,10 +169,10 @@ export function holds({ pointer, is }: Condition, text: string): boolean {
       typeof value === "object" && value !== null
         ? (value as Record<string, unknown>)[key]
         : undefined;
-  return fits(is, value);
+  return matchesPredicate(is, value);
 }
 
-function fits(is: Test, value: unknown): boolean {
+function matchesPredicate(is: Test, value: unknown): boolean {
   const same = (one: unknown) => JSON.stringify(one) === JSON.stringify(value);
   if ("equals" in is) return same(is.equals);
   if ("one_of" in is) return is.one_of.some(same);
@@ -183,11 +189,11 @@ function fits(is: Test, value: unknown): boolean {
   return typeof value === "number" && value >= (min ?? -Infinity) && value <= (max ?? Infinity);
 }
 
-/** The arguments of past calls, as far as they were kept. */
-export function keptArguments(calls: Call[]): Map<string, string> {
-  const kept = calls.filter((_, at) => at % 4 !== 3);
+/** Makes up arguments of past calls. Those of every fourth call are missing. */
+export function recordArguments(calls: Call[]): Map<string, string> {
+  const recordedCalls = calls.filter((_, at) => at % 4 !== 3);
   return new Map(
-    kept.map((call, at) => [
+    recordedCalls.map((call, at) => [
       call.id,
       JSON.stringify({
         path: `/home/ada/Projects/${at % 2 ? "drawbridge" : "notes"}/${call.tool}.txt`,
@@ -200,7 +206,7 @@ export function presetRules(
   preset: Preset,
   rules: RuleView[],
 ): { default: Effect; rules: RuleView[] } {
-  const kept = rules.filter(
+  const remaining = rules.filter(
     (rule) =>
       rule.tool !== null ||
       rule.client !== null ||
@@ -208,20 +214,23 @@ export function presetRules(
       rule.when.length > 0 ||
       rule.result !== null,
   );
-  if (preset.kind === "ask_all") return { default: "ask", rules: kept };
+  if (preset.kind === "ask_all") return { default: "ask", rules: remaining };
   if (preset.kind === "ask_writes")
     return {
       default: "ask",
       rules: [
-        ...kept,
+        ...remaining,
         ...preset.trusted.map((server) =>
-          ruleOf({ ...PLAIN, server, read_only: true, effect: "allow" }),
+          toRuleView({ ...EMPTY_RULE, server, read_only: true, effect: "allow" }),
         ),
       ],
     };
   return {
     default: "allow",
-    rules: [...kept, ...preset.listed.map((server) => ruleOf({ ...PLAIN, server, effect: "ask" }))],
+    rules: [
+      ...remaining,
+      ...preset.listed.map((server) => toRuleView({ ...EMPTY_RULE, server, effect: "ask" })),
+    ],
   };
 }
 
@@ -230,7 +239,7 @@ interface File {
   rules: RuleText[];
 }
 
-export function writeFile(effect: Effect, rules: RuleView[]): string {
+export function exportRules(effect: Effect, rules: RuleView[]): string {
   const texts = rules
     .filter((rule) => rule.life.kind !== "session")
     .map(({ server, tool, client, read_only, when, effect, result, life, note }) => ({
@@ -247,7 +256,7 @@ export function writeFile(effect: Effect, rules: RuleView[]): string {
   return JSON.stringify({ default: effect, rules: texts }, null, 2);
 }
 
-export function readFile(text: string): File {
+export function parseRules(text: string): File {
   let file: Partial<File>;
   try {
     file = JSON.parse(text) as Partial<File>;
@@ -256,12 +265,12 @@ export function readFile(text: string): File {
   }
   if (!Array.isArray(file.rules))
     throw invalid("this is no file of rules, at line 1: missing field `rules`");
-  const rules = file.rules.map((rule) => ({ ...PLAIN, ...rule }));
-  rules.forEach((rule) => check(rule));
+  const rules = file.rules.map((rule) => ({ ...EMPTY_RULE, ...rule }));
+  rules.forEach((rule) => checkRule(rule));
   return { ...file, rules };
 }
 
-export function figures(
+export function computeStats(
   calls: Call[],
   rules: RuleView[],
   servers: ServerView[],
@@ -271,28 +280,29 @@ export function figures(
   const days = Array.from({ length: count }, (_, at): Day => {
     const begin = today - (count - 1 - at) * DAY;
     const ofDay = calls.filter((call) => call.at >= begin && call.at < begin + DAY);
-    const of = (test: (call: Call) => boolean) => ofDay.filter(test).length;
-    // A week in which ever fewer questions came.
+    const countCalls = (test: (call: Call) => boolean) => ofDay.filter(test).length;
+    // Adds approvals to vary the chart.
     const wave = calls.length ? (at * 5) % 7 : 0;
     return {
       at: begin,
-      approved: wave + of((call) => call.decided_by === "person" && call.decision === "allowed"),
+      approved:
+        wave + countCalls((call) => call.decided_by === "person" && call.decision === "allowed"),
       denied:
         Math.floor(wave / 3) +
-        of((call) => call.decided_by === "person" && call.decision === "denied"),
-      unanswered: of((call) => call.decision === "timed_out"),
+        countCalls((call) => call.decided_by === "person" && call.decision === "denied"),
+      unanswered: countCalls((call) => call.decision === "timed_out"),
     };
   });
-  const isMade = (rule: RuleText) => rules.some((one) => one.words === wordsOf(rule));
-  const suggested = suggestions(servers).filter(({ rule }) => !isMade(rule));
+  const exists = (rule: RuleText) => rules.some((one) => one.words === describeRule(rule));
+  const suggested = listSuggestions(servers).filter(({ rule }) => !exists(rule));
   return { days, suggestions: suggested };
 }
 
-function suggestions(servers: ServerView[]): Suggestion[] {
+function listSuggestions(servers: ServerView[]): Suggestion[] {
   if (!servers.some((server) => server.id === "filesystem")) return [];
   const rules: RuleText[] = [
     {
-      ...PLAIN,
+      ...EMPTY_RULE,
       client: "claude-code",
       server: "filesystem",
       tool: "list_directory",
@@ -300,7 +310,7 @@ function suggestions(servers: ServerView[]): Suggestion[] {
       when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
     },
     {
-      ...PLAIN,
+      ...EMPTY_RULE,
       client: "cursor",
       server: "github",
       tool: "list_pull_requests",
@@ -310,7 +320,7 @@ function suggestions(servers: ServerView[]): Suggestion[] {
   ];
   return rules.map((rule, at) => ({
     rule,
-    words: wordsOf(rule),
+    words: describeRule(rule),
     approved: 12 - at * 5,
     matched: 14 - at * 6,
   }));

@@ -1,4 +1,4 @@
-/** Profiles, as the fake hub keeps them. */
+/** The profiles of the fake hub. */
 
 import type { ClientView, Profile, ProfileView, ServerView } from "../bindings";
 
@@ -12,7 +12,7 @@ export function profiles(): Profile[] {
   ];
 }
 
-export function viewOf(
+export function toProfileView(
   profile: Profile,
   servers: ServerView[],
   clients: ClientView[],
@@ -34,7 +34,7 @@ export function viewOf(
   };
 }
 
-export function withProfile(all: Profile[], profile: Profile): Profile[] {
+export function putProfile(all: Profile[], profile: Profile): Profile[] {
   return [...all.filter((one) => one.name !== profile.name), profile].toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
   );

@@ -1,11 +1,11 @@
-/** Specs, as the fake hub reads and writes them. */
+/** Reads and writes specs like the hub, but only the cases that the tests use. */
 
 import { IpcError } from "..";
 import type { ReadSpec, SecretValues, ServerSpec } from "../bindings";
 import { spec } from "./data";
 
-/** The spec as the hub writes it: what is secret is a name in the keyring. */
-export function sealed(id: string, spec: ServerSpec, secrets: SecretValues): ServerSpec {
+/** Replaces the secrets of a spec with references to the keyring. */
+export function sealSecrets(id: string, spec: ServerSpec, secrets: SecretValues): ServerSpec {
   const names = (values: Record<string, string>) =>
     Object.fromEntries(Object.keys(values).map((key) => [key, `\${keyring:${id}/${key}}`]));
   const oauth =

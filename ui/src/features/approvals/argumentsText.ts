@@ -1,0 +1,46 @@
+/** The arguments of a call as editable text. */
+
+import { JsonError, parseLossless, printLossless } from "../../lib/lossless";
+import { reveal } from "../../lib/reveal";
+import { texts } from "../../texts";
+
+const t = texts.approvals.edit;
+
+/** Prints JSON over several lines, hidden characters as escapes. Returns other text unchanged. */
+export function prettyPrint(text: string): string {
+  try {
+    return escapeHidden(printLossless(parseLossless(text)));
+  } catch {
+    return text;
+  }
+}
+
+/** Replaces hidden characters, which an editor would not show, with equivalent JSON escapes. */
+function escapeHidden(json: string): string {
+  const parts = reveal(json, { multiline: true });
+  return parts
+    .map((part) =>
+      part.kind === "text"
+        ? part.text
+        : toEscape(String.fromCodePoint(parseInt(part.code.slice(2), 16))),
+    )
+    .join("");
+}
+
+function toEscape(char: string): string {
+  return char
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
+}
+
+/** Returns the fault in the text with its position; empty if there is none. */
+export function findFault(text: string): string {
+  try {
+    return parseLossless(text).kind === "object" ? "" : t.notObject;
+  } catch (thrown) {
+    if (!(thrown instanceof JsonError)) throw thrown;
+    const before = text.slice(0, thrown.offset).split("\n");
+    return t.faultAt(before.length, (before.at(-1) ?? "").length + 1, thrown.reason);
+  }
+}

@@ -1,0 +1,11 @@
+/** Returns whether a link is safe to show: https, or http on this machine. The hub checks more. */
+export function isSafeLink(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  const isLocal = ["127.0.0.1", "localhost", "[::1]"].includes(url.hostname);
+  return (
+    (url.protocol === "https:" || (url.protocol === "http:" && isLocal)) &&
+    url.username === "" &&
+    url.password === ""
+  );
+}

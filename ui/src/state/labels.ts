@@ -1,0 +1,142 @@
+/** Labels and tones for the hub's states. */
+
+import type {
+  Annotations,
+  Call,
+  DecidedBy,
+  Decision,
+  Effect,
+  Outcome,
+  PastCalls,
+  ResultEffect,
+  RuleText,
+  ServerState,
+} from "../ipc";
+import { formatClockTime, formatDay } from "../lib/time";
+import { texts } from "../texts";
+
+const t = texts.state;
+
+export type Tone = "good" | "warn" | "bad" | "busy" | "quiet";
+export interface Label {
+  label: string;
+  tone: Tone;
+}
+
+export const SERVER_STATE: Record<ServerState, Label> = {
+  idle: { label: t.serverStates.idle, tone: "quiet" },
+  initializing: { label: t.serverStates.initializing, tone: "busy" },
+  active: { label: t.serverStates.active, tone: "good" },
+  error: { label: t.serverStates.error, tone: "bad" },
+  closed: { label: t.serverStates.closed, tone: "warn" },
+  disabled: { label: t.serverStates.disabled, tone: "quiet" },
+  needs_approval: { label: t.serverStates.needsAcceptance, tone: "warn" },
+  needs_secret: { label: t.serverStates.needsSecret, tone: "warn" },
+  needs_sign_in: { label: t.serverStates.needsSignIn, tone: "warn" },
+};
+
+export const DECISION: Record<Decision, Label> = {
+  allowed: { label: t.decisions.allowed, tone: "good" },
+  denied: { label: t.decisions.denied, tone: "bad" },
+  timed_out: { label: t.decisions.missed, tone: "warn" },
+  no_screen: { label: t.decisions.noScreen, tone: "warn" },
+  raised: { label: t.decisions.paused, tone: "warn" },
+  queue_full: { label: t.decisions.queueFull, tone: "warn" },
+  abandoned: { label: t.decisions.abandoned, tone: "quiet" },
+};
+
+/** Explains the decisions that neither a person nor a rule made. */
+export const DECISION_MEANING: Partial<Record<Decision, string>> = {
+  timed_out: t.decisionMeanings.missed,
+  no_screen: t.decisionMeanings.noScreen,
+  raised: t.decisionMeanings.paused,
+  queue_full: t.decisionMeanings.queueFull,
+  abandoned: t.decisionMeanings.abandoned,
+};
+
+export const DECIDED_BY: Record<DecidedBy, string> = t.deciders;
+
+export const OUTCOME: Record<Outcome, Label> = {
+  not_sent: { label: t.outcomes.notSent, tone: "quiet" },
+  running: { label: t.outcomes.running, tone: "busy" },
+  ok: { label: t.outcomes.ok, tone: "good" },
+  server_error: { label: t.outcomes.serverError, tone: "bad" },
+  unreachable: { label: t.outcomes.unreachable, tone: "bad" },
+  unknown: { label: t.outcomes.unknown, tone: "warn" },
+  timed_out: { label: t.outcomes.timedOut, tone: "warn" },
+  cancelled: { label: t.outcomes.cancelled, tone: "quiet" },
+  withheld: { label: t.outcomes.withheld, tone: "bad" },
+};
+
+export const OUTCOME_MEANING: Record<Outcome, string> = {
+  not_sent: t.outcomeMeanings.notSent,
+  running: t.outcomeMeanings.running,
+  ok: t.outcomeMeanings.ok,
+  server_error: t.outcomeMeanings.serverError,
+  unreachable: t.outcomeMeanings.unreachable,
+  unknown: t.outcomeMeanings.unknown,
+  timed_out: t.outcomeMeanings.timedOut,
+  cancelled: t.outcomeMeanings.cancelled,
+  withheld: t.outcomeMeanings.withheld,
+};
+
+export const EFFECT: Record<Effect, Label & { meaning: string }> = {
+  ask: { label: t.effects.ask, tone: "warn", meaning: t.effectMeanings.ask },
+  allow: { label: t.effects.allow, tone: "good", meaning: t.effectMeanings.allow },
+  deny: { label: t.effects.deny, tone: "bad", meaning: t.effectMeanings.deny },
+};
+
+/** A rule's effect on results. */
+export const RESULT_EFFECT: Record<ResultEffect, Label & { meaning: string }> = {
+  mask: { label: t.resultEffects.mask, tone: "quiet", meaning: t.resultEffectMeanings.mask },
+  hold: { label: t.resultEffects.hold, tone: "warn", meaning: t.resultEffectMeanings.hold },
+};
+
+/** Returns the decision and who made it, such as "Denied by a rule". */
+export function describeDecision(call: Call): string {
+  const { label } = DECISION[call.decision];
+  return call.decision === "allowed" || call.decision === "denied"
+    ? t.decisionBy(label, DECIDED_BY[call.decided_by])
+    : label;
+}
+
+/** Lists a server's claims about its tool. They are hints, not facts. */
+export function listClaims(hints: Annotations): Label[] {
+  const found: Label[] = [];
+  if (hints.destructive === true) found.push({ label: t.claims.destructive, tone: "bad" });
+  if (hints.read_only === true) found.push({ label: t.claims.readOnly, tone: "quiet" });
+  if (hints.read_only === false && hints.destructive === false)
+    found.push({ label: t.claims.notDestructive, tone: "quiet" });
+  if (hints.open_world === true) found.push({ label: t.claims.openWorld, tone: "warn" });
+  if (hints.idempotent === true) found.push({ label: t.claims.idempotent, tone: "quiet" });
+  return found;
+}
+
+/** Returns the label of a rule's effect on calls or, if it has none, on results. */
+export function effectLabel(rule: Pick<RuleText, "effect" | "result">): Label {
+  if (rule.effect) return EFFECT[rule.effect];
+  return rule.result ? RESULT_EFFECT[rule.result] : { label: t.effects.none, tone: "quiet" };
+}
+
+/** Returns a sentence such as "It would have matched 7 of 24 past calls." */
+export function describeMatches({ matched, looked_at, unknown }: PastCalls): string {
+  if (looked_at === 0) return t.matches.none;
+  const count = t.matches.count(matched, looked_at);
+  return unknown === 0 ? count : `${count} ${t.matches.argumentsMissing(unknown)}`;
+}
+
+/** A past call in one line. */
+export interface MatchRow extends Label {
+  id: string;
+  when: string;
+  text: string;
+}
+
+export function matchRows({ newest }: PastCalls): MatchRow[] {
+  return newest.map((call) => ({
+    ...DECISION[call.decision],
+    id: call.id,
+    when: `${formatDay(call.at)}, ${formatClockTime(call.at)}`,
+    text: t.matches.call(call.tool, call.server, call.client),
+  }));
+}

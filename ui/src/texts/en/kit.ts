@@ -1,0 +1,138 @@
+/** Texts of the components in `kit` and of the formatters in `lib`. */
+
+export const kit = {
+  cancel: "Cancel",
+  close: "Close",
+  back: "Back",
+  tryAgain: "Try again",
+
+  copy: "Copy",
+  copied: "Copied",
+  copyFailed: "Copy failed. Select the text and copy it.",
+
+  diff: {
+    before: "Before",
+    after: "After",
+    kinds: { added: "new", removed: "removed", changed: "changed" },
+    wholeDefinition: "The whole definition",
+    fields: {
+      inputSchema: "Input schema",
+      outputSchema: "Output schema",
+      description: "Description",
+      title: "Title",
+      name: "Name",
+      annotations: "Annotations",
+      icons: "Icons",
+      _meta: "_meta",
+      execution: "Execution",
+    } as Record<string, string>,
+  },
+
+  json: {
+    duplicateKey: "duplicate key",
+    emptyObject: "empty object {}",
+    emptyArray: "empty array []",
+    emptyString: 'empty string ""',
+    atCharacter: (reason: string, at: number) => `${reason} at character ${at}`,
+    textAfterEnd: "unexpected text after the end",
+    tooDeep: "nested too deeply",
+    expectedValue: "expected a value",
+    expectedKey: "expected a key",
+    expected: (char: string) => `expected "${char}"`,
+    unclosedString: "unclosed string",
+    controlCharacter: "control character in a string",
+    brokenEscape: "broken \\u escape",
+    unknownEscape: "unknown escape",
+  },
+
+  literal: {
+    tooPrecise:
+      "A number has more digits than this screen can pass on unchanged. Use `drawbridge policy` in a terminal.",
+    duplicateKey:
+      "An object has a duplicate key, so its value is ambiguous. Remove one of the keys.",
+    empty: 'Enter a value. Enter "" for the empty text.',
+    notJson: (reason: string) => `Not JSON: ${reason}.`,
+  },
+
+  commandLine: {
+    unclosedQuote: (quote: string) =>
+      `The command has an opening quote (${quote}) without a closing one. Add the missing quote.`,
+    shellSyntax: (word: string) =>
+      `“${word}” is passed on unchanged, because programs are started without a shell.`,
+  },
+
+  time: {
+    justNow: "just now",
+    yesterday: "yesterday",
+    ago: (duration: string) => `${duration} ago`,
+    left: (duration: string) => `${duration} left`,
+    milliseconds: (count: number) => `${count} ms`,
+    seconds: (count: number | string) => `${count} s`,
+    minutes: (count: number) => `${count} min`,
+    minutesAndSeconds: (minutes: number, seconds: number) => `${minutes} min ${seconds} s`,
+    hours: (count: number) => `${count} h`,
+  },
+
+  amounts: {
+    kilobytes: (count: string) => `${count} KB`,
+    megabytes: (count: string) => `${count} MB`,
+    gigabytes: (count: string) => `${count} GB`,
+    percent: (count: string) => `${count} %`,
+    thousands: (count: string) => `${count}k`,
+    millions: (count: string) => `${count}M`,
+    noTokens: "no tokens",
+    aboutOneToken: "about 1 token",
+    aboutTokens: (count: string) => `about ${count} tokens`,
+  },
+
+  /** Names of characters that show nothing, by code point. */
+  characterNames: {
+    0x00: "null",
+    0x07: "bell",
+    0x08: "backspace",
+    0x09: "tab",
+    0x0a: "line feed",
+    0x0d: "carriage return",
+    0x1b: "escape",
+    0x7f: "delete",
+    0xa0: "no-break space",
+    0xad: "soft hyphen",
+    0x34f: "combining grapheme joiner",
+    0x61c: "Arabic letter mark",
+    0x115f: "Hangul filler",
+    0x1160: "Hangul filler",
+    0x3164: "Hangul filler",
+    0xffa0: "Hangul filler",
+    0x200b: "zero-width space",
+    0x200c: "zero-width non-joiner",
+    0x200d: "zero-width joiner",
+    0x200e: "left-to-right mark",
+    0x200f: "right-to-left mark",
+    0x2028: "line separator",
+    0x2029: "paragraph separator",
+    0x202a: "left-to-right embedding",
+    0x202b: "right-to-left embedding",
+    0x202c: "end of direction",
+    0x202d: "left-to-right override",
+    0x202e: "right-to-left override",
+    0x202f: "narrow no-break space",
+    0x2060: "word joiner",
+    0x2066: "left-to-right isolate",
+    0x2067: "right-to-left isolate",
+    0x2068: "first strong isolate",
+    0x2069: "end of isolate",
+    0x2800: "blank Braille pattern",
+    0x3000: "ideographic space",
+    0xfeff: "byte order mark",
+  } as Record<number, string>,
+  characterKinds: {
+    tag: "tag",
+    tagLetter: (letter: string) => `tag "${letter}"`,
+    variationSelector: "variation selector",
+    surrogate: "half of a character",
+    control: "control character",
+    privateUse: "private-use character",
+    space: "unusual space",
+    invisible: "invisible character",
+  },
+};

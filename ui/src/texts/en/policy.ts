@@ -1,0 +1,214 @@
+import { plural } from "../plural";
+
+export const policy = {
+  title: "Policy",
+  lead: "Which calls run without asking, which wait for you, and which are denied.",
+  importRules: "Import rules…",
+  exportRules: "Export rules…",
+  addRule: "Add rule",
+
+  rules: {
+    title: "Rules",
+    lead: "Deny takes precedence over allow, and allow over ask. The default applies to calls that no rule matches.",
+    imported: (count: number) => `Imported ${plural(count, "rule")}.`,
+    linkedRuleGone: "This rule was deleted or has expired.",
+    suspended:
+      "Suspended: the tool or server changed. Its calls wait for you until you accept the change.",
+    edit: "Edit…",
+    editNamed: (rule: string) => `Edit the rule: ${rule}`,
+    delete: "Delete",
+    deleteNamed: (rule: string) => `Delete the rule: ${rule}`,
+    empty:
+      "No rules yet. Add a rule, choose a policy for a tool of a server, or approve a call for longer than once.",
+    untilRevoked: "until you delete it",
+    untilSessionEnds: "until the session ends",
+    callsLeft: (left: number, total: number) => `${left} of ${total} calls left`,
+  },
+
+  default: {
+    title: "Default",
+    lead: "Applies to calls that no rule matches.",
+    label: "Default policy",
+  },
+
+  presets: {
+    title: "Presets",
+    lead: "Replace the default and the per-server rules in one step.",
+    ask_all: {
+      title: "Ask for everything",
+      text: "Each call waits for you, unless a rule for its tool or its client says otherwise.",
+      servers: "",
+    },
+    ask_writes: {
+      title: "Ask except for read-only tools of trusted servers",
+      text: "Tools that a trusted server marks read-only run without asking. Everything else asks.",
+      servers: "Trusted servers",
+    },
+    ask_listed: {
+      title: "Ask only for selected servers",
+      text: "Calls to the selected servers wait for you. All other calls run without asking, also calls to servers that you add later.",
+      servers: "Selected servers",
+    },
+    noServers: "No servers yet. Add a server first.",
+    apply: "Apply preset…",
+    applied: (preset: string) => `Applied “${preset}”.`,
+    confirm: {
+      title: (preset: string) => `Apply “${preset}”?`,
+      action: "Apply preset",
+      chosen: (label: string) => `${label}:`,
+      noneChosen: "none",
+      effect:
+        "Drawbridge keeps rules that deny, and rules for single tools or clients. It deletes other rules that allow or ask for a whole server.",
+    },
+  },
+
+  stats: {
+    title: "How often you are asked",
+    lead: "In the last two weeks.",
+    loading: "Loading stats…",
+    requestsPerDay: "Approval requests per day",
+    approved: "Approved",
+    denied: "Denied",
+    unanswered: "Missed",
+    day: "Day",
+    dayDetails: (day: string, approved: number, denied: number, missed: number) =>
+      `${day}: ${approved} approved, ${denied} denied, ${missed} missed`,
+    maximumPerDay: (count: number) => `maximum per day: ${count}`,
+    suggestedRules: "Suggested rules",
+    suggestionReason: (approved: number, matched: number) =>
+      `You approved ${plural(approved, "such call")}. The rule would have matched ${plural(matched, "call")} so far.`,
+    dismiss: "Dismiss",
+    dismissNamed: (rule: string) => `Dismiss: ${rule}`,
+    addRule: "Add rule",
+    addRuleNamed: (rule: string) => `Add rule: ${rule}`,
+  },
+
+  dialog: {
+    addTitle: "Add rule",
+    editTitle: "Edit rule",
+    client: "Client",
+    anyClient: "Any client",
+    server: "Server",
+    anyServer: "Any server",
+    tool: "Tool",
+    anyTool: "Any tool",
+    chooseServerFirst: "Choose a server first.",
+    readOnlyTools: "Only tools that the server marks read-only",
+    effect: {
+      label: "Effect on the call",
+      allow: "Allow the call",
+      deny: "Deny the call",
+      ask: "Ask me",
+      none: "None: leave it to other rules",
+      missing: "Choose an effect on the call or on the result.",
+    },
+    result: {
+      label: "Effect on the result",
+      none: "None: pass the result on",
+      mask: "Mask secrets in the result",
+      hold: "Show me the result first",
+      deniedHint: "A denied call has no result.",
+    },
+    conditions: "Conditions",
+    allConditions: "(all must match)",
+    addCondition: "Add condition",
+    lifetime: {
+      label: "How long the rule applies",
+      untilRevoked: "Until I delete it",
+      until: "For a number of minutes",
+      calls: "For a number of calls",
+      session: "Until the session ends",
+      minutesLabel: "Minutes",
+      callsLabel: "Calls",
+      minutesFault: "Enter a whole number of minutes, at least 1.",
+      callsFault: "Enter a whole number of calls, at least 1.",
+    },
+    note: { label: "Note", hint: "Optional: why this rule exists." },
+    pastCalls: "Past calls",
+    checkingPastCalls: "Checking past calls…",
+    completeFormFirst: "Complete the form to see which past calls the rule would have matched.",
+    suspended:
+      "This rule is suspended because its server or tool changed. If you save it, it applies to the changed server and tool.",
+    save: "Save rule",
+  },
+
+  condition: {
+    argument: (number: number) => `Condition ${number}: argument`,
+    argumentPlaceholder: "/path",
+    predicate: (number: number) => `Condition ${number}: predicate`,
+    values: (number: number) => `Condition ${number}: values`,
+    minimum: (number: number) => `Condition ${number}: minimum`,
+    minimumPlaceholder: "from",
+    maximum: (number: number) => `Condition ${number}: maximum`,
+    maximumPlaceholder: "to",
+    value: (number: number) => `Condition ${number}: value`,
+    remove: (number: number) => `Remove condition ${number}`,
+
+    predicates: {
+      equals: {
+        label: "is",
+        hint: "Type text without quotes. Use quotes if it looks like a number, true, false or null.",
+      },
+      one_of: {
+        label: "is one of",
+        hint: "One value per line. Use quotes if a text looks like a number, true, false or null.",
+      },
+      path_within: {
+        label: "is a path in",
+        hint: "The full path of a folder. It matches every path in it, after “..” and links are resolved.",
+      },
+      host: {
+        label: "is a URL of",
+        hint: "A host such as example.com, or *.example.com for each host below it.",
+      },
+      between: {
+        label: "is between",
+        hint: "The range includes both ends. Leave one empty for an open range.",
+      },
+      matches: {
+        label: "fits the pattern",
+        hint: "A regular expression that has to match the whole text.",
+      },
+    },
+
+    argumentMissing: "Enter the name of the argument after the /, such as /path.",
+    argumentStart: (pointer: string) => `Start with /, such as /${pointer}.`,
+    argumentEscape: "In a key, write ~ as ~0 and / as ~1.",
+    noValues: "Enter at least one value.",
+    notFullPath: "Enter the full path of the folder, such as /home/ada/Projects.",
+    notHost: "Enter only the host, without https://, port or path.",
+    noPattern: "Enter a pattern. .* matches any text.",
+    noBounds: "Enter a minimum, a maximum or both.",
+    notNumber: (text: string) => `“${text}” is not a number.`,
+    boundsReversed: "The minimum is greater than the maximum.",
+  },
+
+  export: {
+    title: "Export rules",
+    content:
+      "The file contains the default and all rules, except rules for a single session. It contains no secrets, but it may contain paths and names.",
+    file: "Exported rules",
+    fileName: "drawbridge-rules.json",
+    copy: "Copy the rules",
+    download: "Download file",
+  },
+
+  import: {
+    title: "Import rules",
+    fromFile: "Choose a file",
+    paste: "Or paste its content",
+    pasteHint: "Drawbridge imports all rules of the file, or none if one is invalid.",
+    current: "What happens to the current rules",
+    add: (count: number) =>
+      count === 0
+        ? "Add the imported rules"
+        : `Keep the ${plural(count, "current rule")} and add the imported rules`,
+    replace: "Replace all current rules and the default",
+    confirmReplace: (count: number) =>
+      `This deletes all ${plural(count, "current rule")}, including rules that deny. Press “Replace all rules” to confirm.`,
+    chooseFirst: "Choose a file or paste its content first.",
+    addButton: "Import rules",
+    replaceButton: "Replace all rules…",
+    confirmButton: "Replace all rules",
+  },
+};

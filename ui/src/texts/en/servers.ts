@@ -1,0 +1,211 @@
+import { plural } from "../plural";
+import { serverForm } from "./serverForm";
+
+/** The list of servers and the page of one. The dialog that adds or edits a server is in `form`. */
+export const servers = {
+  form: serverForm,
+
+  title: "Servers",
+  lead: "MCP servers that your clients can use. A server starts only after you accept it.",
+  addServer: "Add server",
+  empty: {
+    title: "No servers yet.",
+    text: "Add your first server: paste its JSON from any client's settings, or enter its command or URL. You can verify it before you save it.",
+  },
+  linkedServerGone: "This server no longer exists:",
+
+  list: {
+    label: "Servers",
+    tools: (count: number) => plural(count, "tool"),
+    toolsAndTokens: (tools: number, tokens: string) => `${plural(tools, "tool")}, ${tokens} tokens`,
+    total: (tools: number, tokens: string) =>
+      `${plural(tools, "tool")}, ${tokens} for a client that sees all`,
+    toolsNeedAcceptance: (count: number) =>
+      count === 1 ? "1 tool needs acceptance" : `${count} tools need acceptance`,
+    fixBrokenSpec: "Fix the file. Drawbridge then reads it again.",
+  },
+
+  detail: {
+    label: (name: string) => `Server ${name}`,
+    enabled: "Enabled",
+    sync: "Sync",
+    restart: "Restart",
+    verify: "Verify",
+    edit: "Edit…",
+    remove: "Remove…",
+    acceptFirst: "Accept the server first.",
+    enableFirst: "Enable the server first.",
+    history: "History",
+    tools: "Tools",
+    noTokens: "found by search, so they cost no tokens",
+    toolsNotListed: {
+      notAccepted: "Accept the server to list its tools.",
+      none: "This server lists no tools.",
+      syncing: "Listing the tools…",
+      never: "No tools listed yet. “Sync” starts the server and lists its tools.",
+    },
+    syncing: "syncing now",
+    neverSynced: "never synced",
+    synced: (ago: string, stale: boolean, failed: boolean) =>
+      `synced ${ago}${stale ? ", stale" : ""}${failed ? ", last sync failed" : ""}`,
+    excluded: "Excluded",
+    excludedLead: "Clients do not see these entries of the server's lists.",
+    facts: "Details",
+    log: "Log",
+    confirmRemove: {
+      title: (name: string) => `Remove ${name}?`,
+      action: "Remove server",
+      text: "Drawbridge ends the session and deletes the spec file, the server's secrets in the keyring, its policies and its cached tools. Clients no longer see its tools.",
+    },
+  },
+
+  accept: {
+    changed: "This server changed since you accepted it",
+    new: "This server is new",
+    wouldRun: "Drawbridge would run this program as you.",
+    wouldConnect: "Drawbridge would connect to this URL.",
+    consequence:
+      "Until you accept the server, it stays stopped and its “allow” rules are suspended.",
+    accept: "Accept server",
+    unexpected: "If you did not expect this, remove the server instead.",
+  },
+
+  status: {
+    whatToDo: "What to do:",
+    starting: "The server is starting…",
+    waitsUntil: (time: string, left: string) =>
+      `No new attempt until ${time} (${left} left). “Restart” tries now.`,
+    nextCallTries: "The next call tries again. “Restart” tries now.",
+  },
+
+  transitions: {
+    sessionOf: " · session of ",
+    showFewer: "Show fewer",
+    showAll: (count: number) => `Show all ${count}`,
+    empty: "No history yet. A session starts when a client needs this server.",
+  },
+
+  facts: {
+    serverName: "Server name",
+    notKnownYet: "not known yet",
+    protocol: "Protocol",
+    instructions: "Instructions",
+    signedIn: "Signed in",
+    process: "Process",
+    starts: "Starts",
+    startsCount: (count: number) => `${count} since Drawbridge started`,
+    nonJsonRpc: "Other output",
+    nonJsonRpcLines: (count: number) =>
+      `${plural(count, "line")} on stdout ${count === 1 ? "was" : "were"} not JSON-RPC, and went to the log only`,
+    specFile: "Spec file",
+  },
+
+  spec: {
+    command: "Command",
+    url: "URL",
+    environment: "Environment",
+    headers: "Headers",
+    oauthClient: "OAuth client",
+    itsSecret: "; its secret is",
+    inKeyring: "in keyring",
+    inSpecFile: "in the spec file",
+    workingFolder: "Working folder",
+    homeFolder: "your home folder",
+    sessions: "Sessions",
+    onePerClient: "one per client",
+  },
+
+  usage: (memory: string, cpu: string, processes: number) =>
+    `${memory} of memory, ${cpu} of one core, ${plural(processes, "process", "processes")}`,
+
+  signIn: {
+    title: "This server requires you to sign in",
+    signInStep: "Sign in in your browser",
+    tokenStep: "Drawbridge gets the token",
+    running: (step: string) => `${step}…`,
+    browserOpened:
+      "Drawbridge opened your browser. If no page appeared, open this page within five minutes:",
+    openInBrowser:
+      "Open this page within five minutes, in a browser on the machine where Drawbridge runs:",
+    openAgain: "Open page again",
+    openPage: "Open page",
+    copyUrl: "Copy the URL of the page",
+    explanation:
+      "You sign in on the server's own page in your browser. Drawbridge stores the token in the keyring and sends it only to this server. If you have a token already, edit the server and put the token into its Authorization header.",
+    signIn: "Sign in",
+    signOut: "Sign out",
+    with: "with",
+    expiresIn: (minutes: number) => `; the token expires in ${minutes} min`,
+    expired: "; the token has expired, and the next call renews it",
+  },
+
+  verified: {
+    works: "The server works.",
+    theServer: "The server",
+    answered: (duration: string, tools: number) =>
+      `answered in ${duration} and has ${plural(tools, "tool")}.`,
+    protocol: "Protocol:",
+    excluded: (count: number) =>
+      count === 1
+        ? "Clients would not see this entry of its lists:"
+        : "Clients would not see these entries of its lists:",
+  },
+
+  excluded: {
+    kinds: {
+      tools: "Tool",
+      prompts: "Prompt",
+      resources: "Resource",
+      templates: "Resource template",
+    },
+    more: (count: number) => `and ${count} more`,
+  },
+
+  tool: {
+    needsAcceptance: { new: "New: needs acceptance", changed: "Changed: needs acceptance" },
+    tokens: (count: string) => `${count} tokens`,
+    costInList: (tokens: string) => `${tokens} in a client's list`,
+    policyOf: "Policy of",
+    defaultPolicy: (effect: string) => `Default (${effect.toLowerCase()})`,
+    hidden: "Hidden from clients:",
+    writtenByServer: "The server wrote this text. The badges are its own claims.",
+    noDescription: "No description.",
+    exposedName: "Exposed name",
+    cost: "Cost",
+    digest: "Digest",
+    inputSchema: "Input schema",
+    inputSchemaOf: (name: string) => `Input schema of ${name}`,
+    history: "History",
+  },
+
+  toolHistory: {
+    loading: "Loading the versions…",
+    firstVersion: "First version",
+    changed: "Changed",
+    offered: "offered now",
+    notAccepted: "not accepted",
+    seen: (firstSeen: string) => `first seen ${firstSeen}`,
+    seenAndAccepted: (firstSeen: string, accepted: string) =>
+      `first seen ${firstSeen}, accepted ${accepted}`,
+  },
+
+  waitingTools: {
+    title: (count: number) =>
+      `${count === 1 ? "1 tool is" : `${count} tools are`} new or changed since you accepted this server`,
+    lead: (count: number) =>
+      `Clients do not see ${count === 1 ? "it" : "them"} until you accept. The server wrote these texts and models will read them: check them for hidden instructions.`,
+    acceptanceState: { new: "new", changed: "changed", accepted: "accepted" },
+    accept: "Accept",
+    acceptNamed: (name: string) => `Accept ${name}`,
+    acceptShown: (count: number) =>
+      count > 1 ? `Accept ${count} shown tools` : "Accept shown tool",
+    unexpected:
+      "If you did not expect this, accept nothing. Tools that you do not accept stay hidden.",
+    loading: "Loading the differences…",
+    changedAgain:
+      "The tool changed again while Drawbridge read it. Sync the server to see its current definition.",
+    otherIsAccepted: "Wait until the other tool is accepted.",
+    waitForDifferences: "Wait until the differences are loaded.",
+    justAppeared: "This just appeared. Read it first.",
+  },
+};

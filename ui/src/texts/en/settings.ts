@@ -1,0 +1,65 @@
+export const settings = {
+  title: "Settings",
+  saved: "Saved.",
+  enterWholeNumber: (min: number, max: number) =>
+    `Enter a whole number from ${min.toLocaleString("en")} to ${max.toLocaleString("en")}.`,
+
+  approvalTimeout: {
+    label: "Approval timeout",
+    hint: "A call that nobody decides in this time is denied. Many clients give up after 60 seconds.",
+    unit: "seconds",
+  },
+  cacheTime: {
+    label: "Cache time",
+    hint: "How long a server's list of tools counts as fresh. Drawbridge still uses an older list while it refreshes it.",
+    unit: "seconds",
+  },
+  retention: {
+    label: "Call history",
+    hint: "How long Drawbridge keeps calls and their decisions. It deletes older calls once a day; the rest can still be verified.",
+    unit: "days (0: forever)",
+  },
+  clientMetadata: {
+    label: "OAuth client metadata document",
+    hint: "Optional: the HTTPS URL of the document that describes Drawbridge to authorization servers. If empty, Drawbridge registers automatically.",
+    placeholder: "https://example.com/drawbridge.json",
+  },
+  theme: {
+    label: "Theme",
+    hint: "Stored on this device only.",
+    system: "System",
+    light: "Light",
+    dark: "Dark",
+  },
+
+  runtimes: {
+    title: "Runtimes",
+    hint: "Most servers are packages that need one of these programs. You need only those that your servers use.",
+    check: "Check runtimes",
+    checking: "Checking the version of each runtime…",
+    columns: { runtime: "Runtime", starts: "Starts", status: "Status", details: "Path or problem" },
+    starts: {
+      npx: "npm packages",
+      uvx: "PyPI packages",
+      docker: "container images",
+      node: "JavaScript programs",
+      python: "Python programs",
+      dnx: "NuGet packages",
+    },
+    found: "Found",
+    notFound: "Not found",
+    notWorking: "Not working",
+  },
+
+  about: {
+    title: "About this Drawbridge",
+    endpoint: "Endpoint",
+    copyEndpoint: "Copy the endpoint",
+    notListening: "Not listening: clients cannot connect",
+    listeners: "Listeners",
+    keyring: "Keyring",
+    keyringStatus: { ready: "Ready", locked: "Locked", absent: "Absent" },
+    dataFolder: "Data folder",
+    version: "Version",
+  },
+};

@@ -1,0 +1,117 @@
+import { screen } from "@testing-library/svelte";
+import { describe, expect, it } from "vitest";
+import { IpcError } from "../ipc";
+import { asked, open, pass, user, withFakeTime } from "../test/app";
+import { openPopup } from "../test/popup";
+
+withFakeTime();
+
+describe("a pause of all calls", () => {
+  it("is set by one switch, is shown on every screen, and is ended by one button", async () => {
+    const hub = await open("#/servers", (one) => one.ask());
+    expect(screen.queryByTestId("paused-banner")).toBeNull();
+    await user.click(screen.getByTestId("pause-calls"));
+    await pass(1);
+    expect(screen.getByTestId("paused-banner").textContent).toContain("All calls are paused.");
+    expect(screen.getByTestId<HTMLInputElement>("pause-calls").checked).toBe(true);
+    expect(hub.waiting).toEqual([]);
+    expect(hub.calls[0]?.decision).toBe("raised");
+    await user.click(screen.getByTestId("resume-calls"));
+    await pass(1);
+    expect(screen.queryByTestId("paused-banner")).toBeNull();
+    expect(asked(hub, "drawbridge.lower")).toHaveLength(1);
+  });
+
+  it("is shown as the hub reports it, also after a change in the tray", async () => {
+    const hub = await open("#/logs", (one) => (one.paused = true));
+    expect(screen.getByTestId("paused-banner")).toBeTruthy();
+    hub.emit({ kind: "drawbridge_changed", raised: false });
+    await pass(1);
+    expect(screen.queryByTestId("paused-banner")).toBeNull();
+    expect(screen.getByTestId<HTMLInputElement>("pause-calls").checked).toBe(false);
+  });
+
+  it("shows why it could not be ended", async () => {
+    const hub = await open("#/approvals", (one) => (one.paused = true));
+    hub.failures.set("drawbridge.lower", new IpcError("internal", "The store cannot be written."));
+    await user.click(screen.getByTestId("resume-calls"));
+    await pass(1);
+    expect(screen.getByTestId("paused-banner").textContent).toContain(
+      "The store cannot be written.",
+    );
+  });
+
+  it("is shown in the popup too, even if the popup may not read it", async () => {
+    const hub = await openPopup((one) =>
+      one.failures.set("drawbridge.show", new IpcError("forbidden", "not allowed")),
+    );
+    expect(screen.queryByTestId("paused-banner")).toBeNull();
+    hub.emit({ kind: "drawbridge_changed", raised: true });
+    await pass(1);
+    expect(screen.getByTestId("paused-banner").textContent).toContain(
+      "Resume calls in the main window",
+    );
+  });
+});
+
+describe("missed calls", () => {
+  it("can be allowed for a retry in time", async () => {
+    const hub = await open("#/approvals", (one) =>
+      one.ask({ timeout_ms: 5000, tool: "write_file" }),
+    );
+    expect(screen.queryByTestId("missed")).toBeNull();
+    await pass(5001);
+    const [missed] = hub.missed;
+    expect(screen.getByTestId("missed").textContent).toContain(
+      "You missed these calls, so they were denied",
+    );
+    expect(screen.getByTestId("missed-row").textContent).toContain("120 s");
+    await pass(10_000);
+    expect(screen.getByTestId("missed-row").textContent).toContain("110 s");
+    await user.click(screen.getByTestId("allow-retry"));
+    await pass(1);
+    expect(asked(hub, "approvals.allow_retry")).toEqual([
+      { id: missed?.id, digest: missed?.digest },
+    ]);
+    expect(screen.queryByTestId("missed-row")).toBeNull();
+    expect(screen.getByTestId("missed").textContent).toContain(
+      "If claude-code sends the same call of write_file again within 109 s",
+    );
+  });
+
+  it("disappear when no retry can be allowed any more", async () => {
+    await open("#/approvals", (one) => one.ask({ timeout_ms: 5000 }));
+    await pass(5001);
+    expect(screen.getByTestId("missed-row")).toBeTruthy();
+    await pass(120_001);
+    expect(screen.queryByTestId("missed")).toBeNull();
+  });
+
+  it("say why a retry could not be allowed", async () => {
+    const hub = await open("#/approvals", (one) => one.ask({ timeout_ms: 5000 }));
+    await pass(5001);
+    hub.failures.set(
+      "approvals.allow_retry",
+      new IpcError("not_found", "It is not remembered any more."),
+    );
+    await user.click(screen.getByTestId("allow-retry"));
+    await pass(1);
+    expect(screen.getByTestId("missed-error").textContent).toBe("It is not remembered any more.");
+  });
+});
+
+describe("the details of a call", () => {
+  it("link to its rule, and say that its arguments were edited", async () => {
+    await open("#/calls", (hub) =>
+      Object.assign(hub.calls[0] ?? {}, {
+        id: "edited",
+        at: Date.now() + 1,
+        rule: "rule-1",
+        is_edited: true,
+      }),
+    );
+    await user.click(screen.getAllByTestId("call-row")[0] as HTMLElement);
+    expect(screen.getByTestId("call-rule").getAttribute("href")).toBe("#/policy/rule-1");
+    expect(screen.getByTestId("call-edited").textContent).toBe("You changed the arguments.");
+  });
+});

@@ -1,0 +1,251 @@
+import { fireEvent, screen, within } from "@testing-library/svelte";
+import { describe, expect, it } from "vitest";
+import { IpcError } from "../ipc";
+import { asked, open, pass, user, withFakeTime } from "../test/app";
+
+withFakeTime();
+
+/** Longer than the debounce of the dry run. */
+const DEBOUNCE = 301;
+const rows = () => screen.getAllByTestId("rule-row");
+const select = (id: string, value: string) => user.selectOptions(screen.getByTestId(id), value);
+const write = (id: string, value: string) =>
+  fireEvent.input(screen.getByTestId(id), { target: { value } });
+
+describe("the rules", () => {
+  it("show their effect, their lifetime and their note", async () => {
+    await open("#/policy");
+    expect(rows()).toHaveLength(4);
+    expect(rows()[1]?.textContent).toContain("deny delete_file of filesystem");
+    expect(rows()[1]?.textContent).toContain("Nothing here may delete.");
+    expect(rows()[2]?.textContent).toContain("11 min left");
+    expect(rows()[3]?.textContent).toContain("7 of 10 calls left");
+    expect(rows()[3]?.textContent).toContain("Suspended");
+  });
+
+  it("are deleted one by one", async () => {
+    const hub = await open("#/policy");
+    await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
+    await pass(1);
+    expect(asked(hub, "policy.forget")).toEqual([
+      { id: rows()[0]?.dataset["rule"]?.replace(/\d+$/, (n) => String(Number(n) + 1)) },
+    ]);
+    expect(rows()).toHaveLength(3);
+  });
+
+  it("are marked by a link from a call", async () => {
+    const hub = await open("#/policy");
+    const { id = "" } = hub.rules[2] ?? {};
+    location.hash = `#/policy/${id}`;
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await pass(1);
+    expect(rows().find((row) => row.getAttribute("aria-current") === "true")?.dataset["rule"]).toBe(
+      id,
+    );
+  });
+
+  it("have a default that can be changed", async () => {
+    const hub = await open("#/policy");
+    await select("setting-default-policy", "deny");
+    await pass(1);
+    expect(asked(hub, "policy.set_default")).toEqual([{ effect: "deny" }]);
+  });
+});
+
+describe("a rule's form", () => {
+  it("creates the chosen rule, with a dry run", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rule-add"));
+    await select("rule-client", "claude-code");
+    await select("rule-server", "filesystem");
+    await select("rule-tool", "list_directory");
+    await select("rule-effect", "ask");
+    await select("rule-result", "mask");
+    await user.click(screen.getByTestId("condition-add"));
+    await write("condition-pointer", "/path");
+    await select("condition-kind", "path_within");
+    await write("condition-value", "/home/ada/Projects");
+    await select("rule-life", "calls");
+    await write("rule-calls", "5");
+    await write("rule-note", "Only my own.");
+    await pass(DEBOUNCE);
+    expect(screen.getByTestId("preview-matched").textContent).toContain(
+      "It would have matched 4 of 4 past calls.",
+    );
+    await user.click(screen.getByTestId("rule-save"));
+    await pass(1);
+    expect(asked(hub, "policy.save")).toEqual([
+      {
+        id: null,
+        rule: {
+          client: "claude-code",
+          server: "filesystem",
+          tool: "list_directory",
+          read_only: false,
+          effect: "ask",
+          result: "mask",
+          when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
+          life: { kind: "calls", count: 5 },
+          note: "Only my own.",
+        },
+      },
+    ]);
+    expect(screen.queryByTestId("rule-dialog")).toBeNull();
+    expect(rows()).toHaveLength(5);
+  });
+
+  it("saves an unchanged rule unchanged", async () => {
+    const hub = await open("#/policy");
+    const rule = hub.rules[3];
+    await user.click(within(rows()[3] as HTMLElement).getByTestId("rule-edit"));
+    await user.click(screen.getByTestId("rule-save"));
+    await pass(1);
+    expect(asked(hub, "policy.save")).toEqual([
+      {
+        id: rule?.id,
+        rule: {
+          client: "cursor",
+          server: "browser",
+          tool: "browser_navigate",
+          read_only: false,
+          effect: "allow",
+          result: null,
+          when: [{ pointer: "/url", is: { host: "*.example.com" } }],
+          life: { kind: "calls", count: 7 },
+          note: "",
+        },
+      },
+    ]);
+  });
+
+  it("shows a fault at its field, and saves nothing", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rule-add"));
+    await user.click(screen.getByTestId("condition-add"));
+    await write("condition-pointer", "path");
+    await select("rule-effect", "");
+    await user.click(screen.getByTestId("rule-save"));
+    expect(screen.getByTestId("condition").textContent).toContain("Start with /, such as /path.");
+    expect(screen.getByText("Choose an effect on the call or on the result.")).toBeTruthy();
+    expect(asked(hub, "policy.save")).toEqual([]);
+    await pass(DEBOUNCE);
+    expect(asked(hub, "policy.preview").length).toBeLessThanOrEqual(1);
+  });
+
+  it("stays open if the hub refuses the rule, with the reason", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rule-add"));
+    hub.failures.set(
+      "policy.save",
+      new IpcError("invalid", "condition 1 (on '/x'): no regular expression: unclosed group"),
+    );
+    await user.click(screen.getByTestId("rule-save"));
+    await pass(1);
+    expect(screen.getByTestId("dialog-error").textContent).toContain("unclosed group");
+    await select("rule-server", "github");
+    hub.failures.set("policy.preview", new IpcError("invalid", "'life.at' lies in the past"));
+    await pass(DEBOUNCE);
+    expect(screen.getByTestId("preview-error").textContent).toContain("lies in the past");
+  });
+});
+
+describe("a preset", () => {
+  it("is applied after a confirmation that says what it does", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("preset-ask_writes"));
+    await user.click(screen.getAllByTestId("preset-server")[1] as HTMLElement);
+    await user.click(screen.getByTestId("preset-apply"));
+    expect(screen.getByTestId("confirm-dialog").textContent).toContain(
+      "Trusted servers: filesystem",
+    );
+    expect(asked(hub, "policy.apply_preset")).toEqual([]);
+    await user.click(screen.getByTestId("confirm"));
+    await pass(1);
+    expect(asked(hub, "policy.apply_preset")).toEqual([
+      { preset: { kind: "ask_writes", trusted: ["filesystem"] } },
+    ]);
+    expect(rows().at(-1)?.textContent).toContain("allow read-only tools of filesystem");
+  });
+});
+
+describe("a file of rules", () => {
+  it("is shown on export", async () => {
+    await open("#/policy");
+    await user.click(screen.getByTestId("rules-export"));
+    await pass(1);
+    expect(screen.getByTestId("export-text").textContent).toContain('"tool": "delete_file"');
+  });
+
+  const FILE = '{"default":"deny","rules":[{"effect":"deny","server":"github"}]}';
+
+  it("is added to the current rules", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rules-import"));
+    await write("import-text", FILE);
+    await user.click(screen.getByTestId("import-submit"));
+    await pass(1);
+    expect(asked(hub, "policy.import")).toEqual([{ text: FILE, replace: false }]);
+    expect(rows()).toHaveLength(5);
+    expect(screen.getByText("Imported 1 rule.")).toBeTruthy();
+  });
+
+  it("replaces the current rules only after a confirmation", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rules-import"));
+    await write("import-text", FILE);
+    await user.click(screen.getByTestId("import-replace"));
+    await user.click(screen.getByTestId("import-submit"));
+    expect(asked(hub, "policy.import")).toEqual([]);
+    expect(screen.getByTestId("import-confirm").textContent).toContain(
+      "deletes all 4 current rules",
+    );
+    await user.click(screen.getByTestId("import-submit"));
+    await pass(1);
+    expect(asked(hub, "policy.import")).toEqual([{ text: FILE, replace: true }]);
+    expect(rows()).toHaveLength(1);
+  });
+
+  it("that is no file of rules is refused with the reason", async () => {
+    await open("#/policy");
+    await user.click(screen.getByTestId("rules-import"));
+    await write("import-text", "[]");
+    await user.click(screen.getByTestId("import-submit"));
+    await pass(1);
+    expect(screen.getByTestId("dialog-error").textContent).toContain("this is no file of rules");
+  });
+});
+
+describe("how often a person is asked", () => {
+  it("is shown as numbers, as a chart, and as a table", async () => {
+    await open("#/policy");
+    const panel = screen.getByTestId("policy-stats");
+    expect(within(panel).getByTestId("requests-per-day").textContent).toMatch(/^\d/);
+    expect(within(panel).getByTestId("approve-rate").textContent).toMatch(/%$/);
+    expect(
+      within(within(panel).getByRole("table", { name: "Approval requests per day" })).getAllByRole(
+        "row",
+      ),
+    ).toHaveLength(15);
+  });
+
+  it("suggests rules, each added by one click", async () => {
+    const hub = await open("#/policy");
+    expect(screen.getAllByTestId("suggestion")[0]?.textContent).toContain(
+      "You approved 12 such calls. The rule would have matched 14 calls so far.",
+    );
+    await user.click(screen.getAllByTestId("suggestion-add")[0] as HTMLElement);
+    await pass(1);
+    expect(asked(hub, "policy.save")).toMatchObject([
+      {
+        id: null,
+        rule: {
+          tool: "list_directory",
+          when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
+        },
+      },
+    ]);
+    expect(screen.getAllByTestId("suggestion")).toHaveLength(1);
+    await user.click(screen.getByTestId("suggestion-dismiss"));
+    expect(screen.queryByTestId("suggestion")).toBeNull();
+  });
+});
