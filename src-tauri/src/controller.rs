@@ -115,7 +115,7 @@ impl<S: Shell> Controller<S> {
         match choice {
             Choice::Open => self.shell.show_main(),
             Choice::ShowApprovals => self.open_popup(),
-            Choice::Approve(call) => self.shell.decide(&call, Verdict::once()),
+            Choice::Approve(call) => self.shell.decide(&call, Verdict::approve_once()),
             Choice::Deny(call) => self.shell.decide(
                 &call,
                 Verdict::Deny {
@@ -148,14 +148,14 @@ impl<S: Shell> Controller<S> {
             self.shell.tell(event);
         }
         match event {
-            Event::ApprovalAsked { request } => self.on_asked((**request).clone()),
+            Event::ApprovalRequested { request } => self.on_asked((**request).clone()),
             Event::ApprovalEnded { id } => self.on_ended(id),
-            Event::DrawbridgeChanged { raised } => self.on_drawbridge(*raised),
+            Event::DrawbridgeChanged { paused: raised } => self.on_drawbridge(*raised),
             // The URL in the settings changes if a listener starts or fails.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => {
                 self.shell.look_again(self.turn)
             }
-            Event::AuthorizationChanged { .. }
+            Event::SignInChanged { .. }
             | Event::CallChanged { .. }
             | Event::ClientsChanged
             | Event::PolicyChanged

@@ -43,7 +43,7 @@ impl Overview {
     }
 
     async fn try_read(door: &Door) -> Result<Self, ApiError> {
-        let raised = door.run(ShowDrawbridge {}).await?.raised;
+        let raised = door.run(ShowDrawbridge {}).await?.paused;
         let waiting = door.run(ListApprovals {}).await?;
         let servers = door.run(ListServers {}).await?.servers;
         let health = door.run(ShowHealth {}).await?;

@@ -32,12 +32,12 @@ impl Throttle {
             (self.period, self.told) = (now, 0);
         }
         match event {
-            Event::ApprovalAsked { .. }
+            Event::ApprovalRequested { .. }
             | Event::ApprovalEnded { .. }
             | Event::DrawbridgeChanged { .. }
             | Event::Lagged => true,
             Event::ServerChanged { .. }
-            | Event::AuthorizationChanged { .. }
+            | Event::SignInChanged { .. }
             | Event::CallChanged { .. }
             | Event::ClientsChanged
             | Event::PolicyChanged

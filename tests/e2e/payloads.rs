@@ -221,8 +221,8 @@ impl<'a> Stage<'a> {
             let when = json!([{"pointer": format!("/{text}"), "is": {"equals": text}}]);
             let life = json!({"kind": "until_revoked"});
             let rule = json!({
-                "server": "loud", "tool": format!("t0-{text}"), "client": null, "read_only": false, "when": when,
-                "effect": effect, "result": null, "life": life, "note": text,
+                "server": "loud", "tool": format!("t0-{text}"), "client": null, "read_only": false, "conditions": when,
+                "effect": effect, "result": null, "lifetime": life, "note": text,
             });
             self.hub
                 .verb("policy.save", &json!({"id": null, "rule": rule}));

@@ -122,7 +122,7 @@ fn each_approval_holds_for_just_as_much_as_its_button_says() {
         );
         let rules = scene.rules(name);
         assert_eq!(rules.len(), 1, "{choice}: {rules:?}");
-        assert_eq!(rules[0]["life"]["kind"], life, "{choice}: {rules:?}");
+        assert_eq!(rules[0]["lifetime"]["kind"], life, "{choice}: {rules:?}");
         if life == "calls" {
             assert_eq!(
                 rules[0]["left"], 9,
@@ -199,7 +199,7 @@ fn always_shows_its_rule_and_the_past_calls_that_it_would_have_matched() {
     ran(call, r#"{"n":2}"#);
     let rules = scene.rules("keen");
     assert!(
-        rules.len() == 1 && rules[0]["life"]["kind"] == "until_revoked",
+        rules.len() == 1 && rules[0]["lifetime"]["kind"] == "until_revoked",
         "{rules:?}"
     );
     assert_eq!(

@@ -309,8 +309,7 @@ fn a_rule_is_shown_in_its_own_words_before_it_is_made() {
         ("filesystem__read_text_file", &arguments),
         &more,
     );
-    let folder_alone =
-        json!({"do": "choose", "part": "condition-picker [data-key=path] condition-choice", "value": "1"});
+    let folder_alone = json!({"do": "choose", "part": "condition-picker [data-key=path] condition-choice", "value": "1"});
     let rule = format!("/path is in {folder}");
     let always = [
         &more[..],
@@ -570,7 +569,7 @@ fn every_kind_of_decision_is_made_by_the_keyboard_alone() {
         .as_array()
         .expect("rules")
         .iter()
-        .map(|rule| &rule["life"]["kind"])
+        .map(|rule| &rule["lifetime"]["kind"])
         .collect();
     assert_eq!(
         lives,

@@ -100,8 +100,8 @@ fn fill(desk: &Desk, hub: &Hub<'_>) {
         ("active", "active"),
         ("failed", "error"),
         ("secretive", "needs_secret"),
-        ("stranger", "needs_approval"),
-        ("altered", "needs_approval"),
+        ("stranger", "needs_acceptance"),
+        ("altered", "needs_acceptance"),
     ] {
         until(format!("{server} is {state}"), || {
             let servers = desk.cli(&["servers", "list", "--json"]).json();

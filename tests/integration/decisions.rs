@@ -314,7 +314,7 @@ fn a_raised_drawbridge_denies_what_waits_calls_back_what_runs_and_stays_raised()
         .into_iter()
         .map(|row| row.decision)
         .collect();
-    assert_eq!(decisions, ["allowed", "raised", "raised", "raised"]);
+    assert_eq!(decisions, ["allowed", "paused", "paused", "paused"]);
     home.cli(&["resume"]).ok();
     assert_eq!(
         client.call("probe__echo", r#"{"a":1}"#).text(),

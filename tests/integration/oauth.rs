@@ -337,7 +337,7 @@ fn what_one_client_was_given_is_not_used_by_another() {
     let spec = json!({"url": remote.server, "oauth": {"client_id": "basic"}});
     drawbridge_tests::hub::write_spec(&desk, "protected", &spec.to_string());
     until("it waits to be accepted", || {
-        yes(hub.server("protected")["state"] == "needs_approval")
+        yes(hub.server("protected")["state"] == "needs_acceptance")
     });
     desk.cli(&["servers", "accept", "protected"]).ok();
     until("a person has to sign in again", || {

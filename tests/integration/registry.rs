@@ -131,7 +131,7 @@ fn a_file_that_somebody_dropped_there_starts_nothing_until_it_is_accepted() {
         json!({"command": program, "args": ["--heard", file], "trusted": true, "accepted": true});
     write_spec(&home, "probe", &spec.to_string());
     within(SOON, "it waits for the user", || {
-        yes(find(&home, "probe")?["state"] == "needs_approval")
+        yes(find(&home, "probe")?["state"] == "needs_acceptance")
     });
     assert!(!sees_probe(&client), "no tool of it is shown");
     assert!(

@@ -46,7 +46,7 @@ fn a_server_that_a_script_registers_starts_nothing_until_a_person_has_accepted_i
     let (status, added) = admin("POST", "/registry/servers", Some(&spec));
     assert_eq!(
         (status, &added["id"], &added["acceptance"]),
-        (201, &json!("scripted"), &json!("pending")),
+        (201, &json!("scripted"), &json!("new")),
         "{added}"
     );
     assert_eq!(admin("POST", "/api/mcp/servers/scripted/sync", None).0, 409);
@@ -235,9 +235,9 @@ fn a_script_sees_what_waits_decides_it_and_reads_what_came_of_it() {
             "verdict",
         ),
         (
-            json!({"digest": shown["digest"], "verdict": {"kind": "deny"}, "when": []}),
+            json!({"digest": shown["digest"], "verdict": {"kind": "deny"}, "conditions": []}),
             400,
-            "when",
+            "conditions",
         ),
         (json!({"verdict": {"kind": "deny"}}), 400, "digest"),
     ] {
@@ -249,8 +249,7 @@ fn a_script_sees_what_waits_decides_it_and_reads_what_came_of_it() {
         );
     }
     let only = json!([{"pointer": "/n", "is": {"equals": 1}}]);
-    let verdict =
-        json!({"digest": shown["digest"], "verdict": {"kind": "approve_always", "when": only}});
+    let verdict = json!({"digest": shown["digest"], "verdict": {"kind": "approve_always", "conditions": only}});
     let (status, decided) = admin("POST", &path, Some(&verdict));
     assert_eq!(
         (status, &decided["decision"]),

@@ -69,7 +69,7 @@ fn client_by_token(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refus
     let token = bearer(headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
     door.hub
         .access()
-        .client_of(token)
+        .find_client(token)
         .ok_or_else(|| Refusal::invalid_token(WRONG_CLIENT_TOKEN))
 }
 
@@ -96,7 +96,7 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
     if let Some(token) = bearer(headers) {
         return if access.is_admin(token) {
             Ok(())
-        } else if let Some(client) = access.client_of(token) {
+        } else if let Some(client) = access.find_client(token) {
             door.hub.refused(&client);
             Err(Refusal::forbidden(
                 "a client's token does not administer Drawbridge",

@@ -150,7 +150,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         match wire::parse(&bytes) {
             Err(fault) => self.write(&wire::error(fault.id, &fault.error)).await,
             Ok(Message::Request { id, method, params }) => {
-                let (id, version) = (id.as_str().to_owned(), meta::version_of(params));
+                let (id, version) = (id.as_str().to_owned(), meta::named_revision(params));
                 if version.is_none() && method == "initialize" {
                     // Wait for the answer, because it names the session that later messages need.
                     let answer = self.hub.initialize(&id, bytes).await;

@@ -10,7 +10,7 @@ use std::{borrow::Cow, collections::HashSet, fmt};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use drawbridge_hub::model::{
-    json::{MAX_DEPTH, depth_exceeds, fold},
+    json::{MAX_DEPTH, depth_exceeds, fold_key},
     rpc::{Reply, RpcError, code},
 };
 use serde::{
@@ -183,7 +183,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
                 }
                 continue;
             }
-            let folded = fold(&key);
+            let folded = fold_key(&key);
             if KEYS.contains(&folded.as_str()) {
                 return Err(serde::de::Error::custom(format_args!(
                     "the key '{folded}' is not in lower case"
@@ -241,7 +241,7 @@ pub(crate) fn answers(body: &[u8], id: &str) -> bool {
 pub(crate) fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, serde_json::Error> {
     Ok(match reply {
         Ok(result) => Ok(result.to_owned().into()),
-        Err(error) if error.get().starts_with('{') => Err(RpcError::read_or_wrap(error, "client")),
+        Err(error) if error.get().starts_with('{') => Err(RpcError::parse_or_wrap(error, "client")),
         Err(_) => return Err(serde::de::Error::custom("it is not an object")),
     })
 }

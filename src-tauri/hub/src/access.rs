@@ -3,7 +3,7 @@
 //! Only the HMAC-SHA-256 of a client's or the administrator's token is kept. The duration of a
 //! lookup by HMAC reveals nothing about the token.
 
-mod screens;
+mod browser_tokens;
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use crate::{
     store::{Store, StoreError, table::client::ClientRow},
 };
 
-use screens::Screens;
+use browser_tokens::BrowserTokens;
 
 /// The minimum length, in characters, of a token that a user brings.
 pub const MIN_TOKEN_CHARS: usize = 32;
@@ -34,9 +34,9 @@ pub struct Access {
     key: Key,
     clients: Mutex<BTreeMap<ClientName, ClientRow>>,
     /// Held from reading a row to writing it, so that no change is lost.
-    changing: tokio::sync::Mutex<()>,
+    write_lock: tokio::sync::Mutex<()>,
     admin_hmac: Option<Vec<u8>>,
-    screens: Screens,
+    browser_tokens: BrowserTokens,
 }
 
 /// Why a client cannot be added, admitted or revoked.
@@ -49,7 +49,7 @@ pub enum AccessError {
     #[error("a token has at least {MIN_TOKEN_CHARS} characters; this one has {0}")]
     ShortToken(usize),
     #[error("a client named '{0}' is there already; revoke it first, or choose another name")]
-    Taken(ClientName),
+    NameTaken(ClientName),
     #[error("there is no client named '{0}'")]
     Unknown(ClientName),
     #[error("the client '{0}' was revoked; add it again to let it in")]
@@ -83,14 +83,14 @@ impl Access {
             events,
             key,
             clients: Mutex::new(clients),
-            changing: tokio::sync::Mutex::default(),
+            write_lock: tokio::sync::Mutex::default(),
             admin_hmac,
-            screens: Screens::default(),
+            browser_tokens: BrowserTokens::default(),
         })
     }
 
     /// Returns the client that owns the token, or `None` if the token is unknown or revoked.
-    pub fn client_of(&self, token: &str) -> Option<ClientName> {
+    pub fn find_client(&self, token: &str) -> Option<ClientName> {
         let hmac = self.key.hmac(token);
         let clients = self.lock();
         let mut admitted = clients.values().filter(|row| row.revoked_at.is_none());
@@ -102,17 +102,17 @@ impl Access {
     /// Returns whether the token is the admin token, or was given to a browser for a code.
     pub fn is_admin(&self, token: &str) -> bool {
         let hmac = self.key.hmac(token);
-        self.admin_hmac.as_ref() == Some(&hmac) || self.screens.admits(token)
+        self.admin_hmac.as_ref() == Some(&hmac) || self.browser_tokens.is_valid(token)
     }
 
     /// Returns a one-time code for a browser, valid for a minute.
-    pub fn offer(&self) -> String {
-        self.screens.offer()
+    pub fn issue_browser_code(&self) -> String {
+        self.browser_tokens.issue_code()
     }
 
     /// Exchanges a one-time code for a browser's token, which is valid until the hub ends.
-    pub fn redeem(&self, code: &str) -> Option<String> {
-        self.screens.redeem(code)
+    pub fn redeem_browser_code(&self, code: &str) -> Option<String> {
+        self.browser_tokens.redeem_code(code)
     }
 
     /// Adds a client, and returns its token.
@@ -126,7 +126,7 @@ impl Access {
         token: Option<String>,
     ) -> Result<String, AccessError> {
         check_name(name)?;
-        let _one_at_a_time = self.changing.lock().await;
+        let _one_at_a_time = self.write_lock.lock().await;
         let token = token.unwrap_or_else(|| format!("db_{}", random::token()));
         let chars = token.chars().count();
         if chars < MIN_TOKEN_CHARS {
@@ -137,13 +137,13 @@ impl Access {
             .get(name)
             .is_some_and(|row| row.revoked_at.is_none() && row.token_hmac.is_some())
         {
-            return Err(AccessError::Taken(name.clone()));
+            return Err(AccessError::NameTaken(name.clone()));
         }
         // A client's token must never administer, and belongs to one client only.
-        if self.is_admin(&token) || self.client_of(&token).is_some_and(|owner| owner != *name) {
+        if self.is_admin(&token) || self.find_client(&token).is_some_and(|owner| owner != *name) {
             return Err(AccessError::TokenTaken);
         }
-        self.put(new_client(name, Some(self.key.hmac(&token))))
+        self.put_client(new_client(name, Some(self.key.hmac(&token))))
             .await?;
         Ok(token)
     }
@@ -154,12 +154,12 @@ impl Access {
     /// Returns an error if the name is invalid or was revoked, or if the store cannot be written.
     pub async fn admit_local(&self, name: &ClientName) -> Result<(), AccessError> {
         check_name(name)?;
-        let _one_at_a_time = self.changing.lock().await;
+        let _one_at_a_time = self.write_lock.lock().await;
         let known = self.lock().get(name).map(|row| row.revoked_at.is_some());
         match known {
             Some(true) => Err(AccessError::Revoked(name.clone())),
             Some(false) => Ok(()),
-            None => Ok(self.put(new_client(name, None)).await?),
+            None => Ok(self.put_client(new_client(name, None)).await?),
         }
     }
 
@@ -167,18 +167,18 @@ impl Access {
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
-    pub async fn seen(
+    pub async fn record_connection(
         &self,
         name: &ClientName,
         software: Option<String>,
     ) -> Result<(), StoreError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _one_at_a_time = self.write_lock.lock().await;
         let Some(mut row) = self.lock().get(name).cloned() else {
             return Ok(());
         };
         row.last_seen_at = Some(clock::now());
         row.software = software.or(row.software);
-        self.put(row).await
+        self.put_client(row).await
     }
 
     /// Revokes a client: its token becomes invalid at once.
@@ -186,11 +186,11 @@ impl Access {
     /// # Errors
     /// Returns an error if the client does not exist, or the store cannot be written.
     pub async fn revoke(&self, name: &ClientName) -> Result<(), AccessError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _one_at_a_time = self.write_lock.lock().await;
         let row = self.lock().get(name).cloned();
         let mut row = row.ok_or_else(|| AccessError::Unknown(name.clone()))?;
         row.revoked_at.get_or_insert_with(clock::now);
-        Ok(self.put(row).await?)
+        Ok(self.put_client(row).await?)
     }
 
     /// Returns all clients, by name.
@@ -198,10 +198,10 @@ impl Access {
         self.lock().values().cloned().collect()
     }
 
-    async fn put(&self, row: ClientRow) -> Result<(), StoreError> {
+    async fn put_client(&self, row: ClientRow) -> Result<(), StoreError> {
         self.store.put_client(&row).await?;
         self.lock().insert(row.name.clone(), row);
-        self.events.tell(Event::ClientsChanged);
+        self.events.publish(Event::ClientsChanged);
         Ok(())
     }
 

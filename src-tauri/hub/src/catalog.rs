@@ -40,20 +40,20 @@ use crate::{
     logs::Logs,
     model::{
         audit::AuditKind,
-        capability::{Kind, LeftOut, LeftOutEntries},
+        capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
         event::Event,
         ids::{ClientName, ServerId, Timestamp},
         log::Level,
         server::SyncStatus,
-        spec::{Definitions, Registered},
-        tool::Standing,
+        spec::{DefinitionPolicy, RegisteredServer},
+        tool::AcceptanceState,
     },
     registry::Registry,
     sessions::{ClientSession, Reach},
     settings::Settings,
     store::{
         Store, StoreError,
-        table::{definition::Seen, server::ServerRow},
+        table::{definition::OfferedDefinition, server::ServerRow},
     },
     upstream::{ListChanges, Noted, Pool, package},
 };
@@ -79,7 +79,7 @@ const SLOW_READ: Duration = Duration::from_secs(3);
 const MAX_LOGGED: usize = 100;
 
 /// The kinds whose exposed lists have changed.
-pub type KindChanges = Noted<Kind>;
+pub type KindChanges = Noted<CapabilityKind>;
 
 /// The catalog. Cheap to clone.
 #[derive(Clone)]
@@ -128,7 +128,7 @@ pub struct ServerCopy {
 impl ServerCopy {
     fn unknown(id: ServerId) -> Self {
         Self {
-            row: ServerRow::unknown(id),
+            row: ServerRow::new(id),
             offered: Offered::new(),
             accepted: Accepted::default(),
             kept: BTreeMap::new(),
@@ -144,11 +144,13 @@ impl ServerCopy {
     }
 
     pub fn tools(&self) -> &[Arc<Definition>] {
-        self.offered.get(&Kind::Tools).map_or(&[], Vec::as_slice)
+        self.offered
+            .get(&CapabilityKind::Tools)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// Returns the acceptance state of a tool's definition.
-    pub fn standing(&self, tool: &Definition) -> Standing {
+    pub fn standing(&self, tool: &Definition) -> AcceptanceState {
         self.accepted.standing(tool)
     }
 
@@ -156,7 +158,7 @@ impl ServerCopy {
     fn sort_out(&mut self) {
         self.shown.clone_from(&self.offered);
         self.shown_as_kept.clone_from(&self.offered);
-        let Some(tools) = self.offered.get(&Kind::Tools) else {
+        let Some(tools) = self.offered.get(&CapabilityKind::Tools) else {
             return;
         };
         let accepted: Vec<_> = tools
@@ -170,25 +172,29 @@ impl ServerCopy {
                 .map(|tool| (tool.name.clone(), tool.clone())),
         );
         let as_kept = |tool: &Arc<Definition>| match self.accepted.standing(tool) {
-            Standing::Accepted => Some(tool.clone()),
-            Standing::Changed => Some(Arc::new(self.kept.get(&tool.name)?.while_it_is(tool))),
-            Standing::New => None,
+            AcceptanceState::Accepted => Some(tool.clone()),
+            AcceptanceState::Changed => {
+                Some(Arc::new(self.kept.get(&tool.name)?.while_it_is(tool)))
+            }
+            AcceptanceState::New => None,
         };
-        self.shown_as_kept
-            .insert(Kind::Tools, tools.iter().filter_map(as_kept).collect());
-        self.shown.insert(Kind::Tools, accepted);
+        self.shown_as_kept.insert(
+            CapabilityKind::Tools,
+            tools.iter().filter_map(as_kept).collect(),
+        );
+        self.shown.insert(CapabilityKind::Tools, accepted);
     }
 
     /// Returns the definitions of this server that clients may see.
-    fn shown(&self, server: &Registered) -> &Offered {
+    fn shown(&self, server: &RegisteredServer) -> &Offered {
         match server.spec.definitions {
-            Definitions::Keep => &self.shown_as_kept,
-            Definitions::Ask | Definitions::Trust => &self.shown,
+            DefinitionPolicy::Keep => &self.shown_as_kept,
+            DefinitionPolicy::Ask | DefinitionPolicy::Trust => &self.shown,
         }
     }
 
     /// Returns the copy after a sync.
-    fn take(&self, server: &Registered, row: ServerRow, mut offered: Offered) -> Self {
+    fn take(&self, server: &RegisteredServer, row: ServerRow, mut offered: Offered) -> Self {
         for (kind, read) in &mut offered {
             definition::keep(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
         }
@@ -206,8 +212,13 @@ impl ServerCopy {
         let is_settling = read
             .settling_until
             .is_some_and(|until| Instant::now() < until);
-        if is_settling || server.spec.definitions == Definitions::Trust {
-            for tool in read.offered.get(&Kind::Tools).into_iter().flatten() {
+        if is_settling || server.spec.definitions == DefinitionPolicy::Trust {
+            for tool in read
+                .offered
+                .get(&CapabilityKind::Tools)
+                .into_iter()
+                .flatten()
+            {
                 read.accepted.insert(&tool.name, &tool.digest);
             }
         }
@@ -235,8 +246,8 @@ impl Catalog {
             log_left_out(
                 pool.linker().logs(),
                 &copy.row.id,
-                &copy.row.left_out,
-                &LeftOutEntries::default(),
+                &copy.row.excluded,
+                &ExcludedEntries::default(),
             );
             if let Some(version) = &copy.row.protocol_version {
                 let server = registry
@@ -303,7 +314,7 @@ impl Catalog {
 
     /// Returns true if a server's copy is older than its time to live: that of its spec or of the
     /// settings, or a shorter one if the server states it and can be asked without being started.
-    pub fn is_stale(&self, server: &Registered, copy: &ServerCopy) -> bool {
+    pub fn is_stale(&self, server: &RegisteredServer, copy: &ServerCopy) -> bool {
         let own = server
             .spec
             .cache_ttl_ms
@@ -347,7 +358,7 @@ impl Catalog {
         for one in new.all().left_out().iter().filter(is_new).take(MAX_LOGGED) {
             log_one_left_out(self.pool.linker().logs(), &one.server, &one.entry);
         }
-        for kind in Kind::ALL
+        for kind in CapabilityKind::ALL
             .into_iter()
             .filter(|kind| !old.all().same(new.all(), *kind))
         {
@@ -440,7 +451,7 @@ impl Catalog {
     fn due(&self) -> Vec<Due> {
         let copies = self.lock();
         let specs = self.registry.specs();
-        let due = |server: &Arc<Registered>| {
+        let due = |server: &Arc<RegisteredServer>| {
             let copy = copies.get(&server.id);
             let unread = copy.is_none_or(|copy| {
                 copy.row.last_synced_at.is_none() || copy.identity != server.identity
@@ -564,8 +575,8 @@ impl Catalog {
             protocol_version: Some(hello.protocol_version),
             instructions: hello.instructions,
             ttl_ms,
-            offers_resources: Some(hello.capabilities.offers(Kind::Resources)),
-            left_out: self.masked(left_out),
+            offers_resources: Some(hello.capabilities.may_offer(CapabilityKind::Resources)),
+            excluded: self.masked(left_out),
             ..self.copy(id).row
         };
         let before = self.copy(id);
@@ -575,24 +586,24 @@ impl Catalog {
         log_left_out(
             self.pool.linker().logs(),
             id,
-            &read.row.left_out,
-            &before.row.left_out,
+            &read.row.excluded,
+            &before.row.excluded,
         );
         Ok(read)
     }
 
     /// Returns the entries with secrets masked in the server's own texts.
-    pub fn masked(&self, mut left_out: LeftOutEntries) -> LeftOutEntries {
+    pub fn masked(&self, mut left_out: ExcludedEntries) -> ExcludedEntries {
         let logs = self.pool.linker().logs();
         for entry in &mut left_out.entries {
-            (entry.name, entry.why) = (logs.masked(&entry.name), logs.masked(&entry.why));
+            (entry.name, entry.why) = (logs.mask_text(&entry.name), logs.mask_text(&entry.why));
         }
         left_out
     }
 
     /// Returns the excluded entries of a server: malformed definitions, and names that are taken.
-    pub fn left_out(&self, id: &ServerId) -> LeftOutEntries {
-        let mut left_out = self.copy(id).row.left_out;
+    pub fn left_out(&self, id: &ServerId) -> ExcludedEntries {
+        let mut left_out = self.copy(id).row.excluded;
         let snapshot = self.snapshot();
         let taken = snapshot
             .all()
@@ -600,7 +611,7 @@ impl Catalog {
             .iter()
             .filter(|one| one.server == *id && !one.is_wanted);
         taken.for_each(|one| {
-            left_out.push(LeftOut::new(
+            left_out.push(ExcludedEntry::new(
                 one.entry.kind,
                 &one.entry.name,
                 &one.entry.why,
@@ -622,14 +633,14 @@ impl Catalog {
             .iter()
             .map(|(kind, definitions)| (*kind, texts(definitions)))
             .collect();
-        let seen = |tool: &Arc<Definition>| Seen {
+        let seen = |tool: &Arc<Definition>| OfferedDefinition {
             name: tool.name.clone(),
             digest: tool.digest.clone(),
             definition: tool.raw.get().to_owned(),
             accepted: read.accepted.holds(tool),
         };
         self.store
-            .put_synced(
+            .record_sync(
                 &read.row,
                 &stored,
                 &read.tools().iter().map(seen).collect::<Vec<_>>(),
@@ -690,7 +701,7 @@ impl Catalog {
                 .entry(id.clone())
                 .or_insert_with(|| ServerCopy::unknown(id.clone())),
         );
-        self.events.tell(Event::ServerChanged { id: id.clone() });
+        self.events.publish(Event::ServerChanged { id: id.clone() });
     }
 
     /// Processes list changes of servers, and refreshes running servers before their copies become
@@ -748,7 +759,7 @@ async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
     if versions.is_empty() {
         // Stored by a version of Drawbridge that asked a person only about servers.
         offered
-            .get(&Kind::Tools)
+            .get(&CapabilityKind::Tools)
             .into_iter()
             .flatten()
             .for_each(|tool| accepted.insert(&tool.name, &tool.digest));
@@ -760,7 +771,8 @@ async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
         .into_iter()
         .rev()
         .filter(|one| one.accepted_at.is_some());
-    let kept = accepted_ones.filter_map(|one| Definition::read(Kind::Tools, one.definition).ok());
+    let kept = accepted_ones
+        .filter_map(|one| Definition::read(CapabilityKind::Tools, one.definition).ok());
     let kept = kept
         .map(|tool| (tool.name.clone(), Arc::new(tool)))
         .collect();
@@ -785,7 +797,7 @@ fn tell_read(before: &ServerCopy, read: &ServerCopy, store: &Store) {
         .iter()
         .filter(|tool| !read.accepted.holds(tool) && !known(tool))
     {
-        let what = if read.standing(tool) == Standing::New {
+        let what = if read.standing(tool) == AcceptanceState::New {
             "is new"
         } else {
             "has changed"
@@ -795,12 +807,12 @@ fn tell_read(before: &ServerCopy, read: &ServerCopy, store: &Store) {
             tool.name
         );
         let note = json!({ "server": id, "tool": tool.name, "digest": tool.digest, "what": what });
-        store.note(AuditKind::DefinitionChanged, &note);
+        store.append_audit(AuditKind::DefinitionChanged, &note);
     }
 }
 
 /// Logs the entries of a server's lists that are excluded now and were not before.
-fn log_left_out(logs: &Logs, id: &ServerId, now: &LeftOutEntries, before: &LeftOutEntries) {
+fn log_left_out(logs: &Logs, id: &ServerId, now: &ExcludedEntries, before: &ExcludedEntries) {
     if now == before {
         return;
     }
@@ -809,7 +821,7 @@ fn log_left_out(logs: &Logs, id: &ServerId, now: &LeftOutEntries, before: &LeftO
         .filter(|entry| !before.entries.contains(entry))
         .for_each(|one| log_one_left_out(logs, id, one));
     if now.more > 0 {
-        logs.server(
+        logs.add_server_line(
             id,
             Level::Warn,
             "catalog",
@@ -818,8 +830,8 @@ fn log_left_out(logs: &Logs, id: &ServerId, now: &LeftOutEntries, before: &LeftO
     }
 }
 
-fn log_one_left_out(logs: &Logs, id: &ServerId, entry: &LeftOut) {
-    logs.server(id, Level::Warn, "catalog", &format!("left out {entry}"));
+fn log_one_left_out(logs: &Logs, id: &ServerId, entry: &ExcludedEntry) {
+    logs.add_server_line(id, Level::Warn, "catalog", &format!("left out {entry}"));
 }
 
 /// Returns true if a copy has outlived its time to live. A copy from the future is old too: the

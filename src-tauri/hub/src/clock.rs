@@ -11,7 +11,7 @@ pub fn now() -> Timestamp {
 }
 
 /// Returns the time after a pause that begins now.
-pub fn after(pause: Duration) -> Timestamp {
+pub fn time_after(pause: Duration) -> Timestamp {
     Timestamp(
         now()
             .0
@@ -20,7 +20,7 @@ pub fn after(pause: Duration) -> Timestamp {
 }
 
 /// Returns the microseconds since 1970.
-pub fn micros() -> u64 {
+pub fn now_micros() -> u64 {
     u64::try_from(since_1970().as_micros()).unwrap_or(u64::MAX)
 }
 

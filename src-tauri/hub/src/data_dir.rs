@@ -10,7 +10,7 @@ use std::{
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
     #[error("Drawbridge runs already on {folder} (process {pid})")]
-    Taken { folder: String, pid: String },
+    InUse { folder: String, pid: String },
     #[error("the data folder {folder} cannot be used: {source}")]
     Io {
         folder: String,
@@ -51,13 +51,13 @@ impl DataDir {
         };
         // An existing folder may be any folder, even the user's home, so its mode stays unchanged.
         if is_new {
-            private(&path).map_err(failed)?;
+            restrict_to_user(&path).map_err(failed)?;
         }
-        private(&path.join("logs")).map_err(failed)?;
+        restrict_to_user(&path.join("logs")).map_err(failed)?;
         let mut lock = open_lock(&path.join("lock")).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Err(taken(&path, &mut lock)),
+            Err(fs::TryLockError::WouldBlock) => return Err(in_use_error(&path, &mut lock)),
             Err(fs::TryLockError::Error(error)) => return Err(failed(error)),
         }
         lock.set_len(0)
@@ -71,23 +71,23 @@ impl DataDir {
         &self.path
     }
 
-    pub fn servers(&self) -> PathBuf {
+    pub fn servers_dir(&self) -> PathBuf {
         self.path.join("servers")
     }
 
-    pub fn logs(&self) -> PathBuf {
+    pub fn logs_dir(&self) -> PathBuf {
         self.path.join("logs")
     }
 
-    pub fn database(&self) -> PathBuf {
+    pub fn database_file(&self) -> PathBuf {
         self.path.join("drawbridge.db")
     }
 }
 
-fn taken(path: &Path, lock: &mut fs::File) -> DataDirError {
+fn in_use_error(path: &Path, lock: &mut fs::File) -> DataDirError {
     let mut pid = String::new();
     let _ = lock.read_to_string(&mut pid);
-    DataDirError::Taken {
+    DataDirError::InUse {
         folder: path.display().to_string(),
         pid,
     }
@@ -102,7 +102,7 @@ fn open_lock(file: &Path) -> std::io::Result<fs::File> {
 }
 
 /// Restricts a folder to this user. Does nothing on platforms other than Unix.
-fn private(folder: &Path) -> std::io::Result<()> {
+fn restrict_to_user(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

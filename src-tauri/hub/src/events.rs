@@ -4,7 +4,7 @@ use tokio::sync::broadcast;
 
 use crate::model::event::Event;
 
-const KEPT: usize = 1024;
+const CAPACITY: usize = 1024;
 
 /// The channel on which the hub's modules publish events. Cheap to clone.
 #[derive(Clone)]
@@ -12,23 +12,23 @@ pub struct Events(broadcast::Sender<Event>);
 
 impl Events {
     pub fn new() -> Self {
-        Self(broadcast::channel(KEPT).0)
+        Self(broadcast::channel(CAPACITY).0)
     }
 
     /// Publishes an event to all current subscribers.
-    pub fn tell(&self, event: Event) {
+    pub fn publish(&self, event: Event) {
         let _ = self.0.send(event);
     }
 
     /// Publishes an event that is expensive to make. Calls `event` only if there is a subscriber.
-    pub fn tell_if_heard(&self, event: impl FnOnce() -> Event) {
-        if self.is_heard() {
-            self.tell(event());
+    pub fn publish_with(&self, event: impl FnOnce() -> Event) {
+        if self.has_subscribers() {
+            self.publish(event());
         }
     }
 
     /// Returns whether there is a subscriber.
-    pub fn is_heard(&self) -> bool {
+    pub fn has_subscribers(&self) -> bool {
         self.0.receiver_count() > 0
     }
 

@@ -17,19 +17,19 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 
-pub type Request = http::Request<Bytes>;
+pub type HttpRequest = http::Request<Bytes>;
 
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The interval of keep-alive probes on a quiet connection, as in reqwest.
-const ALIVE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// How long an unused connection is kept.
-const IDLE: Duration = Duration::from_secs(90);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The connections to all servers. Cheap to clone.
 #[derive(Clone)]
 pub struct HttpClient {
-    plain: Client<HttpConnector, Full<Bytes>>,
-    full: reqwest::Client,
+    direct: Client<HttpConnector, Full<Bytes>>,
+    reqwest: reqwest::Client,
     proxies: Arc<Matcher>,
 }
 
@@ -41,18 +41,18 @@ pub enum HttpError {
     NotSent(String),
     /// The request may have been sent.
     #[error("{0}")]
-    Broke(String),
+    Interrupted(String),
     /// The answer is longer than this number of bytes.
     #[error("it is longer than {0} bytes")]
     TooLong(usize),
 }
 
 /// An answer whose body is not read yet.
-pub struct Response(Kind);
+pub struct HttpResponse(ResponseKind);
 
-enum Kind {
-    Plain(http::Response<Incoming>),
-    Full(reqwest::Response),
+enum ResponseKind {
+    Direct(http::Response<Incoming>),
+    Reqwest(reqwest::Response),
 }
 
 impl HttpClient {
@@ -61,26 +61,26 @@ impl HttpClient {
         crate::install_tls();
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(CONNECT));
-        connector.set_keepalive(Some(ALIVE));
-        connector.set_keepalive_interval(Some(ALIVE));
+        connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        connector.set_keepalive(Some(KEEP_ALIVE_INTERVAL));
+        connector.set_keepalive_interval(Some(KEEP_ALIVE_INTERVAL));
         connector.set_keepalive_retries(Some(3));
         #[cfg(target_os = "linux")]
-        connector.set_tcp_user_timeout(Some(2 * ALIVE));
-        let plain = Client::builder(TokioExecutor::new())
+        connector.set_tcp_user_timeout(Some(2 * KEEP_ALIVE_INTERVAL));
+        let direct = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .build(connector);
-        let full = reqwest::Client::builder()
-            .connect_timeout(CONNECT)
+        let reqwest = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())
             .tcp_nodelay(true)
             .build()
             .unwrap_or_default();
         Self {
-            plain,
-            full,
+            direct,
+            reqwest,
             proxies: Arc::new(Matcher::from_env()),
         }
     }
@@ -89,22 +89,22 @@ impl HttpClient {
     ///
     /// # Errors
     /// Returns an error if no answer begins.
-    pub async fn send(&self, request: Request) -> Result<Response, HttpError> {
+    pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let is_plain = request.uri().scheme_str() == Some("http")
             && self.proxies.intercept(request.uri()).is_none();
         if is_plain {
-            let sent = self.plain.request(request.map(Full::new));
+            let sent = self.direct.request(request.map(Full::new));
             let failed = |e: hyper_util::client::legacy::Error| HttpError::new(e.is_connect(), &e);
             return sent
-                .map_ok(|response| Response(Kind::Plain(response)))
+                .map_ok(|response| HttpResponse(ResponseKind::Direct(response)))
                 .map_err(failed)
                 .await;
         }
         let failed = |e: reqwest::Error| HttpError::new(e.is_connect() || e.is_builder(), &e);
         let request = reqwest::Request::try_from(request).map_err(failed)?;
         // The future is boxed because it is large and seldom needed for a server on this machine.
-        let sent = Box::pin(self.full.execute(request));
-        sent.map_ok(|response| Response(Kind::Full(response)))
+        let sent = Box::pin(self.reqwest.execute(request));
+        sent.map_ok(|response| HttpResponse(ResponseKind::Reqwest(response)))
             .map_err(failed)
             .await
     }
@@ -124,23 +124,23 @@ impl HttpError {
         if is_unsent {
             Self::NotSent(why)
         } else {
-            Self::Broke(why)
+            Self::Interrupted(why)
         }
     }
 }
 
-impl Response {
+impl HttpResponse {
     pub fn status(&self) -> StatusCode {
         match &self.0 {
-            Kind::Plain(response) => response.status(),
-            Kind::Full(response) => response.status(),
+            ResponseKind::Direct(response) => response.status(),
+            ResponseKind::Reqwest(response) => response.status(),
         }
     }
 
     pub fn headers(&self) -> &HeaderMap {
         match &self.0 {
-            Kind::Plain(response) => response.headers(),
-            Kind::Full(response) => response.headers(),
+            ResponseKind::Direct(response) => response.headers(),
+            ResponseKind::Reqwest(response) => response.headers(),
         }
     }
 
@@ -150,7 +150,7 @@ impl Response {
     /// Returns an error if the connection breaks.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         match &mut self.0 {
-            Kind::Plain(response) => loop {
+            ResponseKind::Direct(response) => loop {
                 let Some(frame) = response.frame().await else {
                     return Ok(None);
                 };
@@ -159,7 +159,7 @@ impl Response {
                     return Ok(Some(data));
                 }
             },
-            Kind::Full(response) => response
+            ResponseKind::Reqwest(response) => response
                 .chunk()
                 .await
                 .map_err(|e| HttpError::new(false, &e)),

@@ -27,17 +27,17 @@ use crate::{
     logs::Logs,
     model::{
         audit::AuditKind,
-        capability::Kind,
+        capability::CapabilityKind,
         event::Event,
         ids::{ClientName, ServerId},
         json::{self, Json},
         rpc::{Reply, RpcError, code},
-        spec::Registered,
+        spec::RegisteredServer,
     },
     oauth::Authorizer,
     pipeline::Pipeline,
     policy::{Drawbridge, Gate, Queue, Rules},
-    protocol::{self, ClientHello, headers::Mirrored},
+    protocol::{self, ClientHello, headers::HeaderParam},
     registry::{Registry, Watch},
     router::Router,
     secrets::{Keyring, Secrets},
@@ -104,14 +104,14 @@ impl Hub {
     pub async fn open_with(options: HubOptions, secrets: Secrets) -> Result<Arc<Self>, ApiError> {
         let data_dir = DataDir::open(options.data_dir)?;
         let events = Events::new();
-        let logs = Logs::open(&data_dir.logs(), events.clone()).map_err(|e| {
+        let logs = Logs::open(&data_dir.logs_dir(), events.clone()).map_err(|e| {
             ApiError::unavailable(format!(
                 "the log in {} cannot be written: {e}",
-                data_dir.logs().display()
+                data_dir.logs_dir().display()
             ))
         })?;
         logs.install();
-        let (store, moved) = Store::open(&data_dir.database()).await?;
+        let (store, moved) = Store::open(&data_dir.database_file()).await?;
         if let Some(file) = moved {
             tracing::error!(
                 "the database was corrupt: it is now {}; no remembered rule, client or decision holds",
@@ -146,8 +146,13 @@ impl Hub {
         let guard = Guard::new();
         let settings = Settings::load(store.clone()).await?;
         let (changes, spec_changes) = mpsc::unbounded_channel();
-        let registry =
-            Registry::open(data_dir.servers(), store.clone(), events.clone(), changes).await?;
+        let registry = Registry::open(
+            data_dir.servers_dir(),
+            store.clone(),
+            events.clone(),
+            changes,
+        )
+        .await?;
         let (mailbox, announcements) = Mailbox::new();
         let (authorizer, signed_in) = Authorizer::load(
             secrets.clone(),
@@ -180,7 +185,7 @@ impl Hub {
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
         let journal = store.journal();
-        journal.begin().await?;
+        journal.recover().await?;
         let drawbridge = Drawbridge::new(settings.clone(), events.clone());
         let gate = Gate {
             rules: rules.clone(),
@@ -256,19 +261,19 @@ impl Hub {
         }
         self.catalog.rebuild();
         for id in ids {
-            self.events.tell(Event::ServerChanged { id: id.clone() });
+            self.events.publish(Event::ServerChanged { id: id.clone() });
         }
     }
 
     /// Ends a server's session. If the server may run and an endpoint serves this hub, a new
     /// session then reads its tools.
-    pub(crate) async fn connect_anew(&self, server: &Registered, why: &str) {
+    pub(crate) async fn connect_anew(&self, server: &RegisteredServer, why: &str) {
         self.pool.remove(&server.id, why).await;
         if self.registry.may_run(server) && self.serves() {
             let (catalog, id) = (self.catalog.clone(), server.id.clone());
             tokio::spawn(async move { catalog.sync(&id).await });
         }
-        self.events.tell(Event::ServerChanged {
+        self.events.publish(Event::ServerChanged {
             id: server.id.clone(),
         });
     }
@@ -321,7 +326,7 @@ impl Hub {
         if !refused.contains_key(client) {
             refused.insert(client.clone(), Instant::now());
             self.store
-                .note(AuditKind::TokenRefused, &json!({ "client": client }));
+                .append_audit(AuditKind::TokenRefused, &json!({ "client": client }));
         }
     }
 
@@ -352,7 +357,11 @@ impl Hub {
 
     async fn note_session(&self, client: &ClientName, hello: &ClientHello) {
         let software = hello.software();
-        if let Err(error) = self.access.seen(client, software.clone()).await {
+        if let Err(error) = self
+            .access
+            .record_connection(client, software.clone())
+            .await
+        {
             tracing::warn!("client {client}: {error}");
         }
         let software = software.as_deref().unwrap_or("unnamed software");
@@ -373,10 +382,10 @@ impl Hub {
     }
 
     /// Returns the arguments of a tool that a client must repeat in headers.
-    pub fn mirrored(&self, client: &ClientName, reach: &Reach, tool: &str) -> Vec<Mirrored> {
+    pub fn mirrored(&self, client: &ClientName, reach: &Reach, tool: &str) -> Vec<HeaderParam> {
         let lists = self.catalog.of_client(client, reach);
         lists
-            .find(Kind::Tools, tool)
+            .find(CapabilityKind::Tools, tool)
             .and_then(|tool| tool.definition.mirrored.clone().ok())
             .unwrap_or_default()
     }
@@ -394,12 +403,12 @@ impl Hub {
             // Boxed separately, because otherwise every future around this one has the size of the
             // largest.
             "tools/call" => Box::pin(self.pipeline.call(back, params)).await,
-            _ => match Kind::ALL
+            _ => match CapabilityKind::ALL
                 .into_iter()
                 .find(|kind| kind.list_method() == method)
             {
                 Some(kind) => {
-                    protocol::refuse_cursor(method, params)?;
+                    protocol::reject_cursor(method, params)?;
                     Box::pin(self.catalog.freshen()).await;
                     Ok(self.catalog.of(back.session()).listed(kind).clone())
                 }
@@ -431,7 +440,7 @@ impl Hub {
             };
             self.rounds.play(attempt, begin).await
         };
-        protocol::translate::for_modern_client(&method, reply)
+        protocol::translate::reply_for_modern_client(&method, reply)
     }
 
     /// Opens a subscription stream of a stateless client. The caller has to close the session.
@@ -487,7 +496,7 @@ impl Hub {
         let client = ClientName::new(BY_HAND);
         self.admit_local(&client).await?;
         let session = self
-            .open_session(client, ClientHello::by_hand(), Reach::All)
+            .open_session(client, ClientHello::for_manual_calls(), Reach::All)
             .await;
         let params = json::to_raw(&serde_json::json!({ "name": name, "arguments": arguments }));
         let reply = self
@@ -511,7 +520,7 @@ impl Hub {
             .into_iter()
             .filter(|session| session.client == *client)
         {
-            tell_session(&session, &Kind::ALL.into());
+            tell_session(&session, &CapabilityKind::ALL.into());
         }
     }
 
@@ -522,7 +531,7 @@ impl Hub {
         transports.retain(|known| known.name != transport.name);
         transports.push(transport);
         drop(transports);
-        self.events.tell(Event::SettingsChanged);
+        self.events.publish(Event::SettingsChanged);
     }
 
     pub(crate) fn transports(&self) -> MutexGuard<'_, Vec<TransportHealth>> {
@@ -608,8 +617,8 @@ async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
 }
 
 /// Notifies a client of the changed lists to which it is subscribed.
-fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<Kind>) {
-    let wanted = |kind: &&Kind| {
+fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>) {
+    let wanted = |kind: &&CapabilityKind| {
         session
             .subscription
             .as_ref()
@@ -618,7 +627,7 @@ fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<Kind>) {
     let methods: BTreeSet<_> = kinds
         .iter()
         .filter(wanted)
-        .map(|kind| kind.list_changed())
+        .map(|kind| kind.list_changed_method())
         .collect();
     let back = Back::at_any_time(session.clone());
     methods.iter().for_each(|method| back.notify(method, None));

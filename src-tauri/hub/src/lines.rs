@@ -13,10 +13,10 @@ pub enum Line {
 }
 
 /// The part of a too long line that is kept, in bytes.
-const SHOWN: usize = 200;
+const PREVIEW_LEN: usize = 200;
 /// A line that reaches this length, in bytes, gets its maximum capacity at once. Growing by copies
 /// would take twice as much memory.
-const LONG: usize = 2 * 1024 * 1024;
+const LARGE_LINE: usize = 2 * 1024 * 1024;
 
 /// Reads the next line of at most `max` bytes, or returns `None` at the end. A longer line is read
 /// to its end, and only its beginning is kept.
@@ -39,15 +39,15 @@ pub async fn next_line(
         let part = &chunk[..end.unwrap_or(chunk.len())];
         if line.len() + part.len() > max {
             too_long = true;
-            line.truncate(SHOWN);
+            line.truncate(PREVIEW_LEN);
             line.shrink_to_fit();
         }
         let kept = if too_long {
-            part.len().min(SHOWN - line.len())
+            part.len().min(PREVIEW_LEN - line.len())
         } else {
             part.len()
         };
-        if line.len() >= LONG && line.len() + kept > line.capacity() {
+        if line.len() >= LARGE_LINE && line.len() + kept > line.capacity() {
             line.reserve_exact(max - line.len());
         }
         line.extend_from_slice(&part[..kept]);
@@ -69,7 +69,7 @@ fn finish(mut line: Vec<u8>, too_long: bool) -> Line {
     if line.starts_with(b"\xef\xbb\xbf") {
         line.drain(..3);
     }
-    if line.len() >= LONG {
+    if line.len() >= LARGE_LINE {
         line.shrink_to_fit();
     }
     Line::Whole(line)

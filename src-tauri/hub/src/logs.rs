@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Lines kept in memory.
-const KEPT: usize = 5_000;
+const MAX_LINES: usize = 5_000;
 /// Longer lines are cut.
 const MAX_CHARS: usize = 4_000;
 /// Lines per second that one server may add. Further lines are counted and dropped.
@@ -62,7 +62,7 @@ struct Inner {
 struct Rate {
     since: Instant,
     lines: u32,
-    left_out: u32,
+    dropped: u32,
 }
 
 /// Which lines to read.
@@ -108,40 +108,40 @@ impl Logs {
     }
 
     /// Masks the secret in every later line.
-    pub fn mask(&self, secret: &Secret) {
+    pub fn add_secret(&self, secret: &Secret) {
         self.inner().masks.add(secret.expose());
     }
 
     /// Returns the text as it may be shown and stored: one short line with masked secrets.
-    pub fn masked(&self, text: &str) -> String {
-        mask::printable(&self.inner().masks.apply(cut(text)), MAX_REASON_CHARS)
+    pub fn mask_text(&self, text: &str) -> String {
+        mask::to_printable(&self.inner().masks.apply(truncate(text)), MAX_REASON_CHARS)
     }
 
     /// Returns JSON as it may be stored. Masks known secrets, and values whose name or format is
     /// typical of a secret.
-    pub fn redacted<'a>(&self, json: &'a str) -> Cow<'a, str> {
+    pub fn redact_json<'a>(&self, json: &'a str) -> Cow<'a, str> {
         let inner = self.inner();
-        redact::json_without(json, &|text| inner.masks.applied(text))
+        redact::redact_json(json, &|text| inner.masks.apply_if_found(text))
     }
 
     /// Adds a line of the hub.
-    pub fn hub(&self, level: Level, area: &str, text: &str) {
+    pub fn add_hub_line(&self, level: Level, area: &str, text: &str) {
         self.add(level, None, area, text);
     }
 
     /// Adds a line that a server wrote. If the server writes too many per second, the lines are
     /// dropped and counted.
-    pub fn server(&self, server: &ServerId, level: Level, area: &str, text: &str) {
-        let left_out = match self.inner().rate(server) {
-            Admit::No => return,
-            Admit::Yes { left_out } => left_out,
+    pub fn add_server_line(&self, server: &ServerId, level: Level, area: &str, text: &str) {
+        let dropped = match self.inner().admit_line(server) {
+            Admission::Dropped => return,
+            Admission::Admitted { dropped } => dropped,
         };
-        if left_out > 0 {
+        if dropped > 0 {
             self.add(
                 Level::Warn,
                 Some(server),
                 "hub",
-                &format!("{left_out} lines were left out: too many a second"),
+                &format!("{dropped} lines were dropped: too many a second"),
             );
         }
         self.add(level, Some(server), area, text);
@@ -150,7 +150,7 @@ impl Logs {
     /// Returns the newest lines that match, oldest first.
     pub fn list(&self, filter: &LogFilter) -> Vec<LogLine> {
         let inner = self.inner();
-        let wanted = |line: &&LogLine| filter.wants(line);
+        let wanted = |line: &&LogLine| filter.matches(line);
         let mut lines: Vec<_> = inner
             .lines
             .iter()
@@ -165,7 +165,7 @@ impl Logs {
 
     fn add(&self, level: Level, server: Option<&ServerId>, area: &str, text: &str) {
         let line = self.inner().add(level, server, area, text);
-        self.events.tell(Event::LogAdded { line });
+        self.events.publish(Event::LogAdded { line });
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -174,12 +174,12 @@ impl Logs {
 }
 
 /// Returns the beginning of a text. This bounds the search for secrets in a flood.
-fn cut(text: &str) -> &str {
+fn truncate(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_BYTES)]
 }
 
 impl LogFilter {
-    fn wants(&self, line: &LogLine) -> bool {
+    fn matches(&self, line: &LogLine) -> bool {
         self.server
             .as_ref()
             .is_none_or(|server| line.server.as_ref() == Some(server))
@@ -191,14 +191,14 @@ impl LogFilter {
     }
 }
 
-enum Admit {
-    Yes { left_out: u32 },
-    No,
+enum Admission {
+    Admitted { dropped: u32 },
+    Dropped,
 }
 
 impl Inner {
     fn add(&mut self, level: Level, server: Option<&ServerId>, area: &str, text: &str) -> LogLine {
-        let text = mask::printable(&self.masks.apply(cut(text)), MAX_CHARS);
+        let text = mask::to_printable(&self.masks.apply(truncate(text)), MAX_CHARS);
         let line = LogLine {
             seq: self.next_seq,
             at: clock::now(),
@@ -214,34 +214,34 @@ impl Inner {
             "{} {:?} {source} {area}: {}",
             line.at.0, line.level, line.text
         );
-        if self.lines.len() == KEPT {
+        if self.lines.len() == MAX_LINES {
             self.lines.pop_front();
         }
         self.lines.push_back(line.clone());
         line
     }
 
-    fn rate(&mut self, server: &ServerId) -> Admit {
+    fn admit_line(&mut self, server: &ServerId) -> Admission {
         let rate = self.rates.entry(server.clone()).or_insert_with(|| Rate {
             since: Instant::now(),
             lines: 0,
-            left_out: 0,
+            dropped: 0,
         });
-        let mut left_out = 0;
+        let mut dropped = 0;
         if rate.since.elapsed().as_secs() >= 1 {
-            left_out = rate.left_out;
+            dropped = rate.dropped;
             *rate = Rate {
                 since: Instant::now(),
                 lines: 0,
-                left_out: 0,
+                dropped: 0,
             };
         }
         if rate.lines >= MAX_PER_SECOND {
-            rate.left_out += 1;
-            return Admit::No;
+            rate.dropped += 1;
+            return Admission::Dropped;
         }
         rate.lines += 1;
-        Admit::Yes { left_out }
+        Admission::Admitted { dropped }
     }
 }
 

@@ -3,7 +3,6 @@
 
 pub mod approval;
 pub mod audit;
-pub mod authorization;
 pub mod call;
 pub mod capability;
 pub mod digest;
@@ -20,5 +19,6 @@ pub mod rpc;
 pub mod runtime;
 pub mod secret;
 pub mod server;
+pub mod sign_in;
 pub mod spec;
 pub mod tool;

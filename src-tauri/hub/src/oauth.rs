@@ -30,9 +30,9 @@ use crate::{
     events::Events,
     logs::Logs,
     model::{
-        authorization::{Authorization, SignIn},
         event::Event,
         ids::ServerId,
+        sign_in::{ServerSignIn, SignIn},
         spec::ServerSpec,
     },
     secrets::{SecretError, Secrets},
@@ -125,19 +125,19 @@ impl Authorizer {
     }
 
     /// Returns whether a person is signed in to the server, or has to sign in.
-    pub fn standing(&self, spec: &ServerSpec) -> Authorization {
+    pub fn standing(&self, spec: &ServerSpec) -> ServerSignIn {
         let Ok(account) = self.account(spec) else {
-            return Authorization::None;
+            return ServerSignIn::None;
         };
         if account.challenge().is_some() {
-            return Authorization::Needed;
+            return ServerSignIn::Needed;
         }
         match self.0.known.of(&account.place) {
-            Some(known) => Authorization::SignedIn {
+            Some(known) => ServerSignIn::SignedIn {
                 issuer: known.issuer,
                 expires_at: known.expires_at,
             },
-            None => Authorization::None,
+            None => ServerSignIn::None,
         }
     }
 
@@ -233,7 +233,9 @@ impl Authorizer {
     }
 
     fn tell_server(&self, id: &ServerId) {
-        self.0.events.tell(Event::ServerChanged { id: id.clone() });
+        self.0
+            .events
+            .publish(Event::ServerChanged { id: id.clone() });
     }
 }
 

@@ -8,10 +8,10 @@ use crate::{
     catalog::{CatalogEntry, deferred},
     model::{
         call::Outcome,
-        capability::Kind,
+        capability::CapabilityKind,
         json::{self, Json, RawObject},
         rpc::{Reply, RpcError, code},
-        spec::Registered,
+        spec::RegisteredServer,
     },
     policy::{Gate, Permitted, ToolCall},
     router::{ForwardError, Router, take_progress_token},
@@ -111,7 +111,7 @@ impl Pipeline {
     async fn find(&self, back: &Back, request: &mut Request<'_>) -> Result<Found, RpcError> {
         let found = self
             .router
-            .find(back.session(), Kind::Tools, &request.name)
+            .find(back.session(), CapabilityKind::Tools, &request.name)
             .await;
         if let Some(tool) = found {
             return Ok(Found::Tool(tool));
@@ -131,7 +131,7 @@ impl Pipeline {
             name @ deferred::TOOL_CALL => match deferred::called(&request.arguments) {
                 Ok((name, arguments)) => {
                     let tool = lists
-                        .find(Kind::Tools, &name)
+                        .find(CapabilityKind::Tools, &name)
                         .cloned()
                         .ok_or_else(|| unknown(&name))?;
                     request.arguments = object_of(Some(&arguments))?;
@@ -165,7 +165,7 @@ impl Request<'_> {
     /// Builds the call of a tool, with the server's own name of the tool.
     fn call(&mut self, tool: Arc<CatalogEntry>, back: &Back) -> ToolCall {
         self.params
-            .set("name", json::raw(json::string(&tool.definition.name)));
+            .set("name", json::raw(json::quote(&tool.definition.name)));
         ToolCall {
             client: back.session().client.clone(),
             session: back.session().id.clone(),
@@ -188,7 +188,7 @@ fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
         invalid(format!("params has a member '{key}' that looks like another").into())
     })?;
     let name = params
-        .string("name")
+        .get_string("name")
         .ok_or_else(|| invalid("params.name must be a string".into()))?;
     let arguments = object_of(params.get("arguments"))?;
     let progress_token = take_progress_token(&mut params);
@@ -206,7 +206,7 @@ fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
     const KNOWN: [&str; 4] = ["name", "arguments", "_meta", "task"];
     let mut seen = HashSet::new();
     for key in params.keys().filter(|key| !KNOWN.contains(key)) {
-        let folded = json::fold(key);
+        let folded = json::fold_key(key);
         if KNOWN.contains(&folded.as_str()) || !seen.insert(folded) {
             return Err(key.to_owned());
         }
@@ -238,7 +238,7 @@ fn object_of(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
 fn unreachable(
     permitted: Permitted,
     error: &UpstreamError,
-    tried: &[(Arc<Registered>, String)],
+    tried: &[(Arc<RegisteredServer>, String)],
 ) -> Json {
     permitted.ended(Outcome::Unreachable, error.to_string());
     let each: Vec<_> = tried

@@ -29,8 +29,8 @@ use crate::model::{
 };
 
 /// Returns whether a client may name `revision` in `MCP-Protocol-Version`.
-pub fn is_known(revision: &str) -> bool {
-    Era::of(revision).is_some()
+pub fn is_known_revision(revision: &str) -> bool {
+    Era::from_revision(revision).is_some()
 }
 
 /// Checks a spec, including the revision that it names for its server.
@@ -46,7 +46,7 @@ pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
     };
     let mut known: Vec<_> = revision::all().collect();
     if spec.transport == Some(TransportKind::Sse) {
-        known.retain(|revision| Era::of(revision) == Some(Era::Legacy));
+        known.retain(|revision| Era::from_revision(revision) == Some(Era::Legacy));
     }
     if known.contains(&found.as_str()) {
         return Ok(());
@@ -59,7 +59,7 @@ pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
 
 /// Returns whether clients of a revision may send JSON-RPC batches. The next revision removed them
 /// again.
-pub fn has_batches(revision: &str) -> bool {
+pub fn supports_batches(revision: &str) -> bool {
     revision == "2025-03-26"
 }
 
@@ -68,7 +68,7 @@ pub fn has_batches(revision: &str) -> bool {
 ///
 /// # Errors
 /// Returns an error (`-32602`) if `params` has a cursor.
-pub fn refuse_cursor(method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
+pub fn reject_cursor(method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
     let params = params
         .and_then(|params| RawObject::parse(params).ok())
         .unwrap_or_default();

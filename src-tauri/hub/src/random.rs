@@ -20,16 +20,16 @@ pub fn token() -> String {
 
 /// Returns a short random id that a person can type: 10 letters, 50 bits.
 pub fn id() -> String {
-    id_of(rand::rng().random())
+    encode_id(rand::rng().random())
 }
 
 /// Returns an id that sorts after all earlier ids of this process, based on the current time. Rows
 /// with such ids are appended at the end of an index.
-pub fn id_in_order() -> String {
+pub fn ordered_id() -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
-    let now = clock::micros();
+    let now = clock::now_micros();
     let next = |last: u64| now.max(last + 1);
-    id_of(
+    encode_id(
         LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
             Some(next(last))
         })
@@ -38,7 +38,7 @@ pub fn id_in_order() -> String {
 }
 
 /// Returns the id that encodes the low 50 bits of a number.
-pub fn id_of(number: u64) -> String {
+pub fn encode_id(number: u64) -> String {
     PLACES
         .rev()
         .map(|place| char::from(LETTERS[(number >> (5 * place)) as usize % LETTERS.len()]))
@@ -46,7 +46,7 @@ pub fn id_of(number: u64) -> String {
 }
 
 /// Returns the number that an id encodes, or `None` if the text is no id.
-pub fn number_of(id: &str) -> Option<u64> {
+pub fn decode_id(id: &str) -> Option<u64> {
     let digit = |letter| {
         LETTERS
             .iter()

@@ -18,7 +18,7 @@ pub const MASK: &str = "•••";
 const MAX_NESTED: usize = 4;
 
 /// Parts of a name that mark a secret, in lower case and without separators.
-const NAMES: &[&str] = &[
+const SECRET_NAMES: &[&str] = &[
     "password",
     "passwd",
     "passphrase",
@@ -42,7 +42,7 @@ const NAMES: &[&str] = &[
 ];
 
 /// Names that contain `token` but denote a number of tokens.
-const COUNTS: &[&str] = &[
+const COUNT_NAMES: &[&str] = &[
     "tokens",
     "tokencount",
     "tokenlimit",
@@ -88,7 +88,7 @@ const HINTS: &[&str] = &[
     "\u{212a}",
 ];
 
-static HINT: LazyLock<AhoCorasick> = LazyLock::new(|| {
+static HINT_MATCHER: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let built = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .build(HINTS);
@@ -117,11 +117,11 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 /// The function passes the whole text to `known` first, and then, if there may be secrets, the
 /// unescaped contents of strings and the numbers as written. A text that is not valid JSON is
 /// treated as one string.
-pub fn json_without<'a>(text: &'a str, known: &dyn Fn(&str) -> Option<String>) -> Cow<'a, str> {
-    if !HINT.is_match(text) && known(text).is_none() {
+pub fn redact_json<'a>(text: &'a str, known: &dyn Fn(&str) -> Option<String>) -> Cow<'a, str> {
+    if !HINT_MATCHER.is_match(text) && known(text).is_none() {
         return Cow::Borrowed(text);
     }
-    let found = rewritten(text, known, 0);
+    let found = redact_text(text, known, 0);
     if found == text {
         Cow::Borrowed(text)
     } else {
@@ -129,9 +129,9 @@ pub fn json_without<'a>(text: &'a str, known: &dyn Fn(&str) -> Option<String>) -
     }
 }
 
-fn rewritten(text: &str, known: &dyn Fn(&str) -> Option<String>, nested: usize) -> String {
+fn redact_text(text: &str, known: &dyn Fn(&str) -> Option<String>, nested: usize) -> String {
     if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
-        return plain(text, known);
+        return redact_plain_text(text, known);
     }
     let mut writer = Writer {
         text,
@@ -144,7 +144,7 @@ fn rewritten(text: &str, known: &dyn Fn(&str) -> Option<String>, nested: usize) 
     writer.out
 }
 
-fn plain(text: &str, known: &dyn Fn(&str) -> Option<String>) -> String {
+fn redact_plain_text(text: &str, known: &dyn Fn(&str) -> Option<String>) -> String {
     let text = known(text).map_or(Cow::Borrowed(text), Cow::Owned);
     TOKEN
         .replace_all(&text, |found: &regex::Captures<'_>| {
@@ -158,23 +158,23 @@ fn plain(text: &str, known: &dyn Fn(&str) -> Option<String>) -> String {
 }
 
 /// Returns whether a member's name marks its value as secret.
-fn says_secret(name: &str) -> bool {
-    let name: String = json::fold(name)
+fn is_secret_name(name: &str) -> bool {
+    let name: String = json::fold_key(name)
         .chars()
         .filter(|c| c.is_alphanumeric())
         .collect();
     matches!(name.as_str(), "pass" | "userpass" | "dbpass" | "pat")
-        || NAMES.iter().any(|secret| name.contains(secret))
+        || SECRET_NAMES.iter().any(|secret| name.contains(secret))
 }
 
 /// Returns whether a member's name may denote a number of tokens.
-fn says_how_many(name: &str) -> bool {
+fn is_count_name(name: &str) -> bool {
     let name: String = name
         .to_lowercase()
         .chars()
         .filter(|c| c.is_alphanumeric())
         .collect();
-    COUNTS.iter().any(|count| name.contains(count))
+    COUNT_NAMES.iter().any(|count| name.contains(count))
 }
 
 /// Copies valid JSON, except for secrets. The writer keeps its own stack, so that deep nesting does
@@ -188,7 +188,7 @@ struct Writer<'a> {
 }
 
 /// An open array or object.
-enum Open {
+enum Container {
     Array,
     Object { name_next: bool },
 }
@@ -199,22 +199,22 @@ impl<'a> Writer<'a> {
         while let Some(byte) = self.peek() {
             match byte {
                 b'"' => match open.last_mut() {
-                    Some(Open::Object { name_next }) if *name_next => {
+                    Some(Container::Object { name_next }) if *name_next => {
                         *name_next = false;
-                        self.member();
+                        self.copy_member();
                     }
                     _ => {
-                        let string = self.string();
+                        let string = self.take_string();
                         self.write_string(string);
                     }
                 },
-                b'-' | b'0'..=b'9' => self.number(),
+                b'-' | b'0'..=b'9' => self.copy_number(),
                 b'{' => {
-                    open.push(Open::Object { name_next: true });
+                    open.push(Container::Object { name_next: true });
                     self.copy(1);
                 }
                 b'[' => {
-                    open.push(Open::Array);
+                    open.push(Container::Array);
                     self.copy(1);
                 }
                 b'}' | b']' => {
@@ -222,7 +222,7 @@ impl<'a> Writer<'a> {
                     self.copy(1);
                 }
                 b',' => {
-                    if let Some(Open::Object { name_next }) = open.last_mut() {
+                    if let Some(Container::Object { name_next }) = open.last_mut() {
                         *name_next = true;
                     }
                     self.copy(1);
@@ -234,11 +234,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Copies a member's name, and masks its value if the name marks it as secret.
-    fn member(&mut self) {
-        let name = self.string();
+    fn copy_member(&mut self) {
+        let name = self.take_string();
         self.write_string(name);
-        let name = unescaped(name).unwrap_or_else(|| name.into());
-        if !says_secret(&name) {
+        let name = unescape(name).unwrap_or_else(|| name.into());
+        if !is_secret_name(&name) {
             return;
         }
         while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n' | b':')) {
@@ -247,7 +247,7 @@ impl<'a> Writer<'a> {
         match self.peek() {
             // `true`, `false`, `null`, a number of tokens and an empty string are no secrets.
             None | Some(b't' | b'f' | b'n') => {}
-            Some(b'-' | b'0'..=b'9') if says_how_many(&name) => {}
+            Some(b'-' | b'0'..=b'9') if is_count_name(&name) => {}
             Some(b'"') if self.text[self.at..].starts_with("\"\"") => {}
             Some(_) => {
                 self.skip_value();
@@ -272,7 +272,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Skips a string, and returns its contents as written.
-    fn string(&mut self) -> &'a str {
+    fn take_string(&mut self) -> &'a str {
         let bytes = self.text.as_bytes();
         let begin = self.at + 1;
         let mut end = begin;
@@ -289,7 +289,7 @@ impl<'a> Writer<'a> {
 
     fn write_string(&mut self, contents: &str) {
         self.out.push('"');
-        if let Some(hidden) = self.hidden(contents) {
+        if let Some(hidden) = self.redact_string(contents) {
             self.out.push_str(&hidden);
         } else {
             self.out.push_str(contents);
@@ -299,25 +299,26 @@ impl<'a> Writer<'a> {
 
     /// Returns the contents of a string with secrets masked, escaped for JSON, or `None` if there
     /// are none.
-    fn hidden(&self, contents: &str) -> Option<String> {
+    fn redact_string(&self, contents: &str) -> Option<String> {
         // A lone surrogate must not hide the rest of the string. It is lost if there is a secret.
-        let said = unescaped(contents).or_else(|| {
-            let replaced = without_lone_surrogates(contents);
-            unescaped(&replaced).map(|said| Cow::Owned(said.into_owned()))
+        let unescaped_text = unescape(contents).or_else(|| {
+            let replaced = replace_lone_surrogates(contents);
+            unescape(&replaced).map(|said| Cow::Owned(said.into_owned()))
         })?;
-        let is_json = said.trim_start().starts_with(['{', '[']) && self.nested < MAX_NESTED;
+        let is_json =
+            unescaped_text.trim_start().starts_with(['{', '[']) && self.nested < MAX_NESTED;
         let found = if is_json {
-            rewritten(&said, self.known, self.nested + 1)
+            redact_text(&unescaped_text, self.known, self.nested + 1)
         } else {
-            plain(&said, self.known)
+            redact_plain_text(&unescaped_text, self.known)
         };
-        (found != said).then(|| {
-            let quoted = json::string(&found);
+        (found != unescaped_text).then(|| {
+            let quoted = json::quote(&found);
             quoted[1..quoted.len() - 1].to_owned()
         })
     }
 
-    fn number(&mut self) {
+    fn copy_number(&mut self) {
         let rest = &self.text[self.at..];
         let end = rest
             .find(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9'))
@@ -335,7 +336,7 @@ impl<'a> Writer<'a> {
         let mut depth = 0_usize;
         while let Some(byte) = self.peek() {
             match byte {
-                b'"' => drop(self.string()),
+                b'"' => drop(self.take_string()),
                 b'{' | b'[' => {
                     depth += 1;
                     self.at += 1;
@@ -365,7 +366,7 @@ impl<'a> Writer<'a> {
 }
 
 /// Returns the unescaped contents of a string, or `None` if they contain half of a surrogate pair.
-fn unescaped(contents: &str) -> Option<Cow<'_, str>> {
+fn unescape(contents: &str) -> Option<Cow<'_, str>> {
     if !contents.contains('\\') {
         return Some(Cow::Borrowed(contents));
     }
@@ -375,7 +376,7 @@ fn unescaped(contents: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Replaces each escape of half a surrogate pair with that of U+FFFD.
-fn without_lone_surrogates(contents: &str) -> String {
+fn replace_lone_surrogates(contents: &str) -> String {
     let code = |at: usize| {
         let escape = contents.get(at..at + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(escape, 16).ok()

@@ -29,7 +29,7 @@ use crate::{
         ids::{ServerId, Timestamp},
         names,
         server::Acceptance,
-        spec::{Registered, ServerSpec, SpecError},
+        spec::{RegisteredServer, ServerSpec, SpecError},
     },
     protocol,
     store::{Store, StoreError},
@@ -38,7 +38,7 @@ use crate::{
 /// The specs as they are on the disk.
 #[derive(Debug, Default, PartialEq)]
 pub struct Specs {
-    pub servers: BTreeMap<ServerId, Arc<Registered>>,
+    pub servers: BTreeMap<ServerId, Arc<RegisteredServer>>,
     pub broken: Vec<BrokenFile>,
 }
 
@@ -145,7 +145,7 @@ impl Registry {
     ///
     /// # Errors
     /// Returns an error if there is no such server.
-    pub fn get(&self, id: &ServerId) -> Result<Arc<Registered>, RegistryError> {
+    pub fn get(&self, id: &ServerId) -> Result<Arc<RegisteredServer>, RegistryError> {
         self.specs
             .load()
             .servers
@@ -154,14 +154,14 @@ impl Registry {
             .ok_or_else(|| RegistryError::Unknown(id.clone()))
     }
 
-    pub fn acceptance(&self, server: &Registered) -> Acceptance {
+    pub fn acceptance(&self, server: &RegisteredServer) -> Acceptance {
         match self
             .accepted
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .get(&server.id)
         {
-            None => Acceptance::Pending,
+            None => Acceptance::New,
             Some(accepted) if accepted.identity == server.identity => Acceptance::Accepted,
             Some(_) => Acceptance::Changed,
         }
@@ -177,7 +177,7 @@ impl Registry {
 
     /// Returns true if the server may be started: its spec is enabled, and its current identity is
     /// accepted.
-    pub fn may_run(&self, server: &Registered) -> bool {
+    pub fn may_run(&self, server: &RegisteredServer) -> bool {
         server.spec.enabled && self.acceptance(server) == Acceptance::Accepted
     }
 
@@ -185,7 +185,7 @@ impl Registry {
     ///
     /// # Errors
     /// Returns an error if there is no such server, or if it may not run.
-    pub fn runnable(&self, id: &ServerId) -> Result<Arc<Registered>, RegistryError> {
+    pub fn runnable(&self, id: &ServerId) -> Result<Arc<RegisteredServer>, RegistryError> {
         let server = self.get(id)?;
         if self.may_run(&server) {
             Ok(server)
@@ -200,7 +200,7 @@ impl Registry {
     /// Returns an error if the name yields no id, or if a file with this id exists, even a broken
     /// one.
     pub fn new_id(&self, name: &str) -> Result<ServerId, RegistryError> {
-        let id = names::server_id(name).ok_or(RegistryError::BadName)?;
+        let id = names::server_id_from_name(name).ok_or(RegistryError::BadName)?;
         if self.file(&id).exists() {
             return Err(RegistryError::Taken(id));
         }
@@ -216,7 +216,7 @@ impl Registry {
         &self,
         id: &ServerId,
         spec: &ServerSpec,
-    ) -> Result<Arc<Registered>, RegistryError> {
+    ) -> Result<Arc<RegisteredServer>, RegistryError> {
         protocol::check_spec(spec)?;
         spec_file::make_folder(&self.folder)?;
         spec_file::write(&self.file(id), spec)?;
@@ -233,7 +233,7 @@ impl Registry {
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
-    pub async fn accept(&self, server: &Registered) -> Result<(), RegistryError> {
+    pub async fn accept(&self, server: &RegisteredServer) -> Result<(), RegistryError> {
         self.store
             .accept_server(&server.id, &server.identity)
             .await?;
@@ -325,7 +325,7 @@ impl Registry {
     }
 
     fn tell(&self, id: &ServerId) {
-        self.events.tell(Event::ServerChanged { id: id.clone() });
+        self.events.publish(Event::ServerChanged { id: id.clone() });
     }
 }
 

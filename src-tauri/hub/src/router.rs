@@ -14,7 +14,7 @@ use tasks::Tasks;
 
 use crate::{
     catalog::{Catalog, CatalogEntry, Lists, deferred},
-    model::{capability::Kind, ids::ServerId, spec::Registered},
+    model::{capability::CapabilityKind, ids::ServerId, spec::RegisteredServer},
     policy::{Permitted, ToolCall},
     protocol,
     registry::Registry,
@@ -62,7 +62,7 @@ impl Router {
     pub async fn find(
         &self,
         session: &ClientSession,
-        kind: Kind,
+        kind: CapabilityKind,
         exposed_name: &str,
     ) -> Option<Arc<CatalogEntry>> {
         self.search(session, |lists| lists.find(kind, exposed_name).cloned())
@@ -95,7 +95,7 @@ impl Router {
         &self,
         session: &ClientSession,
         tool: &CatalogEntry,
-        tried: &[(Arc<Registered>, String)],
+        tried: &[(Arc<RegisteredServer>, String)],
     ) -> Option<Arc<CatalogEntry>> {
         let first = tried.first().map_or(&tool.server, |(server, _)| server);
         let is_new = |id: &&ServerId| {
@@ -147,7 +147,8 @@ impl Router {
             }
             _ => {}
         }
-        let may_begin = protocol::tasks::may_begin(&back.session().hello, call.extra.as_deref());
+        let may_begin =
+            protocol::tasks::may_become_task(&back.session().hello, call.extra.as_deref());
         match &reply {
             Ok(result) if may_begin => Ok(self.tasks.note(&server.id, back, result).and(reply)),
             Ok(_) | Err(_) => Ok(reply),
@@ -159,7 +160,7 @@ impl Router {
         let snapshot = self.catalog.snapshot();
         let tool = snapshot
             .alone(&call.tool.server.id)
-            .and_then(|alone| alone.find(Kind::Tools, &call.tool.definition.name));
+            .and_then(|alone| alone.find(CapabilityKind::Tools, &call.tool.definition.name));
         server.is_ok_and(|now| now.identity == call.tool.server.identity)
             && tool.is_some_and(|now| now.definition.digest == call.tool.definition.digest)
     }

@@ -4,7 +4,7 @@
 
 mod in_memory;
 mod keyring;
-mod long;
+mod long_values;
 mod reference;
 
 use std::{
@@ -26,18 +26,18 @@ use crate::model::secret::KeyringStatus;
 
 pub use in_memory::InMemory;
 pub use keyring::Keyring;
-pub use reference::{names, reference};
+pub use reference::{format_reference, referenced_names};
 
 /// The prefix of the names that Drawbridge uses for itself. No spec may refer to such a name, and
 /// no person can set one.
-pub const OWN: &str = "oauth:";
+pub const RESERVED_PREFIX: &str = "oauth:";
 
 /// The time after which a keyring that has not answered is checked for being locked.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The deadline for an answer of a keyring that is slow but not locked, for example because many
 /// programs use it at once.
-const LONGEST: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The value of a secret. The type has no `Debug` and no `Serialize`, and zeroes its memory on
 /// drop.
@@ -69,9 +69,9 @@ pub enum SecretError {
     Locked,
     /// The keyring does not report that it is locked, and yet does not answer.
     #[error("the keyring did not answer in time")]
-    Silent,
+    NoAnswer,
     #[error("the keyring cannot be used: {0}")]
-    Absent(String),
+    Unavailable(String),
 }
 
 impl SecretError {
@@ -80,12 +80,12 @@ impl SecretError {
         match self {
             Self::Missing(name) => format!("Put it there: edit the server, or run `drawbridge secrets set {name}`."),
             Self::Locked => "Unlock the keyring (log in to your desktop session), then restart the server.".into(),
-            Self::Silent => {
+            Self::NoAnswer => {
                 "Answer the keyring's prompt if it shows one, or try again when it is less busy; then restart the \
                  server."
                     .into()
             }
-            Self::Absent(_) => {
+            Self::Unavailable(_) => {
                 "Start a keyring that offers the Secret Service, such as gnome-keyring or KWallet.".into()
             }
         }
@@ -103,10 +103,10 @@ pub trait SecretStore: Send + Sync + 'static {
 /// The secrets of this hub. Cheap to clone.
 #[derive(Clone)]
 pub struct Secrets {
-    values: Asker,
+    value_thread: KeyringThread,
     /// Runs on a thread of its own, so that the status is available while a request for a value
     /// waits for a prompt.
-    standing: Asker,
+    status_thread: KeyringThread,
     stuck: Arc<Mutex<Option<Stuck>>>,
 }
 
@@ -118,9 +118,9 @@ struct Stuck {
 }
 
 /// Marks a request as finished when it is dropped, whether it was answered or abandoned.
-struct Done(Arc<AtomicBool>);
+struct DoneGuard(Arc<AtomicBool>);
 
-impl Drop for Done {
+impl Drop for DoneGuard {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
     }
@@ -130,29 +130,31 @@ impl Secrets {
     pub fn new(store: impl SecretStore) -> Self {
         let store: Arc<dyn SecretStore> = Arc::new(store);
         Self {
-            values: Asker::new(Arc::clone(&store)),
-            standing: Asker::new(store),
+            value_thread: KeyringThread::new(Arc::clone(&store)),
+            status_thread: KeyringThread::new(store),
             stuck: Arc::default(),
         }
     }
 
     pub async fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
         let name = name.to_owned();
-        self.bounded(move |store| store.get(&name)).await
+        self.run_with_deadline(move |store| store.get(&name)).await
     }
 
     pub async fn set(&self, name: &str, value: Secret) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.bounded(move |store| store.set(&name, &value)).await
+        self.run_with_deadline(move |store| store.set(&name, &value))
+            .await
     }
 
     pub async fn remove(&self, name: &str) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.bounded(move |store| store.remove(&name)).await
+        self.run_with_deadline(move |store| store.remove(&name))
+            .await
     }
 
     pub async fn status(&self) -> KeyringStatus {
-        self.standing().await.unwrap_or(KeyringStatus::Absent)
+        self.query_status().await.unwrap_or(KeyringStatus::Absent)
     }
 
     /// Replaces each reference with its secret. The second value holds every secret that was used,
@@ -168,14 +170,14 @@ impl Secrets {
         let mut used = Vec::new();
         for (key, text) in values {
             let mut text = text.clone();
-            for name in names(&text) {
-                let secret = if name.starts_with(OWN) {
+            for name in referenced_names(&text) {
+                let secret = if name.starts_with(RESERVED_PREFIX) {
                     None
                 } else {
                     self.get(&name).await?
                 };
                 let secret = secret.ok_or_else(|| SecretError::Missing(name.clone()))?;
-                text = text.replace(&reference(&name), secret.expose());
+                text = text.replace(&format_reference(&name), secret.expose());
                 used.push(secret);
             }
             resolved.insert(key.clone(), text);
@@ -189,28 +191,28 @@ impl Secrets {
     /// # Errors
     /// Returns `Locked` or `Silent` if there is no answer in time, and at once while an earlier
     /// request is stuck.
-    async fn bounded<T: Send + 'static>(
+    async fn run_with_deadline<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
     ) -> Result<T, SecretError> {
-        if let Some(why) = self.stuck() {
+        if let Some(why) = self.stuck_reason() {
             return Err(why);
         }
         let is_done = Arc::new(AtomicBool::new(false));
-        let done = Done(Arc::clone(&is_done));
-        let mut answered = self.values.ask(move |store| {
+        let done = DoneGuard(Arc::clone(&is_done));
+        let mut answered = self.value_thread.send(move |store| {
             let _done = done;
             ask(store)
         })?;
-        let deadline = Instant::now() + LONGEST;
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
         let why = loop {
-            match timeout(PATIENCE, &mut answered).await {
-                Ok(answer) => return answer.map_err(|_| gone())?,
-                Err(_) if self.standing().await == Some(KeyringStatus::Locked) => {
+            match timeout(LOCK_CHECK_INTERVAL, &mut answered).await {
+                Ok(answer) => return answer.map_err(|_| thread_ended())?,
+                Err(_) if self.query_status().await == Some(KeyringStatus::Locked) => {
                     break SecretError::Locked;
                 }
                 Err(_) if Instant::now() < deadline => {}
-                Err(_) => break SecretError::Silent,
+                Err(_) => break SecretError::NoAnswer,
             }
         };
         *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = Some(Stuck {
@@ -221,27 +223,27 @@ impl Secrets {
     }
 
     /// Returns the reason why the thread for values is stuck, if it is.
-    fn stuck(&self) -> Option<SecretError> {
+    fn stuck_reason(&self) -> Option<SecretError> {
         let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
         stuck.take_if(|stuck| stuck.is_done.load(Ordering::Acquire));
         stuck.as_ref().map(|stuck| stuck.why.clone())
     }
 
-    async fn standing(&self) -> Option<KeyringStatus> {
-        let answered = self.standing.ask(|store| store.status()).ok()?;
-        timeout(PATIENCE, answered).await.ok()?.ok()
+    async fn query_status(&self) -> Option<KeyringStatus> {
+        let answered = self.status_thread.send(|store| store.status()).ok()?;
+        timeout(LOCK_CHECK_INTERVAL, answered).await.ok()?.ok()
     }
 }
 
 /// A thread that sends requests to the keyring, one at a time.
 #[derive(Clone)]
-struct Asker(mpsc::Sender<Question>);
+struct KeyringThread(mpsc::Sender<KeyringRequest>);
 
-type Question = Box<dyn FnOnce(&dyn SecretStore) + Send>;
+type KeyringRequest = Box<dyn FnOnce(&dyn SecretStore) + Send>;
 
-impl Asker {
+impl KeyringThread {
     fn new(store: Arc<dyn SecretStore>) -> Self {
-        let (questions, asked) = mpsc::channel::<Question>();
+        let (questions, asked) = mpsc::channel::<KeyringRequest>();
         std::thread::spawn(move || {
             while let Ok(question) = asked.recv() {
                 question(&*store);
@@ -250,24 +252,24 @@ impl Asker {
         Self(questions)
     }
 
-    fn ask<T: Send + 'static>(
+    fn send<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn SecretStore) -> T + Send + 'static,
     ) -> Result<oneshot::Receiver<T>, SecretError> {
         let (answer, answered) = oneshot::channel();
-        let question: Question = Box::new(move |store| {
+        let question: KeyringRequest = Box::new(move |store| {
             // Skip a request that was abandoned: nobody waits for its answer.
             if !answer.is_closed() {
                 let _ = answer.send(ask(store));
             }
         });
-        self.0.send(question).map_err(|_| gone())?;
+        self.0.send(question).map_err(|_| thread_ended())?;
         Ok(answered)
     }
 }
 
-fn gone() -> SecretError {
-    SecretError::Absent("the thread that asks it has ended".into())
+fn thread_ended() -> SecretError {
+    SecretError::Unavailable("the thread that asks it has ended".into())
 }
 
 #[cfg(test)]

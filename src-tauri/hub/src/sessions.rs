@@ -131,7 +131,7 @@ impl ClientSessions {
     /// Opens a session with an id that cannot be guessed.
     pub fn open(&self, client: ClientName, hello: ClientHello, reach: Reach) -> Arc<ClientSession> {
         let session = self.lock().open(client, hello, reach, None, Arc::default());
-        self.events.tell(Event::ClientsChanged);
+        self.events.publish(Event::ClientsChanged);
         session
     }
 
@@ -182,7 +182,7 @@ impl ClientSessions {
         );
         open.stateless.insert(key, session.id.clone());
         drop(open);
-        self.events.tell(Event::ClientsChanged);
+        self.events.publish(Event::ClientsChanged);
         (session, true)
     }
 
@@ -195,7 +195,7 @@ impl ClientSessions {
         let closed = self.lock().sessions.remove(id);
         if let Some(session) = &closed {
             session.end();
-            self.events.tell(Event::ClientsChanged);
+            self.events.publish(Event::ClientsChanged);
         }
         closed.is_some()
     }
@@ -209,7 +209,7 @@ impl ClientSessions {
             }
             stays
         });
-        self.events.tell(Event::ClientsChanged);
+        self.events.publish(Event::ClientsChanged);
     }
 
     /// Returns all open sessions.

@@ -12,7 +12,7 @@ use crate::{
 
 /// The settings of a hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Values {
+pub struct SettingsValues {
     /// The effect for a call that no rule matches.
     pub default_policy: Effect,
     /// How long a person has to decide. Common clients give up after 60 s.
@@ -20,7 +20,7 @@ pub struct Values {
     /// How long the catalog's copy of a server counts as fresh.
     pub cache_ttl: Duration,
     /// Whether all calls are paused (the drawbridge is raised).
-    pub raised: bool,
+    pub paused: bool,
     /// The https URL of a document that describes this program to authorization servers, or an
     /// empty string for none.
     pub oauth_client_metadata_url: String,
@@ -28,13 +28,13 @@ pub struct Values {
     pub audit_retention_days: u32,
 }
 
-impl Default for Values {
+impl Default for SettingsValues {
     fn default() -> Self {
         Self {
             default_policy: Effect::Ask,
             approval_timeout: Duration::from_secs(50),
             cache_ttl: Duration::from_secs(300),
-            raised: false,
+            paused: false,
             oauth_client_metadata_url: String::new(),
             audit_retention_days: 90,
         }
@@ -45,10 +45,10 @@ impl Default for Values {
 #[derive(Clone)]
 pub struct Settings {
     store: Store,
-    values: Arc<ArcSwap<Values>>,
+    values: Arc<ArcSwap<SettingsValues>>,
     changed: Arc<Notify>,
     /// Held from reading to writing, so that no change is lost.
-    changing: Arc<tokio::sync::Mutex<()>>,
+    write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Settings {
@@ -57,7 +57,7 @@ impl Settings {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub async fn load(store: Store) -> Result<Self, StoreError> {
-        let mut values = Values::default();
+        let mut values = SettingsValues::default();
         if let Some(effect) = read(&store, "default_policy").await? {
             values.default_policy = effect;
         }
@@ -67,8 +67,8 @@ impl Settings {
         if let Some(seconds) = read(&store, "cache_ttl_s").await? {
             values.cache_ttl = Duration::from_secs(seconds);
         }
-        if let Some(raised) = read(&store, "raised").await? {
-            values.raised = raised;
+        if let Some(paused) = read(&store, "paused").await? {
+            values.paused = paused;
         }
         if let Some(url) = read(&store, "oauth_client_metadata_url").await? {
             values.oauth_client_metadata_url = url;
@@ -80,11 +80,11 @@ impl Settings {
             store,
             values: Arc::new(ArcSwap::from_pointee(values)),
             changed: Arc::default(),
-            changing: Arc::default(),
+            write_lock: Arc::default(),
         })
     }
 
-    pub fn get(&self) -> Values {
+    pub fn get(&self) -> SettingsValues {
         (**self.values.load()).clone()
     }
 
@@ -92,8 +92,11 @@ impl Settings {
     ///
     /// # Errors
     /// Returns an error if the store cannot be written. The settings in memory are unchanged then.
-    pub async fn change(&self, change: impl FnOnce(Values) -> Values) -> Result<(), StoreError> {
-        let _one_at_a_time = self.changing.lock().await;
+    pub async fn change(
+        &self,
+        change: impl FnOnce(SettingsValues) -> SettingsValues,
+    ) -> Result<(), StoreError> {
+        let _one_at_a_time = self.write_lock.lock().await;
         let values = change(self.get());
         write(&self.store, "default_policy", &values.default_policy).await?;
         write(
@@ -103,7 +106,7 @@ impl Settings {
         )
         .await?;
         write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;
-        write(&self.store, "raised", &values.raised).await?;
+        write(&self.store, "paused", &values.paused).await?;
         write(
             &self.store,
             "oauth_client_metadata_url",

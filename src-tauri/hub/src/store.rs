@@ -26,7 +26,7 @@ use sqlx::SqlitePool;
 
 use crate::model::audit::AuditKind;
 
-pub use journal::{CANCELLED, Journal, NotWritten};
+pub use journal::{CANCELLED_BY_CLIENT, Journal, JournalError};
 
 /// An error while reading or writing the store.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub struct Store {
     pool: SqlitePool,
     file: Arc<Path>,
     /// The journal, after [`Store::journal`] has started it.
-    notes: Arc<OnceLock<Journal>>,
+    journal: Arc<OnceLock<Journal>>,
 }
 
 impl Store {
@@ -58,7 +58,7 @@ impl Store {
             Self {
                 pool,
                 file: file.into(),
-                notes: Arc::default(),
+                journal: Arc::default(),
             },
             moved,
         ))
@@ -67,15 +67,15 @@ impl Store {
     /// Starts the journal, which writes the calls.
     pub fn journal(&self) -> Journal {
         let journal = Journal::start(self.file.to_path_buf(), self.pool.clone());
-        let _ = self.notes.set(journal.clone());
+        let _ = self.journal.set(journal.clone());
         journal
     }
 
     /// Appends an entry that concerns no call to the audit. The journal writes it in the
     /// background. `body` serializes to a JSON object with few members.
-    pub fn note(&self, kind: AuditKind, body: &impl serde::Serialize) {
-        if let Some(journal) = self.notes.get() {
-            journal.note(kind, body);
+    pub fn append_audit(&self, kind: AuditKind, body: &impl serde::Serialize) {
+        if let Some(journal) = self.journal.get() {
+            journal.append_audit(kind, body);
         }
     }
 
@@ -85,7 +85,7 @@ impl Store {
 
     /// Changes the database from outside Drawbridge, as another program could.
     #[cfg(test)]
-    pub async fn forge(&self, sql: &'static str) {
+    pub async fn tamper(&self, sql: &'static str) {
         sqlx::raw_sql(sql)
             .execute(&self.pool)
             .await
@@ -94,12 +94,12 @@ impl Store {
 }
 
 /// Adds the failed operation to an error.
-trait While<T> {
-    fn doing(self, context: &'static str) -> Result<T, StoreError>;
+trait StoreContext<T> {
+    fn context(self, context: &'static str) -> Result<T, StoreError>;
 }
 
-impl<T> While<T> for Result<T, sqlx::Error> {
-    fn doing(self, context: &'static str) -> Result<T, StoreError> {
+impl<T> StoreContext<T> for Result<T, sqlx::Error> {
+    fn context(self, context: &'static str) -> Result<T, StoreError> {
         self.map_err(|source| StoreError { context, source })
     }
 }

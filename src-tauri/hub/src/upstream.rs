@@ -31,7 +31,7 @@ pub use session::{Outgoing, Patience, ServerSession, Status};
 
 use crate::model::{
     ids::{ClientName, ServerId},
-    spec::{Isolation, Lifecycle, Registered},
+    spec::{Isolation, Lifecycle, RegisteredServer},
 };
 
 /// A set of changed items, with a notification for the one task that follows them. If an item is
@@ -184,7 +184,7 @@ impl Pool {
     /// Returns the session of a server, and makes one if there is none. The session is a client's
     /// own if the server is not shared, and always a new one if the server is started for each
     /// call. A session that was made from another spec is ended and replaced.
-    pub fn session(&self, server: &Arc<Registered>, client: Option<&ClientName>) -> Lease {
+    pub fn session(&self, server: &Arc<RegisteredServer>, client: Option<&ClientName>) -> Lease {
         let client = client
             .filter(|_| server.spec.isolation == Isolation::PerClient)
             .cloned();

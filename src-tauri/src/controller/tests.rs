@@ -161,12 +161,12 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
         asked_at: Timestamp(0),
         expires_at: Timestamp(50_000),
         timeout_ms: 50_000,
-        left_ms: 50_000,
+        remaining_ms: 50_000,
     }
 }
 
 fn asked(id: &str) -> Event {
-    Event::ApprovalAsked {
+    Event::ApprovalRequested {
         request: Box::new(request(id)),
     }
 }
@@ -394,7 +394,10 @@ async fn a_call_is_decided_as_it_was_seen() {
     app.happens(asked("1")).await;
     let call = || glance::Seen::of(&request("1"));
     let approved = app.gets(Input::Chosen(Choice::Approve(call()))).await;
-    assert_eq!(approved, [Seen::Decided("1".into(), Verdict::once())]);
+    assert_eq!(
+        approved,
+        [Seen::Decided("1".into(), Verdict::approve_once())]
+    );
     let denied = app.gets(Input::Chosen(Choice::Deny(call()))).await;
     assert_eq!(
         denied,
@@ -414,7 +417,7 @@ async fn the_drawbridge_is_raised_and_lowered() {
         app.gets(Input::Chosen(Choice::Raise)).await,
         [Seen::SetRaised(true)]
     );
-    let up = Event::DrawbridgeChanged { raised: true };
+    let up = Event::DrawbridgeChanged { paused: true };
     assert_eq!(
         app.happens(up.clone()).await,
         [told(up), Seen::Tray(TrayState::Raised)]
@@ -432,7 +435,7 @@ async fn the_drawbridge_is_raised_and_lowered() {
         app.gets(Input::Chosen(Choice::Lower)).await,
         [Seen::SetRaised(false)]
     );
-    let down = Event::DrawbridgeChanged { raised: false };
+    let down = Event::DrawbridgeChanged { paused: false };
     assert_eq!(
         app.happens(down.clone()).await,
         [told(down), Seen::Tray(TrayState::Idle)]

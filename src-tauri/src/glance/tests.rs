@@ -98,7 +98,7 @@ fn a_call_of_which_anything_cannot_be_seen_is_not_whole() {
 fn a_call_whose_tool_has_changed_is_not_decided_at_a_glance() {
     let changed = SuspendedAllow {
         rule: RuleId::new("r"),
-        words: "allow".into(),
+        rule_text: "allow".into(),
         is_server_changed: false,
         definitions: None,
     };

@@ -45,7 +45,7 @@ fn server(state: ServerState) -> ServerLine {
 fn a_hub_that_works_has_no_trouble() {
     let servers = [
         server(ServerState::Idle),
-        server(ServerState::NeedsApproval),
+        server(ServerState::NeedsAcceptance),
         server(ServerState::Disabled),
     ];
     assert_eq!(trouble(&health(HealthStatus::Ok, true), &servers), None);

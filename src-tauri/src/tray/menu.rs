@@ -189,7 +189,7 @@ fn words(state: ServerState) -> &'static str {
         ServerState::Error => "in error",
         ServerState::Closed => "stopped",
         ServerState::Disabled => "off",
-        ServerState::NeedsApproval => "waits for you to accept it",
+        ServerState::NeedsAcceptance => "waits for you to accept it",
         ServerState::NeedsSecret => "needs a secret",
         ServerState::NeedsSignIn => "waits for you to sign in",
     }

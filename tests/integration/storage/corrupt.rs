@@ -68,7 +68,7 @@ fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
 
     assert_eq!(
         hub.server("faulty")["state"],
-        "needs_approval",
+        "needs_acceptance",
         "what would be started is to be accepted anew"
     );
     assert!(

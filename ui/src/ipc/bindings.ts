@@ -18,7 +18,12 @@ export type AcceptTools = { id: ServerId, tools: Array<ShownTool>, };
 /**
  * Whether the user accepted the server's identity: what it would start or connect to.
  */
-export type Acceptance = "accepted" | "pending" | "changed";
+export type Acceptance = "accepted" | "new" | "changed";
+
+/**
+ * Whether a person has accepted a tool's definition.
+ */
+export type AcceptanceState = "accepted" | "new" | "changed";
 
 /**
  * `clients.add`: adds a client and creates its token. The name of a revoked client can be added
@@ -128,7 +133,7 @@ timeout_ms: number,
 /**
  * The time that remained when this view was made, in milliseconds.
  */
-left_ms: number, };
+remaining_ms: number, };
 
 /**
  * `profiles.assign`: gives a client a profile, or removes the client's profile. The change applies
@@ -234,16 +239,6 @@ duration_ms: number | null,
  * in the view of a single call, never in lists and events, and only up to 16 KiB.
  */
 arguments?: string, };
-
-/**
- * The sign-in state of a server.
- */
-export type Authorization = { "kind": "none" } | { "kind": "needed" } | { "kind": "signed_in", issuer: string, 
-/**
- * The moment when the token expires. Drawbridge refreshes it earlier if the authorization
- * server issued a refresh token.
- */
-expires_at: Timestamp | null, };
 
 /**
  * `servers.authorize`: starts an attempt to sign in to a remote server, or returns the attempt
@@ -353,6 +348,11 @@ export type CancelSignIn = { id: ServerId, };
 export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_synced_at: Timestamp | null, tools: Array<unknown>, prompts: Array<unknown>, resources: Array<unknown>, templates: Array<unknown>, };
 
 /**
+ * A kind of capability.
+ */
+export type CapabilityKind = "tools" | "prompts" | "resources" | "templates";
+
+/**
  * `settings.change`: changes the settings that are present in the request.
  */
 export type ChangeSettings = { 
@@ -429,7 +429,7 @@ export type Condition = {
 /**
  * A JSON pointer (RFC 6901) into the arguments, such as `/path`.
  */
-pointer: string, is: Test, };
+pointer: string, is: Predicate, };
 
 /**
  * The stats of one day in UTC.
@@ -462,7 +462,12 @@ export type DecidedBy = "person" | "rule" | "default" | "hub";
 /**
  * Whether a call may be sent, or why not.
  */
-export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "raised" | "queue_full" | "abandoned";
+export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "paused" | "queue_full" | "abandoned";
+
+/**
+ * The handling of tools that a server adds or changes after a person has accepted it.
+ */
+export type DefinitionPolicy = "ask" | "keep" | "trust";
 
 /**
  * A version of a tool's definition.
@@ -487,11 +492,6 @@ offered: boolean, definition: unknown,
 changes: Array<FieldChange>, };
 
 /**
- * The handling of tools that a server adds or changes after a person has accepted it.
- */
-export type Definitions = "ask" | "keep" | "trust";
-
-/**
  * The answer of a verb that returns nothing if it succeeds.
  */
 export type Done = Record<symbol, never>;
@@ -499,7 +499,7 @@ export type Done = Record<symbol, never>;
 /**
  * Whether the drawbridge is raised, which blocks all calls.
  */
-export type DrawbridgeState = { raised: boolean, };
+export type DrawbridgeState = { paused: boolean, };
 
 /**
  * The effect of the policy on a call.
@@ -519,7 +519,30 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * A change. A front end that missed events (`lagged`) reads everything again.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "authorization_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_asked", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", raised: boolean, } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+
+/**
+ * The first hundred excluded entries of a server's lists, and the number of further ones.
+ */
+export type ExcludedEntries = { entries: Array<ExcludedEntry>, 
+/**
+ * The number of excluded entries that are not named here.
+ */
+more: number, };
+
+/**
+ * An excluded entry of a server's list, with the reason.
+ */
+export type ExcludedEntry = { kind: CapabilityKind, 
+/**
+ * The server's own name of the entry, or the entry's place in the list if it has no name, such
+ * as `entry 3 of tools/list`.
+ */
+name: string, 
+/**
+ * The reason in plain words.
+ */
+why: string, };
 
 /**
  * `audit.export`: calls, oldest first, a page at a time.
@@ -683,45 +706,17 @@ export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in
 
 export type KeyringStatus = "ready" | "locked" | "absent";
 
-/**
- * A kind of capability.
- */
-export type Kind = "tools" | "prompts" | "resources" | "templates";
-
-/**
- * An excluded entry of a server's list, with the reason.
- */
-export type LeftOut = { kind: Kind, 
-/**
- * The server's own name of the entry, or the entry's place in the list if it has no name, such
- * as `entry 3 of tools/list`.
- */
-name: string, 
-/**
- * The reason in plain words.
- */
-why: string, };
-
-/**
- * The first hundred excluded entries of a server's lists, and the number of further ones.
- */
-export type LeftOutEntries = { entries: Array<LeftOut>, 
-/**
- * The number of excluded entries that are not named here.
- */
-more: number, };
-
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
-
-/**
- * The lifetime of a rule.
- */
-export type Life = { "kind": "until_revoked" } | { "kind": "until", at: Timestamp, } | { "kind": "session", session: SessionId, } | { "kind": "calls", count: number, };
 
 /**
  * The lifetime of a local server's process.
  */
 export type Lifecycle = "singleton" | "transient";
+
+/**
+ * The lifetime of a rule.
+ */
+export type Lifetime = { "kind": "until_revoked" } | { "kind": "until", at: Timestamp, } | { "kind": "session", session: SessionId, } | { "kind": "calls", count: number, };
 
 /**
  * `approvals.list`: the requests in the queue, oldest first.
@@ -995,6 +990,12 @@ text: string, };
 export type PolicyView = { default: Effect, rules: Array<RuleView>, };
 
 /**
+ * The predicate of a condition on one value of the arguments. All predicates but `equals` also
+ * look into a list: an allow needs every entry to match, a deny or an ask only one.
+ */
+export type Predicate = { "equals": Literal } | { "one_of": Array<Literal> } | { "path_within": string } | { "host": string } | { "between": { min?: Literal | null, max?: Literal | null, } } | { "matches": string };
+
+/**
  * A complete policy.
  */
 export type Preset = { "kind": "ask_all" } | { "kind": "ask_writes", trusted: Array<ServerId>, } | { "kind": "ask_listed", listed: Array<ServerId>, };
@@ -1015,7 +1016,7 @@ runtime: RuntimeFound | null, };
 /**
  * `policy.preview`: a dry run of a rule on past calls. Nothing is saved.
  */
-export type PreviewRule = { rule: RuleText, };
+export type PreviewRule = { rule: RuleSpec, };
 
 /**
  * `approvals.preview`: the rule that a verdict on a waiting request would make, and the past calls
@@ -1145,7 +1146,7 @@ export type RuleId = string;
 /**
  * A rule as a person writes it.
  */
-export type RuleText = { 
+export type RuleSpec = { 
 /**
  * Whether the rule covers only tools that their server marks read-only.
  */
@@ -1153,7 +1154,7 @@ read_only: boolean,
 /**
  * The conditions, all of which have to hold.
  */
-when: Array<Condition>, 
+conditions: Array<Condition>, 
 /**
  * The effect on the call; `None` leaves it to other rules.
  */
@@ -1161,7 +1162,7 @@ effect: Effect | null,
 /**
  * The effect on the result; `None` leaves it to other rules.
  */
-result: ResultEffect | null, life: Life, 
+result: ResultEffect | null, lifetime: Lifetime, 
 /**
  * The user's note.
  */
@@ -1174,7 +1175,7 @@ tool: string | null, client: ClientName | null, };
 /**
  * A rule and its present state.
  */
-export type RuleView = { id: RuleId, read_only: boolean, when: Array<Condition>, effect: Effect | null, result: ResultEffect | null, life: Life, note: string, 
+export type RuleView = { id: RuleId, read_only: boolean, conditions: Array<Condition>, effect: Effect | null, result: ResultEffect | null, lifetime: Lifetime, note: string, 
 /**
  * The rule in one line of words.
  */
@@ -1182,7 +1183,7 @@ words: string, created_at: Timestamp,
 /**
  * How many more calls the rule can decide, if it holds for a limited number of calls.
  */
-left: number | null, 
+remaining: number | null, 
 /**
  * Whether the rule is an allow whose tool or server has changed since. The calls are then
  * asked about until a person accepts the change.
@@ -1216,7 +1217,7 @@ remedy: string, };
  * `policy.save`: adds a rule, or replaces the rule with this id. The rule is bound to the server
  * and the tool as they are now.
  */
-export type SaveRule = { id: RuleId | null, rule: RuleText, };
+export type SaveRule = { id: RuleId | null, rule: RuleSpec, };
 
 export type ScreenLink = { 
 /**
@@ -1252,6 +1253,16 @@ servers: Array<ServerId>, };
  * The id of a server: the name of its spec file without `.json`, in `[a-z0-9_-]`.
  */
 export type ServerId = string;
+
+/**
+ * The sign-in state of a server.
+ */
+export type ServerSignIn = { "kind": "none" } | { "kind": "needed" } | { "kind": "signed_in", issuer: string, 
+/**
+ * The moment when the token expires. Drawbridge refreshes it earlier if the authorization
+ * server issued a refresh token.
+ */
+expires_at: Timestamp | null, };
 
 /**
  * A server as its spec file describes it. A local server has a `command`, and a remote server a
@@ -1297,7 +1308,7 @@ runtime_hint?: Runtime | null, enabled?: boolean, lifecycle?: Lifecycle, isolati
  * The number of starts after the first one that failed, with growing pauses. After them the
  * server is not started again until the next call.
  */
-retries?: number, visibility?: Visibility, definitions?: Definitions, validate?: Validate, 
+retries?: number, visibility?: Visibility, definitions?: DefinitionPolicy, validate?: Validate, 
 /**
  * The tools that clients may see and call, by the server's own names; all tools if it is
  * absent.
@@ -1327,7 +1338,7 @@ cache_results_ms?: number, };
 /**
  * The state of a server session, or the reason why there can be none.
  */
-export type ServerState = "idle" | "initializing" | "active" | "error" | "closed" | "disabled" | "needs_approval" | "needs_secret" | "needs_sign_in";
+export type ServerState = "idle" | "initializing" | "active" | "error" | "closed" | "disabled" | "needs_acceptance" | "needs_secret" | "needs_sign_in";
 
 /**
  * The present usage of a local server's processes, including all that they started.
@@ -1374,7 +1385,7 @@ transitions: Array<Transition>,
 /**
  * The state of the server's authorization.
  */
-authorization: Authorization, 
+authorization: ServerSignIn, 
 /**
  * The latest attempt to sign in, if there is one.
  */
@@ -1409,7 +1420,7 @@ waiting_tools: number,
  * Entries excluded from the server's lists, each with its reason. Tools that the person's
  * `allowed_tools` excludes are not among them.
  */
-left_out: LeftOutEntries, 
+left_out: ExcludedEntries, 
 /**
  * The number of non-JSON-RPC lines on the server's stdout since the hub started.
  */
@@ -1567,11 +1578,6 @@ export type SignInState = { "kind": "waiting_for_browser" } | { "kind": "exchang
  */
 export type SignOutServer = { id: ServerId, };
 
-/**
- * Whether a person has accepted a tool's definition.
- */
-export type Standing = "accepted" | "new" | "changed";
-
 export type StorageHealth = { 
 /**
  * The number of clients with an open session.
@@ -1581,7 +1587,7 @@ active_users: number, };
 /**
  * A rule that would have given the same answers as the person.
  */
-export type Suggestion = { rule: RuleText, 
+export type Suggestion = { rule: RuleSpec, 
 /**
  * The rule in words.
  */
@@ -1602,7 +1608,7 @@ export type SuspendedAllow = { rule: RuleId,
 /**
  * The rule in words.
  */
-words: string, 
+rule_text: string, 
 /**
  * Whether the server would now start or connect to something else.
  */
@@ -1622,12 +1628,6 @@ export type SyncServer = { id: ServerId, };
  * The state of the catalog's copy of a server.
  */
 export type SyncStatus = "NEVER_SYNCED" | "SYNCING" | "SYNCED" | "FAILED";
-
-/**
- * The predicate of a condition on one value of the arguments. All predicates but `equals` also
- * look into a list: an allow needs every entry to match, a deny or an ask only one.
- */
-export type Test = { "equals": Literal } | { "one_of": Array<Literal> } | { "path_within": string } | { "host": string } | { "between": { min?: Literal | null, max?: Literal | null, } } | { "matches": string };
 
 /**
  * Timeouts in milliseconds.
@@ -1687,7 +1687,7 @@ hidden: string,
 /**
  * The acceptance state of the definition.
  */
-standing: Standing, 
+standing: AcceptanceState, 
 /**
  * About how many tokens a model spends on the tool's definition in a list.
  */
@@ -1771,7 +1771,7 @@ export type Verdict = { "kind": "approve_once",
 /**
  * The arguments to send instead of the client's, as JSON text.
  */
-arguments: string | null, } | { "kind": "approve_for", seconds: number, when: Array<Condition>, } | { "kind": "approve_calls", count: number, when: Array<Condition>, } | { "kind": "approve_session", when: Array<Condition>, } | { "kind": "approve_always", when: Array<Condition>, } | { "kind": "deny", reason: string, };
+arguments: string | null, } | { "kind": "approve_for", seconds: number, conditions: Array<Condition>, } | { "kind": "approve_calls", count: number, conditions: Array<Condition>, } | { "kind": "approve_session", conditions: Array<Condition>, } | { "kind": "approve_always", conditions: Array<Condition>, } | { "kind": "deny", reason: string, };
 
 /**
  * The effect of a verdict beyond its one call.
@@ -1789,7 +1789,7 @@ export type VerifiedView = { server_name: string | null, server_version: string 
 /**
  * Entries excluded from the server's list of tools.
  */
-left_out: LeftOutEntries, 
+left_out: ExcludedEntries, 
 /**
  * The time from the start to the last page of tools, in milliseconds.
  */

@@ -114,7 +114,7 @@ export class Approvals {
   }
 
   private apply(event: Event): void {
-    if (event.kind === "approval_asked") this.add(event.request);
+    if (event.kind === "approval_requested") this.add(event.request);
     if (event.kind === "approval_ended") this.remove(event.id);
   }
 
@@ -163,5 +163,5 @@ function describeBatch(
 
 /** Converts the time left into a deadline on this page's clock. */
 export function withDeadline(request: ApprovalRequest): Waiting {
-  return { request, deadline: performance.now() + request.left_ms };
+  return { request, deadline: performance.now() + request.remaining_ms };
 }

@@ -21,18 +21,18 @@ export class Drawbridge {
   }
 
   async pause(): Promise<void> {
-    this.paused = (await this.ipc.call("drawbridge.raise", {})).raised;
+    this.paused = (await this.ipc.call("drawbridge.raise", {})).paused;
   }
 
   async resume(): Promise<void> {
-    this.paused = (await this.ipc.call("drawbridge.lower", {})).raised;
+    this.paused = (await this.ipc.call("drawbridge.lower", {})).paused;
   }
 
   private apply(event: Event): void {
-    if (event.kind === "drawbridge_changed") this.paused = event.raised;
+    if (event.kind === "drawbridge_changed") this.paused = event.paused;
   }
 
   private async read(): Promise<void> {
-    this.paused = (await this.ipc.call("drawbridge.show", {})).raised;
+    this.paused = (await this.ipc.call("drawbridge.show", {})).paused;
   }
 }

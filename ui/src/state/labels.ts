@@ -9,7 +9,7 @@ import type {
   Outcome,
   PastCalls,
   ResultEffect,
-  RuleText,
+  RuleSpec,
   ServerState,
 } from "../ipc";
 import { formatClockTime, formatDay } from "../lib/time";
@@ -30,7 +30,7 @@ export const SERVER_STATE: Record<ServerState, Label> = {
   error: { label: t.serverStates.error, tone: "bad" },
   closed: { label: t.serverStates.closed, tone: "warn" },
   disabled: { label: t.serverStates.disabled, tone: "quiet" },
-  needs_approval: { label: t.serverStates.needsAcceptance, tone: "warn" },
+  needs_acceptance: { label: t.serverStates.needsAcceptance, tone: "warn" },
   needs_secret: { label: t.serverStates.needsSecret, tone: "warn" },
   needs_sign_in: { label: t.serverStates.needsSignIn, tone: "warn" },
 };
@@ -40,7 +40,7 @@ export const DECISION: Record<Decision, Label> = {
   denied: { label: t.decisions.denied, tone: "bad" },
   timed_out: { label: t.decisions.missed, tone: "warn" },
   no_screen: { label: t.decisions.noScreen, tone: "warn" },
-  raised: { label: t.decisions.paused, tone: "warn" },
+  paused: { label: t.decisions.paused, tone: "warn" },
   queue_full: { label: t.decisions.queueFull, tone: "warn" },
   abandoned: { label: t.decisions.abandoned, tone: "quiet" },
 };
@@ -49,7 +49,7 @@ export const DECISION: Record<Decision, Label> = {
 export const DECISION_MEANING: Partial<Record<Decision, string>> = {
   timed_out: t.decisionMeanings.missed,
   no_screen: t.decisionMeanings.noScreen,
-  raised: t.decisionMeanings.paused,
+  paused: t.decisionMeanings.paused,
   queue_full: t.decisionMeanings.queueFull,
   abandoned: t.decisionMeanings.abandoned,
 };
@@ -113,7 +113,7 @@ export function listClaims(hints: Annotations): Label[] {
 }
 
 /** Returns the label of a rule's effect on calls or, if it has none, on results. */
-export function effectLabel(rule: Pick<RuleText, "effect" | "result">): Label {
+export function effectLabel(rule: Pick<RuleSpec, "effect" | "result">): Label {
   if (rule.effect) return EFFECT[rule.effect];
   return rule.result ? RESULT_EFFECT[rule.result] : { label: t.effects.none, tone: "quiet" };
 }

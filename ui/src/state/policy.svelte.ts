@@ -8,7 +8,7 @@ import type {
   PastCalls,
   PolicyView,
   Preset,
-  RuleText,
+  RuleSpec,
   RuleView,
 } from "../ipc";
 import { Reader } from "./reader";
@@ -34,7 +34,7 @@ export class Policy {
   }
 
   /** Adds a rule, or replaces the rule with that id. */
-  async save(id: string | null, rule: RuleText): Promise<void> {
+  async save(id: string | null, rule: RuleSpec): Promise<void> {
     await this.ipc.call("policy.save", { id, rule });
     await this.load();
   }
@@ -50,7 +50,7 @@ export class Policy {
   }
 
   /** Returns the past calls that a rule would have matched. Saves nothing. */
-  preview(rule: RuleText): Promise<PastCalls> {
+  preview(rule: RuleSpec): Promise<PastCalls> {
     return this.ipc.call("policy.preview", { rule });
   }
 

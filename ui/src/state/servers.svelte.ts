@@ -154,6 +154,6 @@ export class Servers {
 function needsPerson(server: ServerView): boolean {
   return (
     server.waiting_tools > 0 ||
-    ["error", "needs_approval", "needs_secret", "needs_sign_in"].includes(server.state)
+    ["error", "needs_acceptance", "needs_secret", "needs_sign_in"].includes(server.state)
   );
 }

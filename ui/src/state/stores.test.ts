@@ -116,8 +116,8 @@ describe("approval requests", () => {
 
   it("disappear after their deadline even if the event of their end was lost", async () => {
     hub.emit({
-      kind: "approval_asked",
-      request: { ...hub.ask({ timeout_ms: 60_000 }), id: "ghost", left_ms: 1000 },
+      kind: "approval_requested",
+      request: { ...hub.ask({ timeout_ms: 60_000 }), id: "ghost", remaining_ms: 1000 },
     });
     expect(stores.approvals.waiting).toHaveLength(2);
     await vi.advanceTimersByTimeAsync(3000);

@@ -123,10 +123,10 @@ describe("the approval popup", () => {
   });
 
   it.each([
-    ["approve-15m", { kind: "approve_for", seconds: 900, when: [] }],
-    ["approve-1h", { kind: "approve_for", seconds: 3600, when: [] }],
-    ["approve-10-calls", { kind: "approve_calls", count: 10, when: [] }],
-    ["approve-session", { kind: "approve_session", when: [] }],
+    ["approve-15m", { kind: "approve_for", seconds: 900, conditions: [] }],
+    ["approve-1h", { kind: "approve_for", seconds: 3600, conditions: [] }],
+    ["approve-10-calls", { kind: "approve_calls", count: 10, conditions: [] }],
+    ["approve-session", { kind: "approve_session", conditions: [] }],
   ])("approves for longer by %s", async (choice, verdict) => {
     const { id, digest } = hub.ask();
     await open();

@@ -23,7 +23,7 @@ describe("an approval for longer", () => {
     expect(decisions(hub)[0]?.verdict).toEqual({
       kind: "approve_for",
       seconds: 3600,
-      when: [
+      conditions: [
         { pointer: "/path", is: { path_within: "/home/ada/Projects" } },
         { pointer: "/force", is: { equals: true } },
       ],
@@ -78,7 +78,7 @@ describe("an approval for always", () => {
     expect(decisions(hub)).toEqual([]);
     await pass(GUARD);
     await user.click(button("approve-always-confirm"));
-    expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_always", when: [] });
+    expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_always", conditions: [] });
   });
 
   it("reads the preview again when a condition changes, and approves exactly what it shows", async () => {
@@ -97,7 +97,7 @@ describe("an approval for always", () => {
     await user.click(button("approve-always-confirm"));
     expect(decisions(hub)[0]?.verdict).toEqual({
       kind: "approve_always",
-      when: [{ pointer: "/path", is: { equals: "/home/ada/Projects/drawbridge/x" } }],
+      conditions: [{ pointer: "/path", is: { equals: "/home/ada/Projects/drawbridge/x" } }],
     });
   });
 

@@ -15,7 +15,7 @@ describe("a pause of all calls", () => {
     expect(screen.getByTestId("paused-banner").textContent).toContain("All calls are paused.");
     expect(screen.getByTestId<HTMLInputElement>("pause-calls").checked).toBe(true);
     expect(hub.waiting).toEqual([]);
-    expect(hub.calls[0]?.decision).toBe("raised");
+    expect(hub.calls[0]?.decision).toBe("paused");
     await user.click(screen.getByTestId("resume-calls"));
     await pass(1);
     expect(screen.queryByTestId("paused-banner")).toBeNull();
@@ -25,7 +25,7 @@ describe("a pause of all calls", () => {
   it("is shown as the hub reports it, also after a change in the tray", async () => {
     const hub = await open("#/logs", (one) => (one.paused = true));
     expect(screen.getByTestId("paused-banner")).toBeTruthy();
-    hub.emit({ kind: "drawbridge_changed", raised: false });
+    hub.emit({ kind: "drawbridge_changed", paused: false });
     await pass(1);
     expect(screen.queryByTestId("paused-banner")).toBeNull();
     expect(screen.getByTestId<HTMLInputElement>("pause-calls").checked).toBe(false);
@@ -46,7 +46,7 @@ describe("a pause of all calls", () => {
       one.failures.set("drawbridge.show", new IpcError("forbidden", "not allowed")),
     );
     expect(screen.queryByTestId("paused-banner")).toBeNull();
-    hub.emit({ kind: "drawbridge_changed", raised: true });
+    hub.emit({ kind: "drawbridge_changed", paused: true });
     await pass(1);
     expect(screen.getByTestId("paused-banner").textContent).toContain(
       "Resume calls in the main window",

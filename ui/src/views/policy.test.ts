@@ -65,7 +65,7 @@ describe("a rule's form", () => {
     await write("condition-pointer", "/path");
     await select("condition-kind", "path_within");
     await write("condition-value", "/home/ada/Projects");
-    await select("rule-life", "calls");
+    await select("rule-lifetime", "calls");
     await write("rule-calls", "5");
     await write("rule-note", "Only my own.");
     await pass(DEBOUNCE);
@@ -84,8 +84,8 @@ describe("a rule's form", () => {
           read_only: false,
           effect: "ask",
           result: "mask",
-          when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
-          life: { kind: "calls", count: 5 },
+          conditions: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
+          lifetime: { kind: "calls", count: 5 },
           note: "Only my own.",
         },
       },
@@ -110,8 +110,8 @@ describe("a rule's form", () => {
           read_only: false,
           effect: "allow",
           result: null,
-          when: [{ pointer: "/url", is: { host: "*.example.com" } }],
-          life: { kind: "calls", count: 7 },
+          conditions: [{ pointer: "/url", is: { host: "*.example.com" } }],
+          lifetime: { kind: "calls", count: 7 },
           note: "",
         },
       },
@@ -240,7 +240,7 @@ describe("how often a person is asked", () => {
         id: null,
         rule: {
           tool: "list_directory",
-          when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
+          conditions: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
         },
       },
     ]);

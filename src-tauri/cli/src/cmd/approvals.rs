@@ -85,12 +85,15 @@ impl Life {
         match self.time {
             Some(time) => Verdict::ApproveFor {
                 seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX),
-                when,
+                conditions: when,
             },
-            None if self.always => Verdict::ApproveAlways { when },
-            None if self.session => Verdict::ApproveSession { when },
+            None if self.always => Verdict::ApproveAlways { conditions: when },
+            None if self.session => Verdict::ApproveSession { conditions: when },
             None => match self.calls {
-                Some(count) => Verdict::ApproveCalls { count, when },
+                Some(count) => Verdict::ApproveCalls {
+                    count,
+                    conditions: when,
+                },
                 None => Verdict::ApproveOnce {
                     arguments: self.arguments.clone(),
                 },
@@ -119,7 +122,7 @@ impl Approvals {
             }),
             Self::Approve(Approve { id, life, when }) => {
                 let verdict = life.verdict(when.clone());
-                if !when.is_empty() && verdict == Verdict::once() {
+                if !when.is_empty() && verdict == Verdict::approve_once() {
                     return Err(Failure::new(
                         "--when needs --for, --calls, --session or --always",
                     ));
@@ -204,7 +207,7 @@ fn missed(requests: &[ApprovalRequest]) -> String {
 fn lines(requests: &[ApprovalRequest]) -> Table {
     let mut table = Table::new(["ID", "CLIENT", "SERVER", "TOOL", "LEFT", "ARGUMENTS"]);
     for request in requests {
-        let left = format!("{} s", request.left_ms / 1000);
+        let left = format!("{} s", request.remaining_ms / 1000);
         let (client, server) = (request.client.as_str(), request.server.as_str());
         let shown = request
             .result
@@ -245,7 +248,7 @@ fn one(request: &ApprovalRequest) -> String {
         client = shown(request.client.as_str()),
         tool = shown(&request.tool),
         server = shown(&request.server_name),
-        left = request.left_ms / 1000,
+        left = request.remaining_ms / 1000,
         arguments = shown_lines(&indented(&request.arguments)),
         description = shown_lines(&request.description),
         digest = shown(&request.digest),

@@ -14,7 +14,7 @@ use drawbridge_hub::{
     },
     model::{
         ids::{ClientName, RuleId, ServerId},
-        policy::{Effect, Life, Scope},
+        policy::{Effect, Lifetime, Scope},
     },
 };
 
@@ -289,11 +289,11 @@ fn list(policy: &PolicyView) -> String {
     let mut table = Table::new(["ID", "SERVER", "TOOL", "CLIENT", "EFFECT", "UNTIL", ""]);
     for rule in &policy.rules {
         let (scope, more) = (&rule.scope, more(rule));
-        let until = match &rule.life {
-            Life::UntilRevoked => "-".to_owned(),
-            Life::Until { at } => moment(*at),
-            Life::Session { session } => format!("session {session}"),
-            Life::Calls { .. } => format!("{} calls", rule.left.unwrap_or_default()),
+        let until = match &rule.lifetime {
+            Lifetime::UntilRevoked => "-".to_owned(),
+            Lifetime::Until { at } => moment(*at),
+            Lifetime::Session { session } => format!("session {session}"),
+            Lifetime::Calls { .. } => format!("{} calls", rule.remaining.unwrap_or_default()),
         };
         let effect = match (rule.effect, rule.result) {
             (Some(effect), None) => word(effect),
@@ -322,7 +322,7 @@ fn list(policy: &PolicyView) -> String {
 
 /// Returns the rest of a rule: its conditions, its note, and whether it is suspended.
 fn more(rule: &RuleView) -> String {
-    let conditions: Vec<_> = rule.when.iter().map(ToString::to_string).collect();
+    let conditions: Vec<_> = rule.conditions.iter().map(ToString::to_string).collect();
     let when = if conditions.is_empty() {
         String::new()
     } else {

@@ -58,7 +58,7 @@ pub(super) async fn take(
         return Err(wire::no_batch().into());
     }
     let session = caller.session(door, headers, None)?;
-    if !protocol::has_batches(&session.hello.protocol_version) {
+    if !protocol::supports_batches(&session.hello.protocol_version) {
         return Err(wire::no_batch().into());
     }
     let mut batch = Batch::default();

@@ -137,7 +137,7 @@ pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Rep
 }
 
 async fn initialize(door: &Door, outlet: &Arc<Outlet>, id: Id<'_>, params: Option<&RawValue>) {
-    let hello = match handshake::client_hello(params) {
+    let hello = match handshake::read_initialize(params) {
         Ok(hello) => hello,
         Err(error) => return outlet.say(wire::error(Some(id), &error)),
     };

@@ -62,12 +62,12 @@ pub(super) struct Asked<'a> {
 
 /// Returns whether the headers name a revision without sessions.
 pub(super) fn is_named(headers: &HeaderMap) -> bool {
-    text(headers, &VERSION).is_some_and(|version| Era::of(&version) == Some(Era::Modern))
+    text(headers, &VERSION).is_some_and(|version| Era::from_revision(&version) == Some(Era::Modern))
 }
 
 /// Returns whether a request belongs to the modern era, which has no sessions.
 pub(super) fn is_meant(headers: &HeaderMap, method: &str, params: Option<&RawValue>) -> bool {
-    is_named(headers) || method == "server/discover" || meta::version_of(params).is_some()
+    is_named(headers) || method == "server/discover" || meta::named_revision(params).is_some()
 }
 
 /// Checks the revision of a GET or DELETE request.
@@ -138,10 +138,10 @@ fn check(
 ) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
     // No intermediary that routes by headers can be between a client and the local socket.
     let is_repeated = door.via == Via::Tcp;
-    if let Some(version) = meta::version_of(asked.params).filter(|_| is_repeated) {
+    if let Some(version) = meta::named_revision(asked.params).filter(|_| is_repeated) {
         must_say(headers, repeated::VERSION, Some(&version), "params._meta")?;
     }
-    let (meta, params) = meta::take(asked.params)?;
+    let (meta, params) = meta::take_request_meta(asked.params)?;
     if is_repeated {
         check_headers(door, headers, asked, &params)?;
     }
@@ -171,19 +171,19 @@ fn check_headers(
         must_say(
             headers,
             repeated::NAME,
-            params.string(member).as_deref(),
+            params.get_string(member).as_deref(),
             &format!("params.{member}"),
         )?;
     }
     if asked.method == "tools/call" {
-        let name = params.string("name").unwrap_or_default();
+        let name = params.get_string("name").unwrap_or_default();
         for one in door
             .hub
             .mirrored(&asked.caller.client, &asked.caller.reach, &name)
         {
             let given = params
                 .get("arguments")
-                .and_then(|arguments| repeated::value(arguments, &one));
+                .and_then(|arguments| repeated::param_value(arguments, &one));
             must_say(
                 headers,
                 &one.header,
@@ -223,7 +223,7 @@ fn must_say(
                 .ok()
                 .and_then(repeated::decode)
                 .ok_or_else(|| mismatch("is not well formed"))?;
-            if repeated::says(&value, body) {
+            if repeated::values_match(&value, body) {
                 Ok(())
             } else {
                 Err(mismatch("does not say what the body says"))
@@ -277,7 +277,7 @@ async fn converse(
 /// Returns the stream of a subscription, which is open until the client closes it, its session
 /// ends, or the endpoint stops.
 fn listen(door: &Arc<Door>, id: Id<'_>, session: Arc<ClientSession>) -> Response {
-    let over = wire::result(id, &meta::subscription_over(&id.to_raw()));
+    let over = wire::result(id, &meta::subscription_ended_result(&id.to_raw()));
     let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
     let open = Open {
         hub: Arc::clone(&door.hub),

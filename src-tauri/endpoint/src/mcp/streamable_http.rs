@@ -203,7 +203,7 @@ pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refusal> {
 /// Returns 400 if the header names an unknown revision.
 pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
     match text(headers, &VERSION) {
-        Some(version) if !protocol::is_known(&version) => Err(Refusal::bad_request(
+        Some(version) if !protocol::is_known_revision(&version) => Err(Refusal::bad_request(
             "the header `MCP-Protocol-Version` names a revision that Drawbridge does not know",
         )),
         _ => Ok(()),
@@ -217,7 +217,7 @@ pub(super) fn bad_error(error: serde_json::Error) -> RpcRefusal {
 
 async fn initialize(door: &Door, caller: Caller, id: Id<'_>, params: Option<&RawValue>) -> Reply {
     let Caller { client, reach } = caller;
-    let hello = match handshake::client_hello(params) {
+    let hello = match handshake::read_initialize(params) {
         Ok(hello) => hello,
         Err(error) => return Ok(json(wire::error(Some(id), &error))),
     };

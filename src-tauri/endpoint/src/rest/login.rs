@@ -41,7 +41,7 @@ pub(crate) async fn redeem(
     }
     let login: Login =
         serde_json::from_slice(&body?).map_err(|e| Refusal::bad_request(format!("login: {e}")))?;
-    let Some(token) = door.hub.access().redeem(&login.code) else {
+    let Some(token) = door.hub.access().redeem_browser_code(&login.code) else {
         let message = "this link was used or is too old: run `drawbridge open` for a new one";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));
     };

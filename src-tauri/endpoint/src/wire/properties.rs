@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use drawbridge_hub::model::{
-    json::{RawObject, fold},
+    json::{RawObject, fold_key},
     rpc::code,
 };
 use serde_json::value::RawValue;
@@ -31,13 +31,16 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let object = RawObject::parse(raw).expect("what is taken is an object with each key once");
     let mut seen = HashSet::new();
     assert!(
-        object.keys().all(|key| seen.insert(fold(key))),
+        object.keys().all(|key| seen.insert(fold_key(key))),
         "{raw} has a key twice"
     );
     let is_at = |key: &str, part: &str| object.get(key).map(RawValue::get) == Some(part);
     match message {
         Message::Request { id, method, params } => {
-            assert_eq!(object.string("method").as_deref(), Some(method.as_ref()));
+            assert_eq!(
+                object.get_string("method").as_deref(),
+                Some(method.as_ref())
+            );
             assert!(
                 params.is_none_or(
                     |params| is_at("params", params.get()) && params.get().starts_with('{')
@@ -48,7 +51,10 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
             is_answered(id, raw);
         }
         Message::Notification { method, params } => {
-            assert_eq!(object.string("method").as_deref(), Some(method.as_ref()));
+            assert_eq!(
+                object.get_string("method").as_deref(),
+                Some(method.as_ref())
+            );
             assert!(
                 params.is_none_or(|params| is_at("params", params.get())),
                 "{raw}"

@@ -12,11 +12,11 @@ use drawbridge_hub::{
     Hub, HubOptions,
     api::{ErrorCode, Verb, servers::ListServers, tools::ListTools},
     clock,
-    model::{capability::Kind, server::SyncStatus, spec::Registered},
+    model::{capability::CapabilityKind, server::SyncStatus, spec::RegisteredServer},
     secrets::{InMemory, Secrets},
     store::{
         Store,
-        table::{capability::Definitions, definition::Seen, server::ServerRow},
+        table::{capability::Definitions, definition::OfferedDefinition, server::ServerRow},
     },
 };
 use serde_json::json;
@@ -101,7 +101,7 @@ async fn keep(folder: &Path, made_up: &[MadeUp]) {
         let file = folder.join("servers").join(format!("{}.json", server.id));
         fs::write(&file, serde_json::to_string(&spec).expect("a spec is JSON"))
             .expect("a spec file");
-        let identity = Registered::new(server.id.clone(), spec, file).identity;
+        let identity = RegisteredServer::new(server.id.clone(), spec, file).identity;
         store
             .accept_server(&server.id, &identity)
             .await
@@ -110,21 +110,21 @@ async fn keep(folder: &Path, made_up: &[MadeUp]) {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
             synced_identity: Some(identity),
-            ..ServerRow::unknown(server.id.clone())
+            ..ServerRow::new(server.id.clone())
         };
         let offered = server.offered();
-        let seen: Vec<_> = offered[&Kind::Tools]
+        let seen: Vec<_> = offered[&CapabilityKind::Tools]
             .iter()
-            .map(|tool| Seen {
+            .map(|tool| OfferedDefinition {
                 name: tool.name.clone(),
                 digest: tool.digest.clone(),
                 definition: tool.raw.get().to_owned(),
                 accepted: true,
             })
             .collect();
-        let definitions = Definitions::from([(Kind::Tools, server.tools.clone())]);
+        let definitions = Definitions::from([(CapabilityKind::Tools, server.tools.clone())]);
         store
-            .put_synced(&row, &definitions, &seen)
+            .record_sync(&row, &definitions, &seen)
             .await
             .expect("its copy is kept");
     }

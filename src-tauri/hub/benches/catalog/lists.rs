@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use drawbridge_hub::{
     catalog::{Offered, Snapshot, deferred},
-    model::{capability::Kind, json, profile::Profile, spec::Registered},
+    model::{capability::CapabilityKind, json, profile::Profile, spec::RegisteredServer},
     sessions::Reach,
 };
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ const QUERIES: [&str; 7] = [
 /// How many names are looked up in each round, so that the cost of reading the clock is negligible.
 const LOOK_UPS: u32 = 1_000;
 
-type Servers = Vec<(Arc<Registered>, Offered)>;
+type Servers = Vec<(Arc<RegisteredServer>, Offered)>;
 
 pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
     let (servers, definitions) = memory::held(|| read(made_up, &json!({})));
@@ -56,7 +56,7 @@ fn read(made_up: &[MadeUp], spec: &Value) -> Servers {
         .collect()
 }
 
-fn snapshot(servers: &[(Arc<Registered>, Offered)]) -> Snapshot {
+fn snapshot(servers: &[(Arc<RegisteredServer>, Offered)]) -> Snapshot {
     let servers: Vec<_> = servers
         .iter()
         .map(|(server, offered)| (server.clone(), offered))
@@ -71,7 +71,7 @@ fn making(servers: &Servers, one: &MadeUp) -> Vec<Row> {
     after_sync[0].1 = one.offered();
     let again = |()| {
         let new = snapshot(&after_sync);
-        let same = Kind::ALL.map(|kind| old.all().same(new.all(), kind));
+        let same = CapabilityKind::ALL.map(|kind| old.all().same(new.all(), kind));
         (new, same)
     };
     vec![
@@ -86,23 +86,23 @@ fn making(servers: &Servers, one: &MadeUp) -> Vec<Row> {
 fn listing(servers: &Servers) -> Vec<Row> {
     let new = || snapshot(servers);
     let made = new();
-    let list = |snapshot: &Snapshot| snapshot.all().listed(Kind::Tools).clone();
+    let list = |snapshot: &Snapshot| snapshot.all().listed(CapabilityKind::Tools).clone();
     let all = made.all();
     let names: Vec<_> = all
-        .entries(Kind::Tools)
+        .entries(CapabilityKind::Tools)
         .iter()
         .map(|tool| tool.exposed_name.clone())
         .collect();
     let look_up = || {
         (0..LOOK_UPS as usize)
-            .filter_map(|at| all.find(Kind::Tools, &names[at * 7 % names.len()]))
+            .filter_map(|at| all.find(CapabilityKind::Tools, &names[at * 7 % names.len()]))
             .count()
     };
     let profiles = [profile(servers, 2), profile(servers, 3)];
     let switch = |(snapshot, profile): &(Snapshot, &Arc<Profile>)| {
         snapshot
             .of(&Reach::All, Some(profile))
-            .listed(Kind::Tools)
+            .listed(CapabilityKind::Tools)
             .clone()
     };
     let known = (new(), &profiles[1]);
@@ -132,7 +132,7 @@ fn profile(servers: &Servers, every: usize) -> Arc<Profile> {
         .enumerate()
         .map(|(at, (server, offered))| {
             let few = || {
-                offered[&Kind::Tools]
+                offered[&CapabilityKind::Tools]
                     .iter()
                     .take(50)
                     .map(|tool| tool.name.clone())
@@ -173,7 +173,7 @@ fn searching(deferred: &Servers) -> Vec<Row> {
 /// Measures how much memory each part needs in addition to the definitions.
 fn holding(servers: &Servers, deferred: &Servers) -> Vec<Row> {
     let (made, lists) = memory::held(|| snapshot(servers));
-    let ((), rendered) = memory::held(|| drop(made.all().listed(Kind::Tools).clone()));
+    let ((), rendered) = memory::held(|| drop(made.all().listed(CapabilityKind::Tools).clone()));
     let made = snapshot(deferred);
     let ((), index) = memory::held(|| assert!(made.all().index().search("", |_| false).is_empty()));
     vec![

@@ -6,9 +6,9 @@ use std::{path::PathBuf, sync::Arc};
 use drawbridge_hub::{
     catalog::{Definition, Offered},
     model::{
-        capability::Kind,
+        capability::CapabilityKind,
         ids::ServerId,
-        spec::{Registered, ServerSpec},
+        spec::{RegisteredServer, ServerSpec},
     },
 };
 use serde_json::{Value, json};
@@ -120,8 +120,8 @@ impl MadeUp {
         serde_json::from_value(spec).expect("a spec")
     }
 
-    pub(crate) fn registered(&self, more: &Value) -> Arc<Registered> {
-        Arc::new(Registered::new(
+    pub(crate) fn registered(&self, more: &Value) -> Arc<RegisteredServer> {
+        Arc::new(RegisteredServer::new(
             self.id.clone(),
             self.spec(more),
             PathBuf::new(),
@@ -131,9 +131,9 @@ impl MadeUp {
     /// Returns the server's tools, parsed.
     pub(crate) fn offered(&self) -> Offered {
         let read = |text: &String| {
-            Arc::new(Definition::read(Kind::Tools, text.clone()).expect("a definition"))
+            Arc::new(Definition::read(CapabilityKind::Tools, text.clone()).expect("a definition"))
         };
-        Offered::from([(Kind::Tools, self.tools.iter().map(read).collect())])
+        Offered::from([(CapabilityKind::Tools, self.tools.iter().map(read).collect())])
     }
 }
 

@@ -8,7 +8,7 @@ async fn access(folder: &std::path::Path) -> Access {
 }
 
 #[tokio::test]
-async fn a_client_is_known_by_its_token_until_it_is_revoked_also_after_a_restart() {
+async fn a_token_identifies_its_client_until_revoked_even_after_a_restart() {
     let folder = tempfile::tempdir().expect("a folder");
     let name = ClientName::new("claude");
     let token = {
@@ -16,9 +16,9 @@ async fn a_client_is_known_by_its_token_until_it_is_revoked_also_after_a_restart
         access.add(&name, None).await.expect("added")
     };
     let access = access(folder.path()).await;
-    assert_eq!(access.client_of(&token), Some(name.clone()));
+    assert_eq!(access.find_client(&token), Some(name.clone()));
     access.revoke(&name).await.expect("revoked");
-    assert_eq!(access.client_of(&token), None);
+    assert_eq!(access.find_client(&token), None);
     assert!(matches!(
         access.admit_local(&name).await,
         Err(AccessError::Revoked(_))
@@ -26,7 +26,7 @@ async fn a_client_is_known_by_its_token_until_it_is_revoked_also_after_a_restart
 }
 
 #[tokio::test]
-async fn a_clients_token_does_not_administer_and_the_admins_is_no_client() {
+async fn client_tokens_and_the_admin_token_are_not_interchangeable() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let token = access
@@ -35,11 +35,11 @@ async fn a_clients_token_does_not_administer_and_the_admins_is_no_client() {
         .expect("added");
     assert!(!access.is_admin(&token));
     assert!(access.is_admin("the-admin-token"));
-    assert_eq!(access.client_of("the-admin-token"), None);
+    assert_eq!(access.find_client("the-admin-token"), None);
 }
 
 #[tokio::test]
-async fn a_token_that_is_short_or_anothers_is_refused() {
+async fn a_short_or_taken_token_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let token = "t".repeat(32);
@@ -59,7 +59,7 @@ async fn a_token_that_is_short_or_anothers_is_refused() {
     ));
     assert!(matches!(
         access.add(&ClientName::new("a"), None).await,
-        Err(AccessError::Taken(_))
+        Err(AccessError::NameTaken(_))
     ));
     assert!(matches!(
         access.add(&ClientName::new(" "), None).await,
@@ -68,11 +68,11 @@ async fn a_token_that_is_short_or_anothers_is_refused() {
 }
 
 #[tokio::test]
-async fn a_code_opens_the_screens_once() {
+async fn a_browser_code_can_be_redeemed_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
-    let code = access.offer();
-    let token = access.redeem(&code).expect("a token");
+    let code = access.issue_browser_code();
+    let token = access.redeem_browser_code(&code).expect("a token");
     assert!(access.is_admin(&token));
-    assert_eq!(access.redeem(&code), None);
+    assert_eq!(access.redeem_browser_code(&code), None);
 }

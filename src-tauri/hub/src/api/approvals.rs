@@ -15,7 +15,7 @@ use crate::{
         audit::AuditKind,
         call::{Call, Decision},
         ids::{CallId, RuleId, Timestamp},
-        policy::{Condition, Effect, Life, Rule, RuleText, Scope},
+        policy::{Condition, Effect, Lifetime, Rule, RuleSpec, Scope},
     },
     policy::{Conditions, DecideError, Facts, may_replace},
     random,
@@ -143,7 +143,7 @@ impl Verb for DecideApproval {
             .as_ref()
             .is_ok_and(|call| call.decision == Decision::Allowed)
         {
-            hub.store.note(AuditKind::PolicyChanged, &note);
+            hub.store.append_audit(AuditKind::PolicyChanged, &note);
         } else {
             hub.rules.forget(&id).await?;
         }
@@ -257,7 +257,7 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
             "the tool has changed since it was accepted: its calls can be approved once. Accept the change first",
         ));
     }
-    if Conditions::compile(&rule.when)?.hold_for(rule.effect, &arguments, &tool.server) {
+    if Conditions::compile(&rule.conditions)?.hold_for(rule.effect, &arguments, &tool.server) {
         return Ok(());
     }
     Err(ApiError::invalid(
@@ -267,41 +267,47 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
 
 /// Returns the rule that a verdict makes beyond its one call: an allow for this client and this
 /// tool, or `None` if the verdict concerns this call only.
-fn rule_of(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleText> {
-    let (life, when): (Life, &[Condition]) = match verdict {
+fn rule_of(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleSpec> {
+    let (life, when): (Lifetime, &[Condition]) = match verdict {
         Verdict::ApproveOnce { .. } | Verdict::Deny { .. } => return None,
-        Verdict::ApproveFor { seconds, when } => (
-            Life::Until {
+        Verdict::ApproveFor {
+            seconds,
+            conditions: when,
+        } => (
+            Lifetime::Until {
                 at: Timestamp(clock::now().0 + i64::from(*seconds) * 1_000),
             },
             when,
         ),
-        Verdict::ApproveCalls { count, when } => (Life::Calls { count: *count }, when),
-        Verdict::ApproveSession { when } => (
-            Life::Session {
+        Verdict::ApproveCalls {
+            count,
+            conditions: when,
+        } => (Lifetime::Calls { count: *count }, when),
+        Verdict::ApproveSession { conditions: when } => (
+            Lifetime::Session {
                 session: request.session.clone(),
             },
             when,
         ),
-        Verdict::ApproveAlways { when } => (Life::UntilRevoked, when),
+        Verdict::ApproveAlways { conditions: when } => (Lifetime::UntilRevoked, when),
     };
-    Some(RuleText {
+    Some(RuleSpec {
         scope: Scope {
             server: Some(request.server.clone()),
             tool: Some(request.tool.clone()),
             client: Some(request.client.clone()),
         },
-        when: when.to_vec(),
+        conditions: when.to_vec(),
         effect: Some(Effect::Allow),
-        life,
-        ..RuleText::default()
+        lifetime: life,
+        ..RuleSpec::default()
     })
 }
 
-fn bound(request: &ApprovalRequest, text: RuleText) -> Rule {
+fn bound(request: &ApprovalRequest, text: RuleSpec) -> Rule {
     Rule {
         id: RuleId::new(random::id()),
-        text,
+        spec: text,
         identity: Some(request.identity.clone()),
         definition: Some(request.definition.clone()),
         created_at: clock::now(),

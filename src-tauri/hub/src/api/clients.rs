@@ -104,7 +104,7 @@ impl Verb for AddClient {
 
     async fn run(self, hub: &Hub) -> Result<ClientAdded, ApiError> {
         let token = hub.access.add(&self.name, self.token).await?;
-        hub.logs.mask(&Secret::new(token.clone()));
+        hub.logs.add_secret(&Secret::new(token.clone()));
         let url = hub.url().unwrap_or_else(|| DEFAULT_URL.to_owned());
         let config = standard::http(&url, &token);
         let stdio_config = standard::stdio(&self.name);

@@ -10,7 +10,7 @@ use crate::{hub::Hub, model::audit::AuditKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DrawbridgeState {
-    pub raised: bool,
+    pub paused: bool,
 }
 
 /// `drawbridge.show`: whether the drawbridge is raised.
@@ -34,7 +34,7 @@ impl Verb for ShowDrawbridge {
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
         Ok(DrawbridgeState {
-            raised: hub.drawbridge.is_raised(),
+            paused: hub.drawbridge.is_raised(),
         })
     }
 }
@@ -44,9 +44,9 @@ impl Verb for RaiseDrawbridge {
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
-        hub.store.note(AuditKind::Raised, &json!({}));
+        hub.store.append_audit(AuditKind::Paused, &json!({}));
         hub.drawbridge.raise().await?;
-        Ok(DrawbridgeState { raised: true })
+        Ok(DrawbridgeState { paused: true })
     }
 }
 
@@ -56,7 +56,7 @@ impl Verb for LowerDrawbridge {
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
         hub.drawbridge.lower().await?;
-        hub.store.note(AuditKind::Lowered, &json!({}));
-        Ok(DrawbridgeState { raised: false })
+        hub.store.append_audit(AuditKind::Resumed, &json!({}));
+        Ok(DrawbridgeState { paused: false })
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     policy::{ConditionError, DecideError, RuleError},
     registry::RegistryError,
     secrets::SecretError,
-    store::{NotWritten, StoreError},
+    store::{JournalError, StoreError},
     upstream::UpstreamError,
 };
 
@@ -77,7 +77,7 @@ impl ApiError {
 impl From<DataDirError> for ApiError {
     fn from(error: DataDirError) -> Self {
         let code = match error {
-            DataDirError::Taken { .. } => ErrorCode::Conflict,
+            DataDirError::InUse { .. } => ErrorCode::Conflict,
             DataDirError::Io { .. } => ErrorCode::Unavailable,
         };
         Self::new(code, error.to_string())
@@ -90,9 +90,12 @@ impl From<StoreError> for ApiError {
     }
 }
 
-impl From<NotWritten> for ApiError {
-    fn from(error: NotWritten) -> Self {
-        Self::unavailable(format!("the journal cannot read or write: {}", error.why()))
+impl From<JournalError> for ApiError {
+    fn from(error: JournalError) -> Self {
+        Self::unavailable(format!(
+            "the journal cannot read or write: {}",
+            error.reason()
+        ))
     }
 }
 
@@ -114,7 +117,7 @@ impl From<AccessError> for ApiError {
     fn from(error: AccessError) -> Self {
         let code = match &error {
             AccessError::BadName | AccessError::ShortToken(_) => ErrorCode::Invalid,
-            AccessError::Taken(_) | AccessError::TokenTaken => ErrorCode::Conflict,
+            AccessError::NameTaken(_) | AccessError::TokenTaken => ErrorCode::Conflict,
             AccessError::Unknown(_) => ErrorCode::NotFound,
             AccessError::Revoked(_) => ErrorCode::Forbidden,
             AccessError::Store(_) => ErrorCode::Unavailable,

@@ -17,12 +17,12 @@ use crate::{
         call::Call,
         event::Event,
         ids::{ClientName, RuleId, ServerId, Timestamp},
-        policy::{Condition, Effect, Life, ResultEffect, Rule, RuleText, Scope},
+        policy::{Condition, Effect, Lifetime, ResultEffect, Rule, RuleSpec, Scope},
     },
     policy::Conditions,
     random,
-    settings::Values,
-    store::table::call::PastFilter,
+    settings::SettingsValues,
+    store::table::call::PastCallFilter,
 };
 
 pub use presets::{ApplyPreset, Preset};
@@ -36,16 +36,16 @@ pub struct RuleView {
     #[serde(flatten)]
     pub scope: Scope,
     pub read_only: bool,
-    pub when: Vec<Condition>,
+    pub conditions: Vec<Condition>,
     pub effect: Option<Effect>,
     pub result: Option<ResultEffect>,
-    pub life: Life,
+    pub lifetime: Lifetime,
     pub note: String,
     /// The rule in one line of words.
     pub words: String,
     pub created_at: Timestamp,
     /// How many more calls the rule can decide, if it holds for a limited number of calls.
-    pub left: Option<u32>,
+    pub remaining: Option<u32>,
     /// Whether the rule is an allow whose tool or server has changed since. The calls are then
     /// asked about until a person accepts the change.
     pub suspended: bool,
@@ -89,7 +89,7 @@ pub struct RemovePolicy {
 pub struct SaveRule {
     #[serde(default)]
     pub id: Option<RuleId>,
-    pub rule: RuleText,
+    pub rule: RuleSpec,
 }
 
 /// `policy.forget`: removes one rule.
@@ -103,7 +103,7 @@ pub struct ForgetRule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PreviewRule {
-    pub rule: RuleText,
+    pub rule: RuleSpec,
 }
 
 /// The past calls that a rule would have matched.
@@ -180,16 +180,16 @@ impl Verb for SetPolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        let text = RuleText {
+        let text = RuleSpec {
             scope: self.scope,
             effect: Some(self.effect),
-            ..RuleText::default()
+            ..RuleSpec::default()
         };
         check(&text)?;
         let rule = made(hub, None, text);
         let note = note(&rule);
         hub.rules.put(rule).await?;
-        hub.store.note(AuditKind::PolicyChanged, &note);
+        hub.store.append_audit(AuditKind::PolicyChanged, &note);
         Ok(Done {})
     }
 }
@@ -201,7 +201,7 @@ impl Verb for RemovePolicy {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         check_scope(&self.scope)?;
         if hub.rules.remove(&self.scope).await? {
-            hub.store.note(
+            hub.store.append_audit(
                 AuditKind::PolicyChanged,
                 &json!({ "scope": self.scope, "removed": true }),
             );
@@ -226,7 +226,8 @@ impl Verb for SaveRule {
         }
         let rule = made(hub, self.id, self.rule);
         hub.rules.put(rule.clone()).await?;
-        hub.store.note(AuditKind::PolicyChanged, &note(&rule));
+        hub.store
+            .append_audit(AuditKind::PolicyChanged, &note(&rule));
         Ok(view(hub, &rule))
     }
 }
@@ -239,7 +240,7 @@ impl Verb for ForgetRule {
         if !hub.rules.forget(&self.id).await? {
             return Err(no_such(&self.id));
         }
-        hub.store.note(
+        hub.store.append_audit(
             AuditKind::PolicyChanged,
             &json!({ "id": self.id, "removed": true }),
         );
@@ -267,7 +268,7 @@ impl Verb for ExportPolicy {
             .rules
             .list()
             .iter()
-            .map(|rule| rule.text.clone())
+            .map(|rule| rule.spec.clone())
             .filter(|text| !is_of_session(text))
             .collect();
         let file = File {
@@ -314,7 +315,7 @@ impl Verb for ImportPolicy {
         let new: Vec<Rule> = new.collect();
         let replaces = |old: &Rule| {
             new.iter()
-                .any(|new| new.text == old.text || replaces_plain(new, old))
+                .any(|new| new.spec == old.spec || replaces_plain(new, old))
         };
         let all = kept
             .into_iter()
@@ -324,15 +325,15 @@ impl Verb for ImportPolicy {
         hub.rules.replace_all(all).await?;
         if let Some(default) = file.default.filter(|_| self.replace) {
             hub.settings
-                .change(|values| Values {
+                .change(|values| SettingsValues {
                     default_policy: default,
                     ..values
                 })
                 .await?;
-            hub.events.tell(Event::PolicyChanged);
+            hub.events.publish(Event::PolicyChanged);
         }
         let rules: Vec<_> = new.iter().map(note).collect();
-        hub.store.note(
+        hub.store.append_audit(
             AuditKind::PolicyChanged,
             &json!({ "imported": rules, "replace": self.replace }),
         );
@@ -346,14 +347,14 @@ impl Verb for SetDefaultPolicy {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.settings
-            .change(|values| Values {
+            .change(|values| SettingsValues {
                 default_policy: self.effect,
                 ..values
             })
             .await?;
         hub.store
-            .note(AuditKind::PolicyChanged, &json!({ "default": self.effect }));
-        hub.events.tell(Event::PolicyChanged);
+            .append_audit(AuditKind::PolicyChanged, &json!({ "default": self.effect }));
+        hub.events.publish(Event::PolicyChanged);
         Ok(Done {})
     }
 }
@@ -364,20 +365,20 @@ impl Verb for SetDefaultPolicy {
 struct File {
     #[serde(default)]
     default: Option<Effect>,
-    rules: Vec<RuleText>,
+    rules: Vec<RuleSpec>,
 }
 
 /// Returns the JSON that the audit records about a saved rule.
 pub(super) fn note(rule: &Rule) -> serde_json::Value {
-    json!({ "id": rule.id, "rule": rule.text })
+    json!({ "id": rule.id, "rule": rule.spec })
 }
 
-fn is_of_session(text: &RuleText) -> bool {
-    matches!(text.life, Life::Session { .. })
+fn is_of_session(text: &RuleSpec) -> bool {
+    matches!(text.lifetime, Lifetime::Session { .. })
 }
 
 fn replaces_plain(new: &Rule, old: &Rule) -> bool {
-    new.text.is_plain() && old.text.is_plain() && new.text.scope == old.text.scope
+    new.spec.is_plain() && old.spec.is_plain() && new.spec.scope == old.spec.scope
 }
 
 fn no_such(id: &RuleId) -> ApiError {
@@ -387,7 +388,7 @@ fn no_such(id: &RuleId) -> ApiError {
 /// The longest note that a person may write about a rule, in bytes.
 const MAX_NOTE: usize = 1_000;
 
-fn check(text: &RuleText) -> Result<(), ApiError> {
+fn check(text: &RuleSpec) -> Result<(), ApiError> {
     check_scope(&text.scope)?;
     if text.effect.is_none() && text.result.is_none() {
         return Err(ApiError::invalid(
@@ -404,14 +405,15 @@ fn check(text: &RuleText) -> Result<(), ApiError> {
             "'note' has at most {MAX_NOTE} bytes"
         )));
     }
-    match text.life {
-        Life::Until { at } if at <= clock::now() => {
+    match text.lifetime {
+        Lifetime::Until { at } if at <= clock::now() => {
             Err(ApiError::invalid("'life.at' lies in the past"))
         }
-        Life::Calls { count: 0 } => Err(ApiError::invalid("'life.count' is at least 1")),
-        Life::UntilRevoked | Life::Until { .. } | Life::Session { .. } | Life::Calls { .. } => {
-            Ok(())
-        }
+        Lifetime::Calls { count: 0 } => Err(ApiError::invalid("'life.count' is at least 1")),
+        Lifetime::UntilRevoked
+        | Lifetime::Until { .. }
+        | Lifetime::Session { .. }
+        | Lifetime::Calls { .. } => Ok(()),
     }
 }
 
@@ -436,7 +438,7 @@ fn check_scope(scope: &Scope) -> Result<(), ApiError> {
 
 /// Returns a rule that is bound to the server and the tool as they are now. If either is unknown,
 /// the rule is not bound to it.
-fn made(hub: &Hub, id: Option<RuleId>, text: RuleText) -> Rule {
+fn made(hub: &Hub, id: Option<RuleId>, text: RuleSpec) -> Rule {
     let server = text
         .scope
         .server
@@ -448,7 +450,7 @@ fn made(hub: &Hub, id: Option<RuleId>, text: RuleText) -> Rule {
         definition: definition(hub, &text.scope),
         created_at: clock::now(),
         used: 0,
-        text,
+        spec: text,
     }
 }
 
@@ -463,7 +465,7 @@ fn definition(hub: &Hub, scope: &Scope) -> Option<String> {
 
 fn view(hub: &Hub, rule: &Rule) -> RuleView {
     let server = rule
-        .text
+        .spec
         .scope
         .server
         .as_ref()
@@ -471,21 +473,21 @@ fn view(hub: &Hub, rule: &Rule) -> RuleView {
     let suspended = server.is_some_and(|server| {
         rule.is_suspended(
             &server.identity,
-            definition(hub, &rule.text.scope).as_deref(),
+            definition(hub, &rule.spec.scope).as_deref(),
         )
     });
     RuleView {
         id: rule.id.clone(),
-        words: rule.text.to_string(),
-        scope: rule.text.scope.clone(),
-        read_only: rule.text.read_only,
-        when: rule.text.when.clone(),
-        effect: rule.text.effect,
-        result: rule.text.result,
-        life: rule.text.life.clone(),
-        note: rule.text.note.clone(),
+        words: rule.spec.to_string(),
+        scope: rule.spec.scope.clone(),
+        read_only: rule.spec.read_only,
+        conditions: rule.spec.conditions.clone(),
+        effect: rule.spec.effect,
+        result: rule.spec.result,
+        lifetime: rule.spec.lifetime.clone(),
+        note: rule.spec.note.clone(),
         created_at: rule.created_at,
-        left: rule.left(),
+        remaining: rule.remaining(),
         suspended,
     }
 }
@@ -499,17 +501,17 @@ const SHOWN_PAST: usize = 10;
 ///
 /// # Errors
 /// Returns an error if a condition is invalid, or if the calls cannot be read.
-pub(super) async fn matched(hub: &Hub, text: &RuleText) -> Result<PastCalls, ApiError> {
+pub(super) async fn matched(hub: &Hub, text: &RuleSpec) -> Result<PastCalls, ApiError> {
     // The conditions are compiled first, so that an invalid rule is rejected even if there are no
     // past calls.
-    let conditions = Conditions::compile(&text.when)?;
+    let conditions = Conditions::compile(&text.conditions)?;
     let scope = &text.scope;
-    let filter = PastFilter {
+    let filter = PastCallFilter {
         client: scope.client.clone(),
         server: scope.server.clone(),
         tool: scope.tool.clone(),
         limit: MAX_PAST,
-        ..PastFilter::default()
+        ..PastCallFilter::default()
     };
     hub.journal.flush().await;
     let mut past = PastCalls::default();
@@ -524,7 +526,7 @@ pub(super) async fn matched(hub: &Hub, text: &RuleText) -> Result<PastCalls, Api
                 continue;
             }
         }
-        let holds = match (text.when.is_empty(), arguments, server) {
+        let holds = match (text.conditions.is_empty(), arguments, server) {
             (true, ..) => true,
             (false, Some(arguments), Some(server)) => {
                 let arguments =

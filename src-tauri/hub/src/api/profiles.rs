@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApiError, Done, Verb};
 use crate::{
     hub::Hub,
-    model::{capability::Kind, ids::ClientName, profile::Profile},
+    model::{capability::CapabilityKind, ids::ClientName, profile::Profile},
     sessions::Reach,
 };
 
@@ -71,7 +71,7 @@ impl Verb for ListProfiles {
             let lists = snapshot.of(&Reach::All, Some(&profile));
             let visible = || {
                 lists
-                    .entries(Kind::Tools)
+                    .entries(CapabilityKind::Tools)
                     .iter()
                     .filter(|tool| !lists.defers(tool))
             };

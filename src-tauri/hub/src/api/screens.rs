@@ -27,7 +27,7 @@ impl Verb for OpenScreen {
         })?;
         let origin = url.trim_end_matches("/mcp");
         Ok(ScreenLink {
-            url: format!("{origin}/#login={}", hub.access.offer()),
+            url: format!("{origin}/#login={}", hub.access.issue_browser_code()),
         })
     }
 }

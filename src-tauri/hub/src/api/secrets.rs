@@ -49,7 +49,11 @@ impl Verb for ListSecrets {
     async fn run(self, hub: &Hub) -> Result<Vec<SecretView>, ApiError> {
         let mut names: BTreeMap<String, Vec<ServerId>> = BTreeMap::new();
         for server in hub.registry.specs().servers.values() {
-            for name in server.spec.values().flat_map(|text| secrets::names(text)) {
+            for name in server
+                .spec
+                .values_with_references()
+                .flat_map(|text| secrets::referenced_names(text))
+            {
                 names.entry(name).or_default().push(server.id.clone());
             }
         }
@@ -83,7 +87,7 @@ impl Verb for SetSecret {
         }
         own(&self.name)?;
         let value = Secret::new(self.value);
-        hub.logs.mask(&value);
+        hub.logs.add_secret(&value);
         hub.secrets.set(&self.name, value).await?;
         Ok(Done {})
     }
@@ -105,10 +109,10 @@ impl Verb for RemoveSecret {
 /// # Errors
 /// Returns an error if the name is reserved.
 fn own(name: &str) -> Result<(), ApiError> {
-    if name.starts_with(secrets::OWN) {
+    if name.starts_with(secrets::RESERVED_PREFIX) {
         return Err(ApiError::invalid(format!(
             "names that begin with '{}' are Drawbridge's own: use `drawbridge servers authorize` and `sign-out`",
-            secrets::OWN
+            secrets::RESERVED_PREFIX
         )));
     }
     Ok(())

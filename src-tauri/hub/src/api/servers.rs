@@ -25,10 +25,10 @@ use super::{ApiError, Done, Verb, tools::ToolView};
 use crate::{
     hub::Hub,
     model::{
-        authorization::{Authorization, SignIn},
-        capability::LeftOutEntries,
+        capability::ExcludedEntries,
         ids::{ServerId, Timestamp},
         server::{Acceptance, ServerState, SyncStatus, Transition},
+        sign_in::{ServerSignIn, SignIn},
         spec::ServerSpec,
     },
     registry,
@@ -76,7 +76,7 @@ pub struct ServerView {
     /// The latest state transitions of its sessions, oldest first.
     pub transitions: Vec<Transition>,
     /// The state of the server's authorization.
-    pub authorization: Authorization,
+    pub authorization: ServerSignIn,
     /// The latest attempt to sign in, if there is one.
     pub signing_in: Option<SignIn>,
     /// The process id of a local server that runs.
@@ -100,7 +100,7 @@ pub struct ServerView {
     pub waiting_tools: u32,
     /// Entries excluded from the server's lists, each with its reason. Tools that the person's
     /// `allowed_tools` excludes are not among them.
-    pub left_out: LeftOutEntries,
+    pub left_out: ExcludedEntries,
     /// The number of non-JSON-RPC lines on the server's stdout since the hub started.
     pub noise_lines: u32,
     /// How often the server was started since the hub started.
@@ -220,7 +220,7 @@ pub struct VerifiedView {
     pub protocol_version: String,
     pub tools: Vec<ToolView>,
     /// Entries excluded from the server's list of tools.
-    pub left_out: LeftOutEntries,
+    pub left_out: ExcludedEntries,
     /// The time from the start to the last page of tools, in milliseconds.
     pub duration_ms: u32,
 }
@@ -420,6 +420,6 @@ impl Verb for ReadSpecs {
 }
 
 /// Returns the state of a server.
-pub(super) fn state(hub: &Hub, server: &crate::model::spec::Registered) -> ServerState {
+pub(super) fn state(hub: &Hub, server: &crate::model::spec::RegisteredServer) -> ServerState {
     view::state(hub, server).0
 }

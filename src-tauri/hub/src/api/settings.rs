@@ -11,7 +11,7 @@ use crate::{
     model::{event::Event, policy::Effect, secret::KeyringStatus},
     oauth,
     secrets::SecretError,
-    settings::Values,
+    settings::SettingsValues,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ impl Verb for ChangeSettings {
 
     async fn run(self, hub: &Hub) -> Result<SettingsView, ApiError> {
         let old = hub.settings.get();
-        let values = Values {
+        let values = SettingsValues {
             approval_timeout: seconds(
                 "approval_timeout_s",
                 self.approval_timeout_s,
@@ -88,12 +88,12 @@ impl Verb for ChangeSettings {
             ..old
         };
         hub.settings
-            .change(|now| Values {
+            .change(|now| SettingsValues {
                 default_policy: now.default_policy,
                 ..values
             })
             .await?;
-        hub.events.tell(Event::SettingsChanged);
+        hub.events.publish(Event::SettingsChanged);
         Ok(view(hub).await)
     }
 }
@@ -161,7 +161,7 @@ async fn view(hub: &Hub) -> SettingsView {
         keyring_remedy: match keyring {
             KeyringStatus::Ready => String::new(),
             KeyringStatus::Locked => SecretError::Locked.remedy(),
-            KeyringStatus::Absent => SecretError::Absent(String::new()).remedy(),
+            KeyringStatus::Absent => SecretError::Unavailable(String::new()).remedy(),
         },
     }
 }

@@ -9,12 +9,12 @@ use crate::{
     catalog::{CatalogEntry, Definition, ServerCopy, Snapshot},
     hub::Hub,
     model::{
-        capability::{Kind, LeftOut},
+        capability::{CapabilityKind, ExcludedEntry},
         ids::{ClientName, ServerId},
         names,
         policy::Effect,
-        spec::Registered,
-        tool::{Annotations, Standing},
+        spec::RegisteredServer,
+        tool::{AcceptanceState, Annotations},
     },
     policy::Facts,
     sessions::Reach,
@@ -33,7 +33,7 @@ pub struct ToolView {
     /// Why no client can see or call the tool; empty if clients can.
     pub hidden: String,
     /// The acceptance state of the definition.
-    pub standing: Standing,
+    pub standing: AcceptanceState,
     /// About how many tokens a model spends on the tool's definition in a list.
     pub tokens: u32,
     pub title: Option<String>,
@@ -64,7 +64,7 @@ impl Verb for ListTools {
         let snapshot = hub.catalog.snapshot();
         let views = snapshot
             .all()
-            .entries(Kind::Tools)
+            .entries(CapabilityKind::Tools)
             .iter()
             .map(|tool| ToolView {
                 exposed_name: tool.exposed_name.clone(),
@@ -141,7 +141,7 @@ impl Verb for ExportTools {
             None => hub.catalog.snapshot().all().clone(),
         };
         Ok(lists
-            .entries(Kind::Tools)
+            .entries(CapabilityKind::Tools)
             .iter()
             .map(|tool| function_tool(tool))
             .collect())
@@ -169,7 +169,7 @@ fn function_tool(tool: &CatalogEntry) -> FunctionTool {
 }
 
 /// Returns the tools of a server, including hidden ones.
-pub(super) fn of_server(hub: &Hub, server: &Registered, copy: &ServerCopy) -> Vec<ToolView> {
+pub(super) fn of_server(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy) -> Vec<ToolView> {
     let snapshot = hub.catalog.snapshot();
     let at_door: HashMap<&str, &CatalogEntry> = snapshot
         .all()
@@ -200,12 +200,13 @@ pub(super) fn of_server(hub: &Hub, server: &Registered, copy: &ServerCopy) -> Ve
 
 fn why_hidden(
     hub: &Hub,
-    server: &Registered,
+    server: &RegisteredServer,
     tool: &Definition,
-    standing: Standing,
+    standing: AcceptanceState,
     snapshot: &Snapshot,
 ) -> String {
-    let is_meant = |entry: &LeftOut| entry.kind == Kind::Tools && entry.name == tool.name;
+    let is_meant =
+        |entry: &ExcludedEntry| entry.kind == CapabilityKind::Tools && entry.name == tool.name;
     let left_out = || {
         snapshot
             .all()
@@ -214,10 +215,12 @@ fn why_hidden(
             .find(|one| one.server == server.id && is_meant(&one.entry))
     };
     match standing {
-        Standing::New => "new since you accepted the server: it waits for you".into(),
-        Standing::Changed => "changed since you accepted it: it waits for you".into(),
-        Standing::Accepted if !hub.registry.may_run(server) => "its server may not run".into(),
-        Standing::Accepted => left_out()
+        AcceptanceState::New => "new since you accepted the server: it waits for you".into(),
+        AcceptanceState::Changed => "changed since you accepted it: it waits for you".into(),
+        AcceptanceState::Accepted if !hub.registry.may_run(server) => {
+            "its server may not run".into()
+        }
+        AcceptanceState::Accepted => left_out()
             .map(|one| one.entry.why.clone())
             .unwrap_or_default(),
     }
@@ -225,7 +228,7 @@ fn why_hidden(
 
 /// Returns a tool as a person sees it. The exposed name is the one without a collision; only the
 /// catalog knows about collisions.
-pub(super) fn view(hub: &Hub, server: &Registered, tool: &Definition) -> ToolView {
+pub(super) fn view(hub: &Hub, server: &RegisteredServer, tool: &Definition) -> ToolView {
     let facts = Facts {
         client: None,
         session: None,
@@ -236,7 +239,7 @@ pub(super) fn view(hub: &Hub, server: &Registered, tool: &Definition) -> ToolVie
         arguments: None,
     };
     let prefix = server.spec.prefix.as_deref().unwrap_or(server.id.as_str());
-    let bare = prefix.is_empty() && names::is_plain(&tool.name);
+    let bare = prefix.is_empty() && names::is_valid_exposed_name(&tool.name);
     ToolView {
         server: server.id.clone(),
         name: tool.name.clone(),
@@ -246,7 +249,7 @@ pub(super) fn view(hub: &Hub, server: &Registered, tool: &Definition) -> ToolVie
             names::exposed_name(prefix, &server.id, &tool.name)
         },
         hidden: String::new(),
-        standing: Standing::Accepted,
+        standing: AcceptanceState::Accepted,
         tokens: tool.tokens(),
         title: tool.title.clone(),
         description: tool.description.clone(),

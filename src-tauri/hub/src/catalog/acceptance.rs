@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Definition;
-use crate::model::tool::Standing;
+use crate::model::tool::AcceptanceState;
 
 /// The accepted definitions of a server: their digests, by the tools' own names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,11 +25,11 @@ impl Accepted {
 
     /// Returns the acceptance state of a tool. A definition that was accepted earlier is accepted
     /// again if it returns.
-    pub(super) fn standing(&self, tool: &Definition) -> Standing {
+    pub(super) fn standing(&self, tool: &Definition) -> AcceptanceState {
         match self.0.get(&tool.name) {
-            Some(digests) if digests.contains(&tool.digest) => Standing::Accepted,
-            Some(_) => Standing::Changed,
-            None => Standing::New,
+            Some(digests) if digests.contains(&tool.digest) => AcceptanceState::Accepted,
+            Some(_) => AcceptanceState::Changed,
+            None => AcceptanceState::New,
         }
     }
 
@@ -38,6 +38,6 @@ impl Accepted {
     }
 
     pub(super) fn holds(&self, tool: &Definition) -> bool {
-        self.standing(tool) == Standing::Accepted
+        self.standing(tool) == AcceptanceState::Accepted
     }
 }

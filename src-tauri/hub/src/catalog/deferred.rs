@@ -6,7 +6,7 @@ use serde_json::{json, value::RawValue};
 
 use super::{CatalogEntry, Lists};
 use crate::model::{
-    capability::Kind,
+    capability::CapabilityKind,
     json::{self, Json, RawObject},
     names,
 };
@@ -83,7 +83,7 @@ pub fn search(lists: &Lists, arguments: &RawValue) -> Result<Json, String> {
         shown.join(","),
         found.len()
     );
-    let text = json::string(&result);
+    let text = json::quote(&result);
     Ok(Json::new(format!(
         r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{result}}}"#
     )))
@@ -92,10 +92,10 @@ pub fn search(lists: &Lists, arguments: &RawValue) -> Result<Json, String> {
 /// Returns the definition with its exposed name, without members that are of no use to a model.
 fn shown(tool: &CatalogEntry) -> Option<String> {
     let mut definition = RawObject::parse(&tool.definition.raw).ok()?;
-    definition.set("name", json::raw(json::string(&tool.exposed_name)));
+    definition.set("name", json::raw(json::quote(&tool.exposed_name)));
     definition.remove("_meta");
     definition.remove("icons");
-    definition.set("server", json::raw(json::string(tool.server.id.as_str())));
+    definition.set("server", json::raw(json::quote(tool.server.id.as_str())));
     Some(definition.to_raw().get().to_owned())
 }
 
@@ -112,7 +112,7 @@ pub fn called(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
         return Err(format!("'{other}' is neither 'name' nor 'arguments'"));
     }
     let name = object
-        .string("name")
+        .get_string("name")
         .ok_or("'name' must be a string: the name of a tool that tool_search found")?;
     Ok((
         name,
@@ -125,7 +125,7 @@ pub fn called(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
 /// Returns true if clients with this view get the two tools.
 pub fn offered(lists: &Lists) -> bool {
     lists
-        .entries(Kind::Tools)
+        .entries(CapabilityKind::Tools)
         .iter()
         .any(|tool| lists.defers(tool))
 }

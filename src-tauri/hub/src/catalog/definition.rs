@@ -14,13 +14,13 @@ use serde_json::value::RawValue;
 use super::schema;
 use crate::{
     model::{
-        capability::Kind,
+        capability::CapabilityKind,
         digest,
         json::{self, RawObject},
         spec::Validate,
         tool::Annotations,
     },
-    protocol::headers::{self, Mirrored},
+    protocol::headers::{self, HeaderParam},
 };
 
 /// The maximum length of a definition, in bytes.
@@ -43,7 +43,7 @@ pub struct Definition {
     pub annotations: Annotations,
     /// The arguments that the server wants to be repeated in headers, or the reason why that is
     /// impossible.
-    pub mirrored: Result<Vec<Mirrored>, String>,
+    pub mirrored: Result<Vec<HeaderParam>, String>,
     /// The range of the name in `raw`, with its quotes.
     name_at: Range<usize>,
     /// Compiled at the first call of the tool.
@@ -56,7 +56,7 @@ impl Definition {
     /// # Errors
     /// Returns the reason, for people, if the definition is malformed. Other definitions of the
     /// server are not affected.
-    pub fn read(kind: Kind, text: String) -> Result<Self, String> {
+    pub fn read(kind: CapabilityKind, text: String) -> Result<Self, String> {
         if text.len() > MAX_BYTES {
             return Err(format!(
                 "its definition has {} bytes; at most {MAX_BYTES} are taken",
@@ -75,7 +75,7 @@ impl Definition {
         let input_schema = member(&object, "inputSchema")
             .map_err(|e| format!("its 'inputSchema' is wrong: {e}"))?;
         let input_schema: serde_json::Value = input_schema.unwrap_or_default();
-        let mirrored = headers::mirrored(&input_schema);
+        let mirrored = headers::header_params(&input_schema);
         schema::check(&input_schema)?;
         drop(object);
         Ok(Self {
@@ -94,9 +94,11 @@ impl Definition {
     }
 
     /// Returns the name in a definition that may be malformed otherwise.
-    pub(super) fn name_in(kind: Kind, raw: &RawValue) -> Option<String> {
+    pub(super) fn name_in(kind: CapabilityKind, raw: &RawValue) -> Option<String> {
         let object = RawObject::parse(raw).ok()?;
-        object.string(kind.key()).filter(|name| !name.is_empty())
+        object
+            .get_string(kind.key_member())
+            .filter(|name| !name.is_empty())
     }
 
     /// Returns this accepted definition for clients to see, while the server offers `now`.
@@ -117,7 +119,7 @@ impl Definition {
     pub(super) fn write_as(&self, name: &str, to: &mut String) {
         let raw = self.raw.get();
         to.push_str(&raw[..self.name_at.start]);
-        to.push_str(&json::string(name));
+        to.push_str(&json::quote(name));
         to.push_str(&raw[self.name_at.end..]);
     }
 
@@ -142,14 +144,14 @@ impl Definition {
 
 /// Returns the server's own name of the definition, and its range in `raw`.
 fn name(
-    kind: Kind,
+    kind: CapabilityKind,
     raw: &RawValue,
     object: &RawObject<'_>,
 ) -> Result<(String, Range<usize>), String> {
-    let name = object.string(kind.key()).unwrap_or_default();
-    let value = object.get(kind.key()).filter(|_| !name.is_empty());
+    let name = object.get_string(kind.key_member()).unwrap_or_default();
+    let value = object.get(kind.key_member()).filter(|_| !name.is_empty());
     let value = value
-        .ok_or_else(|| format!("it has no '{}'", kind.key()))?
+        .ok_or_else(|| format!("it has no '{}'", kind.key_member()))?
         .get();
     let begin = value.as_ptr().addr() - raw.get().as_ptr().addr();
     Ok((name, begin..begin + value.len()))

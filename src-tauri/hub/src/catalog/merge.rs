@@ -8,25 +8,25 @@ use std::{
 use super::{Definition, deferred, search::Index};
 use crate::{
     model::{
-        capability::{Kind, LeftOut},
+        capability::{CapabilityKind, ExcludedEntry},
         ids::ServerId,
         json::Json,
         names,
         profile::Profile,
-        spec::{Registered, Visibility},
+        spec::{RegisteredServer, Visibility},
     },
     sessions::Reach,
 };
 
 /// The definitions that a server offers, by kind.
-pub type Offered = BTreeMap<Kind, Vec<Arc<Definition>>>;
+pub type Offered = BTreeMap<CapabilityKind, Vec<Arc<Definition>>>;
 
 /// A tool, prompt, resource or template as clients see it.
 #[derive(Debug, Clone)]
 pub struct CatalogEntry {
     /// The name that a client uses: `server__name`, or the unchanged URI.
     pub exposed_name: String,
-    pub server: Arc<Registered>,
+    pub server: Arc<RegisteredServer>,
     pub definition: Arc<Definition>,
 }
 
@@ -42,7 +42,7 @@ impl CatalogEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unlisted {
     pub server: ServerId,
-    pub entry: LeftOut,
+    pub entry: ExcludedEntry,
     /// True if the person excluded it: it is not among the allowed tools.
     pub is_wanted: bool,
 }
@@ -61,7 +61,7 @@ pub struct Snapshot {
 
 #[derive(Debug)]
 struct Alone {
-    server: Arc<Registered>,
+    server: Arc<RegisteredServer>,
     offered: Offered,
     lists: OnceLock<Arc<Lists>>,
 }
@@ -75,7 +75,7 @@ struct Narrowed {
 /// A catalog view: all lists that a client sees.
 #[derive(Debug)]
 pub struct Lists {
-    kinds: [List; Kind::ALL.len()],
+    kinds: [List; CapabilityKind::ALL.len()],
     naming: Naming,
     left_out: Vec<Unlisted>,
     index: OnceLock<Index>,
@@ -109,7 +109,7 @@ impl Snapshot {
     ///
     /// If a name is taken, the second entry gets a name with a hash. The same servers always get
     /// the same names. Bare names and URIs cannot be changed, so the second entry is excluded.
-    pub fn merge(servers: &[(Arc<Registered>, &Offered)]) -> Self {
+    pub fn merge(servers: &[(Arc<RegisteredServer>, &Offered)]) -> Self {
         let alone = servers.iter().map(|(server, offered)| {
             let alone = Alone {
                 server: server.clone(),
@@ -130,8 +130,8 @@ impl Snapshot {
     }
 
     /// Returns true if the snapshot was made from the same servers and definitions.
-    pub(super) fn is_of(&self, servers: &[(Arc<Registered>, &Offered)]) -> bool {
-        let same = |(id, (server, offered)): (&ServerId, &(Arc<Registered>, &Offered))| {
+    pub(super) fn is_of(&self, servers: &[(Arc<RegisteredServer>, &Offered)]) -> bool {
+        let same = |(id, (server, offered)): (&ServerId, &(Arc<RegisteredServer>, &Offered))| {
             let alone = self.alone.get(id);
             alone.is_some_and(|alone| {
                 alone.server == *server && same_definitions(&alone.offered, offered)
@@ -201,9 +201,10 @@ fn same_definitions(one: &Offered, other: &Offered) -> bool {
 }
 
 impl Lists {
-    fn merge(naming: Naming, servers: &[(Arc<Registered>, &Offered)]) -> Self {
+    fn merge(naming: Naming, servers: &[(Arc<RegisteredServer>, &Offered)]) -> Self {
         let mut left_out = Vec::new();
-        let kinds = Kind::ALL.map(|kind| List::merge(kind, naming, servers, &mut left_out));
+        let kinds =
+            CapabilityKind::ALL.map(|kind| List::merge(kind, naming, servers, &mut left_out));
         Self {
             kinds,
             naming,
@@ -215,10 +216,12 @@ impl Lists {
     /// Returns the part of the view that the profile permits, under the same names.
     fn narrowed(&self, profile: &Profile) -> Self {
         let has = |kind, entry: &CatalogEntry| match kind {
-            Kind::Tools => profile.has_tool(&entry.server.id, &entry.definition.name),
-            Kind::Prompts | Kind::Resources | Kind::Templates => profile.has(&entry.server.id),
+            CapabilityKind::Tools => profile.has_tool(&entry.server.id, &entry.definition.name),
+            CapabilityKind::Prompts | CapabilityKind::Resources | CapabilityKind::Templates => {
+                profile.has_server(&entry.server.id)
+            }
         };
-        let kinds = Kind::ALL.map(|kind| {
+        let kinds = CapabilityKind::ALL.map(|kind| {
             let entries = self
                 .entries(kind)
                 .iter()
@@ -235,7 +238,7 @@ impl Lists {
     }
 
     /// Returns all entries of a kind, in the order in which clients get them.
-    pub fn entries(&self, kind: Kind) -> &[Arc<CatalogEntry>] {
+    pub fn entries(&self, kind: CapabilityKind) -> &[Arc<CatalogEntry>] {
         &self.list(kind).entries
     }
 
@@ -245,13 +248,13 @@ impl Lists {
     }
 
     /// Returns the entry with this exposed name or URI.
-    pub fn find(&self, kind: Kind, exposed_name: &str) -> Option<&Arc<CatalogEntry>> {
+    pub fn find(&self, kind: CapabilityKind, exposed_name: &str) -> Option<&Arc<CatalogEntry>> {
         self.list(kind).by_name.get(exposed_name)
     }
 
     /// Returns a server's tools.
     pub fn of_server(&self, id: &ServerId) -> &[Arc<CatalogEntry>] {
-        let tools = self.entries(Kind::Tools);
+        let tools = self.entries(CapabilityKind::Tools);
         let begin = tools.partition_point(|tool| tool.server.id < *id);
         let end = tools.partition_point(|tool| tool.server.id <= *id);
         &tools[begin..end]
@@ -266,19 +269,19 @@ impl Lists {
 
     /// Returns the resource with this URI, or the first template that the URI matches.
     pub fn find_resource<'a>(&'a self, uri: &'a str) -> Option<&'a Arc<CatalogEntry>> {
-        self.find(Kind::Resources, uri)
+        self.find(CapabilityKind::Resources, uri)
             .or_else(|| self.templates_of(uri).next())
     }
 
     /// Returns the templates that a URI matches.
     pub fn templates_of<'a>(&'a self, uri: &'a str) -> impl Iterator<Item = &'a Arc<CatalogEntry>> {
-        self.entries(Kind::Templates)
+        self.entries(CapabilityKind::Templates)
             .iter()
             .filter(move |entry| fits_template(uri, &entry.definition.name))
     }
 
     /// Returns the result of the kind's list method, ready to send.
-    pub fn listed(&self, kind: Kind) -> &Json {
+    pub fn listed(&self, kind: CapabilityKind) -> &Json {
         self.list(kind).listed.get_or_init(|| self.render(kind))
     }
 
@@ -291,7 +294,7 @@ impl Lists {
     /// Returns the search index of the tools that are not listed.
     pub fn index(&self) -> &Index {
         let deferred = || {
-            self.entries(Kind::Tools)
+            self.entries(CapabilityKind::Tools)
                 .iter()
                 .filter(|tool| self.defers(tool))
                 .cloned()
@@ -300,7 +303,7 @@ impl Lists {
     }
 
     /// Returns true if both views show a client the same entries of a kind.
-    pub fn same(&self, other: &Self, kind: Kind) -> bool {
+    pub fn same(&self, other: &Self, kind: CapabilityKind) -> bool {
         let (ours, theirs) = (self.entries(kind), other.entries(kind));
         ours.len() == theirs.len()
             && ours
@@ -309,10 +312,11 @@ impl Lists {
                 .all(|(one, other)| one.is_same(other))
     }
 
-    fn render(&self, kind: Kind) -> Json {
-        let is_listed = |entry: &&Arc<CatalogEntry>| kind != Kind::Tools || !self.defers(entry);
+    fn render(&self, kind: CapabilityKind) -> Json {
+        let is_listed =
+            |entry: &&Arc<CatalogEntry>| kind != CapabilityKind::Tools || !self.defers(entry);
         let listed = || self.entries(kind).iter().filter(is_listed);
-        let own = if kind == Kind::Tools && deferred::offered(self) {
+        let own = if kind == CapabilityKind::Tools && deferred::offered(self) {
             &deferred::definitions()[..]
         } else {
             &[]
@@ -322,7 +326,7 @@ impl Lists {
         };
         let mut text =
             String::with_capacity(64 + own.concat().len() + listed().map(length).sum::<usize>());
-        text.extend(["{\"", kind.member(), "\":["]);
+        text.extend(["{\"", kind.list_member(), "\":["]);
         own.iter().for_each(|own| text.extend([own, ","]));
         for entry in listed() {
             entry.definition.write_as(&entry.exposed_name, &mut text);
@@ -335,7 +339,7 @@ impl Lists {
         Json::new(text)
     }
 
-    fn list(&self, kind: Kind) -> &List {
+    fn list(&self, kind: CapabilityKind) -> &List {
         &self.kinds[kind as usize]
     }
 }
@@ -354,9 +358,9 @@ impl List {
     }
 
     fn merge(
-        kind: Kind,
+        kind: CapabilityKind,
         naming: Naming,
-        servers: &[(Arc<Registered>, &Offered)],
+        servers: &[(Arc<RegisteredServer>, &Offered)],
         left_out: &mut Vec<Unlisted>,
     ) -> Self {
         let mut list = Self::default();
@@ -381,8 +385,9 @@ impl List {
                     list.entries.push(entry);
                 }
                 Err(why) => {
-                    let is_wanted = kind == Kind::Tools && !server.spec.allows(&definition.name);
-                    let entry = LeftOut {
+                    let is_wanted =
+                        kind == CapabilityKind::Tools && !server.spec.allows_tool(&definition.name);
+                    let entry = ExcludedEntry {
                         kind,
                         name: definition.name.clone(),
                         why,
@@ -407,26 +412,28 @@ impl List {
 /// # Errors
 /// Returns the reason, for people, if the entry is excluded.
 fn free_name(
-    kind: Kind,
+    kind: CapabilityKind,
     naming: Naming,
-    server: &Registered,
+    server: &RegisteredServer,
     definition: &Definition,
     taken: &HashMap<String, Arc<CatalogEntry>>,
 ) -> Result<String, String> {
     let (id, name) = (&server.id, &definition.name);
-    if kind == Kind::Tools && !server.spec.allows(name) {
+    if kind == CapabilityKind::Tools && !server.spec.allows_tool(name) {
         return Err("it is not among the server's allowed tools".into());
     }
     let with_hash = |prefix: &str| names::hashed_name(prefix, id, name);
     // The preferred name, and the prefix for a name with a hash, if one is possible.
     let (wanted, prefix) = match (kind, naming, server.spec.prefix.as_deref()) {
-        (Kind::Resources | Kind::Templates, ..) | (_, Naming::Bare, _) => (name.clone(), None),
+        (CapabilityKind::Resources | CapabilityKind::Templates, ..) | (_, Naming::Bare, _) => {
+            (name.clone(), None)
+        }
         (_, _, Some("")) if names::is_reserved(name) => {
             return Err(format!(
                 "'{name}' is, or looks like, a name of Drawbridge's own tools: give the server a prefix"
             ));
         }
-        (_, _, Some("")) if names::is_plain(name) => (name.clone(), None),
+        (_, _, Some("")) if names::is_valid_exposed_name(name) => (name.clone(), None),
         (_, _, Some("")) => (with_hash(id.as_str()), None),
         (_, _, prefix) => {
             let prefix = prefix.unwrap_or(id.as_str());

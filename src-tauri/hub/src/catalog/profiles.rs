@@ -108,7 +108,7 @@ impl Profiles {
 
     async fn reload(&self) -> Result<(), ProfileError> {
         self.known.store(Arc::new(read(&self.store).await?));
-        self.events.tell(Event::ProfilesChanged);
+        self.events.publish(Event::ProfilesChanged);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use tokio::time;
 use super::{Catalog, Definition, Offered};
 use crate::{
     model::{
-        capability::{Kind, LeftOut, LeftOutEntries},
+        capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
         json::{self, Json, RawObject},
         rpc::code,
     },
@@ -60,13 +60,13 @@ pub(super) struct Read {
     pub(super) offered: Offered,
     /// The time to live in milliseconds: the shortest that any of the lists states.
     pub(super) ttl_ms: Option<u32>,
-    pub(super) left_out: LeftOutEntries,
+    pub(super) left_out: ExcludedEntries,
 }
 
 /// A list with the entries of all pages.
 pub struct Listed {
     pub definitions: Vec<Arc<Definition>>,
-    pub left_out: LeftOutEntries,
+    pub left_out: ExcludedEntries,
     ttl_ms: Option<u32>,
     /// The number of entries on the pages so far, including the excluded ones.
     entries: usize,
@@ -93,10 +93,11 @@ async fn read_once(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
             .request(Outgoing::new(method, Some(&params), PATIENCE))
             .await
     };
-    let (mut offered, mut left_out, mut ttl_ms) = (Offered::new(), LeftOutEntries::default(), None);
-    for kind in Kind::ALL
+    let (mut offered, mut left_out, mut ttl_ms) =
+        (Offered::new(), ExcludedEntries::default(), None);
+    for kind in CapabilityKind::ALL
         .into_iter()
-        .filter(|kind| hello.capabilities.offers(*kind))
+        .filter(|kind| hello.capabilities.may_offer(*kind))
     {
         let listed = all_of(kind, ask).await?;
         ttl_ms = shorter(ttl_ms, listed.ttl_ms);
@@ -104,7 +105,10 @@ async fn read_once(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
         left_out.extend(listed.left_out);
     }
     if hello.era().is_modern() && session.server().spec.url.is_some() {
-        leave_out_unusable(offered.entry(Kind::Tools).or_default(), &mut left_out);
+        leave_out_unusable(
+            offered.entry(CapabilityKind::Tools).or_default(),
+            &mut left_out,
+        );
     }
     Ok(Read {
         hello,
@@ -119,11 +123,11 @@ fn shorter(one: Option<u32>, other: Option<u32>) -> Option<u32> {
 }
 
 /// Excludes tools with invalid header parameters, because their arguments cannot be sent over HTTP.
-fn leave_out_unusable(tools: &mut Vec<Arc<Definition>>, left_out: &mut LeftOutEntries) {
+fn leave_out_unusable(tools: &mut Vec<Arc<Definition>>, left_out: &mut ExcludedEntries) {
     tools.retain(|tool| match &tool.mirrored {
         Ok(_) => true,
         Err(why) => {
-            left_out.push(LeftOut::new(Kind::Tools, &tool.name, why));
+            left_out.push(ExcludedEntry::new(CapabilityKind::Tools, &tool.name, why));
             false
         }
     });
@@ -134,7 +138,7 @@ fn leave_out_unusable(tools: &mut Vec<Arc<Definition>>, left_out: &mut LeftOutEn
 /// # Errors
 /// Returns an error if a page cannot be read, or if the list does not end.
 pub async fn all_of<F: Future<Output = Result<Reply, UpstreamError>>>(
-    kind: Kind,
+    kind: CapabilityKind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
 ) -> Result<Listed, SyncError> {
     time::timeout(MAX_TIME, all_pages(kind, ask))
@@ -143,12 +147,12 @@ pub async fn all_of<F: Future<Output = Result<Reply, UpstreamError>>>(
 }
 
 async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
-    kind: Kind,
+    kind: CapabilityKind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
 ) -> Result<Listed, SyncError> {
     let mut all = Listed {
         definitions: Vec::new(),
-        left_out: LeftOutEntries::default(),
+        left_out: ExcludedEntries::default(),
         ttl_ms: None,
         entries: 0,
     };
@@ -164,7 +168,7 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
         let Some(cursor) = next_cursor else {
             return Ok(all);
         };
-        params = json::raw(format!(r#"{{"cursor":{}}}"#, json::string(&cursor)));
+        params = json::raw(format!(r#"{{"cursor":{}}}"#, json::quote(&cursor)));
         if !cursors.insert(cursor) {
             break;
         }
@@ -175,7 +179,7 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
 /// Reads a page, and returns the cursor of the next one. A definition that cannot be read is
 /// excluded.
 fn read_page(
-    kind: Kind,
+    kind: CapabilityKind,
     result: &Json,
     all: &mut Listed,
     names: &mut HashSet<String>,
@@ -183,7 +187,7 @@ fn read_page(
     let unreadable =
         |e: serde_json::Error| SyncError::Unreadable(kind.list_method(), e.to_string());
     let result = RawObject::parse(result).map_err(unreadable)?;
-    let entries: Vec<&RawValue> = match result.get(kind.member()) {
+    let entries: Vec<&RawValue> = match result.get(kind.list_member()) {
         Some(entries) => serde_json::from_str(entries.get()).map_err(unreadable)?,
         None => Vec::new(),
     };
@@ -196,14 +200,15 @@ fn read_page(
                 let why = format!(
                     "another {} has the same '{}', and comes before it",
                     kind.noun(),
-                    kind.key()
+                    kind.key_member()
                 );
-                all.left_out.push(LeftOut::new(kind, &read.name, &why));
+                all.left_out
+                    .push(ExcludedEntry::new(kind, &read.name, &why));
             }
             Err(why) => {
                 let place = || format!("entry {} of {}", all.entries, kind.list_method());
                 let name = Definition::name_in(kind, raw).unwrap_or_else(place);
-                all.left_out.push(LeftOut::new(kind, &name, &why));
+                all.left_out.push(ExcludedEntry::new(kind, &name, &why));
             }
         }
     }
@@ -212,7 +217,7 @@ fn read_page(
         result.get("ttlMs").and_then(|ttl| ttl.get().parse().ok()),
     );
     Ok(result
-        .string("nextCursor")
+        .get_string("nextCursor")
         .filter(|cursor| !cursor.is_empty()))
 }
 

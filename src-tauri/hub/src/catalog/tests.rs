@@ -72,18 +72,18 @@ mod accepted {
 
     fn tool((name, text): (u8, u8)) -> Arc<Definition> {
         let definition = format!(r#"{{"name":"t{name}","description":"does {text}"}}"#);
-        Arc::new(Definition::read(Kind::Tools, definition).expect("a definition"))
+        Arc::new(Definition::read(CapabilityKind::Tools, definition).expect("a definition"))
     }
 
-    fn server() -> Registered {
+    fn server() -> RegisteredServer {
         let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
-        Registered::new(ServerId::new("s"), spec, std::path::PathBuf::new())
+        RegisteredServer::new(ServerId::new("s"), spec, std::path::PathBuf::new())
     }
 
     fn synced() -> ServerRow {
         ServerRow {
             last_synced_at: Some(clock::now()),
-            ..ServerRow::unknown(ServerId::new("s"))
+            ..ServerRow::new(ServerId::new("s"))
         }
     }
 
@@ -111,7 +111,7 @@ mod accepted {
                             accepted.extend(tools.iter().map(|tool| tool.digest.clone()));
                         }
                         is_first = false;
-                        copy = copy.take(&server, synced(), Offered::from([(Kind::Tools, tools)]));
+                        copy = copy.take(&server, synced(), Offered::from([(CapabilityKind::Tools, tools)]));
                     }
                     Step::Accept(name) => {
                         let waiting = copy.tools().iter().find(|tool| tool.name == format!("t{name}")).cloned();
@@ -133,15 +133,15 @@ mod accepted {
                 }
                 let snapshot = Snapshot::merge(&[(server.clone(), &copy.shown)]);
                 for lists in [snapshot.all(), snapshot.alone(&server.id).expect("it is there")] {
-                    for tool in lists.entries(Kind::Tools) {
+                    for tool in lists.entries(CapabilityKind::Tools) {
                         prop_assert!(accepted.contains(&tool.definition.digest), "{}", tool.definition.raw);
-                        prop_assert!(lists.find(Kind::Tools, &tool.exposed_name).is_some());
+                        prop_assert!(lists.find(CapabilityKind::Tools, &tool.exposed_name).is_some());
                     }
-                    let listed = lists.listed(Kind::Tools).get().matches("does ").count();
-                    prop_assert_eq!(listed, lists.entries(Kind::Tools).len());
+                    let listed = lists.listed(CapabilityKind::Tools).get().matches("does ").count();
+                    prop_assert_eq!(listed, lists.entries(CapabilityKind::Tools).len());
                 }
                 let offered = copy.tools().iter().filter(|tool| accepted.contains(&tool.digest)).count();
-                prop_assert_eq!(snapshot.all().entries(Kind::Tools).len(), offered, "an accepted one is not lost");
+                prop_assert_eq!(snapshot.all().entries(CapabilityKind::Tools).len(), offered, "an accepted one is not lost");
             }
         }
     }
@@ -150,7 +150,10 @@ mod accepted {
     fn a_changed_tool_and_a_new_one_wait_and_one_that_changes_back_returns() {
         let server = server();
         let offers = |tools: &[(u8, u8)]| {
-            Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())])
+            Offered::from([(
+                CapabilityKind::Tools,
+                tools.iter().copied().map(tool).collect(),
+            )])
         };
         let copy = restarted(&ServerCopy::unknown(server.id.clone()).take(
             &server,
@@ -163,18 +166,21 @@ mod accepted {
             .iter()
             .map(|tool| changed.standing(tool))
             .collect();
-        assert_eq!(standings, [Standing::Changed, Standing::New]);
-        assert!(changed.shown[&Kind::Tools].is_empty());
+        assert_eq!(standings, [AcceptanceState::Changed, AcceptanceState::New]);
+        assert!(changed.shown[&CapabilityKind::Tools].is_empty());
         let back = changed.take(&server, synced(), offers(&[(1, 1)]));
-        assert_eq!(back.shown[&Kind::Tools].len(), 1);
+        assert_eq!(back.shown[&CapabilityKind::Tools].len(), 1);
     }
 
     #[test]
     fn a_changed_tool_may_stay_as_it_was_accepted_for_clients_to_see() {
         let spec = serde_json::from_str(r#"{"command":"x","definitions":"keep"}"#).expect("a spec");
-        let server = Registered::new(ServerId::new("s"), spec, std::path::PathBuf::new());
+        let server = RegisteredServer::new(ServerId::new("s"), spec, std::path::PathBuf::new());
         let offers = |tools: &[(u8, u8)]| {
-            Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())])
+            Offered::from([(
+                CapabilityKind::Tools,
+                tools.iter().copied().map(tool).collect(),
+            )])
         };
         let first = restarted(&ServerCopy::unknown(server.id.clone()).take(
             &server,
@@ -182,7 +188,7 @@ mod accepted {
             offers(&[(1, 1)]),
         ));
         let copy = first.take(&server, synced(), offers(&[(1, 2), (2, 1)]));
-        let [kept] = &copy.shown(&server)[&Kind::Tools][..] else {
+        let [kept] = &copy.shown(&server)[&CapabilityKind::Tools][..] else {
             panic!("a new one waits: {:?}", copy.shown(&server))
         };
         assert_eq!(
@@ -200,14 +206,17 @@ mod accepted {
             Some(copy.tools()[0].raw.get())
         );
         let back = copy.take(&server, synced(), offers(&[(1, 1)]));
-        assert!(back.shown(&server)[&Kind::Tools][0].now.is_none());
+        assert!(back.shown(&server)[&CapabilityKind::Tools][0].now.is_none());
     }
 
     #[test]
     fn a_tool_that_is_read_again_unchanged_is_the_one_that_was_there() {
         let server = server();
         let offers = |tools: &[(u8, u8)]| {
-            Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())])
+            Offered::from([(
+                CapabilityKind::Tools,
+                tools.iter().copied().map(tool).collect(),
+            )])
         };
         let copy = ServerCopy::unknown(server.id.clone()).take(
             &server,
@@ -225,7 +234,10 @@ mod accepted {
     #[test]
     fn a_trusted_server_changes_as_it_likes_and_another_command_is_another_server() {
         let offers = |tools: &[(u8, u8)]| {
-            Offered::from([(Kind::Tools, tools.iter().copied().map(tool).collect())])
+            Offered::from([(
+                CapabilityKind::Tools,
+                tools.iter().copied().map(tool).collect(),
+            )])
         };
         let first = restarted(&ServerCopy::unknown(server().id).take(
             &server(),
@@ -234,14 +246,14 @@ mod accepted {
         ));
         let spec =
             serde_json::from_str(r#"{"command":"x","definitions":"trust"}"#).expect("a spec");
-        let trusted = Registered::new(ServerId::new("s"), spec, std::path::PathBuf::new());
+        let trusted = RegisteredServer::new(ServerId::new("s"), spec, std::path::PathBuf::new());
         let copy = first.take(&trusted, synced(), offers(&[(1, 1)]));
         let later = restarted(&copy).take(&trusted, synced(), offers(&[(1, 3), (4, 1)]));
-        assert_eq!(later.shown[&Kind::Tools].len(), 2);
+        assert_eq!(later.shown[&CapabilityKind::Tools].len(), 2);
         let spec = serde_json::from_str(r#"{"command":"y"}"#).expect("a spec");
-        let other = Registered::new(ServerId::new("s"), spec, std::path::PathBuf::new());
+        let other = RegisteredServer::new(ServerId::new("s"), spec, std::path::PathBuf::new());
         assert_eq!(
-            first.take(&other, synced(), offers(&[(5, 1)])).shown[&Kind::Tools].len(),
+            first.take(&other, synced(), offers(&[(5, 1)])).shown[&CapabilityKind::Tools].len(),
             1
         );
     }

@@ -2,7 +2,7 @@
 
 use super::Catalog;
 use crate::{
-    model::{capability::Kind, ids::ServerId},
+    model::{capability::CapabilityKind, ids::ServerId},
     sessions::{ClientSession, Reach},
 };
 
@@ -19,7 +19,7 @@ impl Catalog {
             && self
                 .profiles
                 .of(&session.client)
-                .is_none_or(|profile| profile.has(server))
+                .is_none_or(|profile| profile.has_server(server))
     }
 
     /// Returns the only server in the client's scope that can have an unlisted resource: the one
@@ -51,7 +51,7 @@ impl super::ServerCopy {
     /// no such record; the result is then whether the copy contains resources.
     fn offers_resources(&self) -> bool {
         let has_any = || {
-            [Kind::Resources, Kind::Templates]
+            [CapabilityKind::Resources, CapabilityKind::Templates]
                 .iter()
                 .any(|kind| self.offered.get(kind).is_some_and(|all| !all.is_empty()))
         };

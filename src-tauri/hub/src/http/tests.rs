@@ -8,27 +8,27 @@ use tokio::{
 use super::*;
 
 /// Starts a server that sends these bytes to each client and then closes. Returns its URL.
-async fn server(says: String) -> String {
+async fn server(response: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let mut request = [0; 4096];
             let _ = stream.read(&mut request).await;
-            let _ = stream.write_all(says.as_bytes()).await;
+            let _ = stream.write_all(response.as_bytes()).await;
         }
     });
     url
 }
 
 async fn get(url: &str, max: usize) -> Result<Bytes, HttpError> {
-    let mut request = Request::new(Bytes::new());
+    let mut request = HttpRequest::new(Bytes::new());
     *request.uri_mut() = url.parse().expect("a URL");
     HttpClient::new().send(request).await?.bytes(max).await
 }
 
 #[tokio::test]
-async fn an_answer_is_the_same_in_however_many_pieces_it_comes() {
+async fn an_answer_does_not_depend_on_how_it_is_chunked() {
     let long = "x".repeat(300_000);
     for (says, body) in [
         (
@@ -62,7 +62,7 @@ async fn an_answer_is_the_same_in_however_many_pieces_it_comes() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_long_or_cut_off_is_none() {
+async fn a_too_long_or_truncated_answer_is_an_error() {
     let chunked =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n4\r\nefgh\r\n0\r\n\r\n";
     let long = get(&server(chunked.to_owned()).await, 7).await;
@@ -78,11 +78,11 @@ async fn an_answer_that_is_too_long_or_cut_off_is_none() {
         100,
     )
     .await;
-    assert!(matches!(cut, Err(HttpError::Broke(_))), "{cut:?}");
+    assert!(matches!(cut, Err(HttpError::Interrupted(_))), "{cut:?}");
 }
 
 #[tokio::test]
-async fn where_nobody_listens_nothing_was_sent() {
+async fn a_refused_connection_is_reported_as_not_sent() {
     let free = TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port")

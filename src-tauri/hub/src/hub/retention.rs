@@ -21,7 +21,7 @@ pub(super) async fn keep(journal: Journal, settings: Settings) {
         {
             tracing::warn!(
                 "what is older than {days} days stays for now: {}",
-                error.why()
+                error.reason()
             );
         }
         let changed = async {

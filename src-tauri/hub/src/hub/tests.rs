@@ -52,7 +52,7 @@ fn spec(text: &str) -> ServerSpec {
 /// The negotiation result of a client without capabilities.
 fn hello() -> ClientHello {
     let params = json::raw(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#.into());
-    protocol::handshake::client_hello(Some(&params)).expect("a hello")
+    protocol::handshake::read_initialize(Some(&params)).expect("a hello")
 }
 
 fn code<T>(result: Result<T, ApiError>) -> Option<ErrorCode> {
@@ -117,7 +117,7 @@ async fn only_what_was_shown_can_be_accepted() {
         .await;
     assert_eq!(
         (shown.acceptance, shown.state),
-        (Acceptance::Pending, ServerState::NeedsApproval)
+        (Acceptance::New, ServerState::NeedsAcceptance)
     );
     std::fs::write(&shown.file, r#"{"name":"a","command":"harmful"}"#).expect("write");
     desk.hub.registry.reload();
@@ -132,7 +132,7 @@ async fn only_what_was_shown_can_be_accepted() {
         })
         .await
         .expect("shown");
-    assert_eq!(now.acceptance, Acceptance::Pending);
+    assert_eq!(now.acceptance, Acceptance::New);
     let accepted = desk
         .run(AcceptServer {
             id: shown.id,

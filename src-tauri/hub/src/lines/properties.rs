@@ -8,7 +8,7 @@ use std::{
 use futures_util::FutureExt;
 use tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
 
-use super::{Line, SHOWN, next_line};
+use super::{Line, PREVIEW_LEN, next_line};
 
 /// A reader that returns exactly these pieces.
 pub(crate) struct Pieces<'a>(Vec<&'a [u8]>);
@@ -72,13 +72,16 @@ pub(crate) fn lines_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     if lines.last().is_some_and(|last| last.is_empty()) {
         lines.pop();
     }
-    let expected: Vec<Line> = lines.into_iter().map(|line| expected(line, max)).collect();
+    let expected: Vec<Line> = lines
+        .into_iter()
+        .map(|line| expected_line(line, max))
+        .collect();
     assert_eq!(found, expected, "at most {max} bytes a line");
 }
 
-fn expected(line: &[u8], max: usize) -> Line {
+fn expected_line(line: &[u8], max: usize) -> Line {
     if line.len() > max {
-        return Line::TooLong(line[..line.len().min(SHOWN)].to_vec());
+        return Line::TooLong(line[..line.len().min(PREVIEW_LEN)].to_vec());
     }
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     Line::Whole(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).to_vec())

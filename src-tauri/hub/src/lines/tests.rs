@@ -12,7 +12,7 @@ async fn lines(text: &[u8], max: usize) -> Vec<Line> {
 }
 
 #[tokio::test]
-async fn lines_come_without_their_ends_and_without_a_bom() {
+async fn lines_are_read_without_line_breaks_and_bom() {
     let whole = |text: &[u8]| Line::Whole(text.to_vec());
     assert_eq!(
         lines(b"\xef\xbb\xbfone\r\n\ntwo", 100).await,
@@ -25,12 +25,12 @@ async fn an_endless_line_is_dropped_and_the_next_one_is_found() {
     let mut text = vec![b'x'; 10_000];
     text.extend_from_slice(b"\ngood\n");
     let found = lines(&text, 100).await;
-    assert!(matches!(&found[0], Line::TooLong(start) if start.len() <= SHOWN));
+    assert!(matches!(&found[0], Line::TooLong(start) if start.len() <= PREVIEW_LEN));
     assert_eq!(found[1], Line::Whole(b"good".to_vec()));
 }
 
 #[tokio::test]
-async fn invalid_utf8_is_a_line_like_others() {
+async fn invalid_utf8_is_read_like_any_other_line() {
     assert_eq!(
         lines(b"\xff\xfe\n", 100).await,
         [Line::Whole(b"\xff\xfe".to_vec())]
@@ -38,7 +38,7 @@ async fn invalid_utf8_is_a_line_like_others() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_too_long_shows_how_it_began_however_it_came() {
+async fn only_the_beginning_of_a_too_long_line_is_kept() {
     for size in [1, 7, 150, 10_000] {
         let line = [&[b'a'; 150][..], &[b'b'; 10_000]].concat();
         let mut reader = properties::Pieces::new(&odd_json::cut(
@@ -46,7 +46,11 @@ async fn a_line_that_is_too_long_shows_how_it_began_however_it_came() {
             &[u8::try_from(size - 1).unwrap_or(255)],
         ));
         let found = next_line(&mut reader, 1_000).await.expect("read");
-        assert_eq!(found, Some(Line::TooLong(line[..SHOWN].to_vec())), "{size}");
+        assert_eq!(
+            found,
+            Some(Line::TooLong(line[..PREVIEW_LEN].to_vec())),
+            "{size}"
+        );
     }
 }
 
@@ -64,7 +68,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_in_any_pieces_are_the_same_lines(bytes in bytes(), sizes: Vec<u8>, max in 1_usize..600) {
+    fn lines_do_not_depend_on_how_bytes_arrive(bytes in bytes(), sizes: Vec<u8>, max in 1_usize..600) {
         properties::lines_do_not_depend_on_cuts(&odd_json::cut(&bytes, &sizes), max);
     }
 }

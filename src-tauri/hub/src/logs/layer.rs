@@ -23,25 +23,26 @@ pub(super) fn install(logs: Logs) {
         .unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn,zbus=warn"));
     let subscriber = tracing_subscriber::registry()
         .with(filter)
-        .with(ToLogs(logs));
+        .with(LogLayer(logs));
     // A process has one log. A second hub in the same process (in tests) writes to the first hub's
     // log.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
-struct ToLogs(Logs);
+struct LogLayer(Logs);
 
-impl<S: Subscriber> Layer<S> for ToLogs {
+impl<S: Subscriber> Layer<S> for LogLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let of = event.metadata();
+        let metadata = event.metadata();
         // At lower levels, rmcp logs authorization codes and data that accompanies tokens.
-        if of.target().starts_with("rmcp") && *of.level() > tracing::Level::WARN {
+        if metadata.target().starts_with("rmcp") && *metadata.level() > tracing::Level::WARN {
             return;
         }
-        let mut text = Text::default();
+        let mut text = MessageVisitor::default();
         event.record(&mut text);
         let area = event.metadata().target().trim_start_matches("drawbridge_");
-        self.0.hub(level(event.metadata().level()), area, &text.0);
+        self.0
+            .add_hub_line(level(event.metadata().level()), area, &text.0);
     }
 }
 
@@ -57,9 +58,9 @@ fn level(level: &tracing::Level) -> Level {
 
 /// The message, then the fields.
 #[derive(Default)]
-struct Text(String);
+struct MessageVisitor(String);
 
-impl Visit for Text {
+impl Visit for MessageVisitor {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if field.name() == "message" {
             self.0.insert_str(0, &format!("{value:?}"));

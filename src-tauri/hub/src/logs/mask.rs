@@ -14,10 +14,10 @@ use crate::{
 
 /// A shorter value is not masked: it is hardly a secret, and masking it would make the log
 /// unreadable.
-const SHORTEST: usize = 6;
+const MIN_SECRET_LEN: usize = 6;
 /// The minimum length of a line that is masked by itself if the value has several lines, as a
 /// private key has.
-const LONG_LINE: usize = 16;
+const MIN_LINE_LEN: usize = 16;
 
 /// The values to mask.
 #[derive(Default)]
@@ -26,10 +26,10 @@ pub(super) struct Masks(Vec<String>);
 impl Masks {
     /// Adds the value, each long line of it, and the encodings in which they are likely to appear.
     pub(super) fn add(&mut self, value: &str) {
-        let lines = value.lines().filter(|line| line.len() >= LONG_LINE);
+        let lines = value.lines().filter(|line| line.len() >= MIN_LINE_LEN);
         for text in std::iter::once(value).chain(lines) {
             self.add_form(text.to_owned());
-            self.add_form(json::string(text).trim_matches('"').to_owned());
+            self.add_form(json::quote(text).trim_matches('"').to_owned());
             self.add_form(hex::encode(text));
             self.add_form(BASE64.encode(text).trim_end_matches('=').to_owned());
             self.add_form(BASE64_URL.encode(text));
@@ -40,13 +40,13 @@ impl Masks {
     }
 
     fn add_form(&mut self, form: String) {
-        if form.len() >= SHORTEST && !self.0.contains(&form) {
+        if form.len() >= MIN_SECRET_LEN && !self.0.contains(&form) {
             self.0.push(form);
         }
     }
 
     /// Returns the text with secrets masked, or `None` if it contains none.
-    pub(super) fn applied(&self, text: &str) -> Option<String> {
+    pub(super) fn apply_if_found(&self, text: &str) -> Option<String> {
         self.0
             .iter()
             .any(|value| text.contains(value.as_str()))
@@ -60,7 +60,7 @@ impl Masks {
 }
 
 /// Returns one line without control characters, cut at `max` characters.
-pub(super) fn printable(text: &str, max: usize) -> String {
+pub(super) fn to_printable(text: &str, max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(max));
     for (count, c) in text.trim_end().chars().enumerate() {
         if count == max {

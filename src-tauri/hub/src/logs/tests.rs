@@ -16,10 +16,10 @@ fn all() -> LogFilter {
 }
 
 #[test]
-fn a_secret_is_masked_wherever_it_is_said() {
+fn a_secret_is_masked_anywhere_in_a_line() {
     let (logs, _folder) = logs();
-    logs.mask(&Secret::new("hunter2-hunter2".into()));
-    logs.server(
+    logs.add_secret(&Secret::new("hunter2-hunter2".into()));
+    logs.add_server_line(
         &ServerId::new("s"),
         Level::Info,
         "stderr",
@@ -29,9 +29,9 @@ fn a_secret_is_masked_wherever_it_is_said() {
 }
 
 #[test]
-fn a_secret_is_masked_in_the_forms_it_is_likely_to_be_said_in() {
+fn a_secret_is_masked_in_its_common_encodings() {
     let (logs, _folder) = logs();
-    logs.mask(&Secret::new("pa\"ss word/1234".into()));
+    logs.add_secret(&Secret::new("pa\"ss word/1234".into()));
     for said in [
         "pa\"ss word/1234",
         r#"pa\"ss word/1234"#,
@@ -39,7 +39,7 @@ fn a_secret_is_masked_in_the_forms_it_is_likely_to_be_said_in() {
         "7061227373",
         "pa%22ss+word%2F1234",
     ] {
-        let masked = logs.masked(&format!("it is {said}."));
+        let masked = logs.mask_text(&format!("it is {said}."));
         assert!(
             !masked.contains("ss word") && (masked.contains("•••") || said.len() < 12),
             "{said}: {masked}"
@@ -50,7 +50,7 @@ fn a_secret_is_masked_in_the_forms_it_is_likely_to_be_said_in() {
 #[test]
 fn control_and_invisible_characters_are_shown() {
     let (logs, _folder) = logs();
-    logs.hub(Level::Info, "test", "a\u{1b}[31mb\u{202e}c");
+    logs.add_hub_line(Level::Info, "test", "a\u{1b}[31mb\u{202e}c");
     assert_eq!(logs.list(&all())[0].text, "a\\u{1b}[31mb\\u{202e}c");
 }
 
@@ -58,14 +58,14 @@ fn control_and_invisible_characters_are_shown() {
 fn a_flood_of_one_server_is_bounded_and_leaves_room_for_others() {
     let (logs, _folder) = logs();
     for n in 0..10_000 {
-        logs.server(
+        logs.add_server_line(
             &ServerId::new("loud"),
             Level::Info,
             "stderr",
             &n.to_string(),
         );
     }
-    logs.server(&ServerId::new("quiet"), Level::Info, "stderr", "here");
+    logs.add_server_line(&ServerId::new("quiet"), Level::Info, "stderr", "here");
     let lines = logs.list(&all());
     assert!(
         lines.len() <= 1 + 2 * MAX_PER_SECOND as usize,
@@ -79,7 +79,7 @@ fn a_flood_of_one_server_is_bounded_and_leaves_room_for_others() {
 fn a_filter_reads_the_newest_lines_that_match() {
     let (logs, _folder) = logs();
     for n in 0..5 {
-        logs.hub(
+        logs.add_hub_line(
             if n == 2 { Level::Debug } else { Level::Warn },
             "test",
             &format!("Line {n}"),

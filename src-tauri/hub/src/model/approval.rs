@@ -51,7 +51,7 @@ pub struct ApprovalRequest {
     /// The timeout of the decision, in milliseconds.
     pub timeout_ms: u32,
     /// The time that remained when this view was made, in milliseconds.
-    pub left_ms: u32,
+    pub remaining_ms: u32,
 }
 
 /// An allow that does not apply any more because the tool or its server has changed.
@@ -60,7 +60,7 @@ pub struct ApprovalRequest {
 pub struct SuspendedAllow {
     pub rule: RuleId,
     /// The rule in words.
-    pub words: String,
+    pub rule_text: String,
     /// Whether the server would now start or connect to something else.
     pub is_server_changed: bool,
     /// The tool's definition that the allow was given for, and the current one, as JSON text.
@@ -79,13 +79,19 @@ pub enum Verdict {
         arguments: Option<String>,
     },
     /// Approves this call, and this client's calls of this tool for so many seconds.
-    ApproveFor { seconds: u32, when: Vec<Condition> },
+    ApproveFor {
+        seconds: u32,
+        conditions: Vec<Condition>,
+    },
     /// Approves this call, and up to `count` more of this client's calls of this tool.
-    ApproveCalls { count: u32, when: Vec<Condition> },
+    ApproveCalls {
+        count: u32,
+        conditions: Vec<Condition>,
+    },
     /// Approves this call, and this client's calls of this tool until its session ends.
-    ApproveSession { when: Vec<Condition> },
+    ApproveSession { conditions: Vec<Condition> },
     /// Approves this call, and this client's calls of this tool from now on.
-    ApproveAlways { when: Vec<Condition> },
+    ApproveAlways { conditions: Vec<Condition> },
     /// Denies the request. The model receives the reason; an empty reason means none.
     Deny { reason: String },
 }
@@ -100,7 +106,7 @@ struct Read {
     seconds: Option<u32>,
     count: Option<u32>,
     #[serde(default)]
-    when: Vec<Condition>,
+    conditions: Vec<Condition>,
     #[serde(default)]
     reason: String,
 }
@@ -125,21 +131,21 @@ impl TryFrom<Read> for Verdict {
             arguments,
             seconds,
             count,
-            when,
+            conditions,
             reason,
         } = read;
         Ok(match kind {
             Kind::ApproveOnce => Self::ApproveOnce { arguments },
             Kind::ApproveFor => Self::ApproveFor {
                 seconds: seconds.ok_or("missing field `seconds`")?,
-                when,
+                conditions,
             },
             Kind::ApproveCalls => Self::ApproveCalls {
                 count: count.ok_or("missing field `count`")?,
-                when,
+                conditions,
             },
-            Kind::ApproveSession => Self::ApproveSession { when },
-            Kind::ApproveAlways => Self::ApproveAlways { when },
+            Kind::ApproveSession => Self::ApproveSession { conditions },
+            Kind::ApproveAlways => Self::ApproveAlways { conditions },
             Kind::Deny => Self::Deny { reason },
         })
     }
@@ -147,7 +153,7 @@ impl TryFrom<Read> for Verdict {
 
 impl Verdict {
     /// Returns the plain approval of one call or one result.
-    pub fn once() -> Self {
+    pub fn approve_once() -> Self {
         Self::ApproveOnce { arguments: None }
     }
 }

@@ -23,8 +23,8 @@ pub enum AuditKind {
     DefinitionChanged,
     DefinitionAccepted,
     /// All calls were paused.
-    Raised,
-    Lowered,
+    Paused,
+    Resumed,
     /// A client's token was refused at an address for administrators.
     TokenRefused,
     /// Older entries were removed, as the settings demand. This entry states where the chain begins
@@ -44,8 +44,8 @@ impl AuditKind {
             Self::ServerAccepted => "server_accepted",
             Self::DefinitionChanged => "definition_changed",
             Self::DefinitionAccepted => "definition_accepted",
-            Self::Raised => "raised",
-            Self::Lowered => "lowered",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
             Self::TokenRefused => "token_refused",
             Self::Pruned => "pruned",
         }

@@ -53,8 +53,9 @@ pub enum Decision {
     TimedOut,
     /// There was no front end on which a person could have decided.
     NoScreen,
-    /// The drawbridge was raised: all calls were paused.
-    Raised,
+    /// All calls were paused.
+    #[serde(alias = "raised")]
+    Paused,
     /// Too many calls of the client waited already, or its last ones were not answered.
     QueueFull,
     /// The client disconnected while the call waited; the call was not sent.
@@ -70,7 +71,7 @@ pub enum DecidedBy {
     Rule,
     Default,
     /// Drawbridge itself: the deadline passed, the client disconnected, too many calls waited, the
-    /// drawbridge was raised, or a step of the decision failed.
+    /// calls were paused, or a step of the decision failed.
     Hub,
 }
 

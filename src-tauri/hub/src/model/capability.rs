@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum CapabilityKind {
     Tools,
     Prompts,
     Resources,
     Templates,
 }
 
-impl Kind {
+impl CapabilityKind {
     pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 
     /// Returns the method that lists this kind.
@@ -29,7 +29,7 @@ impl Kind {
     }
 
     /// Returns the notification of a changed list. Resources and templates share one.
-    pub fn list_changed(self) -> &'static str {
+    pub fn list_changed_method(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
             Self::Prompts => "notifications/prompts/list_changed",
@@ -38,7 +38,7 @@ impl Kind {
     }
 
     /// Returns the member of the list's result that holds the definitions.
-    pub fn member(self) -> &'static str {
+    pub fn list_member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
             Self::Prompts => "prompts",
@@ -48,7 +48,7 @@ impl Kind {
     }
 
     /// Returns the member of a definition that requests refer to.
-    pub fn key(self) -> &'static str {
+    pub fn key_member(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
             Self::Resources => "uri",
@@ -68,7 +68,7 @@ impl Kind {
 }
 
 /// The most excluded entries of a server that are kept with their names.
-const MAX_NAMED: usize = 100;
+const MAX_ENTRIES: usize = 100;
 /// The longest name of an excluded entry, and the longest reason, in characters.
 const MAX_NAME: usize = 200;
 const MAX_WHY: usize = 500;
@@ -76,8 +76,8 @@ const MAX_WHY: usize = 500;
 /// An excluded entry of a server's list, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct LeftOut {
-    pub kind: Kind,
+pub struct ExcludedEntry {
+    pub kind: CapabilityKind,
     /// The server's own name of the entry, or the entry's place in the list if it has no name, such
     /// as `entry 3 of tools/list`.
     pub name: String,
@@ -85,18 +85,18 @@ pub struct LeftOut {
     pub why: String,
 }
 
-impl LeftOut {
+impl ExcludedEntry {
     /// Creates an entry, and shortens a long name and a long reason.
-    pub fn new(kind: Kind, name: &str, why: &str) -> Self {
+    pub fn new(kind: CapabilityKind, name: &str, why: &str) -> Self {
         Self {
             kind,
-            name: cut(name, MAX_NAME),
-            why: cut(why, MAX_WHY),
+            name: truncate(name, MAX_NAME),
+            why: truncate(why, MAX_WHY),
         }
     }
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for ExcludedEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}: {}", self.kind.noun(), self.name, self.why)
     }
@@ -105,15 +105,15 @@ impl fmt::Display for LeftOut {
 /// The first hundred excluded entries of a server's lists, and the number of further ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct LeftOutEntries {
-    pub entries: Vec<LeftOut>,
+pub struct ExcludedEntries {
+    pub entries: Vec<ExcludedEntry>,
     /// The number of excluded entries that are not named here.
     pub more: u32,
 }
 
-impl LeftOutEntries {
-    pub fn push(&mut self, entry: LeftOut) {
-        if self.entries.len() < MAX_NAMED {
+impl ExcludedEntries {
+    pub fn push(&mut self, entry: ExcludedEntry) {
+        if self.entries.len() < MAX_ENTRIES {
             self.entries.push(entry);
         } else {
             self.more = self.more.saturating_add(1);
@@ -130,7 +130,7 @@ impl LeftOutEntries {
     }
 }
 
-fn cut(text: &str, most: usize) -> String {
+fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

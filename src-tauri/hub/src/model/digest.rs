@@ -4,21 +4,21 @@ use sha2::{Digest as _, Sha256};
 
 /// Returns the digest of `bytes`.
 pub fn sha256(bytes: &[u8]) -> String {
-    in_hex(&Sha256::digest(bytes))
+    to_hex(&Sha256::digest(bytes))
 }
 
 /// Returns the digest of several parts. Each part is preceded by its length, so that a different
 /// split of the same bytes has another digest.
-pub fn sha256_of(parts: &[&[u8]]) -> String {
+pub fn sha256_parts(parts: &[&[u8]]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
-    in_hex(&hasher.finalize())
+    to_hex(&hasher.finalize())
 }
 
-fn in_hex(digest: &[u8]) -> String {
+fn to_hex(digest: &[u8]) -> String {
     let mut text = vec![0; 2 * digest.len()];
     let _ = hex::encode_to_slice(digest, &mut text);
     String::from_utf8(text).unwrap_or_default()

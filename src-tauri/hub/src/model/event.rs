@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     approval::ApprovalRequest,
-    authorization::SignInState,
     call::Call,
     ids::{CallId, ServerId, SignInId},
     log::LogLine,
     server::Transition,
+    sign_in::SignInState,
 };
 
 /// A change. A front end that missed events (`lagged`) reads everything again.
@@ -26,13 +26,13 @@ pub enum Event {
         transition: Transition,
     },
     /// An attempt to sign in to a server began, made progress or ended.
-    AuthorizationChanged {
+    SignInChanged {
         id: SignInId,
         server: ServerId,
         state: SignInState,
     },
     /// A call or a result waits for a person.
-    ApprovalAsked {
+    ApprovalRequested {
         request: Box<ApprovalRequest>,
     },
     /// An approval no longer waits: a person decided, nobody decided in time, or the client
@@ -49,7 +49,7 @@ pub enum Event {
     PolicyChanged,
     /// The drawbridge was raised or lowered: all calls are paused or allowed again.
     DrawbridgeChanged {
-        raised: bool,
+        paused: bool,
     },
     /// A profile changed, or was given to other clients.
     ProfilesChanged,

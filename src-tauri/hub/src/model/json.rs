@@ -47,7 +47,7 @@ impl Json {
 
     /// Returns `part` as a text of its own. Its bytes are not copied if it is a slice of this text.
     #[must_use]
-    pub fn part(&self, part: &str) -> Self {
+    pub fn slice_ref(&self, part: &str) -> Self {
         let begin = (part.as_ptr().addr()).wrapping_sub(self.whole.as_ptr().addr());
         let range = begin..begin.wrapping_add(part.len());
         match self.whole.get(range.clone()) {
@@ -116,7 +116,7 @@ impl<'a> RawObject<'a> {
     }
 
     /// Returns the string at `key`, if the value is a string.
-    pub fn string(&self, key: &str) -> Option<String> {
+    pub fn get_string(&self, key: &str) -> Option<String> {
         self.get(key)
             .and_then(|value| serde_json::from_str(value.get()).ok())
     }
@@ -170,7 +170,7 @@ impl Serialize for RawObject<'_> {
 
 /// Maps all keys that a reader might take for the same one to one text. This covers `ſ`, `ẞ` and
 /// the Kelvin sign.
-pub fn fold(key: &str) -> String {
+pub fn fold_key(key: &str) -> String {
     let lower = key.chars().flat_map(char::to_lowercase);
     lower
         .flat_map(char::to_uppercase)
@@ -214,7 +214,7 @@ pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
 }
 
 /// Returns a string as JSON text, with its quotes.
-pub fn string(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
@@ -229,7 +229,7 @@ pub fn to_raw(value: &impl Serialize) -> Box<RawValue> {
 }
 
 /// The number of members up to which keys are compared with each other instead of hashed.
-const FEW: usize = 12;
+const MAX_LINEAR_SEARCH: usize = 12;
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -247,10 +247,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
                 // Comparing is cheaper for a few keys, and a set for many.
                 let mut seen = HashSet::new();
                 while let Some(key) = map.next_key::<Key<'de>>()? {
-                    if members.len() == FEW {
+                    if members.len() == MAX_LINEAR_SEARCH {
                         seen.extend(members.iter().map(|(name, _)| name.clone()));
                     }
-                    let is_twice = if members.len() < FEW {
+                    let is_twice = if members.len() < MAX_LINEAR_SEARCH {
                         members.iter().any(|(name, _)| *name == key.0)
                     } else {
                         !seen.insert(key.0.clone())

@@ -27,7 +27,7 @@ const HASH_LEN: usize = 8;
 /// Makes a server's id from the name that a person gave it, or returns `None` if nothing is left of
 /// the name. An id has at most 40 characters of `[a-z0-9_-]`, without `__` and without `_` or `-`
 /// at either end, so that `server__tool` splits in one way only.
-pub fn server_id(name: &str) -> Option<ServerId> {
+pub fn server_id_from_name(name: &str) -> Option<ServerId> {
     let mut id = String::new();
     for c in name.chars().flat_map(char::to_lowercase) {
         let c = match c {
@@ -46,7 +46,7 @@ pub fn server_id(name: &str) -> Option<ServerId> {
 
 /// Returns whether a file's name can be a server's id.
 pub fn is_server_id(id: &str) -> bool {
-    server_id(id).is_some_and(|made| made.as_str() == id)
+    server_id_from_name(id).is_some_and(|made| made.as_str() == id)
 }
 
 /// Returns `prefix__tool`, or [`hashed_name`] if that is too long or the tool's name has other
@@ -64,7 +64,7 @@ pub fn exposed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
 /// Returns a name that ends with a hash of server and tool, for a tool that cannot have its plain
 /// name.
 pub fn hashed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
-    let hash = digest::sha256_of(&[server.as_str().as_bytes(), tool.as_bytes()]);
+    let hash = digest::sha256_parts(&[server.as_str().as_bytes(), tool.as_bytes()]);
     let mut name: String = format!("{prefix}__{tool}")
         .chars()
         .map(|c| if is_name_char(c) { c } else { '_' })
@@ -76,7 +76,7 @@ pub fn hashed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
 }
 
 /// Returns whether a tool's own name can be its exposed name.
-pub fn is_plain(tool: &str) -> bool {
+pub fn is_valid_exposed_name(tool: &str) -> bool {
     (1..=MAX_TOOL_NAME).contains(&tool.len()) && tool.chars().all(is_name_char)
 }
 
@@ -92,7 +92,7 @@ pub fn is_reserved(name: &str) -> bool {
 
 /// Returns whether `prefix` can precede `__` in an exposed name. An empty prefix stands for bare
 /// names.
-pub fn is_prefix(prefix: &str) -> bool {
+pub fn is_valid_prefix(prefix: &str) -> bool {
     prefix.is_empty()
         || (prefix.len() <= MAX_PREFIX
             && prefix.chars().all(is_name_char)

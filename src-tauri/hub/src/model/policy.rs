@@ -69,7 +69,7 @@ impl fmt::Display for Literal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
-pub enum Test {
+pub enum Predicate {
     /// The same JSON value. Numbers are compared by their exact value.
     Equals(Literal),
     /// Any of these JSON values.
@@ -96,14 +96,14 @@ pub enum Test {
 pub struct Condition {
     /// A JSON pointer (RFC 6901) into the arguments, such as `/path`.
     pub pointer: String,
-    pub is: Test,
+    pub is: Predicate,
 }
 
 /// The lifetime of a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Life {
+pub enum Lifetime {
     #[default]
     UntilRevoked,
     Until {
@@ -122,7 +122,7 @@ pub enum Life {
 /// A rule as a person writes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct RuleText {
+pub struct RuleSpec {
     #[serde(flatten)]
     pub scope: Scope,
     /// Whether the rule covers only tools that their server marks read-only.
@@ -130,7 +130,7 @@ pub struct RuleText {
     pub read_only: bool,
     /// The conditions, all of which have to hold.
     #[serde(default)]
-    pub when: Vec<Condition>,
+    pub conditions: Vec<Condition>,
     /// The effect on the call; `None` leaves it to other rules.
     #[serde(default)]
     pub effect: Option<Effect>,
@@ -138,7 +138,7 @@ pub struct RuleText {
     #[serde(default)]
     pub result: Option<ResultEffect>,
     #[serde(default)]
-    pub life: Life,
+    pub lifetime: Lifetime,
     /// The user's note.
     #[serde(default)]
     pub note: String,
@@ -148,7 +148,7 @@ pub struct RuleText {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     pub id: RuleId,
-    pub text: RuleText,
+    pub spec: RuleSpec,
     /// The server's identity when the rule was made; an allow applies to this identity only.
     pub identity: Option<String>,
     /// The digest of the tool's definition when the rule was made; an allow applies to this
@@ -163,7 +163,7 @@ impl Rule {
     /// Returns whether this is an allow that was given for another identity or definition. A deny
     /// is never suspended.
     pub fn is_suspended(&self, identity: &str, definition: Option<&str>) -> bool {
-        self.text.effect == Some(Effect::Allow)
+        self.spec.effect == Some(Effect::Allow)
             && (self
                 .identity
                 .as_deref()
@@ -175,37 +175,37 @@ impl Rule {
     }
 
     /// Returns how many more calls the rule may decide, or `None` if there is no bound.
-    pub fn left(&self) -> Option<u32> {
-        match self.text.life {
-            Life::Calls { count } => Some(count.saturating_sub(self.used)),
-            Life::UntilRevoked | Life::Until { .. } | Life::Session { .. } => None,
+    pub fn remaining(&self) -> Option<u32> {
+        match self.spec.lifetime {
+            Lifetime::Calls { count } => Some(count.saturating_sub(self.used)),
+            Lifetime::UntilRevoked | Lifetime::Until { .. } | Lifetime::Session { .. } => None,
         }
     }
 
     /// Returns whether the rule has expired or its calls are used up.
-    pub fn is_over(&self, now: Timestamp) -> bool {
-        match self.text.life {
+    pub fn has_ended(&self, now: Timestamp) -> bool {
+        match self.spec.lifetime {
             // Setting the clock back must not prolong a rule.
-            Life::Until { at } => now < self.created_at || at <= now,
-            Life::Calls { .. } => self.left() == Some(0),
-            Life::UntilRevoked | Life::Session { .. } => false,
+            Lifetime::Until { at } => now < self.created_at || at <= now,
+            Lifetime::Calls { .. } => self.remaining() == Some(0),
+            Lifetime::UntilRevoked | Lifetime::Session { .. } => false,
         }
     }
 }
 
-impl RuleText {
+impl RuleSpec {
     /// Returns whether the rule consists of a scope and an effect on calls only: it has no
     /// conditions, and holds until it is revoked.
     pub fn is_plain(&self) -> bool {
-        self.when.is_empty()
+        self.conditions.is_empty()
             && !self.read_only
             && self.result.is_none()
-            && self.life == Life::UntilRevoked
+            && self.lifetime == Lifetime::UntilRevoked
     }
 }
 
 /// Writes the rule in words, on one line.
-impl fmt::Display for RuleText {
+impl fmt::Display for RuleSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let effect = match (self.effect, self.result) {
             (Some(Effect::Allow), None) => "allow",
@@ -236,15 +236,15 @@ impl fmt::Display for RuleText {
         if let Some(client) = &self.scope.client {
             write!(f, " for {client}")?;
         }
-        for (at, condition) in self.when.iter().enumerate() {
+        for (at, condition) in self.conditions.iter().enumerate() {
             write!(f, " {} {condition}", if at == 0 { "where" } else { "and" })?;
         }
-        match &self.life {
-            Life::UntilRevoked => Ok(()),
-            Life::Until { .. } => f.write_str(" for a while"),
-            Life::Session { .. } => f.write_str(" in this session"),
-            Life::Calls { count: 1 } => f.write_str(" once"),
-            Life::Calls { count } => write!(f, " for {count} calls"),
+        match &self.lifetime {
+            Lifetime::UntilRevoked => Ok(()),
+            Lifetime::Until { .. } => f.write_str(" for a while"),
+            Lifetime::Session { .. } => f.write_str(" in this session"),
+            Lifetime::Calls { count: 1 } => f.write_str(" once"),
+            Lifetime::Calls { count } => write!(f, " for {count} calls"),
         }
     }
 }
@@ -257,33 +257,33 @@ impl fmt::Display for Condition {
             &self.pointer
         };
         match &self.is {
-            Test::Equals(value) => write!(f, "{pointer} is {value}"),
-            Test::OneOf(values) => {
+            Predicate::Equals(value) => write!(f, "{pointer} is {value}"),
+            Predicate::OneOf(values) => {
                 write!(f, "{pointer} is one of ")?;
                 for (at, value) in values.iter().enumerate() {
                     write!(f, "{}{value}", if at == 0 { "" } else { ", " })?;
                 }
                 Ok(())
             }
-            Test::PathWithin(folder) => write!(f, "{pointer} is in {folder}"),
-            Test::Host(host) => write!(f, "{pointer} is a URL of {host}"),
-            Test::Between {
+            Predicate::PathWithin(folder) => write!(f, "{pointer} is in {folder}"),
+            Predicate::Host(host) => write!(f, "{pointer} is a URL of {host}"),
+            Predicate::Between {
                 min: Some(min),
                 max: Some(max),
             } => write!(f, "{pointer} is from {min} to {max}"),
-            Test::Between {
+            Predicate::Between {
                 min: Some(min),
                 max: None,
             } => write!(f, "{pointer} is at least {min}"),
-            Test::Between {
+            Predicate::Between {
                 min: None,
                 max: Some(max),
             } => write!(f, "{pointer} is at most {max}"),
-            Test::Between {
+            Predicate::Between {
                 min: None,
                 max: None,
             } => write!(f, "{pointer} is a number"),
-            Test::Matches(regex) => write!(f, "{pointer} fits /{regex}/"),
+            Predicate::Matches(regex) => write!(f, "{pointer} fits /{regex}/"),
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct Profile {
 
 impl Profile {
     /// Returns whether the profile contains a server.
-    pub fn has(&self, server: &ServerId) -> bool {
+    pub fn has_server(&self, server: &ServerId) -> bool {
         self.servers.contains_key(server)
     }
 

@@ -12,7 +12,7 @@ pub struct RpcError {
     pub message: String,
     pub data: Option<Box<RawValue>>,
     /// The members beside `code`, `message` and `data`, in the peer's order.
-    pub more: Vec<(String, Box<RawValue>)>,
+    pub other_members: Vec<(String, Box<RawValue>)>,
 }
 
 /// An answer: the result or the error, as the peer sent it.
@@ -33,7 +33,7 @@ impl RpcError {
             code,
             message: message.into(),
             data: None,
-            more: Vec::new(),
+            other_members: Vec::new(),
         }
     }
 
@@ -42,17 +42,17 @@ impl RpcError {
     /// # Errors
     /// Returns an error if `error` is not an object or has a key twice, if its `code` is not a
     /// number with an integral value, or if its `message` is not a string.
-    pub fn read(error: &RawValue) -> Result<Self, serde_json::Error> {
+    pub fn parse(error: &RawValue) -> Result<Self, serde_json::Error> {
         let mut read = Self::new(0, "");
         for (key, value) in RawObject::parse(error)?.iter() {
             match key {
                 "code" => {
-                    read.code = read_code(value)
+                    read.code = parse_code(value)
                         .ok_or_else(|| Error::custom("`code` must be an integer"))?
                 }
                 "message" => read.message = serde_json::from_str(value.get())?,
                 "data" => read.data = Some(value.to_owned()),
-                _ => read.more.push((key.to_owned(), value.to_owned())),
+                _ => read.other_members.push((key.to_owned(), value.to_owned())),
             }
         }
         Ok(read)
@@ -60,8 +60,8 @@ impl RpcError {
 
     /// Reads an error object of `peer` as [`RpcError::read`] does. An object that cannot be read
     /// becomes the `data` of an internal error.
-    pub fn read_or_wrap(error: &RawValue, peer: &str) -> Self {
-        Self::read(error).unwrap_or_else(|_| Self {
+    pub fn parse_or_wrap(error: &RawValue, peer: &str) -> Self {
+        Self::parse(error).unwrap_or_else(|_| Self {
             data: Some(error.to_owned()),
             ..Self::new(
                 code::INTERNAL_ERROR,
@@ -73,7 +73,7 @@ impl RpcError {
 
 /// Reads an integer in any notation of JSON: some languages write every number as `-32000.0` or
 /// `-3.2e4`.
-fn read_code(code: &RawValue) -> Option<i64> {
+fn parse_code(code: &RawValue) -> Option<i64> {
     /// 2^53. Up to here a floating-point number represents each integer exactly.
     const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     let text = code.get();
@@ -91,7 +91,7 @@ impl Serialize for RpcError {
         if let Some(data) = &self.data {
             members.serialize_entry("data", data)?;
         }
-        for (key, value) in &self.more {
+        for (key, value) in &self.other_members {
             members.serialize_entry(key, value)?;
         }
         members.end()

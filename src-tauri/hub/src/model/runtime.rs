@@ -51,9 +51,9 @@ impl Runtime {
     }
 
     /// Returns the runtime that a command belongs to, for example [`Runtime::Npx`] for `bunx`.
-    pub fn of_command(command: &str) -> Option<Self> {
+    pub fn from_command(command: &str) -> Option<Self> {
         let name = command.rsplit(['/', '\\']).next().unwrap_or(command);
-        Self::named(name).or_else(|| match name {
+        Self::from_name(name).or_else(|| match name {
             "uv" | "pipx" => Some(Self::Uvx),
             "npm" | "pnpm" | "pnpx" | "bunx" | "yarn" => Some(Self::Npx),
             "bun" | "deno" => Some(Self::Node),
@@ -66,7 +66,7 @@ impl Runtime {
     }
 
     /// Returns the runtime of this name, as people and manifests write it.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         match name
             .strip_suffix(".exe")

@@ -11,7 +11,7 @@ use super::ids::{ClientName, Timestamp};
 pub enum Acceptance {
     Accepted,
     /// Never accepted; nothing is started.
-    Pending,
+    New,
     /// The identity differs from the accepted one, for example because of another command,
     /// environment or URL; nothing is started.
     Changed,
@@ -33,7 +33,7 @@ pub enum ServerState {
     /// Disabled by the user.
     Disabled,
     /// Not accepted by the user yet.
-    NeedsApproval,
+    NeedsAcceptance,
     /// A secret that the spec refers to cannot be read from the keyring.
     NeedsSecret,
     /// The server refuses requests until a person signs in.

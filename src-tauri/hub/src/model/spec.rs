@@ -11,7 +11,7 @@ use super::{digest, ids::ServerId, names, runtime::Runtime};
 
 /// A spec in the registry.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Registered {
+pub struct RegisteredServer {
     pub id: ServerId,
     pub spec: ServerSpec,
     /// See [`ServerSpec::identity`].
@@ -19,7 +19,7 @@ pub struct Registered {
     pub file: PathBuf,
 }
 
-impl Registered {
+impl RegisteredServer {
     pub fn new(id: ServerId, spec: ServerSpec, file: PathBuf) -> Self {
         let identity = spec.identity();
         Self {
@@ -99,7 +99,7 @@ pub enum Visibility {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
-pub enum Definitions {
+pub enum DefinitionPolicy {
     /// A tool is neither listed nor callable until a person has accepted it.
     #[default]
     Ask,
@@ -190,7 +190,7 @@ pub struct ServerSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     pub visibility: Visibility,
     #[serde(default, skip_serializing_if = "is_default")]
-    pub definitions: Definitions,
+    pub definitions: DefinitionPolicy,
     #[serde(default, skip_serializing_if = "is_default")]
     pub validate: Validate,
     /// The tools that clients may see and call, by the server's own names; all tools if it is
@@ -248,16 +248,16 @@ pub struct OauthClient {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     #[error("it has neither 'command' (for a local server) nor 'url' (for a remote one)")]
-    Neither,
+    NoCommandOrUrl,
     #[error(
         "it has both 'command' and 'url'; a server is either local or remote. For a program that serves the URL \
         itself, say how with 'transport': http or sse"
     )]
-    Both,
+    CommandAndUrl,
     #[error(
         "'url' of a server with a 'command' is on this machine, as in http://127.0.0.1:3001/sse, not {0}"
     )]
-    ServedElsewhere(String),
+    UrlNotLoopback(String),
     #[error("'command' is empty")]
     EmptyCommand,
     #[error("transport 'stdio' needs 'command', but it has 'url'")]
@@ -267,7 +267,7 @@ pub enum SpecError {
     #[error("'url' must begin with http:// or https://: {0}")]
     BadUrl(String),
     #[error("'{0}' of a {1} server does nothing; remove it")]
-    Useless(&'static str, &'static str),
+    UnusedField(&'static str, &'static str),
     #[error("'env' has a variable named '{0}', which no environment can hold")]
     BadVariable(String),
     #[error("'url' refers to a secret, but is shown and logged; use 'headers'")]
@@ -275,7 +275,7 @@ pub enum SpecError {
     #[error("'{0}' refers to a secret, but is shown to every process of the system; use 'env'")]
     SecretInArguments(&'static str),
     #[error("it has both 'bearer_token' and a header 'Authorization'; they are the same")]
-    TwoTokens,
+    DuplicateToken,
     #[error(
         "'oauth' has a 'client_id' that is empty or refers to a secret; it is the client's public id"
     )]
@@ -295,7 +295,7 @@ pub enum SpecError {
     )]
     UnknownRevision { found: String, known: String },
     #[error("'fallback' names '{0}' twice")]
-    FallbackTwice(ServerId),
+    DuplicateFallback(ServerId),
 }
 
 impl Default for ServerSpec {
@@ -321,7 +321,7 @@ impl Default for ServerSpec {
             timeouts: Timeouts::default(),
             retries: RETRIES,
             visibility: Visibility::default(),
-            definitions: Definitions::default(),
+            definitions: DefinitionPolicy::default(),
             validate: Validate::default(),
             allowed_tools: None,
             prefix: None,
@@ -342,19 +342,19 @@ impl ServerSpec {
         self.check_tools()?;
         self.timeouts.check()?;
         match (&self.command, &self.url) {
-            (None, None) => Err(SpecError::Neither),
-            (Some(command), Some(url)) => self.check_served(command, url),
+            (None, None) => Err(SpecError::NoCommandOrUrl),
+            (Some(command), Some(url)) => self.check_local_http(command, url),
             (Some(command), None) => self.check_local(command),
             (None, Some(url)) => self.check_remote(url),
         }
     }
 
-    fn check_served(&self, command: &str, url: &str) -> Result<(), SpecError> {
+    fn check_local_http(&self, command: &str, url: &str) -> Result<(), SpecError> {
         if !matches!(
             self.transport,
             Some(TransportKind::Http | TransportKind::Sse)
         ) {
-            return Err(SpecError::Both);
+            return Err(SpecError::CommandAndUrl);
         }
         let local = Self {
             url: None,
@@ -382,7 +382,7 @@ impl ServerSpec {
         };
         is_here
             .then_some(())
-            .ok_or_else(|| SpecError::ServedElsewhere(url.to_owned()))
+            .ok_or_else(|| SpecError::UrlNotLoopback(url.to_owned()))
     }
 
     fn check_local(&self, command: &str) -> Result<(), SpecError> {
@@ -400,7 +400,7 @@ impl ServerSpec {
             ("oauth", self.oauth.is_some()),
         ];
         if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
-            return Err(SpecError::Useless(field, "local"));
+            return Err(SpecError::UnusedField(field, "local"));
         }
         let refers = |text: &String| text.contains("${keyring:");
         if refers(&command.to_owned()) || self.args.iter().any(refers) {
@@ -428,7 +428,7 @@ impl ServerSpec {
             ("lifecycle", self.lifecycle == Lifecycle::Transient),
         ];
         if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
-            return Err(SpecError::Useless(field, "remote"));
+            return Err(SpecError::UnusedField(field, "remote"));
         }
         if self.bearer_token.is_some()
             && self
@@ -436,7 +436,7 @@ impl ServerSpec {
                 .keys()
                 .any(|name| name.eq_ignore_ascii_case("authorization"))
         {
-            return Err(SpecError::TwoTokens);
+            return Err(SpecError::DuplicateToken);
         }
         if let Some(client) = &self.oauth {
             if client.client_id.trim().is_empty() || client.client_id.contains("${keyring:") {
@@ -460,13 +460,13 @@ impl ServerSpec {
         if let Some(prefix) = self
             .prefix
             .as_ref()
-            .filter(|prefix| !names::is_prefix(prefix))
+            .filter(|prefix| !names::is_valid_prefix(prefix))
         {
             return Err(SpecError::BadPrefix(prefix.clone()));
         }
         let mut seen = BTreeSet::new();
         let twice = self.fallback.iter().find(|id| !seen.insert(*id));
-        twice.map_or(Ok(()), |id| Err(SpecError::FallbackTwice(id.clone())))
+        twice.map_or(Ok(()), |id| Err(SpecError::DuplicateFallback(id.clone())))
     }
 
     /// Returns the headers that are sent, including the bearer token.
@@ -484,7 +484,7 @@ impl ServerSpec {
     }
 
     /// Returns all values that may refer to secrets.
-    pub fn values(&self) -> impl Iterator<Item = &String> {
+    pub fn values_with_references(&self) -> impl Iterator<Item = &String> {
         let client_secret = self
             .oauth
             .as_ref()
@@ -499,11 +499,11 @@ impl ServerSpec {
     /// Returns the runtime of the server, if Drawbridge knows it.
     pub fn runtime(&self) -> Option<Runtime> {
         self.runtime_hint
-            .or_else(|| self.command.as_deref().and_then(Runtime::of_command))
+            .or_else(|| self.command.as_deref().and_then(Runtime::from_command))
     }
 
     /// Returns whether `allowed_tools` lets clients see and call a tool.
-    pub fn allows(&self, tool: &str) -> bool {
+    pub fn allows_tool(&self, tool: &str) -> bool {
         self.allowed_tools
             .as_ref()
             .is_none_or(|allowed| allowed.iter().any(|one| one == tool))
@@ -531,7 +531,7 @@ impl ServerSpec {
             text.push_str(&serde_json::to_string(client).unwrap_or_default());
         }
         // Write access to the file alone must not turn this on; a person has to accept it.
-        if self.definitions == Definitions::Trust {
+        if self.definitions == DefinitionPolicy::Trust {
             text.push_str("trust");
         }
         digest::sha256(text.as_bytes())

@@ -21,7 +21,7 @@ pub struct Annotations {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum AcceptanceState {
     Accepted,
     /// The server added the tool after the server was accepted; the tool is held back.
     New,

@@ -119,7 +119,7 @@ impl Account {
         let (mut resolved, _) = authorizer.0.kept.0.resolve(&given).await?;
         let client_secret = resolved.remove("");
         if let Some(secret) = &client_secret {
-            authorizer.0.logs.mask(&Secret::new(secret.clone()));
+            authorizer.0.logs.add_secret(&Secret::new(secret.clone()));
         }
         Ok(Registration::new(
             own.client_id,
@@ -341,7 +341,7 @@ impl Held {
                 Ok(None)
             }
             Err(error) => Err(BearerError::Refresh(
-                authorizer.0.logs.masked(&discovery::in_words(&error)),
+                authorizer.0.logs.mask_text(&discovery::in_words(&error)),
             )),
         }
     }
@@ -415,7 +415,7 @@ fn mask(authorizer: &Authorizer, grant: &Grant) {
         .into_iter()
         .flatten()
     {
-        authorizer.0.logs.mask(&secret);
+        authorizer.0.logs.add_secret(&secret);
     }
 }
 

@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{
     model::{
-        authorization::{SignIn, SignInState},
         event::Event,
         ids::{ServerId, SignInId},
+        sign_in::{SignIn, SignInState},
     },
     random,
 };
@@ -92,7 +92,7 @@ pub(super) async fn begin(
             .flat_map(|challenge| challenge.scopes.clone()),
     );
     let challenge = challenge.and_then(|challenge| challenge.header);
-    let failed = |why: String| OauthError::Failed(authorizer.0.logs.masked(&why));
+    let failed = |why: String| OauthError::Failed(authorizer.0.logs.mask_text(&why));
     let found = timeout(
         DISCOVERY,
         discovery::discover(&account.place.server, challenge.as_deref()),
@@ -177,7 +177,7 @@ async fn become_known(
     found: &mut Discovered,
     scopes: &[&str],
 ) -> Result<(Callback, Registration), OauthError> {
-    let failed = |why: String| OauthError::Failed(authorizer.0.logs.masked(&why));
+    let failed = |why: String| OauthError::Failed(authorizer.0.logs.mask_text(&why));
     let listen = async |port| Callback::bind(port).await;
     let no_port = |e: std::io::Error| {
         failed(format!(
@@ -271,7 +271,7 @@ impl Running {
                 let _ = authorizer.0.signed_in.send(account.place.server.clone());
             }
             Err(why) => {
-                let reason = authorizer.0.logs.masked(&why);
+                let reason = authorizer.0.logs.mask_text(&why);
                 tracing::warn!("server {id}: not signed in: {reason}");
                 forget_registration(
                     &authorizer,
@@ -330,7 +330,7 @@ fn forget_registration(authorizer: &Authorizer, registered_at: Option<String>) {
 
 fn tell(authorizer: &Authorizer, server: &ServerId, attempt: &SignIn) {
     let (id, state) = (attempt.id.clone(), attempt.state.clone());
-    authorizer.0.events.tell(Event::AuthorizationChanged {
+    authorizer.0.events.publish(Event::SignInChanged {
         id,
         server: server.clone(),
         state,

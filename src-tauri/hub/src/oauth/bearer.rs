@@ -14,7 +14,7 @@ use super::{
     account::{Account, Challenge, named},
 };
 use crate::{
-    http::{HttpClient, HttpError, Request, Response},
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse},
     model::ids::ServerId,
     secrets::{Secret, SecretError},
 };
@@ -64,8 +64,8 @@ impl Bearer {
     pub async fn send(
         &self,
         http: &HttpClient,
-        request: Request,
-    ) -> Result<Result<Response, HttpError>, BearerError> {
+        request: HttpRequest,
+    ) -> Result<Result<HttpResponse, HttpError>, BearerError> {
         // Boxed, because the future of a renewal is large and rarely needed.
         let token = match self.account.ready() {
             Some(token) => token,
@@ -86,7 +86,7 @@ impl Bearer {
         }
     }
 
-    fn is_for_its_server(&self, request: &Request) -> bool {
+    fn is_for_its_server(&self, request: &HttpRequest) -> bool {
         Url::parse(&request.uri().to_string())
             .is_ok_and(|url| url.origin() == self.account.place.server.origin())
     }
@@ -104,8 +104,8 @@ impl Bearer {
     /// Checks whether the answer demands that a person signs in.
     fn look(
         &self,
-        sent: Result<Response, HttpError>,
-    ) -> Result<Result<Response, HttpError>, BearerError> {
+        sent: Result<HttpResponse, HttpError>,
+    ) -> Result<Result<HttpResponse, HttpError>, BearerError> {
         let Ok(response) = &sent else { return Ok(sent) };
         let status = response.status();
         if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
@@ -190,7 +190,7 @@ fn demanded(scope: Option<&str>) -> BTreeSet<String> {
 }
 
 /// Returns the first challenge of the bearer scheme.
-fn challenge_of(response: &Response) -> Option<String> {
+fn challenge_of(response: &HttpResponse) -> Option<String> {
     let headers = response
         .headers()
         .get_all(WWW_AUTHENTICATE)
@@ -200,7 +200,7 @@ fn challenge_of(response: &Response) -> Option<String> {
     bearers.next().map(str::to_owned)
 }
 
-fn with_token(mut request: Request, token: &Secret) -> Request {
+fn with_token(mut request: HttpRequest, token: &Secret) -> HttpRequest {
     if let Ok(mut value) = HeaderValue::try_from(format!("Bearer {}", token.expose())) {
         value.set_sensitive(true);
         request.headers_mut().insert(AUTHORIZATION, value);

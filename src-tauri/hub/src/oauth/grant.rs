@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::Place;
 use crate::{
     model::{digest, ids::Timestamp},
-    secrets::{OWN, Secret, SecretError, Secrets},
+    secrets::{RESERVED_PREFIX, Secret, SecretError, Secrets},
 };
 
 /// Tokens are renewed this many milliseconds before they expire, and short-lived ones after half of
@@ -171,11 +171,14 @@ impl Kept {
 fn grant_name(issuer: &str, place: &Place) -> String {
     let mut parts = vec![issuer.as_bytes(), place.server.as_str().as_bytes()];
     parts.extend(place.client_id.as_ref().map(String::as_bytes));
-    format!("{OWN}tokens:{}", digest::sha256_of(&parts))
+    format!("{RESERVED_PREFIX}tokens:{}", digest::sha256_parts(&parts))
 }
 
 fn registration_name(issuer: &str) -> String {
-    format!("{OWN}client:{}", digest::sha256(issuer.as_bytes()))
+    format!(
+        "{RESERVED_PREFIX}client:{}",
+        digest::sha256(issuer.as_bytes())
+    )
 }
 
 #[cfg(test)]

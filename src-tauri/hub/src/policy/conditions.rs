@@ -21,8 +21,8 @@ use serde_json::value::RawValue;
 use url::Url;
 
 use crate::model::{
-    policy::{Condition, Effect, Literal, Test},
-    spec::Registered,
+    policy::{Condition, Effect, Literal, Predicate},
+    spec::RegisteredServer,
 };
 
 use number::Number;
@@ -127,7 +127,7 @@ impl Conditions {
         &self,
         effect: Option<Effect>,
         arguments: &RawValue,
-        server: &Registered,
+        server: &RegisteredServer,
     ) -> bool {
         self.hold(arguments, folder_of(server).as_deref(), Sure::of(effect))
     }
@@ -158,14 +158,14 @@ impl Conditions {
 }
 
 impl Compiled {
-    fn new(test: &Test) -> Result<Self, String> {
+    fn new(test: &Predicate) -> Result<Self, String> {
         Ok(match test {
-            Test::Equals(value) => Self::Equals(Wanted::new(value)?),
-            Test::OneOf(values) if values.is_empty() => return Err("it names no value".into()),
-            Test::OneOf(values) if values.len() > MAX_VALUES => {
+            Predicate::Equals(value) => Self::Equals(Wanted::new(value)?),
+            Predicate::OneOf(values) if values.is_empty() => return Err("it names no value".into()),
+            Predicate::OneOf(values) if values.len() > MAX_VALUES => {
                 return Err(format!("at most {MAX_VALUES} values"));
             }
-            Test::OneOf(values) => {
+            Predicate::OneOf(values) => {
                 let wanted = values
                     .iter()
                     .map(Wanted::new)
@@ -173,8 +173,8 @@ impl Compiled {
                 let canonical = wanted.iter().map(|one| one.canonical.clone()).collect();
                 Self::OneOf(wanted, canonical)
             }
-            Test::PathWithin(folder) => Self::PathWithin(Folder::new(folder)?),
-            Test::Host(host) => {
+            Predicate::PathWithin(folder) => Self::PathWithin(Folder::new(folder)?),
+            Predicate::Host(host) => {
                 let (name, under) = host
                     .strip_prefix("*.")
                     .map_or((host.as_str(), false), |name| (name, true));
@@ -183,7 +183,7 @@ impl Compiled {
                     .to_string();
                 Self::Host { name, under }
             }
-            Test::Between { min, max } => {
+            Predicate::Between { min, max } => {
                 let bound = |bound: &Option<Literal>| {
                     let bound = bound.as_ref().filter(|bound| bound.0 != "null");
                     bound
@@ -200,7 +200,7 @@ impl Compiled {
                 }
                 Self::Between(min, max)
             }
-            Test::Matches(text) => {
+            Predicate::Matches(text) => {
                 let whole = format!(r"\A(?:{text})\z");
                 // Compiled on its own first, so that its brackets cannot close the surrounding
                 // group.
@@ -381,7 +381,7 @@ fn last_line(text: &str) -> &str {
 }
 
 /// Returns the working directory of a local server, to which relative paths are relative.
-pub(super) fn folder_of(server: &Registered) -> Option<PathBuf> {
+pub(super) fn folder_of(server: &RegisteredServer) -> Option<PathBuf> {
     server.spec.command.as_ref()?;
     let home = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
     server.spec.cwd.as_ref().map(PathBuf::from).or_else(home)

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use crate::{
     events::Events,
     model::event::Event,
-    settings::{Settings, Values},
+    settings::{Settings, SettingsValues},
     store::StoreError,
 };
 
@@ -22,7 +22,7 @@ pub struct Drawbridge {
 
 impl Drawbridge {
     pub fn new(settings: Settings, events: Events) -> Self {
-        let is_raised = Arc::new(watch::Sender::new(settings.get().raised));
+        let is_raised = Arc::new(watch::Sender::new(settings.get().paused));
         Self {
             settings,
             events,
@@ -54,11 +54,12 @@ impl Drawbridge {
     /// Returns an error if the state cannot be stored. The pause then lasts until the next restart.
     pub async fn raise(&self) -> Result<(), StoreError> {
         self.is_raised.send_replace(true);
-        self.events.tell(Event::DrawbridgeChanged { raised: true });
+        self.events
+            .publish(Event::DrawbridgeChanged { paused: true });
         tracing::warn!("the drawbridge was raised: no call crosses");
         self.settings
-            .change(|values| Values {
-                raised: true,
+            .change(|values| SettingsValues {
+                paused: true,
                 ..values
             })
             .await
@@ -70,13 +71,14 @@ impl Drawbridge {
     /// Returns an error if the state cannot be stored. Calls then stay paused.
     pub async fn lower(&self) -> Result<(), StoreError> {
         self.settings
-            .change(|values| Values {
-                raised: false,
+            .change(|values| SettingsValues {
+                paused: false,
                 ..values
             })
             .await?;
         self.is_raised.send_replace(false);
-        self.events.tell(Event::DrawbridgeChanged { raised: false });
+        self.events
+            .publish(Event::DrawbridgeChanged { paused: false });
         tracing::info!("the drawbridge was lowered");
         Ok(())
     }

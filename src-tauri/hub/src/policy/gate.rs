@@ -31,7 +31,7 @@ use crate::{
     random,
     sessions::Back,
     settings::Settings,
-    store::{CANCELLED, Journal, Store, table::call::CallRow},
+    store::{CANCELLED_BY_CLIENT, Journal, Store, table::call::CallRow},
 };
 
 /// The largest params, or the largest result, that a person is asked about, in bytes.
@@ -64,7 +64,7 @@ pub struct ToolCall {
 impl ToolCall {
     /// Returns the digest to which a person's decision is bound.
     fn digest(&self) -> String {
-        digest::sha256_of(&[
+        digest::sha256_parts(&[
             self.client.as_str().as_bytes(),
             self.tool.server.identity.as_bytes(),
             self.tool.definition.digest.as_bytes(),
@@ -127,7 +127,7 @@ impl Gate {
         let mut entry = Entry::new(self, &call);
         let mut recorded = None;
         if self.drawbridge.is_raised() {
-            entry.decide(Decision::Raised, DecidedBy::Hub, String::new());
+            entry.decide(Decision::Paused, DecidedBy::Hub, String::new());
         } else {
             let ruling = self.ruling(&call);
             match ruling.effect {
@@ -257,7 +257,7 @@ impl Gate {
         loop {
             tokio::select! {
                 biased;
-                () = self.drawbridge.raised() => return Err((Decision::Raised, String::new())),
+                () = self.drawbridge.raised() => return Err((Decision::Paused, String::new())),
                 waited = ticket.decided() => return match waited {
                     Waited::Decided(decided) => Ok(decided),
                     Waited::TimedOut => Err((Decision::TimedOut, String::new())),
@@ -301,7 +301,7 @@ impl Gate {
         };
         Some(SuspendedAllow {
             rule: rule.id.clone(),
-            words: rule.text.to_string(),
+            rule_text: rule.spec.to_string(),
             is_server_changed: rule
                 .identity
                 .as_ref()
@@ -335,9 +335,10 @@ impl Gate {
             )));
         }
         let patience = self.settings.get().approval_timeout;
-        let id = CallId::new(random::id_in_order());
+        let id = CallId::new(random::ordered_id());
         let mut request = request(call, id, patience);
-        request.digest = digest::sha256_of(&[request.digest.as_bytes(), result.get().as_bytes()]);
+        request.digest =
+            digest::sha256_parts(&[request.digest.as_bytes(), result.get().as_bytes()]);
         request.result = Some(result.get().to_owned());
         let withheld = |why: &str| {
             Refusal(format!(
@@ -368,7 +369,7 @@ impl Gate {
                 }
             }
             Err((Decision::QueueFull | Decision::Denied, why)) => Err(withheld(&why)),
-            Err((Decision::Raised, _)) => Err(withheld("the drawbridge was raised")),
+            Err((Decision::Paused, _)) => Err(withheld("the drawbridge was raised")),
             Err((Decision::NoScreen, _)) => Err(withheld("there was no screen to show it on")),
             Err(_) => Err(withheld("nobody looked at it in time")),
         }
@@ -377,7 +378,7 @@ impl Gate {
     /// Masks known secrets and anything that looks like one. Returns the result unchanged if it
     /// contains neither.
     fn masked(&self, result: Json) -> Json {
-        let masked = match self.logs.redacted(result.get()) {
+        let masked = match self.logs.redact_json(result.get()) {
             Cow::Borrowed(_) => return result,
             Cow::Owned(masked) => masked,
         };
@@ -394,7 +395,7 @@ impl Gate {
         // marks the call as cancelled.
         let mut record =
             (row.call.decision == Decision::Allowed).then(|| Record::new(self, row.clone()));
-        if let Err(error) = self.journal.decided(row.clone()).await {
+        if let Err(error) = self.journal.record_decision(row.clone()).await {
             tracing::error!("call {}: denied, as {error}", row.call.id);
             if let Some(record) = &mut record {
                 record.row = None;
@@ -403,7 +404,7 @@ impl Gate {
                 "Denied by Drawbridge: {error}. The call was not run."
             )));
         }
-        self.events.tell_if_heard(|| Event::CallChanged {
+        self.events.publish_with(|| Event::CallChanged {
             call: row.call.clone(),
         });
         Ok((row, record))
@@ -422,7 +423,7 @@ impl<'a> Entry<'a> {
     fn new(gate: &'a Gate, call: &ToolCall) -> Self {
         let row = CallRow {
             call: Call {
-                id: CallId::new(random::id_in_order()),
+                id: CallId::new(random::ordered_id()),
                 at: clock::now(),
                 client: call.client.clone(),
                 server: call.tool.server.id.clone(),
@@ -453,7 +454,7 @@ impl<'a> Entry<'a> {
 
     fn id(&self) -> CallId {
         self.row.as_ref().map_or_else(
-            || CallId::new(random::id_in_order()),
+            || CallId::new(random::ordered_id()),
             |row| row.call.id.clone(),
         )
     }
@@ -501,8 +502,8 @@ impl Drop for Entry<'_> {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let row = Arc::new(row);
-                if journal.decided(row.clone()).await.is_ok() {
-                    events.tell_if_heard(|| Event::CallChanged {
+                if journal.record_decision(row.clone()).await.is_ok() {
+                    events.publish_with(|| Event::CallChanged {
                         call: row.call.clone(),
                     });
                 }
@@ -559,13 +560,13 @@ impl Record {
         let error = if error.is_empty() {
             error
         } else {
-            self.logs.masked(&error)
+            self.logs.mask_text(&error)
         };
         let sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
         let duration_ms = sent.then(|| millis(self.started));
         self.journal
-            .ended(row.call.id.clone(), outcome, error.clone(), duration_ms);
-        self.events.tell_if_heard(|| Event::CallChanged {
+            .record_outcome(row.call.id.clone(), outcome, error.clone(), duration_ms);
+        self.events.publish_with(|| Event::CallChanged {
             call: Call {
                 outcome,
                 error,
@@ -578,7 +579,7 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        self.write(Outcome::Cancelled, CANCELLED.into());
+        self.write(Outcome::Cancelled, CANCELLED_BY_CLIENT.into());
     }
 }
 
@@ -613,7 +614,7 @@ pub fn may_replace(
 
 /// Returns the arguments as they are stored with the call, or `None` if they are too long.
 fn kept(logs: &Logs, arguments: &RawValue) -> Option<String> {
-    (arguments.get().len() <= MAX_KEPT).then(|| logs.redacted(arguments.get()).into_owned())
+    (arguments.get().len() <= MAX_KEPT).then(|| logs.redact_json(arguments.get()).into_owned())
 }
 
 fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
@@ -647,7 +648,7 @@ fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
         asked_at,
         expires_at: Timestamp(asked_at.0 + i64::from(timeout_ms)),
         timeout_ms,
-        left_ms: timeout_ms,
+        remaining_ms: timeout_ms,
     }
 }
 
@@ -680,7 +681,7 @@ fn refusal(call: &Call, timeout_s: u64) -> Refusal {
         format!(": {}", call.reason)
     };
     Refusal(match (call.decision, call.decided_by) {
-        (Decision::Raised, _) => return raised(),
+        (Decision::Paused, _) => return raised(),
         (Decision::TimedOut, _) => {
             format!(
                 "Timed out: nobody approved the call within {timeout_s} s. It was not run. Ask the user before trying again."

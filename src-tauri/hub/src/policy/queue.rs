@@ -180,7 +180,7 @@ impl Queue {
             .saturating_duration_since(Instant::now())
             .as_secs();
         drop(inner);
-        self.events.tell(Event::ApprovalEnded { id: id.clone() });
+        self.events.publish(Event::ApprovalEnded { id: id.clone() });
         Ok(left)
     }
 
@@ -219,7 +219,7 @@ impl Queue {
         // A person is present, so the counts of missed requests start again.
         inner.unanswered.clear();
         drop(inner);
-        self.events.tell(Event::ApprovalEnded { id: id.clone() });
+        self.events.publish(Event::ApprovalEnded { id: id.clone() });
         Ok(Taken {
             request: taken.request,
             verdict: taken.verdict,
@@ -242,7 +242,7 @@ impl Queue {
         let mut inner = self.lock();
         inner.admits(&request.client)?;
         let deadline = Instant::now() + patience;
-        let is_seen = self.events.is_heard();
+        let is_seen = self.events.has_subscribers();
         let waiting = Waiting {
             request: request.clone(),
             tool,
@@ -252,7 +252,7 @@ impl Queue {
         };
         inner.waiting.insert(id.clone(), waiting);
         drop(inner);
-        self.events.tell(Event::ApprovalAsked {
+        self.events.publish(Event::ApprovalRequested {
             request: Box::new(request),
         });
         Ok(Ticket {
@@ -328,7 +328,7 @@ impl Waiting {
     fn view(&mut self) -> ApprovalRequest {
         self.is_seen = true;
         ApprovalRequest {
-            left_ms: left_ms(self.deadline),
+            remaining_ms: left_ms(self.deadline),
             ..self.request.clone()
         }
     }
@@ -337,7 +337,7 @@ impl Waiting {
 impl Late {
     fn view(&self) -> ApprovalRequest {
         ApprovalRequest {
-            left_ms: left_ms(self.until),
+            remaining_ms: left_ms(self.until),
             ..self.request.clone()
         }
     }
@@ -377,9 +377,9 @@ impl Ticket {
             // The request was taken at the last moment.
             return done((&mut self.decided).await);
         };
-        let is_seen = waiting.is_seen || self.queue.events.is_heard();
+        let is_seen = waiting.is_seen || self.queue.events.has_subscribers();
         self.queue.lock().note_unanswered(waiting);
-        self.queue.events.tell(Event::ApprovalEnded {
+        self.queue.events.publish(Event::ApprovalEnded {
             id: self.id.clone(),
         });
         if is_seen {
@@ -394,7 +394,7 @@ impl Drop for Ticket {
     fn drop(&mut self) {
         let removed = self.queue.lock().waiting.remove(&self.id);
         if removed.is_some() {
-            self.queue.events.tell(Event::ApprovalEnded {
+            self.queue.events.publish(Event::ApprovalEnded {
                 id: self.id.clone(),
             });
         }

@@ -17,7 +17,7 @@ use crate::{
         event::Event,
         ids::{ClientName, RuleId, ServerId, SessionId, Timestamp},
         policy::{Effect, ResultEffect, Rule, Scope},
-        spec::Registered,
+        spec::RegisteredServer,
         tool::Annotations,
     },
     settings::Settings,
@@ -32,7 +32,7 @@ pub struct Facts<'a> {
     /// `None` asks for the ruling for a client without rules of its own.
     pub client: Option<&'a ClientName>,
     pub session: Option<&'a SessionId>,
-    pub server: &'a Registered,
+    pub server: &'a RegisteredServer,
     /// The server's own name of the tool.
     pub tool: &'a str,
     /// The digest of the tool's definition.
@@ -89,7 +89,7 @@ impl Rules {
         settings: Settings,
         events: Events,
     ) -> Result<Self, StoreError> {
-        store.remove_ended_rules(clock::now()).await?;
+        store.delete_ended_rules(clock::now()).await?;
         let rules = RuleSet::new(store.rules().await?, None);
         Ok(Self {
             store,
@@ -144,7 +144,7 @@ impl Rules {
         let matching = rules
             .of(&facts.server.id)
             .filter(|rule| rule.is_about_the_result_of(facts, now));
-        let effects = matching.filter_map(|rule| Some((rule.rule.text.result?, rule)));
+        let effects = matching.filter_map(|rule| Some((rule.rule.spec.result?, rule)));
         effects
             .max_by_key(|(effect, _)| *effect)
             .map(|(effect, rule)| (effect, rule.words.clone()))
@@ -168,7 +168,7 @@ impl Rules {
             .load()
             .all()
             .map(Compiled::current)
-            .filter(|rule| !rule.is_over(now))
+            .filter(|rule| !rule.has_ended(now))
             .collect()
     }
 
@@ -176,15 +176,15 @@ impl Rules {
     pub fn own(&self, server: &ServerId, tool: &str) -> Option<Effect> {
         let rules = self.rules.load();
         let is_own = |rule: &&Compiled| {
-            let scope = &rule.rule.text.scope;
+            let scope = &rule.rule.spec.scope;
             scope.tool.as_deref() == Some(tool)
                 && scope.client.is_none()
-                && rule.rule.text.is_plain()
+                && rule.rule.spec.is_plain()
         };
         rules
             .of(server)
             .find(is_own)
-            .and_then(|rule| rule.rule.text.effect)
+            .and_then(|rule| rule.rule.spec.effect)
     }
 
     /// Adds a rule, or replaces the rule with its id. A plain rule replaces the plain rule of the
@@ -206,9 +206,9 @@ impl Rules {
     pub async fn grant(&self, rule: Rule) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
         let is_denied = self.rules.load().all().any(|known| {
-            known.rule.text.scope == rule.text.scope
-                && known.rule.text.effect == Some(Effect::Deny)
-                && known.rule.text.is_plain()
+            known.rule.spec.scope == rule.spec.scope
+                && known.rule.spec.effect == Some(Effect::Deny)
+                && known.rule.spec.is_plain()
         });
         if is_denied {
             return Err(RuleError::Denied);
@@ -220,10 +220,10 @@ impl Rules {
         Compiled::new(Arc::new(rule.clone()))?;
         let now = clock::now();
         let is_replaced = |known: &Rule| {
-            known.is_over(now)
-                || (rule.text.is_plain()
-                    && known.text.is_plain()
-                    && known.text.scope == rule.text.scope)
+            known.has_ended(now)
+                || (rule.spec.is_plain()
+                    && known.spec.is_plain()
+                    && known.spec.scope == rule.spec.scope)
         };
         let known = self.rules.load();
         let replaced = known
@@ -256,7 +256,7 @@ impl Rules {
     /// again.
     pub async fn forget(&self, id: &RuleId) -> Result<bool, StoreError> {
         let _one_at_a_time = self.changing.lock().await;
-        let removed = self.store.remove_rule(id).await?;
+        let removed = self.store.delete_rule(id).await?;
         self.reload().await?;
         Ok(removed > 0)
     }
@@ -268,7 +268,7 @@ impl Rules {
     /// Returns an error if the store fails. The rules then stay in force until they are read again.
     pub async fn remove(&self, scope: &Scope) -> Result<bool, StoreError> {
         let _one_at_a_time = self.changing.lock().await;
-        let removed = self.store.remove_rules(scope).await?;
+        let removed = self.store.delete_rules_in_scope(scope).await?;
         self.reload().await?;
         Ok(removed > 0)
     }
@@ -313,7 +313,7 @@ impl Rules {
     /// Returns an error if the store fails.
     pub async fn remove_server(&self, server: &ServerId) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
-        self.store.remove_rules_of(server).await?;
+        self.store.delete_rules_of_server(server).await?;
         self.reload().await
     }
 
@@ -323,7 +323,7 @@ impl Rules {
     /// Returns an error if the store fails.
     pub async fn remove_client(&self, client: &ClientName) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
-        self.store.remove_rules_for(client).await?;
+        self.store.delete_rules_of_client(client).await?;
         self.reload().await
     }
 
@@ -331,7 +331,7 @@ impl Rules {
         let rules = self.store.rules().await?;
         let new = RuleSet::new(rules, Some(&self.rules.load()));
         self.rules.store(Arc::new(new));
-        self.events.tell(Event::PolicyChanged);
+        self.events.publish(Event::PolicyChanged);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{revision, tasks};
 use crate::model::{
-    capability::Kind,
+    capability::CapabilityKind,
     json::{self, RawObject},
     rpc::{RpcError, code},
 };
@@ -77,7 +77,7 @@ impl ClientCapabilities {
             "elicitation/create" => self
                 .elicitation
                 .as_ref()
-                .is_some_and(|ways| ways.include(params)),
+                .is_some_and(|ways| ways.supports_mode(params)),
             "roots/list" => self.roots,
             _ => false,
         }
@@ -85,8 +85,8 @@ impl ClientCapabilities {
 }
 
 impl Elicitation {
-    fn include(&self, params: Option<&RawValue>) -> bool {
-        let mode = params.and_then(|params| RawObject::parse(params).ok()?.string("mode"));
+    fn supports_mode(&self, params: Option<&RawValue>) -> bool {
+        let mode = params.and_then(|params| RawObject::parse(params).ok()?.get_string("mode"));
         match mode.as_deref() {
             Some("url") => self.url.is_some(),
             _ => self.form.is_some() || self.url.is_none(),
@@ -96,7 +96,7 @@ impl Elicitation {
 
 /// Returns the capabilities that Drawbridge declares to legacy servers: all, because one of its
 /// clients may have them.
-pub(super) fn towards_servers() -> serde_json::Value {
+pub(super) fn declared_to_servers() -> serde_json::Value {
     serde_json::json!({
         "sampling": { "context": {}, "tools": {} },
         "elicitation": { "form": {}, "url": {} },
@@ -105,7 +105,7 @@ pub(super) fn towards_servers() -> serde_json::Value {
 }
 
 /// Returns the capabilities that Drawbridge declares to clients of a revision.
-pub(super) fn towards_clients(revision: &str) -> serde_json::Value {
+pub(super) fn declared_to_clients(revision: &str) -> serde_json::Value {
     let mut all = serde_json::json!({
         "tools": { "listChanged": true },
         "prompts": { "listChanged": true },
@@ -135,16 +135,16 @@ pub struct ServerCapabilities {
 impl ServerCapabilities {
     /// Returns whether the server may offer this kind. Always `true` for tools, because some
     /// servers have tools and do not declare them.
-    pub fn offers(&self, kind: Kind) -> bool {
+    pub fn may_offer(&self, kind: CapabilityKind) -> bool {
         match kind {
-            Kind::Tools => true,
-            Kind::Prompts => self.prompts.is_some(),
-            Kind::Resources | Kind::Templates => self.resources.is_some(),
+            CapabilityKind::Tools => true,
+            CapabilityKind::Prompts => self.prompts.is_some(),
+            CapabilityKind::Resources | CapabilityKind::Templates => self.resources.is_some(),
         }
     }
 
     /// Returns whether the server supports `logging/setLevel`.
-    pub fn logs(&self) -> bool {
+    pub fn supports_logging(&self) -> bool {
         self.logging.is_some()
     }
 }
@@ -168,7 +168,7 @@ impl LogLevel {
     ///
     /// # Errors
     /// Returns an error (`-32602`) if it is not a level.
-    pub fn in_object(object: &RawObject<'_>, member: &str) -> Result<Self, RpcError> {
+    pub fn from_member(object: &RawObject<'_>, member: &str) -> Result<Self, RpcError> {
         let level = object
             .get(member)
             .and_then(|level| serde_json::from_str(level.get()).ok());

@@ -36,7 +36,7 @@ pub struct Implementation {
 impl ClientHello {
     /// Returns the introduction of a person who calls tools by hand. Servers cannot send requests
     /// to this client.
-    pub fn by_hand() -> Self {
+    pub fn for_manual_calls() -> Self {
         let protocol_version = revision::NEWEST_LEGACY.to_owned();
         Self {
             protocol_version,
@@ -58,7 +58,7 @@ impl ClientHello {
 ///
 /// # Errors
 /// Returns an error (`-32602`) if the params are not those of `initialize`.
-pub fn client_hello(params: Option<&RawValue>) -> Result<ClientHello, RpcError> {
+pub fn read_initialize(params: Option<&RawValue>) -> Result<ClientHello, RpcError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Params<'a> {
@@ -70,7 +70,7 @@ pub fn client_hello(params: Option<&RawValue>) -> Result<ClientHello, RpcError> 
     }
     let params: Params<'_> = serde_json::from_str(params.map_or("null", RawValue::get))
         .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("initialize: {e}")))?;
-    let is_legacy = Era::of(&params.protocol_version) == Some(Era::Legacy);
+    let is_legacy = Era::from_revision(&params.protocol_version) == Some(Era::Legacy);
     let protocol_version = if is_legacy {
         params.protocol_version
     } else {
@@ -91,7 +91,7 @@ pub fn client_hello(params: Option<&RawValue>) -> Result<ClientHello, RpcError> 
 pub fn initialize_result(hello: &ClientHello, instructions: Option<&str>) -> Box<RawValue> {
     let mut result = json!({
         "protocolVersion": hello.protocol_version,
-        "capabilities": capabilities::towards_clients(&hello.protocol_version),
+        "capabilities": capabilities::declared_to_clients(&hello.protocol_version),
         "serverInfo": own_info(),
     });
     if let Some(instructions) = instructions {
@@ -105,7 +105,7 @@ pub fn discover_result(instructions: Option<&str>) -> Box<RawValue> {
     let mut result = json!({
         "resultType": "complete",
         "supportedVersions": revision::all().collect::<Vec<_>>(),
-        "capabilities": capabilities::towards_clients(revision::MODERN),
+        "capabilities": capabilities::declared_to_clients(revision::MODERN),
         "ttlMs": 0,
         "cacheScope": "private",
         "_meta": { meta::SERVER_INFO: own_info() },
@@ -126,7 +126,7 @@ pub(super) fn own_info() -> Value {
 pub fn initialize_params(revision: Option<&str>) -> Box<RawValue> {
     json::to_raw(&json!({
         "protocolVersion": revision.unwrap_or(revision::NEWEST_LEGACY),
-        "capabilities": capabilities::towards_servers(),
+        "capabilities": capabilities::declared_to_servers(),
         "clientInfo": own_info(),
     }))
 }
@@ -142,7 +142,7 @@ pub struct ServerHello {
 
 impl ServerHello {
     pub fn era(&self) -> Era {
-        Era::of(&self.protocol_version).unwrap_or(Era::Legacy)
+        Era::from_revision(&self.protocol_version).unwrap_or(Era::Legacy)
     }
 }
 
@@ -151,7 +151,7 @@ impl ServerHello {
 /// # Errors
 /// Returns an error in plain words if the answer cannot be read, or if it names no legacy revision
 /// that Drawbridge knows.
-pub fn initialized(result: &Json) -> Result<ServerHello, String> {
+pub fn read_initialize_result(result: &Json) -> Result<ServerHello, String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Initialized {
@@ -170,8 +170,8 @@ pub fn initialized(result: &Json) -> Result<ServerHello, String> {
         capabilities,
     } = serde_json::from_str(result.get())
         .map_err(|e| format!("its answer to initialize cannot be read: {e}"))?;
-    let is_legacy = Era::of(&protocol_version) == Some(Era::Legacy)
-        || protocol_version == revision::BEFORE_THE_FIRST;
+    let is_legacy = Era::from_revision(&protocol_version) == Some(Era::Legacy)
+        || protocol_version == revision::PRE_RELEASE;
     if is_legacy {
         Ok(ServerHello {
             protocol_version,
@@ -188,7 +188,7 @@ pub fn initialized(result: &Json) -> Result<ServerHello, String> {
 
 /// Reads a server's answer to `server/discover`. Returns `None` if the answer cannot be read, or if
 /// the server does not support the modern revision.
-pub fn discovered(result: &Json) -> Option<ServerHello> {
+pub fn read_discover_result(result: &Json) -> Option<ServerHello> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Discovered {

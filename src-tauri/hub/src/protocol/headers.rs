@@ -17,14 +17,14 @@ pub const NAME: &str = "mcp-name";
 
 /// The prefix of headers that repeat an argument.
 pub const PARAM_PREFIX: &str = "mcp-param-";
-const BEGIN: &str = "=?base64?";
-const END: &str = "?=";
+const BASE64_PREFIX: &str = "=?base64?";
+const BASE64_SUFFIX: &str = "?=";
 /// The largest safe integer of JavaScript: up to here an `f64` represents each integer exactly.
-const SAFE: i64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 /// An argument of a tool that is repeated in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mirrored {
+pub struct HeaderParam {
     /// The header's name, in lower case.
     pub header: String,
     /// The keys that lead to the argument.
@@ -43,12 +43,12 @@ pub fn name_member(method: &str) -> Option<&'static str> {
 
 /// Returns the headers that every modern request has: the revision, the method, and the name if the
 /// method has one.
-pub fn standard(method: &str, params: &RawObject<'_>) -> Vec<(String, String)> {
+pub fn standard_headers(method: &str, params: &RawObject<'_>) -> Vec<(String, String)> {
     let mut all = vec![
         (VERSION.to_owned(), revision::MODERN.to_owned()),
         (METHOD.to_owned(), method.to_owned()),
     ];
-    let name = name_member(method).and_then(|member| params.string(member));
+    let name = name_member(method).and_then(|member| params.get_string(member));
     all.extend(name.map(|name| (NAME.to_owned(), encode(&name))));
     all
 }
@@ -57,11 +57,14 @@ pub fn standard(method: &str, params: &RawObject<'_>) -> Vec<(String, String)> {
 pub fn encode(value: &str) -> String {
     let is_plain = value.bytes().all(|b| matches!(b, 0x20..=0x7e | b'\t'))
         && value.trim_matches([' ', '\t']).len() == value.len()
-        && !(value.starts_with(BEGIN) && value.ends_with(END));
+        && !(value.starts_with(BASE64_PREFIX) && value.ends_with(BASE64_SUFFIX));
     if is_plain {
         value.to_owned()
     } else {
-        format!("{BEGIN}{}{END}", BASE64_STANDARD.encode(value))
+        format!(
+            "{BASE64_PREFIX}{}{BASE64_SUFFIX}",
+            BASE64_STANDARD.encode(value)
+        )
     }
 }
 
@@ -71,8 +74,8 @@ pub fn decode(value: &str) -> Option<String> {
         return None;
     }
     match value
-        .strip_prefix(BEGIN)
-        .and_then(|rest| rest.strip_suffix(END))
+        .strip_prefix(BASE64_PREFIX)
+        .and_then(|rest| rest.strip_suffix(BASE64_SUFFIX))
     {
         Some(encoded) => String::from_utf8(BASE64_STANDARD.decode(encoded).ok()?).ok(),
         None => Some(value.to_owned()),
@@ -84,9 +87,9 @@ pub fn decode(value: &str) -> Option<String> {
 /// # Errors
 /// Returns an error in plain words if the schema uses the mark in an invalid way. The arguments of
 /// such a tool cannot be sent over HTTP.
-pub fn mirrored(input_schema: &Value) -> Result<Vec<Mirrored>, String> {
+pub fn header_params(input_schema: &Value) -> Result<Vec<HeaderParam>, String> {
     let mut found = Vec::new();
-    walk(input_schema, &mut Vec::new(), true, &mut found)?;
+    collect_params(input_schema, &mut Vec::new(), true, &mut found)?;
     let mut names = HashSet::new();
     match found.iter().find(|one| !names.insert(one.header.clone())) {
         Some(twice) => Err(format!("two arguments have the header '{}'", twice.header)),
@@ -94,11 +97,11 @@ pub fn mirrored(input_schema: &Value) -> Result<Vec<Mirrored>, String> {
     }
 }
 
-fn walk(
+fn collect_params(
     schema: &Value,
     path: &mut Vec<String>,
     reachable: bool,
-    found: &mut Vec<Mirrored>,
+    found: &mut Vec<HeaderParam>,
 ) -> Result<(), String> {
     match schema {
         Value::Object(members) => {
@@ -106,7 +109,7 @@ fn walk(
                 if !reachable || path.is_empty() {
                     return Err("'x-mcp-header' stands where no argument is certain".into());
                 }
-                found.push(Mirrored {
+                found.push(HeaderParam {
                     header: header_name(name)?,
                     path: path.clone(),
                 });
@@ -125,19 +128,19 @@ fn walk(
                     ("properties", Value::Object(properties)) => {
                         for (name, schema) in properties {
                             path.push(name.clone());
-                            walk(schema, path, reachable, found)?;
+                            collect_params(schema, path, reachable, found)?;
                             path.pop();
                         }
                     }
                     ("default" | "const" | "enum" | "examples", _) => {}
-                    _ => walk(value, path, false, found)?,
+                    _ => collect_params(value, path, false, found)?,
                 }
             }
             Ok(())
         }
         Value::Array(items) => items
             .iter()
-            .try_for_each(|item| walk(item, path, false, found)),
+            .try_for_each(|item| collect_params(item, path, false, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
 }
@@ -153,7 +156,7 @@ fn header_name(name: &Value) -> Result<String, String> {
 
 /// Returns the value of a mirrored argument in a call, or `None` if it is absent, null, a list or
 /// an object.
-pub fn value(arguments: &RawValue, one: &Mirrored) -> Option<String> {
+pub fn param_value(arguments: &RawValue, one: &HeaderParam) -> Option<String> {
     let mut at = arguments.to_owned();
     for key in &one.path {
         let next = RawObject::parse(&at).ok()?.get(key)?.to_owned();
@@ -169,11 +172,11 @@ pub fn value(arguments: &RawValue, one: &Mirrored) -> Option<String> {
 
 /// Returns whether a header has the same value as the body. Safe integers are compared as numbers,
 /// so `42` equals `42.0`.
-pub fn says(header: &str, body: &str) -> bool {
+pub fn values_match(header: &str, body: &str) -> bool {
     let integer = |text: &str| {
         let number = text.parse::<f64>().ok()?;
         #[expect(clippy::cast_precision_loss, reason = "an f64 represents SAFE exactly")]
-        let is_safe = number.fract() == 0.0 && number.abs() <= SAFE as f64;
+        let is_safe = number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER as f64;
         is_safe.then_some(number)
     };
     header == body

@@ -32,7 +32,7 @@ impl InputRequired {
             return None;
         }
         let result = RawObject::parse(result).ok()?;
-        if result.string("resultType").as_deref() != Some("input_required") {
+        if result.get_string("resultType").as_deref() != Some("input_required") {
             return None;
         }
         let requests = match result.get("inputRequests") {
@@ -47,7 +47,11 @@ impl InputRequired {
 
     /// Turns the params of the first request into those of its retry, with these answers and the
     /// server's state.
-    pub fn retry(&self, params: &mut RawObject<'_>, answers: &BTreeMap<String, Box<RawValue>>) {
+    pub fn prepare_retry(
+        &self,
+        params: &mut RawObject<'_>,
+        answers: &BTreeMap<String, Box<RawValue>>,
+    ) {
         match &self.state {
             Some(state) => params.set("requestState", state.clone()),
             None => params.remove("requestState"),
@@ -65,7 +69,7 @@ fn read_requests(requests: &RawValue) -> Option<Vec<(String, InputRequest)>> {
     let read = |key: &str| {
         let request = requests.get(key)?.to_owned();
         let request = RawObject::parse(&request).ok()?;
-        let method = request.string("method")?;
+        let method = request.get_string("method")?;
         Some((
             key.to_owned(),
             InputRequest {
@@ -79,7 +83,7 @@ fn read_requests(requests: &RawValue) -> Option<Vec<(String, InputRequest)>> {
 
 /// Returns an `input_required` result with these requests. `state` identifies the pending request
 /// when the client retries.
-pub fn required<'a>(
+pub fn input_required_result<'a>(
     requests: impl IntoIterator<Item = (&'a str, &'a InputRequest)>,
     state: Option<&str>,
 ) -> Box<RawValue> {
@@ -90,8 +94,8 @@ pub fn required<'a>(
         }
         text.push_str(&format!(
             r#"{}:{{"method":{}"#,
-            json::string(key),
-            json::string(method)
+            json::quote(key),
+            json::quote(method)
         ));
         if let Some(params) = params {
             text.push_str(&format!(r#","params":{}"#, params.get()));
@@ -100,7 +104,7 @@ pub fn required<'a>(
     }
     text.push('}');
     if let Some(state) = state {
-        text.push_str(&format!(r#","requestState":{}"#, json::string(state)));
+        text.push_str(&format!(r#","requestState":{}"#, json::quote(state)));
     }
     text.push('}');
     json::raw(text)
@@ -108,17 +112,17 @@ pub fn required<'a>(
 
 /// The members that a client adds to the params when it retries a request.
 #[derive(Debug, Default)]
-pub struct Retry {
+pub struct RetryInput {
     pub state: Option<String>,
     pub answers: BTreeMap<String, Box<RawValue>>,
 }
 
-impl Retry {
+impl RetryInput {
     /// Takes the members of a retry out of the params.
     ///
     /// # Errors
     /// Returns an error (`-32602`) if one of them has the wrong type.
-    pub fn take(params: &mut RawObject<'_>) -> Result<Self, RpcError> {
+    pub fn take_from(params: &mut RawObject<'_>) -> Result<Self, RpcError> {
         let invalid = |member: &str, must: &str| {
             RpcError::new(
                 crate::model::rpc::code::INVALID_PARAMS,
@@ -128,7 +132,7 @@ impl Retry {
         let state = match params.get("requestState") {
             Some(_) => Some(
                 params
-                    .string("requestState")
+                    .get_string("requestState")
                     .ok_or_else(|| invalid("requestState", "a string"))?,
             ),
             None => None,

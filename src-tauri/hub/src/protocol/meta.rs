@@ -62,7 +62,7 @@ pub struct RequestMeta {
 }
 
 /// Returns the revision that a request names in its `_meta`, or `None` for a legacy request.
-pub fn version_of(params: Option<&RawValue>) -> Option<String> {
+pub fn named_revision(params: Option<&RawValue>) -> Option<String> {
     let params = params.filter(|params| json::mentions(*params, VERSION))?;
     let meta = RawObject::parse(params).ok()?.get("_meta")?.to_owned();
     let version = RawObject::parse(&meta).ok()?.get(VERSION)?.to_owned();
@@ -74,7 +74,9 @@ pub fn version_of(params: Option<&RawValue>) -> Option<String> {
 /// # Errors
 /// Returns an error (`-32602`) if a required member is missing or a member has the wrong type.
 /// Returns an error (`-32022`) if the request names another revision than the modern one.
-pub fn take(params: Option<&RawValue>) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
+pub fn take_request_meta(
+    params: Option<&RawValue>,
+) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
     let invalid = |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params._meta: {why}"));
     let mut params = params
         .map(RawObject::parse)
@@ -87,10 +89,10 @@ pub fn take(params: Option<&RawValue>) -> Result<(RequestMeta, Box<RawValue>), R
         .to_owned();
     let mut meta = RawObject::parse(&meta).map_err(|e| invalid(&e.to_string()))?;
     let protocol_version = meta
-        .string(VERSION)
+        .get_string(VERSION)
         .ok_or_else(|| invalid(&format!("'{VERSION}' must be a string")))?;
     if protocol_version != revision::MODERN {
-        return Err(unsupported(&protocol_version));
+        return Err(unsupported_revision(&protocol_version));
     }
     let capabilities = meta
         .get(CLIENT_CAPABILITIES)
@@ -99,7 +101,7 @@ pub fn take(params: Option<&RawValue>) -> Result<(RequestMeta, Box<RawValue>), R
         .ok_or_else(|| invalid(&format!("'{CLIENT_CAPABILITIES}' must be an object")))?;
     let log_level = meta
         .get(LOG_LEVEL)
-        .map(|_| LogLevel::in_object(&meta, LOG_LEVEL))
+        .map(|_| LogLevel::from_member(&meta, LOG_LEVEL))
         .transpose()?;
     let hello = ClientHello {
         protocol_version,
@@ -115,7 +117,7 @@ pub fn take(params: Option<&RawValue>) -> Result<(RequestMeta, Box<RawValue>), R
 }
 
 /// Returns the error `-32022` with the revisions that Drawbridge supports.
-pub fn unsupported(requested: &str) -> RpcError {
+pub fn unsupported_revision(requested: &str) -> RpcError {
     let data = serde_json::json!({ "supported": revision::all().collect::<Vec<_>>(), "requested": requested });
     RpcError {
         data: Some(json::to_raw(&data)),
@@ -128,7 +130,7 @@ pub fn unsupported(requested: &str) -> RpcError {
 
 /// The members that Drawbridge adds to the `_meta` of a request to a server.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Told<'a> {
+pub struct OutgoingMeta<'a> {
     /// Whether the server is a modern one, which needs the client's introduction with each request.
     pub modern: bool,
     /// The client that the request is sent for; `None` for Drawbridge itself.
@@ -142,7 +144,10 @@ pub struct Told<'a> {
 ///
 /// # Errors
 /// Returns an error if the params are not a JSON object that can be read.
-pub fn put(params: Option<&RawValue>, told: &Told<'_>) -> Result<String, serde_json::Error> {
+pub fn add_meta(
+    params: Option<&RawValue>,
+    outgoing: &OutgoingMeta<'_>,
+) -> Result<String, serde_json::Error> {
     let params = params.map_or("{}", RawValue::get);
     let members = params
         .strip_prefix('{')
@@ -150,7 +155,7 @@ pub fn put(params: Option<&RawValue>, told: &Told<'_>) -> Result<String, serde_j
     // Most params have no `_meta` in any spelling and need not be parsed.
     let is_plain = !params.contains(r#""_meta""#) && !params.contains(r"\u");
     let Some(members) = members.filter(|_| is_plain) else {
-        return put_into(params, told);
+        return merge_meta(params, outgoing);
     };
     let members = members.trim_end();
     let comma = if members.trim_start().is_empty() {
@@ -162,7 +167,7 @@ pub fn put(params: Option<&RawValue>, told: &Told<'_>) -> Result<String, serde_j
     for part in ["{", members, comma, r#""_meta":{"#] {
         text.push_str(part);
     }
-    for (index, (key, value)) in told.members().enumerate() {
+    for (index, (key, value)) in outgoing.members().enumerate() {
         let comma = if index > 0 { "," } else { "" };
         for part in [comma, "\"", key, "\":", &value] {
             text.push_str(part);
@@ -174,31 +179,31 @@ pub fn put(params: Option<&RawValue>, told: &Told<'_>) -> Result<String, serde_j
 
 /// Returns the params of a request of Drawbridge's own to a modern server that has no other params.
 pub fn own_params() -> String {
-    put(
+    add_meta(
         None,
-        &Told {
+        &OutgoingMeta {
             modern: true,
-            ..Told::default()
+            ..OutgoingMeta::default()
         },
     )
     .unwrap_or_default()
 }
 
-fn put_into(params: &str, told: &Told<'_>) -> Result<String, serde_json::Error> {
+fn merge_meta(params: &str, outgoing: &OutgoingMeta<'_>) -> Result<String, serde_json::Error> {
     let mut params: RawObject<'_> = serde_json::from_str(params)?;
-    change(&mut params, |meta| {
+    update_meta(&mut params, |meta| {
         // A legacy client may have set this key. The server must not take it for Drawbridge's.
-        if told.modern {
+        if outgoing.modern {
             meta.remove(LOG_LEVEL);
         }
-        for (key, value) in told.members() {
+        for (key, value) in outgoing.members() {
             meta.set(key, json::raw(value.into_owned()));
         }
     });
     Ok(params.to_raw().get().to_owned())
 }
 
-impl Told<'_> {
+impl OutgoingMeta<'_> {
     /// Returns the members of `_meta`: keys that need no escapes, and values as JSON text.
     fn members(&self) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
         static OWN_INFO: LazyLock<String> = LazyLock::new(|| handshake::own_info().to_string());
@@ -209,38 +214,38 @@ impl Told<'_> {
         let capabilities = self
             .client
             .map_or("{}", |client| client.capabilities.raw().get());
-        let of_era = [
+        let era_members = [
             (VERSION, MODERN_TEXT),
             (CLIENT_INFO, info),
             (CLIENT_CAPABILITIES, capabilities),
         ];
-        let of_era = of_era
+        let era_members = era_members
             .into_iter()
             .filter(|_| self.modern)
             .map(|(key, value)| (key, Cow::Borrowed(value)));
         let level = self
             .log_level
             .filter(|_| self.modern)
-            .map(|level| (LOG_LEVEL, json::string(level.as_str()).into()));
+            .map(|level| (LOG_LEVEL, json::quote(level.as_str()).into()));
         let token = self
             .progress_token
             .map(|token| ("progressToken", token.to_string().into()));
-        of_era.chain(level).chain(token)
+        era_members.chain(level).chain(token)
     }
 }
 
 /// Returns the params of a notification with the id of the subscription that it belongs to.
-pub fn of_subscription(params: Option<&RawValue>, id: &RawValue) -> Box<RawValue> {
+pub fn with_subscription_id(params: Option<&RawValue>, id: &RawValue) -> Box<RawValue> {
     let mut params = params
         .and_then(|params| RawObject::parse(params).ok())
         .unwrap_or_default();
-    change(&mut params, |meta| meta.set(SUBSCRIPTION, id.to_owned()));
+    update_meta(&mut params, |meta| meta.set(SUBSCRIPTION, id.to_owned()));
     params.to_raw()
 }
 
 /// Returns the params of a notification as legacy servers send it: without the id of the
 /// subscription.
-pub fn without_subscription(params: &RawValue) -> Box<RawValue> {
+pub fn without_subscription_id(params: &RawValue) -> Box<RawValue> {
     let Ok(mut object) = RawObject::parse(params) else {
         return params.to_owned();
     };
@@ -256,7 +261,7 @@ pub fn without_subscription(params: &RawValue) -> Box<RawValue> {
 }
 
 /// Returns the result of a subscription that ends because Drawbridge ends.
-pub fn subscription_over(id: &RawValue) -> Box<RawValue> {
+pub fn subscription_ended_result(id: &RawValue) -> Box<RawValue> {
     json::raw(format!(
         r#"{{"resultType":"complete","_meta":{{"{SUBSCRIPTION}":{}}}}}"#,
         id.get()
@@ -264,7 +269,7 @@ pub fn subscription_over(id: &RawValue) -> Box<RawValue> {
 }
 
 /// Changes `_meta`, which begins empty if it is missing or cannot be read.
-fn change(params: &mut RawObject<'_>, change: impl FnOnce(&mut RawObject<'_>)) {
+fn update_meta(params: &mut RawObject<'_>, change: impl FnOnce(&mut RawObject<'_>)) {
     let meta = params
         .get("_meta")
         .map_or_else(|| json::raw("{}".into()), ToOwned::to_owned);

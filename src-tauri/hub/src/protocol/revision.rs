@@ -14,7 +14,7 @@ pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", 
 pub(super) const NEWEST_LEGACY: &str = LEGACY[0];
 
 /// A draft of the first revision. Some old servers still name it, and the official SDKs accept it.
-pub(super) const BEFORE_THE_FIRST: &str = "2024-10-07";
+pub(super) const PRE_RELEASE: &str = "2024-10-07";
 
 /// The modern revision.
 pub(super) const MODERN: &str = "2026-07-28";
@@ -26,7 +26,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static str> {
 
 impl Era {
     /// Returns the era of a revision, or `None` if Drawbridge does not know the revision.
-    pub fn of(revision: &str) -> Option<Self> {
+    pub fn from_revision(revision: &str) -> Option<Self> {
         if revision == MODERN {
             return Some(Self::Modern);
         }

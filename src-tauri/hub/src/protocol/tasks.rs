@@ -15,7 +15,7 @@ pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 ///
 /// # Errors
 /// Returns an error (`-32021`) if the client is a modern one that did not name the extension.
-pub fn check(client: &ClientHello) -> Result<(), RpcError> {
+pub fn check_allowed(client: &ClientHello) -> Result<(), RpcError> {
     if !client.era.is_modern() || names_extension(client) {
         return Ok(());
     }
@@ -29,7 +29,7 @@ pub fn check(client: &ClientHello) -> Result<(), RpcError> {
 
 /// Returns whether a call may become a task: if a modern client named the extension, or if the
 /// params of a legacy call (`extra`, without name and arguments) mention `task`.
-pub fn may_begin(client: &ClientHello, extra: Option<&RawValue>) -> bool {
+pub fn may_become_task(client: &ClientHello, extra: Option<&RawValue>) -> bool {
     if client.era.is_modern() {
         names_extension(client)
     } else {
@@ -42,16 +42,16 @@ fn names_extension(client: &ClientHello) -> bool {
 }
 
 /// Returns the id of the task that a call has become, or `None` if the result is final.
-pub fn begun(result: &Json) -> Option<String> {
+pub fn created_task_id(result: &Json) -> Option<String> {
     if !json::mentions(result, "taskId") {
         return None;
     }
     let result = RawObject::parse(result).ok()?;
-    if result.string("resultType").as_deref() == Some("task") {
-        return result.string("taskId");
+    if result.get_string("resultType").as_deref() == Some("task") {
+        return result.get_string("taskId");
     }
     let task = result.get("task")?.to_owned();
-    RawObject::parse(&task).ok()?.string("taskId")
+    RawObject::parse(&task).ok()?.get_string("taskId")
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_seen_in_both_forms_and_in_nothing_else() {
+    fn a_created_task_is_found_in_both_formats_only() {
         for (text, id) in [
             (r#"{"task":{"taskId":"a","status":"working"}}"#, Some("a")),
             (
@@ -72,7 +72,7 @@ mod tests {
                 None,
             ),
         ] {
-            assert_eq!(begun(&Json::new(text)).as_deref(), id, "{text}");
+            assert_eq!(created_task_id(&Json::new(text)).as_deref(), id, "{text}");
         }
     }
 }

@@ -13,12 +13,12 @@ use crate::model::{
 };
 
 /// Error code of the legacy era: the resource was not found.
-pub const NO_RESOURCE: i64 = -32002;
+pub const RESOURCE_NOT_FOUND: i64 = -32002;
 /// Error code of 2025-11-25 only: a person has to visit a URL first.
-const URL_NEEDED: i64 = -32042;
+const URL_ELICITATION_REQUIRED: i64 = -32042;
 
 /// The beginning of most modern results. A result that begins like this need not be parsed.
-const COMPLETE: &str = r#"{"resultType":"complete","#;
+const COMPLETE_PREFIX: &str = r#"{"resultType":"complete","#;
 
 /// Returns whether results of this method state how long they may be cached.
 fn is_cacheable(method: &str) -> bool {
@@ -33,33 +33,37 @@ fn is_cacheable(method: &str) -> bool {
 }
 
 /// Returns whether the answer to this method may be `input_required`.
-pub fn may_ask(method: &str) -> bool {
+pub fn supports_input_required(method: &str) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read")
 }
 
 /// Translates the answer of a server of either era for a modern client.
-pub fn for_modern_client(method: &str, reply: Reply) -> Reply {
+pub fn reply_for_modern_client(method: &str, reply: Reply) -> Reply {
     match reply {
-        Ok(result) => Ok(complete(method, result)),
-        Err(error) if error.code == NO_RESOURCE => Err(RpcError {
+        Ok(result) => Ok(add_modern_members(method, result)),
+        Err(error) if error.code == RESOURCE_NOT_FOUND => Err(RpcError {
             code: code::INVALID_PARAMS,
             ..error
         }),
-        Err(error) if error.code == URL_NEEDED && may_ask(method) => {
-            url_asked_for(&error).ok_or(error)
+        Err(error) if error.code == URL_ELICITATION_REQUIRED && supports_input_required(method) => {
+            url_input_required(&error).ok_or(error)
         }
         Err(error) => Err(error),
     }
 }
 
 /// Translates the result of a modern server for a legacy client.
-fn for_legacy_client(method: &str, result: Json) -> Json {
+fn result_for_legacy_client(method: &str, result: Json) -> Json {
     let is_plain = !is_cacheable(method) || !json::mentions(&result, "ttlMs");
-    let Some(rest) = result.get().strip_prefix(COMPLETE).filter(|_| is_plain) else {
+    let Some(rest) = result
+        .get()
+        .strip_prefix(COMPLETE_PREFIX)
+        .filter(|_| is_plain)
+    else {
         if is_plain && !json::mentions(&result, "resultType") {
             return result;
         }
-        return without_era(method, &result).unwrap_or(result);
+        return without_modern_members(method, &result).unwrap_or(result);
     };
     let mut text = String::with_capacity(rest.len() + 1);
     text.push('{');
@@ -67,10 +71,10 @@ fn for_legacy_client(method: &str, result: Json) -> Json {
     Json::new(text)
 }
 
-fn without_era(method: &str, result: &Json) -> Option<Json> {
+fn without_modern_members(method: &str, result: &Json) -> Option<Json> {
     let mut object = RawObject::parse(result).ok()?;
     if object
-        .string("resultType")
+        .get_string("resultType")
         .is_some_and(|kind| kind != "complete")
     {
         return None;
@@ -85,7 +89,7 @@ fn without_era(method: &str, result: &Json) -> Option<Json> {
 
 /// Adds the members that every modern result has, in front of the others. A result that is not
 /// final stays unchanged.
-fn complete(method: &str, result: Json) -> Json {
+fn add_modern_members(method: &str, result: Json) -> Json {
     let text = result.get();
     let Some(rest) = text.strip_prefix('{') else {
         return result;
@@ -96,7 +100,7 @@ fn complete(method: &str, result: Json) -> Json {
     }
     let is_final = |object: &RawObject<'_>| {
         object
-            .string("resultType")
+            .get_string("resultType")
             .is_none_or(|kind| kind == "complete")
     };
     // Most results contain none of these names and need not be parsed.
@@ -126,30 +130,30 @@ fn complete(method: &str, result: Json) -> Json {
 }
 
 /// Returns an `input_required` result with the URLs that a person has to visit.
-fn url_asked_for(error: &RpcError) -> Option<Json> {
+fn url_input_required(error: &RpcError) -> Option<Json> {
     let data = error.data.as_ref()?;
     let elicitations = RawObject::parse(data).ok()?.get("elicitations")?.to_owned();
     let elicitations: Vec<&RawValue> = serde_json::from_str(elicitations.get()).ok()?;
     let requests: Vec<_> = elicitations
         .into_iter()
         .enumerate()
-        .map(|(index, params)| (format!("url-{}", index + 1), elicitation(params)))
+        .map(|(index, params)| (format!("url-{}", index + 1), elicitation_request(params)))
         .collect();
     let all = requests
         .iter()
         .map(|(key, request)| (key.as_str(), request));
-    (!requests.is_empty()).then(|| input::required(all, None).into())
+    (!requests.is_empty()).then(|| input::input_required_result(all, None).into())
 }
 
-fn elicitation(params: &RawValue) -> InputRequest {
-    for_modern_asked(&InputRequest {
+fn elicitation_request(params: &RawValue) -> InputRequest {
+    request_for_modern_client(&InputRequest {
         method: "elicitation/create".into(),
         params: Some(params.to_owned()),
     })
 }
 
 /// Translates a server's request for a modern client.
-pub fn for_modern_asked(request: &InputRequest) -> InputRequest {
+pub fn request_for_modern_client(request: &InputRequest) -> InputRequest {
     let params = request
         .params
         .as_ref()
@@ -168,13 +172,13 @@ pub fn for_modern_asked(request: &InputRequest) -> InputRequest {
 
 /// Translates a request of a modern server for a legacy client. `id` becomes the id of an
 /// elicitation by URL.
-pub fn for_legacy_asked(request: &InputRequest, id: &str) -> InputRequest {
+pub fn request_for_legacy_client(request: &InputRequest, id: &str) -> InputRequest {
     let params = request
         .params
         .as_ref()
         .map(|params| match RawObject::parse(params) {
-            Ok(mut object) if object.string("mode").as_deref() == Some("url") => {
-                object.set("elicitationId", json::raw(json::string(id)));
+            Ok(mut object) if object.get_string("mode").as_deref() == Some("url") => {
+                object.set("elicitationId", json::raw(json::quote(id)));
                 object.to_raw()
             }
             Ok(_) | Err(_) => params.clone(),
@@ -186,9 +190,9 @@ pub fn for_legacy_asked(request: &InputRequest, id: &str) -> InputRequest {
 }
 
 /// Translates a result of a server of one era for a client of another.
-pub fn result_between(client: Era, server: Era, method: &str, result: Json) -> Json {
+pub fn translate_result(client: Era, server: Era, method: &str, result: Json) -> Json {
     match (client, server) {
-        (Era::Legacy, Era::Modern) => for_legacy_client(method, result),
+        (Era::Legacy, Era::Modern) => result_for_legacy_client(method, result),
         _ => result,
     }
 }
@@ -196,9 +200,10 @@ pub fn result_between(client: Era, server: Era, method: &str, result: Json) -> J
 /// Returns the input that a modern server requires from a legacy client, or `None` if the result
 /// can be passed on. A legacy client does not understand `input_required`, so the hub has to send it
 /// requests instead.
-pub fn must_be_asked(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
-    let may_be =
-        client == Era::Legacy && server == Era::Modern && !result.get().starts_with(COMPLETE);
+pub fn needs_client_input(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
+    let may_be = client == Era::Legacy
+        && server == Era::Modern
+        && !result.get().starts_with(COMPLETE_PREFIX);
     may_be.then(|| InputRequired::read(result)).flatten()
 }
 

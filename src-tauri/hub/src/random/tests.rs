@@ -3,18 +3,18 @@ use super::*;
 const MAX: u64 = (1 << 50) - 1;
 
 #[test]
-fn ids_in_order_are_distinct_and_sort_as_they_were_made() {
-    let ids: Vec<_> = (0..10_000).map(|_| id_in_order()).collect();
+fn ordered_ids_are_distinct_and_sort_by_creation() {
+    let ids: Vec<_> = (0..10_000).map(|_| ordered_id()).collect();
     assert!(ids.iter().all(|id| id.len() == 10));
     assert!(ids.is_sorted_by(|earlier, later| earlier < later));
 }
 
 #[test]
-fn an_id_and_its_number_are_each_others() {
+fn an_id_decodes_to_its_number() {
     for number in [0, 1, 31, 32, 1_700_000_000_000_000 & MAX, MAX] {
-        assert_eq!(number_of(&id_of(number)), Some(number));
+        assert_eq!(decode_id(&encode_id(number)), Some(number));
     }
-    assert_eq!(number_of("2222222223"), Some(1));
+    assert_eq!(decode_id("2222222223"), Some(1));
     for none in [
         "",
         "222222222",
@@ -23,6 +23,6 @@ fn an_id_and_its_number_are_each_others() {
         "222222222é",
         "../../../..",
     ] {
-        assert_eq!(number_of(none), None, "{none}");
+        assert_eq!(decode_id(none), None, "{none}");
     }
 }

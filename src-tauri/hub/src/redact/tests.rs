@@ -5,7 +5,7 @@ use super::*;
 
 /// Redacts JSON without any known secrets.
 fn json(text: &str) -> Cow<'_, str> {
-    json_without(text, &|_| None)
+    redact_json(text, &|_| None)
 }
 
 const GITHUB: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -13,7 +13,7 @@ const JWT: &str =
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
 
 #[test]
-fn a_value_whose_name_says_secret_is_hidden_whatever_it_is() {
+fn a_value_with_a_secret_name_is_masked() {
     for name in [
         "password",
         "PASSWORD",
@@ -60,7 +60,7 @@ fn a_value_whose_name_says_secret_is_hidden_whatever_it_is() {
 }
 
 #[test]
-fn what_is_no_secret_stays_as_it_was_written() {
+fn values_that_are_no_secrets_are_unchanged() {
     for text in [
         r#"{"path":"/etc/hosts","n":1.10,"big":123456789012345678901234567890,"e":1E+2}"#,
         r#"{"max_tokens": 4096, "token": null, "use_token": true, "secret":"", "b":{"z":1,"a":2}}"#,
@@ -78,7 +78,7 @@ fn what_is_no_secret_stays_as_it_was_written() {
 }
 
 #[test]
-fn what_looks_like_a_token_is_hidden_wherever_it_stands() {
+fn a_token_format_is_masked_anywhere() {
     let key = "-----BEGIN RSA PRIVATE KEY-----\\nMIIE\\n-----END RSA PRIVATE KEY-----";
     for secret in [
         GITHUB,
@@ -121,25 +121,25 @@ fn what_looks_like_a_token_is_hidden_wherever_it_stands() {
 }
 
 #[test]
-fn json_within_a_string_is_looked_into() {
+fn json_inside_a_string_is_redacted() {
     let inner = r#"{"user":"u","password":"hunter2"}"#;
-    let text = format!(r#"{{"body":{}, "n":1.0}}"#, json::string(inner));
+    let text = format!(r#"{{"body":{}, "n":1.0}}"#, json::quote(inner));
     let hidden = format!(
         r#"{{"body":{}, "n":1.0}}"#,
-        json::string(r#"{"user":"u","password":"•••"}"#)
+        json::quote(r#"{"user":"u","password":"•••"}"#)
     );
     assert_eq!(json(&text), hidden);
-    let twice = format!("[{}]", json::string(&text));
+    let twice = format!("[{}]", json::quote(&text));
     assert!(!json(&twice).contains("hunter2"), "{}", json(&twice));
 }
 
 #[test]
-fn what_is_known_is_hidden_in_names_strings_and_numbers() {
+fn known_secrets_are_masked_in_names_strings_and_numbers() {
     let known = |text: &str| {
         text.contains("424242")
             .then(|| text.replace("424242", MASK))
     };
-    let hide = |text| json_without(text, &known).into_owned();
+    let hide = |text| redact_json(text, &known).into_owned();
     assert_eq!(
         hide(r#"{"a 424242":["b\n424242",1424242.5,424]}"#),
         r#"{"a •••":["b\n•••","•••",424]}"#
@@ -157,7 +157,7 @@ fn texts() -> impl Strategy<Value = String> {
         Just(r#"{"secret":"hunter2"}"#.to_owned()),
     ];
     let leaf = prop_oneof![
-        string.clone().prop_map(|text| json::string(&text)),
+        string.clone().prop_map(|text| json::quote(&text)),
         "-?(0|[1-9][0-9]{0,20})(\\.[0-9]{1,5})?([eE][+-]?[0-9]{1,2})?",
         Just("true".to_owned()),
         Just("null".to_owned()),
@@ -166,7 +166,7 @@ fn texts() -> impl Strategy<Value = String> {
     leaf.prop_recursive(4, 40, 5, move |inner| {
         let space = "[ \n]{0,2}";
         let member = (string.clone(), space, inner.clone()).prop_map(|(name, space, value)| {
-            format!("{}{space}:{space}{value}", json::string(&name))
+            format!("{}{space}:{space}{value}", json::quote(&name))
         });
         prop_oneof![
             (prop::collection::vec(inner, 0..5), space)
@@ -176,20 +176,20 @@ fn texts() -> impl Strategy<Value = String> {
     })
 }
 
-fn depth_first(value: &Value, seen: &mut Vec<String>) {
+fn collect_texts(value: &Value, seen: &mut Vec<String>) {
     match value {
         Value::Object(members) => members.iter().for_each(|(name, value)| {
             seen.push(name.clone());
-            depth_first(value, seen);
+            collect_texts(value, seen);
         }),
-        Value::Array(all) => all.iter().for_each(|value| depth_first(value, seen)),
+        Value::Array(all) => all.iter().for_each(|value| collect_texts(value, seen)),
         Value::String(text) => seen.push(text.clone()),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
 #[test]
-fn a_known_secret_is_hidden_however_its_string_is_escaped() {
+fn a_known_secret_is_masked_in_any_escaping() {
     let known = |text: &str| {
         let masked = text.replace("ab/cd+ef==", MASK);
         (masked != text).then_some(masked)
@@ -200,7 +200,7 @@ fn a_known_secret_is_hidden_however_its_string_is_escaped() {
         r#"{"a":"\udc00\\ab\/cd+ef==\ud83d"}"#,
         r#"["\ud83d\ude00 ab\/cd+ef==\ud800\ud800"]"#,
     ] {
-        let hidden = json_without(text, &known);
+        let hidden = redact_json(text, &known);
         assert!(
             hidden.contains(MASK) && !hidden.contains("cd+ef"),
             "{text} became {hidden}"
@@ -208,7 +208,7 @@ fn a_known_secret_is_hidden_however_its_string_is_escaped() {
     }
     let harmless = r#"{"a":"\ud800 \/ nothing"}"#;
     assert_eq!(
-        json_without(harmless, &known),
+        redact_json(harmless, &known),
         harmless,
         "nothing else changes"
     );
@@ -216,7 +216,7 @@ fn a_known_secret_is_hidden_however_its_string_is_escaped() {
 
 proptest! {
     #[test]
-    fn of_any_json_json_is_left_without_its_secrets_and_for_good(text in texts()) {
+    fn redacted_json_is_valid_and_stable(text in texts()) {
         let hidden = json(&text);
         prop_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&hidden).is_ok(), "{text} became {hidden}");
         for secret in [GITHUB, JWT, "hunter2"] {
@@ -225,14 +225,14 @@ proptest! {
         prop_assert_eq!(json(&hidden), hidden.clone());
         let mut seen = Vec::new();
         if let Ok(value) = serde_json::from_str(&hidden) {
-            depth_first(&value, &mut seen);
+            collect_texts(&value, &mut seen);
         }
         prop_assert!(!seen.iter().any(|said| said.contains("ghp_")));
     }
 
     #[test]
-    fn any_text_at_all_is_survived(text in "(?s).{0,200}") {
+    fn no_text_causes_a_panic(text in "(?s).{0,200}") {
         let _ = json(&text);
-        let _ = json_without(&text, &|_| Some(MASK.to_owned()));
+        let _ = redact_json(&text, &|_| Some(MASK.to_owned()));
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     model::{
         ids::ServerId,
         names,
-        spec::{Registered, ServerSpec},
+        spec::{RegisteredServer, ServerSpec},
     },
     protocol,
 };
@@ -106,7 +106,7 @@ fn is_spec_file(file: &Path) -> bool {
             .is_some_and(|extension| extension == "json")
 }
 
-fn read(file: &Path) -> Result<Registered, BrokenFile> {
+fn read(file: &Path) -> Result<RegisteredServer, BrokenFile> {
     let broken = |message: String| BrokenFile::new(file, message);
     let stem = file
         .file_stem()
@@ -144,7 +144,11 @@ fn read(file: &Path) -> Result<Registered, BrokenFile> {
             }
         })?;
     protocol::check_spec(&spec).map_err(|e| broken(e.to_string()))?;
-    Ok(Registered::new(ServerId::new(stem), spec, file.to_owned()))
+    Ok(RegisteredServer::new(
+        ServerId::new(stem),
+        spec,
+        file.to_owned(),
+    ))
 }
 
 pub(super) fn write(file: &Path, spec: &ServerSpec) -> Result<(), RegistryError> {

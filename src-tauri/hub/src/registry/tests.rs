@@ -41,7 +41,7 @@ async fn a_file_that_appears_is_known_but_may_not_run_until_it_is_accepted() {
     .expect("write");
     assert_eq!(desk.registry.reload(), [ServerId::new("evil")]);
     let server = desk.registry.get(&ServerId::new("evil")).expect("known");
-    assert_eq!(desk.registry.acceptance(&server), Acceptance::Pending);
+    assert_eq!(desk.registry.acceptance(&server), Acceptance::New);
     assert!(!desk.registry.may_run(&server));
     desk.registry.accept(&server).await.expect("accepted");
     assert!(desk.registry.may_run(&server));

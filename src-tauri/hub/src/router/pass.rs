@@ -9,13 +9,13 @@ use super::{Router, results};
 use crate::{
     catalog::CatalogEntry,
     model::{
-        capability::Kind,
+        capability::CapabilityKind,
         ids::ServerId,
         json::{self, Json, RawObject},
         rpc::{Reply, RpcError, code},
         spec::Lifecycle,
     },
-    protocol::{LogLevel, translate::NO_RESOURCE},
+    protocol::{LogLevel, translate::RESOURCE_NOT_FOUND},
     sessions::{Back, ClientSession, Reach},
     upstream::{Outgoing, Patience, ServerSession, UpstreamError},
 };
@@ -52,7 +52,7 @@ impl Router {
         match method {
             "prompts/get" => {
                 let prompt = self.prompt(back, &request).await?;
-                request.set("name", json::raw(json::string(&prompt.definition.name)));
+                request.set("name", json::raw(json::quote(&prompt.definition.name)));
                 self.send(back, &prompt.server.id, method, request).await
             }
             "resources/read" => self.read(back, request).await,
@@ -142,7 +142,7 @@ impl Router {
     ) -> Result<Arc<CatalogEntry>, RpcError> {
         let name = text(request, "name")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown prompt: {name}"));
-        self.find(back.session(), Kind::Prompts, &name)
+        self.find(back.session(), CapabilityKind::Prompts, &name)
             .await
             .ok_or_else(unknown)
     }
@@ -150,8 +150,8 @@ impl Router {
     async fn resource(&self, back: &Back, uri: &str) -> Result<Target, RpcError> {
         let found = self.target(back.session(), uri).await;
         found.ok_or_else(|| RpcError {
-            data: Some(json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)))),
-            ..RpcError::new(NO_RESOURCE, format!("Resource not found: {uri}"))
+            data: Some(json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)))),
+            ..RpcError::new(RESOURCE_NOT_FOUND, format!("Resource not found: {uri}"))
         })
     }
 
@@ -177,7 +177,7 @@ impl Router {
 
     fn known_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
         let lists = self.catalog.of(session);
-        if let Some(listed) = lists.find(Kind::Resources, uri) {
+        if let Some(listed) = lists.find(CapabilityKind::Resources, uri) {
             return Some(Target::Listed(listed.clone()));
         }
         let named_by = self
@@ -222,7 +222,7 @@ impl Router {
                 "this session is subscribed to too many resources; unsubscribe from some first";
             return Err(RpcError::new(code::INTERNAL_ERROR, why));
         }
-        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
+        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)));
         let request = RawObject::parse(&request).unwrap_or_default();
         let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| {
             session.subscribe(uri, outgoing).await
@@ -261,7 +261,7 @@ impl Router {
         if self.subscriptions.remove(server, uri, back.session()) {
             return Ok(Json::new("{}"));
         }
-        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::string(uri)));
+        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)));
         let request = RawObject::parse(&request).unwrap_or_default();
         let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| {
             session.unsubscribe(uri, outgoing).await
@@ -278,10 +278,10 @@ impl Router {
             .ok_or_else(|| invalid("it has no 'ref'"))?
             .to_owned();
         let mut reference = RawObject::parse(&reference).map_err(|e| invalid(&e.to_string()))?;
-        let server = match reference.string("type").as_deref() {
+        let server = match reference.get_string("type").as_deref() {
             Some("ref/prompt") => {
                 let prompt = self.prompt(back, &reference).await?;
-                reference.set("name", json::raw(json::string(&prompt.definition.name)));
+                reference.set("name", json::raw(json::quote(&prompt.definition.name)));
                 prompt.server.id.clone()
             }
             Some("ref/resource") => self.template(back, &text(&reference, "uri")?).await?,
@@ -295,7 +295,11 @@ impl Router {
 
     /// Returns the server that completes this URI, which names either a template or a resource.
     async fn template(&self, back: &Back, uri: &str) -> Result<ServerId, RpcError> {
-        if let Some(template) = self.catalog.of(back.session()).find(Kind::Templates, uri) {
+        if let Some(template) = self
+            .catalog
+            .of(back.session())
+            .find(CapabilityKind::Templates, uri)
+        {
             return Ok(template.server.id.clone());
         }
         let found = self.target(back.session(), uri).await;
@@ -308,7 +312,7 @@ impl Router {
     /// Sets the log level for the client. Running servers are notified now, the others with the
     /// client's next request to them.
     async fn set_level(&self, back: &Back, request: &RawObject<'_>) -> Reply {
-        let level = LogLevel::in_object(request, "level")?;
+        let level = LogLevel::from_member(request, "level")?;
         back.session().set_log_level(level);
         for session in self.pool.active() {
             session.log_from(level).await;
@@ -324,7 +328,7 @@ pub(super) fn text(request: &RawObject<'_>, member: &str) -> Result<String, RpcE
             format!("params.{member} must be a string"),
         )
     };
-    request.string(member).ok_or_else(missing)
+    request.get_string(member).ok_or_else(missing)
 }
 
 /// Removes the client's progress token from the params and returns it. Drawbridge sends the server

@@ -103,7 +103,7 @@ impl Key {
         let server = entry.server.id.clone();
         Some(Self {
             server,
-            digest: digest::sha256_of(&parts.map(str::as_bytes)),
+            digest: digest::sha256_parts(&parts.map(str::as_bytes)),
             life,
         })
     }
@@ -197,7 +197,7 @@ fn keepable(result: &Json) -> Option<Duration> {
         .get("isError")
         .is_some_and(|value| value.get() != "false");
     let is_final = result
-        .string("resultType")
+        .get_string("resultType")
         .is_none_or(|kind| kind == "complete")
         && result.get("task").is_none();
     let said = result

@@ -121,8 +121,8 @@ impl Router {
         };
         let sessions = match (
             method.as_str(),
-            object.string("uri"),
-            object.string("taskId"),
+            object.get_string("uri"),
+            object.get_string("taskId"),
         ) {
             ("notifications/resources/updated", Some(uri), _) => {
                 self.results.forget_of(server);

@@ -77,7 +77,7 @@ impl Tasks {
         back: &Back,
         result: &Json,
     ) -> Result<(), RpcError> {
-        let Some(id) = tasks::begun(result) else {
+        let Some(id) = tasks::created_task_id(result) else {
             return Ok(());
         };
         let mut all = self.lock();
@@ -144,9 +144,9 @@ impl Tasks {
 impl Router {
     /// Answers a client's request about its tasks.
     pub(super) async fn task(&self, back: &Back, method: &str, request: &RawObject<'_>) -> Reply {
-        tasks::check(&back.session().hello)?;
+        tasks::check_allowed(&back.session().hello)?;
         if method == "tasks/list" {
-            protocol::refuse_cursor(method, Some(&request.to_raw()))?;
+            protocol::reject_cursor(method, Some(&request.to_raw()))?;
             return self.list_tasks(back).await;
         }
         let id = text(request, "taskId")?;
@@ -165,7 +165,7 @@ impl Router {
         let mut all = Vec::new();
         for (server, ids) in self.tasks.of(&back.session().client) {
             for id in ids {
-                let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::string(&id)));
+                let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::quote(&id)));
                 if let Ok(task) = self
                     .ask_about_tasks(&server, back, "tasks/get", &params)
                     .await

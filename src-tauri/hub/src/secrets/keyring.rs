@@ -12,7 +12,7 @@ const SERVICE: &str = "drawbridge";
 /// The pauses before a request is retried that failed although the keyring is not locked. Another
 /// program may have changed the item between two steps of the answer, or the keyring may still be
 /// starting.
-const PAUSES: [Duration; 5] = [
+const RETRY_PAUSES: [Duration; 5] = [
     Duration::from_millis(20),
     Duration::from_millis(60),
     Duration::from_millis(180),
@@ -25,16 +25,16 @@ pub struct Keyring;
 
 impl SecretStore for Keyring {
     fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
-        Ok(ask(name, Entry::get_password)?.map(Secret::new))
+        Ok(with_entry(name, Entry::get_password)?.map(Secret::new))
     }
 
     fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError> {
-        let set = ask(name, |entry| entry.set_password(value.expose()))?;
-        set.ok_or_else(|| SecretError::Absent("it has not kept what it was given".into()))
+        let set = with_entry(name, |entry| entry.set_password(value.expose()))?;
+        set.ok_or_else(|| SecretError::Unavailable("it has not kept what it was given".into()))
     }
 
     fn remove(&self, name: &str) -> Result<(), SecretError> {
-        ask(name, Entry::delete_credential).map(|_| ())
+        with_entry(name, Entry::delete_credential).map(|_| ())
     }
 
     fn status(&self) -> KeyringStatus {
@@ -47,11 +47,14 @@ impl SecretStore for Keyring {
 /// # Errors
 /// Returns `Locked` only if the keyring reports that it is locked. Other failures are retried
 /// first.
-fn ask<T>(name: &str, ask: impl Fn(&Entry) -> Result<T, Error>) -> Result<Option<T>, SecretError> {
+fn with_entry<T>(
+    name: &str,
+    ask: impl Fn(&Entry) -> Result<T, Error>,
+) -> Result<Option<T>, SecretError> {
     if let Err(error) = Entry::store_status() {
-        return Err(SecretError::Absent(error.to_string()));
+        return Err(SecretError::Unavailable(error.to_string()));
     }
-    let mut pauses = PAUSES.iter();
+    let mut pauses = RETRY_PAUSES.iter();
     loop {
         let error = match Entry::new(SERVICE, name).and_then(|entry| ask(&entry)) {
             Ok(answer) => return Ok(Some(answer)),
@@ -64,7 +67,7 @@ fn ask<T>(name: &str, ask: impl Fn(&Entry) -> Result<T, Error>) -> Result<Option
         }
         match pauses.next() {
             Some(pause) => sleep(*pause),
-            None => return Err(SecretError::Absent(error.to_string())),
+            None => return Err(SecretError::Unavailable(error.to_string())),
         }
     }
 }

@@ -3,12 +3,12 @@
 const OPEN: &str = "${keyring:";
 
 /// Returns the reference to the secret with this name.
-pub fn reference(name: &str) -> String {
+pub fn format_reference(name: &str) -> String {
     format!("{OPEN}{name}}}")
 }
 
 /// Returns the names that a text refers to, in order of appearance.
-pub fn names(text: &str) -> Vec<String> {
+pub fn referenced_names(text: &str) -> Vec<String> {
     text.split(OPEN)
         .skip(1)
         .filter_map(|rest| rest.split_once('}'))
@@ -22,13 +22,17 @@ mod tests {
 
     #[test]
     fn every_reference_in_a_text_is_found() {
-        let text = format!("Bearer {} and {}", reference("a.b"), reference("c"));
-        assert_eq!(names(&text), ["a.b", "c"]);
+        let text = format!(
+            "Bearer {} and {}",
+            format_reference("a.b"),
+            format_reference("c")
+        );
+        assert_eq!(referenced_names(&text), ["a.b", "c"]);
     }
 
     #[test]
-    fn what_is_no_reference_is_not_found() {
-        assert!(names("${HOME} ${keyring:open keyring:x}").len() == 1);
-        assert!(names("${keyring:never closed").is_empty());
+    fn malformed_references_are_ignored() {
+        assert!(referenced_names("${HOME} ${keyring:open keyring:x}").len() == 1);
+        assert!(referenced_names("${keyring:never closed").is_empty());
     }
 }

@@ -7,10 +7,13 @@ async fn references_are_replaced_and_a_missing_one_is_named() {
         .set("s.KEY", Secret::new("value".into()))
         .await
         .expect("set");
-    let mut env = BTreeMap::from([("A".to_owned(), format!("Bearer {}", reference("s.KEY")))]);
+    let mut env = BTreeMap::from([(
+        "A".to_owned(),
+        format!("Bearer {}", format_reference("s.KEY")),
+    )]);
     let (resolved, used) = secrets.resolve(&env).await.expect("resolved");
     assert_eq!((resolved["A"].as_str(), used.len()), ("Bearer value", 1));
-    env.insert("B".into(), reference("s.OTHER"));
+    env.insert("B".into(), format_reference("s.OTHER"));
     assert_eq!(
         secrets.resolve(&env).await.err(),
         Some(SecretError::Missing("s.OTHER".into()))
@@ -18,9 +21,9 @@ async fn references_are_replaced_and_a_missing_one_is_named() {
 }
 
 /// A keyring whose prompt nobody answers.
-struct Silent(Mutex<mpsc::Receiver<()>>);
+struct UnresponsiveStore(Mutex<mpsc::Receiver<()>>);
 
-impl SecretStore for Silent {
+impl SecretStore for UnresponsiveStore {
     fn get(&self, _: &str) -> Result<Option<Secret>, SecretError> {
         let _ = self.0.lock().expect("lock").recv();
         Ok(None)
@@ -40,14 +43,14 @@ impl SecretStore for Silent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_keyring_that_does_not_answer_is_not_said_to_be_locked_and_holds_nobody_up() {
+async fn an_unresponsive_keyring_is_not_reported_as_locked_and_blocks_nobody() {
     let (wake, asleep) = mpsc::channel();
-    let secrets = Secrets::new(Silent(Mutex::new(asleep)));
-    assert_eq!(secrets.get("a").await.err(), Some(SecretError::Silent));
+    let secrets = Secrets::new(UnresponsiveStore(Mutex::new(asleep)));
+    assert_eq!(secrets.get("a").await.err(), Some(SecretError::NoAnswer));
     let asked = Instant::now();
     assert_eq!(
         secrets.set("b", Secret::new("c".into())).await,
-        Err(SecretError::Silent)
+        Err(SecretError::NoAnswer)
     );
     assert!(
         asked.elapsed() < Duration::from_millis(1),
@@ -55,7 +58,7 @@ async fn a_keyring_that_does_not_answer_is_not_said_to_be_locked_and_holds_nobod
     );
     drop(wake);
     // The thread answers as soon as it can.
-    while secrets.get("a").await.err() == Some(SecretError::Silent) {
+    while secrets.get("a").await.err() == Some(SecretError::NoAnswer) {
         std::thread::yield_now();
     }
     assert_eq!(

@@ -195,7 +195,7 @@ impl Back {
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
         let own = match (&self.during, self.era()) {
             (None, Era::Modern) => match &self.session.subscription {
-                Some(subscription) => Some(meta::of_subscription(params, &subscription.id)),
+                Some(subscription) => Some(meta::with_subscription_id(params, &subscription.id)),
                 // A modern client receives notifications only in an answer stream or a
                 // subscription.
                 None => return,
@@ -207,8 +207,9 @@ impl Back {
 
     /// Forwards a server's log message if the client wants messages of its level.
     pub fn log(&self, params: Option<&RawValue>) {
-        let level = params
-            .and_then(|params| LogLevel::in_object(&RawObject::parse(params).ok()?, "level").ok());
+        let level = params.and_then(|params| {
+            LogLevel::from_member(&RawObject::parse(params).ok()?, "level").ok()
+        });
         let is_wanted = match (self.log_level(), level) {
             (Some(least), Some(level)) => level >= least,
             (Some(_), None) => true,
@@ -240,7 +241,7 @@ impl Back {
     ) -> Reply {
         let (answer, answered) = oneshot::channel();
         let ask = Ask {
-            request: translate::for_modern_asked(request),
+            request: translate::request_for_modern_client(request),
             answer,
         };
         if asks.try_send(ask).is_err() {
@@ -326,7 +327,7 @@ impl Drop for Asking<'_> {
             let params = json::raw(format!(
                 r#"{{"requestId":{},"reason":{}}}"#,
                 self.id,
-                json::string(why)
+                json::quote(why)
             ));
             self.back.notify("notifications/cancelled", Some(&params));
         }
@@ -343,7 +344,7 @@ fn message(id: Option<u64>, method: &str, params: Option<&RawValue>) -> Bytes {
         text.push_str(&format!(r#","id":{id}"#));
     }
     text.push_str(r#","method":"#);
-    text.push_str(&json::string(method));
+    text.push_str(&json::quote(method));
     if let Some(params) = params {
         text.push_str(r#","params":"#);
         text.push_str(params.get());

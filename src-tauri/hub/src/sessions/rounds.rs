@@ -33,7 +33,7 @@ use crate::{
     },
     protocol::{
         LogLevel,
-        input::{self, Retry},
+        input::{self, RetryInput},
         translate,
     },
     random,
@@ -151,12 +151,14 @@ impl Rounds {
     /// Returns the waiting request that this attempt continues, after delivering the answers to it.
     /// Returns `None` if the attempt starts a new request.
     async fn find(&self, attempt: &Try) -> Result<Option<Waiting>, RpcError> {
-        if !translate::may_ask(&attempt.method) || !json::mentions(&attempt.params, OURS) {
+        if !translate::supports_input_required(&attempt.method)
+            || !json::mentions(&attempt.params, OURS)
+        {
             return Ok(None);
         }
         let mut params = RawObject::parse(&attempt.params)
             .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
-        let Retry { state, mut answers } = Retry::take(&mut params)?;
+        let RetryInput { state, mut answers } = RetryInput::take_from(&mut params)?;
         let Some(state) = state.filter(|state| state.starts_with(OURS)) else {
             return Ok(None);
         };
@@ -223,7 +225,7 @@ impl Rounds {
             }
         }
         let state = format!("{OURS}{}", random::token());
-        let required = input::required(
+        let required = input::input_required_result(
             waiting
                 .open
                 .iter()
@@ -345,7 +347,7 @@ fn length(reply: &Reply) -> usize {
         Ok(result) => result.get().len(),
         Err(error) => {
             let more = error
-                .more
+                .other_members
                 .iter()
                 .map(|(key, value)| key.len() + value.get().len());
             error.message.len()
@@ -362,7 +364,7 @@ fn digest_of(method: &str, params: &RawValue) -> Result<String, RpcError> {
     ["requestState", "inputResponses", "_meta"]
         .into_iter()
         .for_each(|member| params.remove(member));
-    Ok(digest::sha256_of(&[
+    Ok(digest::sha256_parts(&[
         method.as_bytes(),
         params.to_raw().get().as_bytes(),
     ]))

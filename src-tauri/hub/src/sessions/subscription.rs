@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    capability::Kind,
+    capability::CapabilityKind,
     rpc::{RpcError, code},
 };
 
@@ -15,7 +15,7 @@ use crate::model::{
 pub struct Subscription {
     /// The id of the client's request, as written.
     pub id: Box<RawValue>,
-    pub lists: BTreeSet<Kind>,
+    pub lists: BTreeSet<CapabilityKind>,
     /// The URIs of the subscribed resources.
     pub resources: BTreeSet<String>,
 }
@@ -52,13 +52,13 @@ impl Subscription {
         })?;
         let mut lists = BTreeSet::new();
         if filter.tools_list_changed {
-            lists.insert(Kind::Tools);
+            lists.insert(CapabilityKind::Tools);
         }
         if filter.prompts_list_changed {
-            lists.insert(Kind::Prompts);
+            lists.insert(CapabilityKind::Prompts);
         }
         if filter.resources_list_changed {
-            lists.extend([Kind::Resources, Kind::Templates]);
+            lists.extend([CapabilityKind::Resources, CapabilityKind::Templates]);
         }
         Ok(Self {
             id,
@@ -72,9 +72,9 @@ impl Subscription {
     pub fn acknowledged(&self) -> serde_json::Value {
         let mut notifications = serde_json::Map::new();
         for (kind, name) in [
-            (Kind::Tools, "toolsListChanged"),
-            (Kind::Prompts, "promptsListChanged"),
-            (Kind::Resources, "resourcesListChanged"),
+            (CapabilityKind::Tools, "toolsListChanged"),
+            (CapabilityKind::Prompts, "promptsListChanged"),
+            (CapabilityKind::Resources, "resourcesListChanged"),
         ] {
             if self.lists.contains(&kind) {
                 notifications.insert(name.to_owned(), true.into());

@@ -7,7 +7,7 @@ async fn a_stateless_session_stays_while_a_call_is_in_flight_and_for_its_idle_ti
     let sessions = ClientSessions::new(Events::new());
     let hello = ClientHello {
         era: Era::Modern,
-        ..ClientHello::by_hand()
+        ..ClientHello::for_manual_calls()
     };
     let open = |name: &str| {
         sessions

@@ -23,11 +23,11 @@ mod verify;
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::table::audit::{self, Head};
+use super::table::audit::{self, AuditHead};
 use crate::{clock, model::audit::AuditKind};
 
-pub(super) use key::{Key, NAME as KEY_FILE};
-pub(super) use prune::{Segment, prune, segment};
+pub(super) use key::{AuditKey, FILE_NAME as KEY_FILE};
+pub(super) use prune::{Segment, find_segment, prune};
 pub(super) use verify::verify;
 
 /// The hash of an entry.
@@ -42,7 +42,7 @@ pub(super) struct Tip {
 
 /// An entry without its hash.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<'a> {
+pub(super) struct AuditEntry<'a> {
     pub(super) seq: i64,
     pub(super) at: i64,
     pub(super) kind: &'a str,
@@ -52,16 +52,16 @@ pub(super) struct Entry<'a> {
 
 /// The columns of a call that an entry seals. Texts are the bytes as stored.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Fixed<'a> {
+pub(super) enum Sealed<'a> {
     /// The entry concerns no call.
     Nothing,
-    Decision(Decided<'a>),
-    End(Ending<'a>),
+    Decision(DecisionColumns<'a>),
+    End(OutcomeColumns<'a>),
 }
 
 /// The columns of a call that its decision seals.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Decided<'a> {
+pub(super) struct DecisionColumns<'a> {
     pub(super) at: i64,
     pub(super) client: &'a [u8],
     pub(super) server: &'a [u8],
@@ -77,22 +77,22 @@ pub(super) struct Decided<'a> {
     pub(super) is_edited: i64,
     pub(super) waited_ms: i64,
     /// The end of the call if it is not allowed: its decision ends it.
-    pub(super) end: Option<Ending<'a>>,
+    pub(super) end: Option<OutcomeColumns<'a>>,
 }
 
 /// The columns of a call that its end seals.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ending<'a> {
+pub(super) struct OutcomeColumns<'a> {
     pub(super) outcome: &'a [u8],
     pub(super) error: &'a [u8],
     pub(super) duration_ms: Option<i64>,
 }
 
-impl Entry<'_> {
+impl AuditEntry<'_> {
     /// Returns the hash of the entry. A length precedes each part, so that no byte can move from
     /// one part to the next.
-    pub(super) fn hash(&self, before: &Hash, fixed: &Fixed<'_>, key: &Key) -> Hash {
-        let mut parts = key.begin("entry");
+    pub(super) fn hash(&self, before: &Hash, fixed: &Sealed<'_>, key: &AuditKey) -> Hash {
+        let mut parts = key.start_mac("entry");
         parts
             .bytes(before)
             .number(self.seq)
@@ -100,16 +100,16 @@ impl Entry<'_> {
             .bytes(self.kind.as_bytes());
         parts.maybe_number(self.call).bytes(self.body.as_bytes());
         match fixed {
-            Fixed::Nothing => {}
-            Fixed::Decision(decided) => decided.add_to(&mut parts),
-            Fixed::End(ending) => ending.add_to(&mut parts),
+            Sealed::Nothing => {}
+            Sealed::Decision(decided) => decided.add_to(&mut parts),
+            Sealed::End(ending) => ending.add_to(&mut parts),
         }
         parts.hash()
     }
 }
 
-impl Decided<'_> {
-    fn add_to(&self, parts: &mut key::Parts) {
+impl DecisionColumns<'_> {
+    fn add_to(&self, parts: &mut key::MacBuilder) {
         parts
             .number(self.at)
             .bytes(self.client)
@@ -134,8 +134,8 @@ impl Decided<'_> {
     }
 }
 
-impl Ending<'_> {
-    fn add_to(&self, parts: &mut key::Parts) {
+impl OutcomeColumns<'_> {
+    fn add_to(&self, parts: &mut key::MacBuilder) {
         parts
             .bytes(self.outcome)
             .bytes(self.error)
@@ -144,8 +144,8 @@ impl Ending<'_> {
 }
 
 impl Tip {
-    fn mac(&self, key: &Key) -> Hash {
-        let mut parts = key.begin("head");
+    fn mac(&self, key: &AuditKey) -> Hash {
+        let mut parts = key.start_mac("head");
         parts.number(self.seq).bytes(&self.hash);
         parts.hash()
     }
@@ -154,10 +154,10 @@ impl Tip {
 /// A chain that is appended to, within one transaction.
 pub(super) struct Chain<'a> {
     connection: &'a Connection,
-    key: &'a Key,
+    key: &'a AuditKey,
     tip: Tip,
     /// The end of the chain before this transaction.
-    before: Tip,
+    initial_tip: Tip,
     at: i64,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Chain<'a> {
     /// match the head, a `broken` entry states the difference.
     pub(super) fn resume(
         connection: &'a Connection,
-        key: &'a Key,
+        key: &'a AuditKey,
         tip: Option<Tip>,
     ) -> Result<Self, rusqlite::Error> {
         let at = clock::now().0;
@@ -175,24 +175,27 @@ impl<'a> Chain<'a> {
                 connection,
                 key,
                 tip,
-                before: tip,
+                initial_tip: tip,
                 at,
             });
         }
-        let (last, head) = (audit::last(connection)?, audit::head(connection)?);
+        let (last, head) = (
+            audit::read_last_tip(connection)?,
+            audit::read_head(connection)?,
+        );
         let tip = last.unwrap_or_default();
         let mut chain = Self {
             connection,
             key,
             tip,
-            before: tip,
+            initial_tip: tip,
             at,
         };
         let found = match (last, head) {
             (None, None) if key.is_new() => {
-                let (calls, through) = audit::calls_before(connection)?;
+                let (calls, through) = audit::count_calls(connection)?;
                 let body = json!({ "calls_before": calls, "through": through }).to_string();
-                chain.append(AuditKind::Began, None, &body, &Fixed::Nothing)?;
+                chain.append(AuditKind::Began, None, &body, &Sealed::Nothing)?;
                 None
             }
             (None, None) => Some((
@@ -202,7 +205,7 @@ impl<'a> Chain<'a> {
             )),
             (last, head) => {
                 let last = last.unwrap_or_default();
-                wrong_end(last, head.as_ref(), key)
+                end_mismatch(last, head.as_ref(), key)
                     .map(|why| (last.seq + 1, head.map_or(0, |head| head.seq), why))
             }
         };
@@ -211,13 +214,13 @@ impl<'a> Chain<'a> {
             // Leave a gap after the last known entry, so that the loss stays visible.
             chain.tip.seq = chain.tip.seq.max(head);
             let body = json!({ "seq": seq, "why": why }).to_string();
-            chain.append(AuditKind::Broken, None, &body, &Fixed::Nothing)?;
+            chain.append(AuditKind::Broken, None, &body, &Sealed::Nothing)?;
         }
         Ok(chain)
     }
 
     /// Returns the number of the next entry.
-    pub(super) fn next(&self) -> i64 {
+    pub(super) fn next_seq(&self) -> i64 {
         self.tip.seq + 1
     }
 
@@ -226,7 +229,7 @@ impl<'a> Chain<'a> {
         kind: AuditKind,
         call: Option<i64>,
         body: &str,
-        fixed: &Fixed<'_>,
+        fixed: &Sealed<'_>,
     ) -> Result<(), rusqlite::Error> {
         self.append_at(self.at, kind, call, body, fixed)
     }
@@ -237,10 +240,10 @@ impl<'a> Chain<'a> {
         kind: AuditKind,
         call: Option<i64>,
         body: &str,
-        fixed: &Fixed<'_>,
+        fixed: &Sealed<'_>,
     ) -> Result<(), rusqlite::Error> {
-        let entry = Entry {
-            seq: self.next(),
+        let entry = AuditEntry {
+            seq: self.next_seq(),
             at,
             kind: kind.as_str(),
             call,
@@ -257,8 +260,8 @@ impl<'a> Chain<'a> {
 
     /// Writes the new end of the chain, if it has changed. Commit this together with the new
     /// entries.
-    pub(super) fn end(self) -> Result<Tip, rusqlite::Error> {
-        if self.tip == self.before {
+    pub(super) fn finish(self) -> Result<Tip, rusqlite::Error> {
+        if self.tip == self.initial_tip {
             return Ok(self.tip);
         }
         audit::put_head(self.tip.seq, &self.tip.mac(self.key), self.connection)?;
@@ -267,7 +270,7 @@ impl<'a> Chain<'a> {
 }
 
 /// Returns why the chain does not end as its head says, or `None` if it does.
-fn wrong_end(last: Tip, head: Option<&Head>, key: &Key) -> Option<String> {
+fn end_mismatch(last: Tip, head: Option<&AuditHead>, key: &AuditKey) -> Option<String> {
     let Some(head) = head else {
         return Some("the record of where the audit ends is gone".into());
     };

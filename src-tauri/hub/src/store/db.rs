@@ -13,7 +13,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{StoreError, While, audit};
+use super::{StoreContext, StoreError, audit};
 use crate::clock;
 
 const MIGRATIONS: &[(i64, &str, &str)] = &[
@@ -41,6 +41,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         9,
         "resources",
         include_str!("migrations/0009_resources.sql"),
+    ),
+    (
+        10,
+        "plain_names",
+        include_str!("migrations/0010_plain_names.sql"),
     ),
 ];
 
@@ -84,7 +89,7 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
         .max_connections(4)
         .connect_with(options)
         .await
-        .doing("cannot be opened")?;
+        .context("cannot be opened")?;
     migrator(MIGRATIONS)
         .run(&pool)
         .await
@@ -92,13 +97,13 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
             context: "cannot be migrated",
             source: e.into(),
         })?;
-    check(&pool).await.doing("cannot be read")?;
+    check_readable(&pool).await.context("cannot be read")?;
     Ok(pool)
 }
 
 /// Reads everything that a running hub reads. If the file is corrupt, the error appears now, while
 /// the database can be replaced, and not while a caller waits.
-async fn check(pool: &SqlitePool) -> Result<(), sqlx::Error> {
+async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
     const TABLES: [&str; 9] = [
         "setting",
         "client",

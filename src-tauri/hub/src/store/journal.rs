@@ -24,8 +24,8 @@ use sqlx::SqlitePool;
 use tokio::sync::oneshot;
 
 use super::{
-    audit::{self, Chain, Fixed, Key, Segment, Tip},
-    table::call::{self, CallRow, Ended},
+    audit::{self, AuditKey, Chain, Sealed, Segment, Tip},
+    table::call::{self, CallOutcome, CallRow},
 };
 use crate::{
     clock,
@@ -37,34 +37,34 @@ use crate::{
 };
 
 /// The number of rows, outcomes and notes up to which a batch is committed in place.
-const AT_ONCE: usize = 4;
+const MAX_IN_PLACE: usize = 4;
 /// The values of `synchronous`: `FULL` syncs the disk, for batches with a person's decision.
 const FULL: &str = "FULL";
 const NORMAL: &str = "NORMAL";
 /// Commits between two checkpoints. A checkpoint syncs the disk, so only the journal's thread runs
 /// one.
-const CHECKPOINT: u32 = 500;
+const CHECKPOINT_INTERVAL: u32 = 500;
 /// How long outcomes wait for decisions to be committed with.
-const BEHIND: Duration = Duration::from_millis(100);
+const OUTCOME_DELAY: Duration = Duration::from_millis(100);
 /// Outcomes, and notes, that are kept while the database cannot be written. If an outcome is lost,
 /// its call stays `running` until a restart.
-const MAX_LATE: usize = 10_000;
+const MAX_PENDING: usize = 10_000;
 /// The pause between two portions of a pruning.
-const BETWEEN: Duration = Duration::from_millis(20);
+const PRUNE_PAUSE: Duration = Duration::from_millis(20);
 /// How long a commit waits if another program is writing to the database.
-const BUSY: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The error text of a call that its client cancelled or abandoned.
-pub const CANCELLED: &str = "the client cancelled it or left";
+pub const CANCELLED_BY_CLIENT: &str = "the client cancelled it or left";
 
 /// The error if the journal cannot write an entry, or has ended.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the decision could not be written: {0}")]
-pub struct NotWritten(String);
+pub struct JournalError(String);
 
-impl NotWritten {
+impl JournalError {
     /// Returns the reason of the failure.
-    pub fn why(&self) -> &str {
+    pub fn reason(&self) -> &str {
         &self.0
     }
 }
@@ -72,23 +72,23 @@ impl NotWritten {
 /// Writes calls and audit entries. Cheap to clone.
 #[derive(Clone)]
 pub struct Journal {
-    entries: mpsc::Sender<Entry>,
-    gathered: Arc<Mutex<Gathered>>,
-    outcomes: Arc<Mutex<Outcomes>>,
+    commands: mpsc::Sender<Command>,
+    pending_decisions: Arc<Mutex<PendingDecisions>>,
+    outcomes: Arc<Mutex<PendingOutcomes>>,
     writer: Arc<Mutex<Writer>>,
 }
 
 /// The sender that reports the end of a commit.
-type Waiter = oneshot::Sender<Result<(), NotWritten>>;
+type Waiter = oneshot::Sender<Result<(), JournalError>>;
 
-enum Entry {
+enum Command {
     /// Decisions to commit together, along with the pending outcomes.
     Decisions {
         rows: Vec<Arc<CallRow>>,
         written: Waiter,
     },
     /// Wakes the thread for outcomes or notes, to be written in the background.
-    Behind,
+    Wake,
     /// A segment of old entries to delete.
     Prune { segment: Segment, written: Waiter },
     /// The write-ahead log has grown.
@@ -97,21 +97,21 @@ enum Entry {
 
 /// Decisions that wait until the current commit ends.
 #[derive(Default)]
-struct Gathered {
+struct PendingDecisions {
     rows: Vec<Arc<CallRow>>,
     /// The waiting senders, with the id of the call if the call is allowed.
     waiters: Vec<(Option<CallId>, Waiter)>,
     /// Whether a task is passing the gathered decisions on, one commit at a time.
-    is_carried: bool,
+    is_committing: bool,
 }
 
 /// Outcomes and notes that are not written yet.
 #[derive(Default)]
-struct Outcomes {
-    waiting: Vec<Ended>,
+struct PendingOutcomes {
+    outcomes: Vec<CallOutcome>,
     notes: Vec<Note>,
     /// Whether the thread already knows of them, so that no `Behind` has to be sent.
-    noticed: bool,
+    is_announced: bool,
 }
 
 /// An audit entry that concerns no call.
@@ -126,15 +126,15 @@ struct Note {
 #[derive(Default)]
 struct Batch<'a> {
     rows: &'a [Arc<CallRow>],
-    ended: Vec<Ended>,
+    ended: Vec<CallOutcome>,
     notes: Vec<Note>,
 }
 
 impl Journal {
     /// Starts the thread. The journal writes to `file` as long as `pool` is open.
     pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
-        let (entries, inbox) = mpsc::channel();
-        let outcomes = Arc::<Mutex<Outcomes>>::default();
+        let (commands, inbox) = mpsc::channel();
+        let outcomes = Arc::<Mutex<PendingOutcomes>>::default();
         let writer = Writer {
             file,
             pool,
@@ -148,13 +148,13 @@ impl Journal {
         // If the thread is missing, every decision that needs it is refused.
         if let Err(error) = thread::Builder::new()
             .name("journal".into())
-            .spawn(move || write_all(&writes, &inbox))
+            .spawn(move || run_thread(&writes, &inbox))
         {
             tracing::error!("the journal cannot start: {error}");
         }
         Self {
-            entries,
-            gathered: Arc::default(),
+            commands,
+            pending_decisions: Arc::default(),
             outcomes,
             writer,
         }
@@ -164,16 +164,21 @@ impl Journal {
     ///
     /// # Errors
     /// Returns an error if the commit fails. The call must not be forwarded then.
-    pub async fn decided(&self, row: Arc<CallRow>) -> Result<(), NotWritten> {
-        self.gather(Some(row)).await.map_err(|_| gone())?
+    pub async fn record_decision(&self, row: Arc<CallRow>) -> Result<(), JournalError> {
+        self.add_decision(Some(row))
+            .await
+            .map_err(|_| journal_ended())?
     }
 
     /// Adds a decision to the next commit. The receiver also gets the result of that commit if
     /// `row` is `None`.
-    fn gather(&self, row: Option<Arc<CallRow>>) -> oneshot::Receiver<Result<(), NotWritten>> {
+    fn add_decision(
+        &self,
+        row: Option<Arc<CallRow>>,
+    ) -> oneshot::Receiver<Result<(), JournalError>> {
         let (waiter, answer) = oneshot::channel();
-        let is_carried = {
-            let mut gathered = lock(&self.gathered);
+        let is_committing = {
+            let mut gathered = lock(&self.pending_decisions);
             let allowed = row
                 .as_ref()
                 .filter(|row| row.call.decision == Decision::Allowed);
@@ -181,26 +186,26 @@ impl Journal {
                 .waiters
                 .push((allowed.map(|row| row.call.id.clone()), waiter));
             gathered.rows.extend(row);
-            std::mem::replace(&mut gathered.is_carried, true)
+            std::mem::replace(&mut gathered.is_committing, true)
         };
-        if !is_carried {
-            tokio::spawn(self.clone().carry());
+        if !is_committing {
+            tokio::spawn(self.clone().commit_pending());
         }
         answer
     }
 
     /// Commits the gathered decisions until none are left.
-    async fn carry(self) {
-        let mut carrying = Carrying {
-            gathered: self.gathered.clone(),
+    async fn commit_pending(self) {
+        let mut guard = CommitGuard {
+            gathered: self.pending_decisions.clone(),
             is_done: false,
         };
         loop {
             let (rows, waiters) = {
-                let mut gathered = lock(&self.gathered);
+                let mut gathered = lock(&self.pending_decisions);
                 if gathered.waiters.is_empty() {
-                    gathered.is_carried = false;
-                    carrying.is_done = true;
+                    gathered.is_committing = false;
+                    guard.is_done = true;
                     return;
                 }
                 (
@@ -208,9 +213,9 @@ impl Journal {
                     std::mem::take(&mut gathered.waiters),
                 )
             };
-            let result = match self.at_once(&rows) {
+            let result = match self.commit_in_place(&rows) {
                 Some(()) => Ok(()),
-                None => self.by_the_thread(rows).await,
+                None => self.commit_on_thread(rows).await,
             };
             for (allowed, waiter) in waiters {
                 let has_left = waiter.send(result.clone()).is_err();
@@ -218,15 +223,15 @@ impl Journal {
                 // so have updated no row. The first outcome of a call wins, so this repetition is
                 // harmless.
                 if let (true, Ok(()), Some(id)) = (has_left, &result, allowed) {
-                    self.ended(id, Outcome::Cancelled, CANCELLED.into(), None);
+                    self.record_outcome(id, Outcome::Cancelled, CANCELLED_BY_CLIENT.into(), None);
                 }
             }
         }
     }
 
     /// Commits a few automatic decisions in place. Returns `None` if the thread has to commit them.
-    fn at_once(&self, rows: &[Arc<CallRow>]) -> Option<()> {
-        let is_small = !rows.is_empty() && rows.len() + lock(&self.outcomes).len() <= AT_ONCE;
+    fn commit_in_place(&self, rows: &[Arc<CallRow>]) -> Option<()> {
+        let is_small = !rows.is_empty() && rows.len() + lock(&self.outcomes).len() <= MAX_IN_PLACE;
         if !is_small
             || rows
                 .iter()
@@ -234,48 +239,54 @@ impl Journal {
         {
             return None;
         }
-        let is_due = self.writer.try_lock().ok()?.write_at_once(rows)?;
+        let is_due = self.writer.try_lock().ok()?.try_write(rows)?;
         if is_due {
-            let _ = self.entries.send(Entry::Checkpoint);
+            let _ = self.commands.send(Command::Checkpoint);
         }
         Some(())
     }
 
-    async fn by_the_thread(&self, rows: Vec<Arc<CallRow>>) -> Result<(), NotWritten> {
+    async fn commit_on_thread(&self, rows: Vec<Arc<CallRow>>) -> Result<(), JournalError> {
         let (written, answer) = oneshot::channel();
-        self.entries
-            .send(Entry::Decisions { rows, written })
-            .map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        self.commands
+            .send(Command::Decisions { rows, written })
+            .map_err(|_| journal_ended())?;
+        answer.await.map_err(|_| journal_ended())?
     }
 
     /// Records the outcome of a call. The journal writes it in the background.
-    pub fn ended(&self, id: CallId, outcome: Outcome, error: String, duration_ms: Option<u32>) {
+    pub fn record_outcome(
+        &self,
+        id: CallId,
+        outcome: Outcome,
+        error: String,
+        duration_ms: Option<u32>,
+    ) {
         let mut outcomes = lock(&self.outcomes);
-        outcomes.waiting.push(Ended {
+        outcomes.outcomes.push(CallOutcome {
             id,
             outcome,
             error,
             duration_ms,
         });
-        if !std::mem::replace(&mut outcomes.noticed, true) {
-            let _ = self.entries.send(Entry::Behind);
+        if !std::mem::replace(&mut outcomes.is_announced, true) {
+            let _ = self.commands.send(Command::Wake);
         }
     }
 
     /// Appends an audit entry that concerns no call. The journal writes it in the background.
-    pub fn note(&self, kind: AuditKind, body: &impl serde::Serialize) {
+    pub fn append_audit(&self, kind: AuditKind, body: &impl serde::Serialize) {
         let body = serde_json::to_string(body).unwrap_or_default();
         let mut outcomes = lock(&self.outcomes);
-        if outcomes.notes.len() < MAX_LATE {
+        if outcomes.notes.len() < MAX_PENDING {
             outcomes.notes.push(Note {
                 at: clock::now(),
                 kind,
                 body,
             });
         }
-        if !std::mem::replace(&mut outcomes.noticed, true) {
-            let _ = self.entries.send(Entry::Behind);
+        if !std::mem::replace(&mut outcomes.is_announced, true) {
+            let _ = self.commands.send(Command::Wake);
         }
     }
 
@@ -284,23 +295,23 @@ impl Journal {
     ///
     /// # Errors
     /// Returns an error if the result cannot be written.
-    pub async fn begin(&self) -> Result<(), NotWritten> {
+    pub async fn recover(&self) -> Result<(), JournalError> {
         let writer = self.writer.clone();
-        tokio::task::spawn_blocking(move || lock(&writer).begin())
+        tokio::task::spawn_blocking(move || lock(&writer).recover())
             .await
-            .map_err(|_| gone())?
+            .map_err(|_| journal_ended())?
     }
 
     /// Recomputes the audit, including everything that was recorded before this call.
     ///
     /// # Errors
     /// Returns an error if the audit cannot be read.
-    pub async fn verify(&self) -> Result<AuditReport, NotWritten> {
+    pub async fn verify(&self) -> Result<AuditReport, JournalError> {
         self.flush().await;
         let writer = self.writer.clone();
-        blocking(move || {
-            let (file, key) = lock(&writer).place()?;
-            open(&file).and_then(|mut connection| audit::verify(&mut connection, &key))
+        run_blocking(move || {
+            let (file, key) = lock(&writer).path_and_key()?;
+            open_connection(&file).and_then(|mut connection| audit::verify(&mut connection, &key))
         })
         .await
     }
@@ -309,44 +320,45 @@ impl Journal {
     ///
     /// # Errors
     /// Returns an error if the audit cannot be read or written.
-    pub async fn prune(&self, before: Timestamp) -> Result<(), NotWritten> {
+    pub async fn prune(&self, before: Timestamp) -> Result<(), JournalError> {
         let before = before.0.min(clock::now().0);
         loop {
             let writer = self.writer.clone();
-            let segment = blocking(move || {
+            let segment = run_blocking(move || {
                 let file = lock(&writer).file.clone();
-                open(&file).and_then(|connection| audit::segment(&connection, before))
+                open_connection(&file)
+                    .and_then(|connection| audit::find_segment(&connection, before))
             });
             let segment = segment.await?;
             if segment.is_empty() {
                 return Ok(());
             }
             let (written, answer) = oneshot::channel();
-            self.entries
-                .send(Entry::Prune { segment, written })
-                .map_err(|_| gone())?;
-            answer.await.map_err(|_| gone())??;
-            tokio::time::sleep(BETWEEN).await;
+            self.commands
+                .send(Command::Prune { segment, written })
+                .map_err(|_| journal_ended())?;
+            answer.await.map_err(|_| journal_ended())??;
+            tokio::time::sleep(PRUNE_PAUSE).await;
         }
     }
 
     /// Waits until everything that was given to the journal so far is written, or has failed.
     pub async fn flush(&self) {
-        let _ = self.gather(None).await;
+        let _ = self.add_decision(None).await;
     }
 }
 
 /// Guards the loop that commits gathered decisions. If the guard is dropped early, it drops the
 /// waiting senders, and their receivers report that the journal has ended.
-struct Carrying {
-    gathered: Arc<Mutex<Gathered>>,
+struct CommitGuard {
+    gathered: Arc<Mutex<PendingDecisions>>,
     is_done: bool,
 }
 
-impl Drop for Carrying {
+impl Drop for CommitGuard {
     fn drop(&mut self) {
         if !self.is_done {
-            *lock(&self.gathered) = Gathered::default();
+            *lock(&self.gathered) = PendingDecisions::default();
         }
     }
 }
@@ -354,16 +366,16 @@ impl Drop for Carrying {
 struct Writer {
     file: PathBuf,
     pool: SqlitePool,
-    open: Option<Open>,
+    open: Option<OpenDatabase>,
     /// The key of the audit, once it is loaded.
-    key: Option<Arc<Key>>,
-    outcomes: Arc<Mutex<Outcomes>>,
+    key: Option<Arc<AuditKey>>,
+    outcomes: Arc<Mutex<PendingOutcomes>>,
     /// Commits since the last checkpoint.
     commits: u32,
 }
 
 /// The journal's own connection.
-struct Open {
+struct OpenDatabase {
     connection: Connection,
     /// The current value of `synchronous`, a setting of this connection only.
     mode: &'static str,
@@ -371,32 +383,32 @@ struct Open {
     tip: Option<Tip>,
 }
 
-impl Outcomes {
+impl PendingOutcomes {
     fn len(&self) -> usize {
-        self.waiting.len() + self.notes.len()
+        self.outcomes.len() + self.notes.len()
     }
 }
 
-fn write_all(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Entry>) {
+fn run_thread(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Command>) {
     loop {
         // If no outcome is waiting, the thread waits for the next entry without a limit.
-        let patience = if lock(&lock(writer).outcomes).noticed {
-            BEHIND
+        let timeout = if lock(&lock(writer).outcomes).is_announced {
+            OUTCOME_DELAY
         } else {
             Duration::MAX
         };
-        match inbox.recv_timeout(patience) {
-            Ok(Entry::Decisions { rows, written }) => {
+        match inbox.recv_timeout(timeout) {
+            Ok(Command::Decisions { rows, written }) => {
                 let result = lock(writer).write(&rows);
                 let _ = written.send(result);
-                checkpoint_where_due(writer);
+                checkpoint_if_due(writer);
             }
-            Ok(Entry::Checkpoint) => checkpoint_where_due(writer),
-            Ok(Entry::Behind) => {}
-            Ok(Entry::Prune { segment, written }) => {
+            Ok(Command::Checkpoint) => checkpoint_if_due(writer),
+            Ok(Command::Wake) => {}
+            Ok(Command::Prune { segment, written }) => {
                 let result = lock(writer).prune(&segment);
                 let _ = written.send(result);
-                checkpoint_where_due(writer);
+                checkpoint_if_due(writer);
             }
             Err(RecvTimeoutError::Timeout) => drop(lock(writer).write(&[])),
             Err(RecvTimeoutError::Disconnected) => break,
@@ -408,16 +420,16 @@ fn write_all(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Entry>) {
 /// Copies the write-ahead log into the database over a separate connection. Commits continue during
 /// the first pass. The second pass copies the remainder under the writer's lock, because SQLite
 /// starts the log over only if all of it is copied.
-fn checkpoint_where_due(writer: &Mutex<Writer>) {
+fn checkpoint_if_due(writer: &Mutex<Writer>) {
     let file = {
         let mut writer = lock(writer);
-        if writer.commits < CHECKPOINT {
+        if writer.commits < CHECKPOINT_INTERVAL {
             return;
         }
         writer.commits = 0;
         writer.file.clone()
     };
-    let copied = open(&file).and_then(|connection| {
+    let copied = open_connection(&file).and_then(|connection| {
         connection.pragma_update(None, "wal_checkpoint", "PASSIVE")?;
         let _nobody_commits = lock(writer);
         connection.pragma_update(None, "wal_checkpoint", "PASSIVE")
@@ -429,14 +441,14 @@ fn checkpoint_where_due(writer: &Mutex<Writer>) {
 
 impl Writer {
     /// Writes decisions together with the pending outcomes and notes.
-    fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), NotWritten> {
+    fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), JournalError> {
         let batch = {
             let mut outcomes = lock(&self.outcomes);
             // After an empty write, clear the flag so that the next outcome wakes the thread.
-            outcomes.noticed = !(rows.is_empty() && outcomes.len() == 0);
+            outcomes.is_announced = !(rows.is_empty() && outcomes.len() == 0);
             Batch {
                 rows,
-                ended: std::mem::take(&mut outcomes.waiting),
+                ended: std::mem::take(&mut outcomes.outcomes),
                 notes: std::mem::take(&mut outcomes.notes),
             }
         };
@@ -445,15 +457,15 @@ impl Writer {
         }
         self.commit(&batch, |_, _| Ok(())).map_err(|why| {
             tracing::error!("the database cannot write the calls: {why}");
-            lock(&self.outcomes).noticed = false;
-            self.keep(batch);
-            self.failed(&why)
+            lock(&self.outcomes).is_announced = false;
+            self.restore(batch);
+            self.reset_after(&why)
         })
     }
 
     /// Writes like [`Self::write`], but never waits. Returns whether a checkpoint is due, or `None`
     /// if the batch could not be written without waiting.
-    fn write_at_once(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
+    fn try_write(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
         let open = self
             .open
             .as_ref()
@@ -463,54 +475,54 @@ impl Writer {
             let mut outcomes = lock(&self.outcomes);
             Batch {
                 rows,
-                ended: std::mem::take(&mut outcomes.waiting),
+                ended: std::mem::take(&mut outcomes.outcomes),
                 notes: std::mem::take(&mut outcomes.notes),
             }
         };
         let committed = self.commit(&batch, |_, _| Ok(()));
         if let Some(open) = &self.open {
-            let _ = open.connection.busy_timeout(BUSY);
+            let _ = open.connection.busy_timeout(BUSY_TIMEOUT);
         }
         if committed.is_err() {
             // The thread tries again, and logs the error.
-            self.keep(batch);
+            self.restore(batch);
             return None;
         }
-        Some(self.commits >= CHECKPOINT)
+        Some(self.commits >= CHECKPOINT_INTERVAL)
     }
 
     /// Puts the outcomes and notes of a failed batch back.
-    fn keep(&self, batch: Batch<'_>) {
+    fn restore(&self, batch: Batch<'_>) {
         let mut outcomes = lock(&self.outcomes);
-        outcomes.waiting.splice(0..0, batch.ended);
-        outcomes.waiting.truncate(MAX_LATE);
+        outcomes.outcomes.splice(0..0, batch.ended);
+        outcomes.outcomes.truncate(MAX_PENDING);
         outcomes.notes.splice(0..0, batch.notes);
-        outcomes.notes.truncate(MAX_LATE);
+        outcomes.notes.truncate(MAX_PENDING);
     }
 
     /// Resumes the audit, and closes the calls of an earlier run.
-    fn begin(&mut self) -> Result<(), NotWritten> {
+    fn recover(&mut self) -> Result<(), JournalError> {
         let closed = self.commit(&Batch::default(), |connection, chain| {
-            call::update(&call::left_running(connection)?, connection, chain)
+            call::write_outcomes(&call::interrupted_calls(connection)?, connection, chain)
         });
-        closed.map_err(|why| self.failed(&why))
+        closed.map_err(|why| self.reset_after(&why))
     }
 
-    fn prune(&mut self, segment: &Segment) -> Result<(), NotWritten> {
+    fn prune(&mut self, segment: &Segment) -> Result<(), JournalError> {
         let pruned = self.commit(&Batch::default(), |connection, chain| {
             audit::prune(segment, connection, chain)
         });
-        pruned.map_err(|why| self.failed(&why))
+        pruned.map_err(|why| self.reset_after(&why))
     }
 
-    fn failed(&mut self, why: &rusqlite::Error) -> NotWritten {
+    fn reset_after(&mut self, why: &rusqlite::Error) -> JournalError {
         // A new connection may work.
         self.open = None;
-        NotWritten(why.to_string())
+        JournalError(why.to_string())
     }
 
     /// Returns the path of the database and the key of its audit.
-    fn place(&mut self) -> Result<(PathBuf, Arc<Key>), rusqlite::Error> {
+    fn path_and_key(&mut self) -> Result<(PathBuf, Arc<AuditKey>), rusqlite::Error> {
         if self.pool.is_closed() {
             return Err(rusqlite::Error::InvalidPath(self.file.clone()));
         }
@@ -522,7 +534,7 @@ impl Writer {
                     rusqlite::Error::ToSqlConversionFailure(format!("audit: {error}").into())
                 };
                 self.key
-                    .insert(Arc::new(Key::load(folder).map_err(failed)?))
+                    .insert(Arc::new(AuditKey::load(folder).map_err(failed)?))
                     .clone()
             }
         };
@@ -539,9 +551,9 @@ impl Writer {
             return Err(rusqlite::Error::InvalidPath(self.file.clone()));
         }
         if self.key.is_none() || self.open.is_none() {
-            let (file, _) = self.place()?;
-            self.open = Some(Open {
-                connection: open(&file)?,
+            let (file, _) = self.path_and_key()?;
+            self.open = Some(OpenDatabase {
+                connection: open_connection(&file)?,
                 mode: "",
                 tip: None,
             });
@@ -562,33 +574,33 @@ impl Writer {
         let tip = open.tip.take();
         let transaction = Transaction::begin(&open.connection)?;
         let mut chain = Chain::resume(&open.connection, key, tip)?;
-        call::insert(
+        call::insert_decisions(
             batch.rows.iter().map(AsRef::as_ref),
             &open.connection,
             &mut chain,
         )?;
-        call::update(&batch.ended, &open.connection, &mut chain)?;
+        call::write_outcomes(&batch.ended, &open.connection, &mut chain)?;
         for note in &batch.notes {
-            chain.append_at(note.at.0, note.kind, None, &note.body, &Fixed::Nothing)?;
+            chain.append_at(note.at.0, note.kind, None, &note.body, &Sealed::Nothing)?;
         }
         more(&open.connection, &mut chain)?;
-        let tip = chain.end()?;
+        let tip = chain.finish()?;
         transaction.commit()?;
         open.tip = Some(tip);
-        key.settle();
+        key.finalize();
         self.commits += 1;
         Ok(())
     }
 }
 
 /// Runs slow work on a blocking thread.
-async fn blocking<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, rusqlite::Error> + Send + 'static,
-) -> Result<T, NotWritten> {
+) -> Result<T, JournalError> {
     let done = tokio::task::spawn_blocking(work)
         .await
-        .map_err(|_| gone())?;
-    done.map_err(|error| NotWritten(error.to_string()))
+        .map_err(|_| journal_ended())?;
+    done.map_err(|error| JournalError(error.to_string()))
 }
 
 /// A transaction with cached `BEGIN` and `COMMIT` statements. If it is dropped before the commit,
@@ -615,17 +627,17 @@ impl Drop for Transaction<'_> {
     }
 }
 
-fn open(file: &Path) -> Result<Connection, rusqlite::Error> {
+fn open_connection(file: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
-    connection.busy_timeout(BUSY)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     // A commit must not wait for a checkpoint; see [`checkpoint_where_due`].
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(connection)
 }
 
-fn gone() -> NotWritten {
-    NotWritten("the journal has ended".into())
+fn journal_ended() -> JournalError {
+    JournalError("the journal has ended".into())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

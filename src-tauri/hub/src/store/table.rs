@@ -13,7 +13,7 @@ pub mod setting;
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Returns the name under which serde writes a unit variant.
-fn word(value: &impl Serialize) -> String {
+fn to_enum_text(value: &impl Serialize) -> String {
     serde_json::to_value(value)
         .ok()
         .and_then(|v| v.as_str().map(str::to_owned))
@@ -21,6 +21,6 @@ fn word(value: &impl Serialize) -> String {
 }
 
 /// Parses the name of a variant. An unknown name comes from a newer version of Drawbridge.
-fn from_word<T: DeserializeOwned>(word: &str) -> Result<T, sqlx::Error> {
+fn from_enum_text<T: DeserializeOwned>(word: &str) -> Result<T, sqlx::Error> {
     serde_json::from_value(serde_json::Value::from(word)).map_err(|e| sqlx::Error::Decode(e.into()))
 }

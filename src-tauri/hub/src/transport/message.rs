@@ -149,11 +149,11 @@ pub fn parse(message: &Json) -> Option<Message> {
         (None, _) => {
             let reply = match (envelope.result, envelope.error) {
                 // Some servers also write the other member, as null.
-                (None, Some(error)) => Err(RpcError::read_or_wrap(error, "server")),
+                (None, Some(error)) => Err(RpcError::parse_or_wrap(error, "server")),
                 (Some(result), Some(error)) if result.get() == "null" => {
-                    Err(RpcError::read_or_wrap(error, "server"))
+                    Err(RpcError::parse_or_wrap(error, "server"))
                 }
-                (Some(result), _) => Ok(message.part(result.get())),
+                (Some(result), _) => Ok(message.slice_ref(result.get())),
                 (None, None) => return None,
             };
             Some(Message::Answer { id: own_id, reply })
@@ -215,7 +215,7 @@ pub fn notification(method: &str, params: Option<&str>) -> Vec<u8> {
 
 /// Returns the notification that cancels one of Drawbridge's requests.
 pub fn cancelled(id: u64, reason: &str) -> Vec<u8> {
-    let params = format!(r#"{{"requestId":{id},"reason":{}}}"#, json::string(reason));
+    let params = format!(r#"{{"requestId":{id},"reason":{}}}"#, json::quote(reason));
     notification("notifications/cancelled", Some(&params))
 }
 
@@ -241,7 +241,7 @@ fn with_params(id: Option<u64>, method: &str, params: Option<&str>) -> Vec<u8> {
         text.push_str(&id.to_string());
     }
     text.push_str(r#","method":"#);
-    text.push_str(&json::string(method));
+    text.push_str(&json::quote(method));
     if let Some(params) = params {
         text.push_str(r#","params":"#);
         text.push_str(params);

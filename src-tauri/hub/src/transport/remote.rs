@@ -16,7 +16,7 @@ use super::{
     message::{self, Message},
 };
 use crate::{
-    http::{HttpClient, HttpError, Request, Response},
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse},
     model::{json::Json, rpc::RpcError},
     oauth::{Bearer, BearerError},
 };
@@ -77,8 +77,8 @@ impl Remote {
     }
 
     /// Returns a request with the server's headers. `uri` must have the server's origin.
-    pub(super) fn request(&self, method: Method, uri: &Uri) -> Request {
-        let mut request = Request::new(Bytes::new());
+    pub(super) fn request(&self, method: Method, uri: &Uri) -> HttpRequest {
+        let mut request = HttpRequest::new(Bytes::new());
         *request.method_mut() = method;
         request.uri_mut().clone_from(uri);
         request.headers_mut().clone_from(&self.headers);
@@ -86,7 +86,7 @@ impl Remote {
     }
 
     /// Returns a POST request with a message.
-    pub(super) fn post(&self, uri: &Uri, body: Vec<u8>) -> Request {
+    pub(super) fn post(&self, uri: &Uri, body: Vec<u8>) -> HttpRequest {
         let mut request = self.request(Method::POST, uri).map(|_| Bytes::from(body));
         request
             .headers_mut()
@@ -100,8 +100,8 @@ impl Remote {
     /// Returns an error if the request was not carried out for lack of authorization.
     pub(super) async fn send(
         &self,
-        request: Request,
-    ) -> Result<Result<Response, HttpError>, LinkError> {
+        request: HttpRequest,
+    ) -> Result<Result<HttpResponse, HttpError>, LinkError> {
         let Some(bearer) = &self.bearer else {
             return Ok(self.http.send(request).await);
         };
@@ -129,7 +129,7 @@ impl Remote {
 
     /// Returns the URL to which the server redirects a POST (307, 308). A redirect to another
     /// origin is not followed, because that server would receive the headers too.
-    pub(super) fn moved_to(&self, response: &Response) -> Option<Uri> {
+    pub(super) fn moved_to(&self, response: &HttpResponse) -> Option<Uri> {
         let moved = [
             StatusCode::TEMPORARY_REDIRECT,
             StatusCode::PERMANENT_REDIRECT,
@@ -183,13 +183,15 @@ impl Remote {
     }
 
     /// Reads a body to its end.
-    pub(super) async fn read(&self, response: Response) -> Result<Json, LinkError> {
+    pub(super) async fn read(&self, response: HttpResponse) -> Result<Json, LinkError> {
         let body = response
             .bytes(MAX_MESSAGE)
             .await
             .map_err(|error| match error {
                 HttpError::TooLong(_) => LinkError::Protocol(self.why(&error)),
-                HttpError::NotSent(_) | HttpError::Broke(_) => LinkError::Lost(self.why(&error)),
+                HttpError::NotSent(_) | HttpError::Interrupted(_) => {
+                    LinkError::Lost(self.why(&error))
+                }
             })?;
         Json::from_utf8(body.into()).map_err(|_| {
             LinkError::Protocol(format!("{} answered something that is not UTF-8", self.url))
@@ -197,7 +199,7 @@ impl Remote {
     }
 
     /// Reads the body of a response with a failure status, or nothing if that fails.
-    pub(super) async fn read_text(&self, response: Response) -> String {
+    pub(super) async fn read_text(&self, response: HttpResponse) -> String {
         let body = response.bytes(MAX_MESSAGE).await.unwrap_or_default();
         String::from_utf8_lossy(&body).into_owned()
     }
@@ -206,7 +208,7 @@ impl Remote {
     pub(super) fn why(&self, error: &HttpError) -> String {
         match error {
             HttpError::NotSent(why) => format!("cannot connect to {}: {why}", self.url),
-            HttpError::Broke(why) => format!("the connection to {} broke: {why}", self.url),
+            HttpError::Interrupted(why) => format!("the connection to {} broke: {why}", self.url),
             HttpError::TooLong(_) => self.too_long(),
         }
     }

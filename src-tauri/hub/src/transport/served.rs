@@ -148,7 +148,7 @@ async fn drain(from: impl AsyncRead + Unpin, area: &'static str, server: ServerI
         pace.spend(line.len()).await;
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
-            logs.server(&server, Level::Info, area, &text);
+            logs.add_server_line(&server, Level::Info, area, &text);
         }
     }
 }

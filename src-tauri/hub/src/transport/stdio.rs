@@ -227,7 +227,7 @@ impl Shared {
 
     fn answer(&self, id: Option<u64>, reply: Reply) {
         if !self.pending.answer(id, reply) {
-            self.logs.server(
+            self.logs.add_server_line(
                 &self.server,
                 Level::Debug,
                 "stdout",
@@ -241,7 +241,7 @@ impl Shared {
             Message::Answer { id, reply } => self.answer(id, reply),
             Message::Unusable { ids, why } => {
                 if !self.pending.fail(&ids, &why) {
-                    self.logs.server(
+                    self.logs.add_server_line(
                         &self.server,
                         Level::Info,
                         "stdout",
@@ -262,7 +262,7 @@ impl Shared {
 
     fn drop_noise(&self, line: &[u8]) {
         self.noise.fetch_add(1, Ordering::Relaxed);
-        self.logs.server(
+        self.logs.add_server_line(
             &self.server,
             Level::Info,
             "stdout",
@@ -376,7 +376,7 @@ async fn read(
         drained,
     )
     .await;
-    let last_words = shared.logs.masked(&shared.last_words());
+    let last_words = shared.logs.mask_text(&shared.last_words());
     let how = if last_words.is_empty() {
         how
     } else {
@@ -486,7 +486,7 @@ async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
         if !text.trim().is_empty() {
             shared
                 .logs
-                .server(&shared.server, Level::Info, "stderr", &text);
+                .add_server_line(&shared.server, Level::Info, "stderr", &text);
             text.trim().clone_into(&mut shared.last_words());
         }
     }

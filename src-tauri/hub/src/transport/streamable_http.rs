@@ -28,7 +28,7 @@ use super::{
     sse::Events,
 };
 use crate::{
-    http::{HttpClient, HttpError, Request as HttpRequest, Response},
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse},
     model::{
         json::Json,
         rpc::{RpcError, code},
@@ -173,7 +173,7 @@ impl HttpLink {
 
     /// Stores the id of the session that a successful `initialize` began. Some servers also send an
     /// id with a refusal, which begins no session.
-    fn note_session(&self, response: &Response) {
+    fn note_session(&self, response: &HttpResponse) {
         if let Some(session) = response.headers().get(SESSION) {
             let _ = self.session.set(session.clone());
         }
@@ -184,7 +184,7 @@ impl HttpLink {
         &self,
         body: Vec<u8>,
         headers: &[(String, String)],
-    ) -> Result<Result<Response, RpcError>, LinkError> {
+    ) -> Result<Result<HttpResponse, RpcError>, LinkError> {
         let mut request = self.with_session(self.remote.post(self.uri(), body));
         request.headers_mut().insert(
             ACCEPT,
@@ -223,7 +223,10 @@ impl HttpLink {
         self.moved_to.get().unwrap_or(&self.remote.uri)
     }
 
-    async fn check(&self, response: Response) -> Result<Result<Response, RpcError>, LinkError> {
+    async fn check(
+        &self,
+        response: HttpResponse,
+    ) -> Result<Result<HttpResponse, RpcError>, LinkError> {
         let status = response.status();
         if status.is_success() {
             return Ok(Ok(response));
@@ -258,7 +261,7 @@ impl HttpLink {
         }
     }
 
-    async fn read_answer(&self, response: Response, id: u64) -> Result<Reply, LinkError> {
+    async fn read_answer(&self, response: HttpResponse, id: u64) -> Result<Reply, LinkError> {
         if is_stream(&response) {
             return self.read_stream(response, id).await;
         }
@@ -277,7 +280,7 @@ impl HttpLink {
 
     /// Reads a stream until the answer. If the stream breaks, resumes it if the server supports
     /// that.
-    async fn read_stream(&self, mut response: Response, id: u64) -> Result<Reply, LinkError> {
+    async fn read_stream(&self, mut response: HttpResponse, id: u64) -> Result<Reply, LinkError> {
         let mut events = Events::new(MAX_MESSAGE);
         let mut breaks = 0;
         loop {
@@ -301,7 +304,7 @@ impl HttpLink {
 
     async fn read_until_answer(
         &self,
-        mut response: Response,
+        mut response: HttpResponse,
         events: &mut Events,
         id: u64,
     ) -> Result<Read, LinkError> {
@@ -342,7 +345,7 @@ impl HttpLink {
     }
 
     /// Resumes a stream after an event, once the pause that the server asks for is over.
-    async fn take_up(&self, last_id: &str, pause: Option<Duration>) -> Option<Response> {
+    async fn take_up(&self, last_id: &str, pause: Option<Duration>) -> Option<HttpResponse> {
         // An id that is not a valid header value would begin another stream, without the answer.
         HeaderValue::try_from(last_id).ok()?;
         sleep(pause.unwrap_or(RETRY).min(MAX_RETRY)).await;
@@ -377,7 +380,7 @@ impl Drop for HttpLink {
     }
 }
 
-fn is_stream(response: &Response) -> bool {
+fn is_stream(response: &HttpResponse) -> bool {
     let kind = response
         .headers()
         .get(CONTENT_TYPE)

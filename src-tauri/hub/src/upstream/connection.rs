@@ -16,8 +16,8 @@ use crate::{
     model::json::RawObject,
     protocol::{
         ClientHello, Era, LogLevel, ServerHello,
-        headers::{self, Mirrored},
-        meta::{self, Told},
+        headers::{self, HeaderParam},
+        meta::{self, OutgoingMeta},
     },
     transport::{Link, LinkError, Reply, Request},
 };
@@ -56,7 +56,7 @@ pub(super) struct Asking<'a> {
     pub(super) client: Option<&'a ClientHello>,
     pub(super) log_level: Option<LogLevel>,
     /// The arguments that are repeated in headers.
-    pub(super) mirrored: &'a [Mirrored],
+    pub(super) mirrored: &'a [HeaderParam],
 }
 
 impl Connection {
@@ -161,13 +161,13 @@ impl Connection {
         }
         let unreadable =
             |e: serde_json::Error| LinkError::NotSent(format!("the params of {method}: {e}"));
-        let told = Told {
+        let told = OutgoingMeta {
             modern,
             client,
             log_level,
             progress_token: asking.wants_progress.then_some(id),
         };
-        let text = meta::put(params, &told).map_err(unreadable)?;
+        let text = meta::add_meta(params, &told).map_err(unreadable)?;
         let headers = if modern && self.link.is_http() {
             let params = params
                 .map(RawObject::parse)
@@ -208,12 +208,16 @@ impl<'a> Asking<'a> {
 }
 
 /// Returns the headers of a request of the modern era.
-fn repeated(method: &str, params: &RawObject<'_>, mirrored: &[Mirrored]) -> Vec<(String, String)> {
-    let mut all = headers::standard(method, params);
+fn repeated(
+    method: &str,
+    params: &RawObject<'_>,
+    mirrored: &[HeaderParam],
+) -> Vec<(String, String)> {
+    let mut all = headers::standard_headers(method, params);
     if let Some(arguments) = params.get("arguments") {
         let given = mirrored
             .iter()
-            .filter_map(|one| Some((one, headers::value(arguments, one)?)));
+            .filter_map(|one| Some((one, headers::param_value(arguments, one)?)));
         all.extend(given.map(|(one, value)| (one.header.clone(), headers::encode(&value))));
     }
     all

@@ -19,7 +19,7 @@ use crate::{
     model::{
         json::RawObject,
         rpc::{RpcError, code},
-        spec::{Registered, ServerSpec, TransportKind},
+        spec::{RegisteredServer, ServerSpec, TransportKind},
     },
     protocol::{Era, ServerHello, handshake, headers, meta},
     transport::{Link, LinkError, Reply, Request},
@@ -51,7 +51,7 @@ pub struct Known(Arc<Mutex<HashMap<String, Way>>>);
 impl Known {
     /// Stores the revision that a server spoke when its lists were last read.
     pub fn remember(&self, identity: &str, package: Option<String>, protocol_version: &str) {
-        let way = if Era::of(protocol_version) == Some(Era::Legacy) {
+        let way = if Era::from_revision(protocol_version) == Some(Era::Legacy) {
             Way::Initialize
         } else {
             Way::Discover
@@ -60,15 +60,20 @@ impl Known {
     }
 
     /// Notes that a server requires `initialize`, whatever it answers to `server/discover`.
-    pub(super) fn needs_initialize(&self, server: &Registered) {
+    pub(super) fn needs_initialize(&self, server: &RegisteredServer) {
         self.put(&server.identity, package(&server.spec), Way::OnlyInitialize);
     }
 
-    pub(super) fn way(&self, server: &Registered) -> Way {
+    pub(super) fn way(&self, server: &RegisteredServer) -> Way {
         if server.spec.transport == Some(TransportKind::Sse) {
             return Way::LegacySse;
         }
-        match server.spec.protocol_version.as_deref().and_then(Era::of) {
+        match server
+            .spec
+            .protocol_version
+            .as_deref()
+            .and_then(Era::from_revision)
+        {
             Some(Era::Legacy) => return Way::OnlyInitialize,
             Some(Era::Modern) => return Way::Discover,
             None => {}
@@ -89,7 +94,7 @@ impl Known {
             .unwrap_or(Way::Discover)
     }
 
-    pub(super) fn note(&self, server: &Registered, way: Way, hello: &ServerHello) {
+    pub(super) fn note(&self, server: &RegisteredServer, way: Way, hello: &ServerHello) {
         let way = match (way, hello.era()) {
             (Way::LegacySse | Way::OnlyInitialize, _) => way,
             (Way::Discover | Way::Initialize, Era::Modern) => Way::Discover,
@@ -207,7 +212,7 @@ pub(super) async fn shake(
     way: Way,
     revision: Option<&str>,
 ) -> Result<ServerHello, Failure> {
-    let is_modern_only = revision.and_then(Era::of) == Some(Era::Modern);
+    let is_modern_only = revision.and_then(Era::from_revision) == Some(Era::Modern);
     let hello = match way {
         Way::Discover if is_modern_only => discover(link, ids).await,
         Way::Discover => discover_first(link, ids).await,
@@ -260,7 +265,7 @@ async fn initialize_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure
 async fn discover(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
     const METHOD: &str = "server/discover";
     let params = meta::own_params();
-    let headers = headers::standard(METHOD, &RawObject::default());
+    let headers = headers::standard_headers(METHOD, &RawObject::default());
     let mut reply = ask(link, ids, METHOD, &params, &headers).await?;
     // Drawbridge has already named the revision that the error names. A server that negotiates in
     // two steps accepts it the second time.
@@ -273,7 +278,7 @@ async fn discover(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
             "its answer to server/discover names no revision that Drawbridge knows".into(),
         )
     };
-    handshake::discovered(&result).ok_or_else(unknown)
+    handshake::read_discover_result(&result).ok_or_else(unknown)
 }
 
 async fn initialize(
@@ -290,7 +295,7 @@ async fn initialize(
     )
     .await?;
     let result = reply.map_err(Failure::Refused)?;
-    handshake::initialized(&result).map_err(Failure::Unreadable)
+    handshake::read_initialize_result(&result).map_err(Failure::Unreadable)
 }
 
 async fn ask(

@@ -23,7 +23,7 @@ use crate::{
     logs::Logs,
     model::{
         ids::ServerId,
-        spec::{Registered, ServerSpec},
+        spec::{RegisteredServer, ServerSpec},
     },
     oauth::Authorizer,
     secrets::{Secret, Secrets},
@@ -120,7 +120,7 @@ impl Linker {
     /// may end after the return.
     pub async fn link(
         &self,
-        server: &Registered,
+        server: &RegisteredServer,
         noise: Arc<AtomicU32>,
         progress: Progress<'_>,
     ) -> Result<Linked, UpstreamError> {
@@ -136,7 +136,7 @@ impl Linker {
                     self.known.note(server, way, &linked.connection.hello);
                     return Ok(linked);
                 }
-                (Err(error), None) => return Err(error.map_text(|text| self.logs.masked(text))),
+                (Err(error), None) => return Err(error.map_text(|text| self.logs.mask_text(text))),
                 (Err(_), Some(next)) => way = next,
             }
         }
@@ -146,7 +146,7 @@ impl Linker {
     /// trying.
     async fn try_way(
         &self,
-        server: &Registered,
+        server: &RegisteredServer,
         noise: Arc<AtomicU32>,
         way: Way,
         progress: Progress<'_>,
@@ -194,7 +194,7 @@ impl Linker {
     /// program works.
     async fn in_time<T>(
         &self,
-        server: &Registered,
+        server: &RegisteredServer,
         link: &Link,
         patience: Duration,
         progress: Progress<'_>,
@@ -294,7 +294,7 @@ impl Linker {
             let link = SseLink::connect(self.http.clone(), &target, patience, to_upstream).await;
             return link
                 .map(Link::Sse)
-                .map_err(|e| no_stream(&e).map_text(|text| self.logs.masked(text)));
+                .map_err(|e| no_stream(&e).map_text(|text| self.logs.mask_text(text)));
         }
         HttpLink::new(self.http.clone(), &target, to_upstream)
             .map(Link::Http)
@@ -314,7 +314,9 @@ impl Linker {
     }
 
     fn mask(&self, secrets: &[Secret]) {
-        secrets.iter().for_each(|secret| self.logs.mask(secret));
+        secrets
+            .iter()
+            .for_each(|secret| self.logs.add_secret(secret));
     }
 }
 

@@ -31,9 +31,9 @@ use crate::{
     model::{
         ids::ClientName,
         json::{self, Json},
-        spec::{Registered, Timeouts},
+        spec::{RegisteredServer, Timeouts},
     },
-    protocol::{Era, LogLevel, ServerHello, headers::Mirrored, translate},
+    protocol::{Era, LogLevel, ServerHello, headers::HeaderParam, translate},
     sessions::Back,
     transport::Reply,
 };
@@ -83,7 +83,7 @@ pub struct Outgoing<'a> {
     patience: Patience,
     back: Option<&'a Back>,
     progress_token: Option<&'a RawValue>,
-    mirrored: &'a [Mirrored],
+    mirrored: &'a [HeaderParam],
 }
 
 impl<'a> Outgoing<'a> {
@@ -115,14 +115,14 @@ impl<'a> Outgoing<'a> {
 
     /// Repeats arguments in headers, if the transport and the revision support that.
     #[must_use]
-    pub fn repeating(self, mirrored: &'a [Mirrored]) -> Self {
+    pub fn repeating(self, mirrored: &'a [HeaderParam]) -> Self {
         Self { mirrored, ..self }
     }
 }
 
 /// The session of one server. The session outlives its connections.
 pub struct ServerSession {
-    server: Arc<Registered>,
+    server: Arc<RegisteredServer>,
     /// The client that the session belongs to, if the session is not shared.
     client: Option<ClientName>,
     linker: Linker,
@@ -171,7 +171,7 @@ pub struct Status {
 impl ServerSession {
     /// Creates a session. If it is `retired` from the start, it never starts its server.
     pub(super) fn new(
-        server: Arc<Registered>,
+        server: Arc<RegisteredServer>,
         client: Option<ClientName>,
         linker: Linker,
         mailbox: Mailbox,
@@ -204,13 +204,13 @@ impl ServerSession {
         })
     }
 
-    pub fn server(&self) -> &Registered {
+    pub fn server(&self) -> &RegisteredServer {
         &self.server
     }
 
     /// Returns whether the session was made from this spec, apart from fields that do not matter to
     /// a session.
-    pub(super) fn is_of(&self, server: &Registered) -> bool {
+    pub(super) fn is_of(&self, server: &RegisteredServer) -> bool {
         let (now, made_from) = (&server.spec, &self.server.spec);
         self.server.identity == server.identity
             && now.timeouts == made_from.timeouts
@@ -244,7 +244,7 @@ impl ServerSession {
             reply = Box::pin(self.request_after_initialize(&connection, &outgoing, &error.message))
                 .await;
         }
-        reply.map_err(|error| error.map_text(|text| self.linker.logs().masked(text)))
+        reply.map_err(|error| error.map_text(|text| self.linker.logs().mask_text(text)))
     }
 
     /// Sends a request again after the server refused it for lack of `initialize`, on a new
@@ -297,9 +297,9 @@ impl ServerSession {
                 Ok(result) => result,
                 Err(error) => return Ok(Err(error)),
             };
-            let required = translate::must_be_asked(client, connection.era(), &result);
+            let required = translate::needs_client_input(client, connection.era(), &result);
             let (Some(back), Some(required)) = (back, required) else {
-                return Ok(Ok(translate::result_between(
+                return Ok(Ok(translate::translate_result(
                     client,
                     connection.era(),
                     method,
@@ -359,7 +359,7 @@ impl ServerSession {
     /// less, because other clients may want more.
     async fn set_level(&self, connection: &Connection, level: LogLevel) {
         if connection.era() == Era::Legacy
-            && connection.hello.capabilities.logs()
+            && connection.hello.capabilities.supports_logging()
             && connection.wants_level(level)
         {
             let params = json::raw(format!(r#"{{"level":"{}"}}"#, level.as_str()));

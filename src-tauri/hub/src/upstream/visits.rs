@@ -39,5 +39,5 @@ impl Visits {
 }
 
 fn elicitation_id(params: &RawValue) -> Option<String> {
-    RawObject::parse(params).ok()?.string("elicitationId")
+    RawObject::parse(params).ok()?.get_string("elicitationId")
 }

@@ -1,6 +1,6 @@
 /** The conditions that a person can derive from the arguments of a call. */
 
-import type { Condition, Test } from "../../ipc";
+import type { Condition, Predicate } from "../../ipc";
 import { toValue } from "../../lib/literal";
 import { parseLossless, type JsonNode } from "../../lib/lossless";
 import { revealText } from "../../lib/reveal";
@@ -11,7 +11,7 @@ const t = texts.approvals.conditions;
 /** A condition on a value. */
 export interface Choice {
   label: string;
-  is: Test;
+  is: Predicate;
 }
 
 /** The possible conditions on one top-level argument. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RuleView, Test } from "../../ipc";
+import type { RuleView, Predicate } from "../../ipc";
 import { createForm, hasFaults, toForm, toRule, validateForm, type ConditionForm } from "./form";
 
 const NOW = 1_000_000_000_000;
@@ -7,22 +7,22 @@ const view: RuleView = {
   id: "r1",
   words: "",
   created_at: NOW,
-  left: null,
+  remaining: null,
   suspended: false,
   client: "cursor",
   server: "github",
   tool: "create_issue",
   read_only: false,
-  when: [],
+  conditions: [],
   effect: "allow",
   result: "mask",
-  life: { kind: "until_revoked" },
+  lifetime: { kind: "until_revoked" },
   note: "for the sandbox",
 };
 const roundTrip = (part: Partial<RuleView>) => toRule(toForm({ ...view, ...part }, NOW), NOW);
 
 describe("a rule in a form", () => {
-  it.each<Test>([
+  it.each<Predicate>([
     { equals: "main" },
     { equals: "5" },
     { equals: 5 },
@@ -37,11 +37,11 @@ describe("a rule in a form", () => {
     { between: { max: 10 } },
     { matches: " a|b " },
   ])("round-trips with %j", (is) => {
-    const rule = roundTrip({ when: [{ pointer: "/a~1b", is }] });
-    expect(rule.when).toEqual([{ pointer: "/a~1b", is }]);
-    expect(hasFaults(validateForm(toForm({ ...view, when: [{ pointer: "", is }] }, NOW)))).toBe(
-      false,
-    );
+    const rule = roundTrip({ conditions: [{ pointer: "/a~1b", is }] });
+    expect(rule.conditions).toEqual([{ pointer: "/a~1b", is }]);
+    expect(
+      hasFaults(validateForm(toForm({ ...view, conditions: [{ pointer: "", is }] }, NOW))),
+    ).toBe(false);
   });
 
   it("round-trips with its scope, effects, lifetime and note", () => {
@@ -50,27 +50,27 @@ describe("a rule in a form", () => {
       server: "github",
       tool: "create_issue",
       read_only: false,
-      when: [],
+      conditions: [],
       effect: "allow",
       result: "mask",
-      life: { kind: "until_revoked" },
+      lifetime: { kind: "until_revoked" },
       note: "for the sandbox",
     });
     expect(
       roundTrip({ client: null, server: null, tool: null, read_only: true, effect: null }),
     ).toMatchObject({ client: null, server: null, tool: null, read_only: true, effect: null });
-    expect(roundTrip({ life: { kind: "session", session: "s1" } }).life).toEqual({
+    expect(roundTrip({ lifetime: { kind: "session", session: "s1" } }).lifetime).toEqual({
       kind: "session",
       session: "s1",
     });
-    expect(roundTrip({ life: { kind: "until", at: NOW + 600_000 } }).life).toEqual({
+    expect(roundTrip({ lifetime: { kind: "until", at: NOW + 600_000 } }).lifetime).toEqual({
       kind: "until",
       at: NOW + 600_000,
     });
   });
 
   it("shows the calls that are left", () => {
-    expect(roundTrip({ life: { kind: "calls", count: 10 }, left: 7 }).life).toEqual({
+    expect(roundTrip({ lifetime: { kind: "calls", count: 10 }, remaining: 7 }).lifetime).toEqual({
       kind: "calls",
       count: 7,
     });
@@ -80,12 +80,14 @@ describe("a rule in a form", () => {
     const form = toForm(
       {
         ...view,
-        when: [{ pointer: "/id", is: { equals: JSON.parse("12345678901234567891") as unknown } }],
+        conditions: [
+          { pointer: "/id", is: { equals: JSON.parse("12345678901234567891") as unknown } },
+        ],
       },
       NOW,
     );
-    expect(form.when[0]?.value).toBe("");
-    expect(validateForm(form).when[0]?.value).toContain("Enter a value");
+    expect(form.conditions[0]?.value).toBe("");
+    expect(validateForm(form).conditions[0]?.value).toContain("Enter a value");
   });
 
   it("drops fields that contradict each other", () => {
@@ -99,8 +101,8 @@ describe("a fault of a rule", () => {
   const fault = (part: Partial<ConditionForm>) =>
     validateForm({
       ...createForm(),
-      when: [{ pointer: "/p", kind: "equals", value: "x", maximum: "", ...part }],
-    }).when[0];
+      conditions: [{ pointer: "/p", kind: "equals", value: "x", maximum: "", ...part }],
+    }).conditions[0];
 
   it.each<[Partial<ConditionForm>, string]>([
     [{ pointer: "path" }, "Start with /, such as /path."],
@@ -122,10 +124,10 @@ describe("a fault of a rule", () => {
 
   it("is that the rule has no effect or no lifetime", () => {
     expect(validateForm({ ...createForm(), effect: "" }).effect).toContain("Choose");
-    expect(validateForm({ ...createForm(), life: "until", minutes: "0" }).life).toContain(
+    expect(validateForm({ ...createForm(), lifetime: "until", minutes: "0" }).lifetime).toContain(
       "at least 1",
     );
-    expect(validateForm({ ...createForm(), life: "calls", calls: "1.5" }).life).toContain(
+    expect(validateForm({ ...createForm(), lifetime: "calls", calls: "1.5" }).lifetime).toContain(
       "at least 1",
     );
     expect(hasFaults(validateForm(createForm()))).toBe(false);

@@ -1,6 +1,14 @@
 /** Converts a rule to the fields of its form and back, and validates them. */
 
-import type { Condition, Effect, Life, ResultEffect, RuleText, RuleView, Test } from "../../ipc";
+import type {
+  Condition,
+  Effect,
+  Lifetime,
+  ResultEffect,
+  RuleSpec,
+  RuleView,
+  Predicate,
+} from "../../ipc";
 import { formatLiteral, isExact, parseLiteral } from "../../lib/literal";
 import { texts } from "../../texts";
 
@@ -25,8 +33,8 @@ export interface RuleForm {
   effect: Effect | "";
   /** Empty to pass the result on unchanged. */
   result: ResultEffect | "";
-  when: ConditionForm[];
-  life: Life["kind"];
+  conditions: ConditionForm[];
+  lifetime: Lifetime["kind"];
   minutes: string;
   calls: string;
   /** The client session if the rule applies to one; else empty. */
@@ -48,8 +56,8 @@ export function createForm(): RuleForm {
     readOnly: false,
     effect: "allow",
     result: "",
-    when: [],
-    life: "until_revoked",
+    conditions: [],
+    lifetime: "until_revoked",
     minutes: "60",
     calls: "10",
     session: "",
@@ -63,7 +71,7 @@ export function createCondition(): ConditionForm {
 
 /** Returns the form of a rule. `now` converts a deadline to minutes. */
 export function toForm(rule: RuleView, now: number): RuleForm {
-  const { life } = rule;
+  const { lifetime } = rule;
   return {
     ...createForm(),
     client: rule.client ?? "",
@@ -72,20 +80,20 @@ export function toForm(rule: RuleView, now: number): RuleForm {
     readOnly: rule.read_only,
     effect: rule.effect ?? "",
     result: rule.result ?? "",
-    when: rule.when.map(toConditionForm),
-    life: life.kind,
+    conditions: rule.conditions.map(toConditionForm),
+    lifetime: lifetime.kind,
     note: rule.note,
-    ...(life.kind === "until" && {
-      minutes: String(Math.max(1, Math.ceil((life.at - now) / MINUTE_MS))),
+    ...(lifetime.kind === "until" && {
+      minutes: String(Math.max(1, Math.ceil((lifetime.at - now) / MINUTE_MS))),
     }),
     // A saved rule starts a new count, so the form shows the calls that are left.
-    ...(life.kind === "calls" && { calls: String(rule.left ?? life.count) }),
-    ...(life.kind === "session" && { session: life.session }),
+    ...(lifetime.kind === "calls" && { calls: String(rule.remaining ?? lifetime.count) }),
+    ...(lifetime.kind === "session" && { session: lifetime.session }),
   };
 }
 
 /** Returns the rule to save. The form must be valid. */
-export function toRule(form: RuleForm, now: number): RuleText {
+export function toRule(form: RuleForm, now: number): RuleSpec {
   return {
     client: form.client || null,
     server: form.server || null,
@@ -93,40 +101,45 @@ export function toRule(form: RuleForm, now: number): RuleText {
     read_only: form.readOnly && !form.tool,
     effect: form.effect || null,
     result: form.effect === "deny" ? null : form.result || null,
-    when: form.when.map(({ pointer, ...predicate }) => ({ pointer, is: toPredicate(predicate) })),
-    life: toLifetime(form, now),
+    conditions: form.conditions.map(({ pointer, ...predicate }) => ({
+      pointer,
+      is: toPredicate(predicate),
+    })),
+    lifetime: toLifetime(form, now),
     note: form.note.trim(),
   };
 }
 
 export interface Faults {
   effect?: string;
-  life?: string;
+  lifetime?: string;
   /** The faults of each condition, by its index. */
-  when: Record<number, { pointer?: string; value?: string }>;
+  conditions: Record<number, { pointer?: string; value?: string }>;
 }
 
 /** Returns one sentence for each invalid field. */
 export function validateForm(form: RuleForm): Faults {
   const t = texts.policy.dialog;
-  const faults: Faults = { when: {} };
+  const faults: Faults = { conditions: {} };
   if (form.effect === "" && form.result === "") faults.effect = t.effect.missing;
-  if (form.life === "until" && !isWholeNumber(form.minutes, MAX_MINUTES))
-    faults.life = t.lifetime.minutesFault;
-  if (form.life === "calls" && !isWholeNumber(form.calls, MAX_CALLS))
-    faults.life = t.lifetime.callsFault;
-  form.when.forEach((condition, index) => {
+  if (form.lifetime === "until" && !isWholeNumber(form.minutes, MAX_MINUTES))
+    faults.lifetime = t.lifetime.minutesFault;
+  if (form.lifetime === "calls" && !isWholeNumber(form.calls, MAX_CALLS))
+    faults.lifetime = t.lifetime.callsFault;
+  form.conditions.forEach((condition, index) => {
     const pointer = validatePointer(condition.pointer);
     const value = validateValue(condition);
     if (pointer || value)
-      faults.when[index] = { ...(pointer && { pointer }), ...(value && { value }) };
+      faults.conditions[index] = { ...(pointer && { pointer }), ...(value && { value }) };
   });
   return faults;
 }
 
 export function hasFaults(faults: Faults): boolean {
   return (
-    faults.effect !== undefined || faults.life !== undefined || Object.keys(faults.when).length > 0
+    faults.effect !== undefined ||
+    faults.lifetime !== undefined ||
+    Object.keys(faults.conditions).length > 0
   );
 }
 
@@ -155,7 +168,7 @@ function formatBound(value: unknown): string {
   return value === undefined || value === null ? "" : formatExact(value);
 }
 
-function toPredicate({ kind, value, maximum }: Omit<ConditionForm, "pointer">): Test {
+function toPredicate({ kind, value, maximum }: Omit<ConditionForm, "pointer">): Predicate {
   switch (kind) {
     case "equals":
       return { equals: parseLiteral(value).value };
@@ -177,16 +190,16 @@ function toPredicate({ kind, value, maximum }: Omit<ConditionForm, "pointer">): 
   }
 }
 
-function toLifetime({ life, minutes, calls, session }: RuleForm, now: number): Life {
-  switch (life) {
+function toLifetime({ lifetime, minutes, calls, session }: RuleForm, now: number): Lifetime {
+  switch (lifetime) {
     case "until_revoked":
-      return { kind: life };
+      return { kind: lifetime };
     case "until":
-      return { kind: life, at: now + Number(minutes) * MINUTE_MS };
+      return { kind: lifetime, at: now + Number(minutes) * MINUTE_MS };
     case "calls":
-      return { kind: life, count: Number(calls) };
+      return { kind: lifetime, count: Number(calls) };
     case "session":
-      return { kind: life, session };
+      return { kind: lifetime, session };
   }
 }
 

@@ -3,7 +3,14 @@
  * means the default.
  */
 
-import type { Definitions, Lifecycle, ServerSpec, Timeouts, Validate, Visibility } from "../../ipc";
+import type {
+  DefinitionPolicy,
+  Lifecycle,
+  ServerSpec,
+  Timeouts,
+  Validate,
+  Visibility,
+} from "../../ipc";
 import { texts } from "../../texts";
 
 export const DEFAULT_SECONDS = {
@@ -37,7 +44,7 @@ export interface ToolTimeout {
 export interface Advanced {
   lifecycle: Lifecycle;
   visibility: Visibility;
-  definitions: Definitions;
+  definitions: DefinitionPolicy;
   /** The protocol revision; empty if Drawbridge negotiates it. */
   revision: string;
   /** How strictly arguments must match the schema. */

@@ -124,7 +124,7 @@ export function servers(): ServerView[] {
         args: ["-y", "@playwright/mcp@latest", "--headless"],
       }),
       acceptance: "changed",
-      state: "needs_approval",
+      state: "needs_acceptance",
       sync_status: "NEVER_SYNCED",
       last_synced_at: null,
       reason: "Its command differs from what you accepted.",
@@ -375,7 +375,7 @@ export function rules(): RuleView[] {
         server: "github",
         tool: "list_pull_requests",
         client: "claude-code",
-        life: { kind: "until", at: Date.now() + 11 * MINUTE },
+        lifetime: { kind: "until", at: Date.now() + 11 * MINUTE },
       },
       base,
     ),
@@ -386,10 +386,10 @@ export function rules(): RuleView[] {
         server: "browser",
         tool: "browser_navigate",
         client: "cursor",
-        when: [{ pointer: "/url", is: { host: "*.example.com" } }],
-        life: { kind: "calls", count: 10 },
+        conditions: [{ pointer: "/url", is: { host: "*.example.com" } }],
+        lifetime: { kind: "calls", count: 10 },
       },
-      { ...base, suspended: true, left: 7 },
+      { ...base, suspended: true, remaining: 7 },
     ),
   ];
 }
@@ -585,14 +585,14 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     asked_at: now + requestCount,
     expires_at: now + timeout,
     timeout_ms: timeout,
-    left_ms: timeout,
+    remaining_ms: timeout,
     ...part,
   };
 }
 
 export function requests(): ApprovalRequest[] {
   return [
-    request({ left_ms: 38_000, is_first: true }),
+    request({ remaining_ms: 38_000, is_first: true }),
     request({
       server: "github",
       server_name: "github",
@@ -601,7 +601,7 @@ export function requests(): ApprovalRequest[] {
       exposed_name: "github__create_issue",
       description: "Create a new issue in a GitHub repository.",
       annotations: { ...NO_HINTS, read_only: false, open_world: true },
-      left_ms: 44_000,
+      remaining_ms: 44_000,
       arguments: JSON.stringify({
         owner: "drawbridge",
         repo: "drawbridge",
@@ -622,7 +622,7 @@ export function requests(): ApprovalRequest[] {
       exposed_name: "filesystem__write_file",
       description: "Create a new file or completely overwrite an existing file with new content.",
       arguments: '{"path":"/tmp/a.txt","path":"/etc/passwd","content":"x"}',
-      left_ms: 49_000,
+      remaining_ms: 49_000,
     }),
     ...["a", "b", "b"].map((name) =>
       request({
@@ -632,7 +632,7 @@ export function requests(): ApprovalRequest[] {
         description: "Read the complete contents of a file from the file system as text.",
         annotations: { ...NO_HINTS, read_only: true },
         arguments: `{"path":"/home/ada/Projects/${name}.txt","head":20}`,
-        left_ms: 120_000,
+        remaining_ms: 120_000,
         timeout_ms: 120_000,
       }),
     ),
@@ -646,7 +646,7 @@ export function requests(): ApprovalRequest[] {
       description: "Open a page.",
       annotations: { ...NO_HINTS, open_world: true },
       arguments: '{"url":"https://docs.example.com/start"}',
-      left_ms: 90_000,
+      remaining_ms: 90_000,
       timeout_ms: 120_000,
       suspended: suspended(),
     }),
@@ -659,7 +659,7 @@ export function requests(): ApprovalRequest[] {
       description: "List pull requests of a repository, newest first.",
       annotations: { ...NO_HINTS, read_only: true, open_world: true },
       arguments: '{"owner":"drawbridge","repo":"drawbridge"}',
-      left_ms: 100_000,
+      remaining_ms: 100_000,
       timeout_ms: 120_000,
       result:
         '{"content":[{"type":"text","text":"#12 Popup stays open\\n#11 token: ghp_0123456789abcdef"}],"isError":false}',
@@ -684,7 +684,7 @@ export function suspended(): SuspendedAllow {
   };
   return {
     rule: "rule-4",
-    words: "allow browser_navigate of browser for cursor",
+    rule_text: "allow browser_navigate of browser for cursor",
     is_server_changed: false,
     definitions: [JSON.stringify(before), JSON.stringify(after)],
   };

@@ -125,9 +125,9 @@ export class FakeHub implements Ipc {
     this.recorded.set(request.id, request.arguments);
     if (this.paused) return this.denyPaused(request);
     this.waiting.push(request);
-    this.deadlines.set(request.id, performance.now() + request.left_ms);
-    setTimeout(() => this.miss(request.id), request.left_ms);
-    this.emit({ kind: "approval_asked", request });
+    this.deadlines.set(request.id, performance.now() + request.remaining_ms);
+    setTimeout(() => this.miss(request.id), request.remaining_ms);
+    this.emit({ kind: "approval_requested", request });
     return request;
   }
 
@@ -163,7 +163,7 @@ export class FakeHub implements Ipc {
         },
       }),
     });
-    this.emit({ kind: "authorization_changed", id: attempt.id, server: id, state });
+    this.emit({ kind: "sign_in_changed", id: attempt.id, server: id, state });
   }
 
   /** Makes requests and log lines at intervals, for development. */
@@ -181,7 +181,7 @@ export class FakeHub implements Ipc {
     );
     setInterval(() => {
       if (this.waiting.length < 2)
-        this.ask({ ...data.requests()[this.logs.length % 3], left_ms: 50_000 });
+        this.ask({ ...data.requests()[this.logs.length % 3], remaining_ms: 50_000 });
     }, 9000);
   }
 
@@ -190,7 +190,9 @@ export class FakeHub implements Ipc {
     "approvals.show": ({ id }) => this.timed(this.request(id)),
     "approvals.decide": (params) => this.decide(params),
     "approvals.missed": () =>
-      this.missed.map((request) => this.timed(request)).filter((request) => request.left_ms > 0),
+      this.missed
+        .map((request) => this.timed(request))
+        .filter((request) => request.remaining_ms > 0),
     "approvals.allow_retry": ({ id, digest }) => {
       const request = requireFound(
         this.missed.find((one) => one.id === id),
@@ -201,19 +203,19 @@ export class FakeHub implements Ipc {
         throw new IpcError("conflict", "The call changed since it was shown. Nothing was allowed.");
       this.missed = this.missed.filter((one) => one.id !== id);
       this.emit({ kind: "approval_ended", id });
-      return { seconds: Math.floor(this.timed(request).left_ms / 1000) };
+      return { seconds: Math.floor(this.timed(request).remaining_ms / 1000) };
     },
     "approvals.preview": ({ id, verdict }) => {
       const request = this.request(id);
       const rule = policy.toGrant(request, verdict);
       if (!rule) return { rule: "", past: { looked_at: 0, matched: 0, unknown: 0, newest: [] } };
-      this.checkGrant(request, rule.when);
+      this.checkGrant(request, rule.conditions);
       return {
         rule: policy.describeRule(rule),
         past: policy.matchCalls(rule, this.calls, this.recorded),
       };
     },
-    "drawbridge.show": () => ({ raised: this.paused }),
+    "drawbridge.show": () => ({ paused: this.paused }),
     "drawbridge.raise": () => this.setPaused(true),
     "drawbridge.lower": () => this.setPaused(false),
     "audit.export": () => ({ calls: [], next: null }),
@@ -702,7 +704,7 @@ export class FakeHub implements Ipc {
   private timed(request: ApprovalRequest): ApprovalRequest {
     return {
       ...request,
-      left_ms: Math.max(0, (this.deadlines.get(request.id) ?? 0) - performance.now()),
+      remaining_ms: Math.max(0, (this.deadlines.get(request.id) ?? 0) - performance.now()),
     };
   }
 
@@ -726,36 +728,36 @@ export class FakeHub implements Ipc {
       );
     const rule = policy.toGrant(request, verdict);
     if (rule) {
-      this.checkGrant(request, rule.when);
+      this.checkGrant(request, rule.conditions);
       this.rules.push(policy.toRuleView(rule));
       this.applyPolicy();
     }
     return this.end(request, { outcome: "ok", duration_ms: 23, is_edited: edited !== null });
   }
 
-  private checkGrant({ result, arguments: text }: ApprovalRequest, when: Condition[]): void {
+  private checkGrant({ result, arguments: text }: ApprovalRequest, conditions: Condition[]): void {
     if (result !== null) throw new IpcError("invalid", "a result is let through once, or denied");
-    if (!when.every((one) => policy.matchesCondition(one, text)))
+    if (!conditions.every((one) => policy.matchesCondition(one, text)))
       throw new IpcError("invalid", "the rule would not match the very call that is approved");
   }
 
-  private setPaused(paused: boolean): { raised: boolean } {
+  private setPaused(paused: boolean): { paused: boolean } {
     this.paused = paused;
-    this.emit({ kind: "drawbridge_changed", raised: paused });
+    this.emit({ kind: "drawbridge_changed", paused: paused });
     if (paused)
       for (const request of this.waiting)
         this.end(request, {
-          decision: "raised",
+          decision: "paused",
           decided_by: "hub",
           reason: "The drawbridge is raised.",
           outcome: "not_sent",
         });
-    return { raised: paused };
+    return { paused: paused };
   }
 
   private denyPaused(request: ApprovalRequest): ApprovalRequest {
     this.end(request, {
-      decision: "raised",
+      decision: "paused",
       decided_by: "hub",
       reason: "The drawbridge is raised.",
       outcome: "not_sent",
@@ -817,7 +819,7 @@ export class FakeHub implements Ipc {
               r.server === view.id &&
               r.tool === tool.name &&
               r.client === null &&
-              r.when.length === 0,
+              r.conditions.length === 0,
           )?.effect ?? null;
         tool.policy = tool.own_policy ?? this.settings.default_policy;
       }

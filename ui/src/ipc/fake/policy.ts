@@ -8,40 +8,40 @@ import type {
   Day,
   Effect,
   Figures,
-  Life,
+  Lifetime,
   PastCalls,
   Preset,
-  RuleText,
+  RuleSpec,
   RuleView,
   ServerView,
   Suggestion,
-  Test,
+  Predicate,
   Verdict,
 } from "../bindings";
 
 const DAY = 86_400_000;
 const MAX_NEWEST = 10;
 
-export const EMPTY_RULE: RuleText = {
+export const EMPTY_RULE: RuleSpec = {
   server: null,
   tool: null,
   client: null,
   read_only: false,
-  when: [],
+  conditions: [],
   effect: null,
   result: null,
-  life: { kind: "until_revoked" },
+  lifetime: { kind: "until_revoked" },
   note: "",
 };
 
 let ruleCount = 0;
 
-export function toRuleView(text: RuleText, part: Partial<RuleView> = {}): RuleView {
+export function toRuleView(text: RuleSpec, part: Partial<RuleView> = {}): RuleView {
   ruleCount += 1;
   return {
     id: `rule-${ruleCount}`,
     created_at: Date.now(),
-    left: text.life.kind === "calls" ? text.life.count : null,
+    remaining: text.lifetime.kind === "calls" ? text.lifetime.count : null,
     suspended: false,
     words: describeRule(text),
     ...text,
@@ -50,14 +50,14 @@ export function toRuleView(text: RuleText, part: Partial<RuleView> = {}): RuleVi
 }
 
 /** Rejects the invalid rules that the tests use. */
-export function checkRule(text: RuleText): void {
+export function checkRule(text: RuleSpec): void {
   if (text.effect === null && text.result === null)
     throw invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)");
   if (text.effect === "deny" && text.result !== null)
     throw invalid("what is denied has no result: leave 'result' out");
-  if (text.life.kind === "until" && text.life.at <= Date.now())
+  if (text.lifetime.kind === "until" && text.lifetime.at <= Date.now())
     throw invalid("'life.at' lies in the past");
-  text.when.forEach(({ pointer, is }, at) => {
+  text.conditions.forEach(({ pointer, is }, at) => {
     const wrong = (why: string) => invalid(`condition ${at + 1} (on '${pointer}'): ${why}`);
     if (pointer !== "" && !pointer.startsWith("/"))
       throw wrong(`a JSON pointer begins with /, such as /${pointer}`);
@@ -75,9 +75,9 @@ export function describeRule({
   tool,
   client,
   read_only,
-  when,
-  life,
-}: RuleText): string {
+  conditions,
+  lifetime,
+}: RuleSpec): string {
   const onResult = result === "mask" ? "mask secrets in the results of" : "show me the results of";
   const verb =
     effect === null
@@ -89,10 +89,10 @@ export function describeRule({
     server !== null && tool !== null
       ? `${tool} of ${server}`
       : `${read_only ? "read-only" : "all"} tools${server === null ? "" : ` of ${server}`}`;
-  const where = when
+  const where = conditions
     .map((one, at) => ` ${at ? "and" : "where"} ${describeCondition(one)}`)
     .join("");
-  return `${verb} ${what}${client === null ? "" : ` for ${client}`}${where}${describeLife(life)}`;
+  return `${verb} ${what}${client === null ? "" : ` for ${client}`}${where}${describeLifetime(lifetime)}`;
 }
 
 function describeCondition({ pointer, is }: Condition): string {
@@ -105,30 +105,31 @@ function describeCondition({ pointer, is }: Condition): string {
   return `${pointer} is from ${JSON.stringify(is.between.min)} to ${JSON.stringify(is.between.max)}`;
 }
 
-function describeLife(life: Life): string {
-  if (life.kind === "calls") return life.count === 1 ? " once" : ` for ${life.count} calls`;
-  return { until_revoked: "", until: " for a while", session: " in this session" }[life.kind];
+function describeLifetime(lifetime: Lifetime): string {
+  if (lifetime.kind === "calls")
+    return lifetime.count === 1 ? " once" : ` for ${lifetime.count} calls`;
+  return { until_revoked: "", until: " for a while", session: " in this session" }[lifetime.kind];
 }
 
 /** Returns the rule that a verdict creates, if any. */
-export function toGrant(request: ApprovalRequest, verdict: Verdict): RuleText | null {
+export function toGrant(request: ApprovalRequest, verdict: Verdict): RuleSpec | null {
   const scope = { server: request.server, tool: request.tool, client: request.client };
-  const rule = (life: Life, when: Condition[]): RuleText => ({
+  const rule = (lifetime: Lifetime, conditions: Condition[]): RuleSpec => ({
     ...EMPTY_RULE,
     ...scope,
     effect: "allow",
-    when,
-    life,
+    conditions,
+    lifetime,
   });
   switch (verdict.kind) {
     case "approve_for":
-      return rule({ kind: "until", at: Date.now() + verdict.seconds * 1000 }, verdict.when);
+      return rule({ kind: "until", at: Date.now() + verdict.seconds * 1000 }, verdict.conditions);
     case "approve_calls":
-      return rule({ kind: "calls", count: verdict.count }, verdict.when);
+      return rule({ kind: "calls", count: verdict.count }, verdict.conditions);
     case "approve_session":
-      return rule({ kind: "session", session: request.session }, verdict.when);
+      return rule({ kind: "session", session: request.session }, verdict.conditions);
     case "approve_always":
-      return rule({ kind: "until_revoked" }, verdict.when);
+      return rule({ kind: "until_revoked" }, verdict.conditions);
     default:
       return null;
   }
@@ -136,7 +137,7 @@ export function toGrant(request: ApprovalRequest, verdict: Verdict): RuleText | 
 
 /** Matches past calls against a rule. */
 export function matchCalls(
-  rule: RuleText,
+  rule: RuleSpec,
   calls: Call[],
   recorded: Map<string, string>,
 ): PastCalls {
@@ -146,9 +147,10 @@ export function matchCalls(
       (rule.server ?? call.server) === call.server &&
       (rule.tool ?? call.tool) === call.tool,
   );
-  const known = rule.when.length === 0 ? scoped : scoped.filter((call) => recorded.has(call.id));
+  const known =
+    rule.conditions.length === 0 ? scoped : scoped.filter((call) => recorded.has(call.id));
   const matched = known.filter((call) =>
-    rule.when.every((one) => matchesCondition(one, recorded.get(call.id) ?? "{}")),
+    rule.conditions.every((one) => matchesCondition(one, recorded.get(call.id) ?? "{}")),
   );
   return {
     looked_at: scoped.length,
@@ -172,7 +174,7 @@ export function matchesCondition({ pointer, is }: Condition, text: string): bool
   return matchesPredicate(is, value);
 }
 
-function matchesPredicate(is: Test, value: unknown): boolean {
+function matchesPredicate(is: Predicate, value: unknown): boolean {
   const same = (one: unknown) => JSON.stringify(one) === JSON.stringify(value);
   if ("equals" in is) return same(is.equals);
   if ("one_of" in is) return is.one_of.some(same);
@@ -211,7 +213,7 @@ export function presetRules(
       rule.tool !== null ||
       rule.client !== null ||
       rule.effect === "deny" ||
-      rule.when.length > 0 ||
+      rule.conditions.length > 0 ||
       rule.result !== null,
   );
   if (preset.kind === "ask_all") return { default: "ask", rules: remaining };
@@ -236,21 +238,21 @@ export function presetRules(
 
 interface File {
   default?: Effect;
-  rules: RuleText[];
+  rules: RuleSpec[];
 }
 
 export function exportRules(effect: Effect, rules: RuleView[]): string {
   const texts = rules
-    .filter((rule) => rule.life.kind !== "session")
-    .map(({ server, tool, client, read_only, when, effect, result, life, note }) => ({
+    .filter((rule) => rule.lifetime.kind !== "session")
+    .map(({ server, tool, client, read_only, conditions, effect, result, lifetime, note }) => ({
       server,
       tool,
       client,
       read_only,
-      when,
+      conditions,
       effect,
       result,
-      life,
+      lifetime,
       note,
     }));
   return JSON.stringify({ default: effect, rules: texts }, null, 2);
@@ -293,21 +295,21 @@ export function computeStats(
       unanswered: countCalls((call) => call.decision === "timed_out"),
     };
   });
-  const exists = (rule: RuleText) => rules.some((one) => one.words === describeRule(rule));
+  const exists = (rule: RuleSpec) => rules.some((one) => one.words === describeRule(rule));
   const suggested = listSuggestions(servers).filter(({ rule }) => !exists(rule));
   return { days, suggestions: suggested };
 }
 
 function listSuggestions(servers: ServerView[]): Suggestion[] {
   if (!servers.some((server) => server.id === "filesystem")) return [];
-  const rules: RuleText[] = [
+  const rules: RuleSpec[] = [
     {
       ...EMPTY_RULE,
       client: "claude-code",
       server: "filesystem",
       tool: "list_directory",
       effect: "allow",
-      when: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
+      conditions: [{ pointer: "/path", is: { path_within: "/home/ada/Projects" } }],
     },
     {
       ...EMPTY_RULE,
@@ -315,7 +317,7 @@ function listSuggestions(servers: ServerView[]): Suggestion[] {
       server: "github",
       tool: "list_pull_requests",
       effect: "allow",
-      when: [{ pointer: "/owner", is: { equals: "drawbridge" } }],
+      conditions: [{ pointer: "/owner", is: { equals: "drawbridge" } }],
     },
   ];
   return rules.map((rule, at) => ({

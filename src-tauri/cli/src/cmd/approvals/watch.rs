@@ -21,7 +21,7 @@ pub(super) async fn run(context: &Context, hub: &ApiClient) -> Result<(), Failur
     };
     watch.print_all(hub).await?;
     while let Some(event) = events.next().await {
-        if let Event::ApprovalAsked { request } = event {
+        if let Event::ApprovalRequested { request } = event {
             watch.print(&request)?;
         } else if let Event::ApprovalEnded { id } = event {
             watch.seen.remove(&id);

@@ -1,6 +1,6 @@
 //! Parses conditions from the command line, such as `/path in /home/me/notes`.
 
-use drawbridge_hub::model::policy::{Condition, Literal, Test};
+use drawbridge_hub::model::policy::{Condition, Literal, Predicate};
 use serde_json::value::RawValue;
 
 /// Parses a condition.
@@ -11,19 +11,19 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     let (word, value) = rest.trim_start().split_once(' ').ok_or(WRONG)?;
     let value = value.trim_start();
     let is = match word {
-        "is" => Test::Equals(literal(value)?),
+        "is" => Predicate::Equals(literal(value)?),
         "one-of" => {
             let values: Vec<Box<RawValue>> = serde_json::from_str(value)
                 .map_err(|e| format!("'{value}' is no JSON array: {e}"))?;
-            Test::OneOf(
+            Predicate::OneOf(
                 values
                     .into_iter()
                     .map(|value| Literal(value.get().to_owned()))
                     .collect(),
             )
         }
-        "in" => Test::PathWithin(value.to_owned()),
-        "host" => Test::Host(value.to_owned()),
+        "in" => Predicate::PathWithin(value.to_owned()),
+        "host" => Predicate::Host(value.to_owned()),
         "between" => {
             let (min, max) = value.split_once(' ').ok_or(WRONG)?;
             let bound = |text: &str| {
@@ -33,12 +33,12 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
                     literal(text).map(Some)
                 }
             };
-            Test::Between {
+            Predicate::Between {
                 min: bound(min)?,
                 max: bound(max.trim_start())?,
             }
         }
-        "matches" => Test::Matches(value.to_owned()),
+        "matches" => Predicate::Matches(value.to_owned()),
         _ => return Err(WRONG.into()),
     };
     Ok(Condition {

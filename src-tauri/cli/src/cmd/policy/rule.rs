@@ -7,7 +7,7 @@ use drawbridge_hub::{
     clock,
     model::{
         ids::Timestamp,
-        policy::{Condition, Life, ResultEffect, RuleText},
+        policy::{Condition, Lifetime, ResultEffect, RuleSpec},
     },
 };
 
@@ -55,22 +55,22 @@ enum ResultArg {
 }
 
 impl RuleArgs {
-    pub(super) fn text(self) -> RuleText {
+    pub(super) fn text(self) -> RuleSpec {
         let life = match (self.time, self.calls) {
-            (Some(time), _) => Life::Until { at: after(time) },
-            (None, Some(count)) => Life::Calls { count },
-            (None, None) => Life::UntilRevoked,
+            (Some(time), _) => Lifetime::Until { at: after(time) },
+            (None, Some(count)) => Lifetime::Calls { count },
+            (None, None) => Lifetime::UntilRevoked,
         };
-        RuleText {
+        RuleSpec {
             scope: self.target.scope(self.client),
             read_only: self.read_only,
-            when: self.when,
+            conditions: self.when,
             effect: self.effect.map(Into::into),
             result: self.result.map(|result| match result {
                 ResultArg::Mask => ResultEffect::Mask,
                 ResultArg::Hold => ResultEffect::Hold,
             }),
-            life,
+            lifetime: life,
             note: self.note,
         }
     }

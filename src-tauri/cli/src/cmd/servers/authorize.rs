@@ -3,8 +3,8 @@
 use drawbridge_hub::{
     api::servers::{AuthorizeServer, AwaitSignIn},
     model::{
-        authorization::{SignIn, SignInState},
         ids::ServerId,
+        sign_in::{SignIn, SignInState},
     },
     oauth,
 };

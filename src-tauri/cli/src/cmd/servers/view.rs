@@ -10,7 +10,7 @@ use drawbridge_hub::{
         tools::ToolView,
     },
     model::{
-        authorization::Authorization, capability::LeftOutEntries, spec::ServerSpec, tool::Standing,
+        capability::ExcludedEntries, sign_in::ServerSignIn, spec::ServerSpec, tool::AcceptanceState,
     },
 };
 
@@ -49,7 +49,7 @@ pub(super) fn list(view: &ServersView) -> String {
 /// # Errors
 /// Returns an error if a named tool is unknown or already accepted.
 pub(super) fn waiting(server: &ServerView, names: &[String]) -> Result<Vec<ShownTool>, Failure> {
-    let waits = |tool: &&ToolView| tool.standing != Standing::Accepted;
+    let waits = |tool: &&ToolView| tool.standing != AcceptanceState::Accepted;
     let waiting: Vec<_> = server.tools.iter().filter(waits).collect();
     if let Some(name) = names
         .iter()
@@ -142,12 +142,12 @@ pub(super) fn one(server: &ServerView) -> String {
     describe_spec(&server.spec, &mut line);
     line("file", &server.file);
     match &server.authorization {
-        Authorization::None => {}
-        Authorization::Needed => line(
+        ServerSignIn::None => {}
+        ServerSignIn::Needed => line(
             "signed in",
             "no: run `drawbridge servers authorize` with its id",
         ),
-        Authorization::SignedIn { issuer, expires_at } => {
+        ServerSignIn::SignedIn { issuer, expires_at } => {
             line(
                 "signed in",
                 &format!(
@@ -195,7 +195,7 @@ pub(super) fn one(server: &ServerView) -> String {
 }
 
 /// Lists the excluded entries, to be appended to other lines. Empty if there are none.
-pub(super) fn left_out(left_out: &LeftOutEntries) -> String {
+pub(super) fn left_out(left_out: &ExcludedEntries) -> String {
     let count = left_out.entries.len() + usize::try_from(left_out.more).unwrap_or(usize::MAX);
     if count == 0 {
         return String::new();

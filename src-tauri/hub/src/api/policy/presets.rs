@@ -9,9 +9,9 @@ use crate::{
     model::{
         event::Event,
         ids::ServerId,
-        policy::{Effect, Rule, RuleText, Scope},
+        policy::{Effect, Rule, RuleSpec, Scope},
     },
-    settings::Values,
+    settings::SettingsValues,
 };
 
 /// A complete policy.
@@ -50,7 +50,7 @@ impl Verb for ApplyPreset {
             .collect();
         let kept = hub.rules.list();
         let stays = |old: &&std::sync::Arc<Rule>| {
-            !is_of_preset(&old.text) && !new.iter().any(|new| replaces_plain(new, old))
+            !is_of_preset(&old.spec) && !new.iter().any(|new| replaces_plain(new, old))
         };
         let kept: Vec<Rule> = kept
             .iter()
@@ -59,7 +59,7 @@ impl Verb for ApplyPreset {
             .collect();
         // The default is set to ask first, so that no call is allowed in between that neither
         // policy allows.
-        let strict = |values: Values| Values {
+        let strict = |values: SettingsValues| SettingsValues {
             default_policy: Effect::Ask,
             ..values
         };
@@ -70,18 +70,18 @@ impl Verb for ApplyPreset {
             .replace_all(kept.into_iter().chain(new).collect())
             .await?;
         hub.settings
-            .change(|values| Values {
+            .change(|values| SettingsValues {
                 default_policy: default,
                 ..values
             })
             .await?;
-        hub.events.tell(Event::PolicyChanged);
+        hub.events.publish(Event::PolicyChanged);
         Ok(Done {})
     }
 }
 
 impl Preset {
-    fn rules(self) -> (Effect, Vec<RuleText>) {
+    fn rules(self) -> (Effect, Vec<RuleSpec>) {
         let of = |server: ServerId| Scope {
             server: Some(server),
             ..Scope::default()
@@ -89,19 +89,19 @@ impl Preset {
         match self {
             Self::AskAll => (Effect::Ask, Vec::new()),
             Self::AskWrites { trusted } => {
-                let rule = |server| RuleText {
+                let rule = |server| RuleSpec {
                     scope: of(server),
                     read_only: true,
                     effect: Some(Effect::Allow),
-                    ..RuleText::default()
+                    ..RuleSpec::default()
                 };
                 (Effect::Ask, trusted.into_iter().map(rule).collect())
             }
             Self::AskListed { listed } => {
-                let rule = |server| RuleText {
+                let rule = |server| RuleSpec {
                     scope: of(server),
                     effect: Some(Effect::Ask),
-                    ..RuleText::default()
+                    ..RuleSpec::default()
                 };
                 (Effect::Allow, listed.into_iter().map(rule).collect())
             }
@@ -111,10 +111,10 @@ impl Preset {
 
 /// Returns whether a rule is of the kind that presets make: an allow or an ask for whole servers
 /// and all clients, without conditions.
-fn is_of_preset(text: &RuleText) -> bool {
+fn is_of_preset(text: &RuleSpec) -> bool {
     text.scope.tool.is_none()
         && text.scope.client.is_none()
-        && text.when.is_empty()
+        && text.conditions.is_empty()
         && text.result.is_none()
         && matches!(text.effect, Some(Effect::Allow | Effect::Ask))
 }

@@ -18,10 +18,10 @@ use crate::{
     model::{
         call::{Call, DecidedBy, Decision},
         ids::{ClientName, ServerId, Timestamp},
-        policy::{Condition, Effect, Literal, RuleText, Scope, Test},
+        policy::{Condition, Effect, Literal, Predicate, RuleSpec, Scope},
     },
     policy::Facts,
-    store::table::call::PastFilter,
+    store::table::call::PastCallFilter,
 };
 
 const DAY_MS: i64 = 24 * 3600 * 1_000;
@@ -66,7 +66,7 @@ pub struct Day {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Suggestion {
-    pub rule: RuleText,
+    pub rule: RuleSpec,
     /// The rule in words.
     pub words: String,
     /// How many of the person's approvals the rule would have saved.
@@ -83,7 +83,7 @@ impl Verb for ShowFigures {
         let count = self.days.unwrap_or(14).clamp(1, MAX_DAYS);
         let today = clock::now().0.div_euclid(DAY_MS);
         let first = today - i64::from(count) + 1;
-        let filter = PastFilter {
+        let filter = PastCallFilter {
             asked: true,
             since: Some(Timestamp(first * DAY_MS)),
             limit: MAX_CALLS,
@@ -156,11 +156,11 @@ async fn suggestions(
             tool: Some(tool.to_owned()),
             client: Some(client.clone()),
         };
-        let rule = RuleText {
+        let rule = RuleSpec {
             scope,
-            when,
+            conditions: when,
             effect: Some(Effect::Allow),
-            ..RuleText::default()
+            ..RuleSpec::default()
         };
         let past = matched(hub, &rule).await?;
         let approved = u32::try_from(group.len()).unwrap_or(u32::MAX);
@@ -185,11 +185,11 @@ fn is_still_asked(hub: &Hub, client: &ClientName, server: &ServerId, tool: &str)
         return false;
     };
     let has_rule = hub.rules.list().iter().any(|rule| {
-        let scope = &rule.text.scope;
+        let scope = &rule.spec.scope;
         scope.client.as_ref() == Some(client)
             && scope.server.as_ref() == Some(server)
             && scope.tool.as_deref() == Some(tool)
-            && rule.text.effect == Some(Effect::Allow)
+            && rule.spec.effect == Some(Effect::Allow)
     });
     let facts = Facts {
         client: Some(client),
@@ -232,18 +232,18 @@ fn in_common(all: &[Value]) -> Vec<Condition> {
     when
 }
 
-fn alike(values: &[&Value]) -> Option<Test> {
+fn alike(values: &[&Value]) -> Option<Predicate> {
     let first = values.first()?;
     if !first.is_object() && !first.is_array() && values.iter().all(|value| value == first) {
         // A masked value differs from the value that was sent.
         let text = first.to_string();
-        return (!text.contains('•')).then_some(Test::Equals(Literal(text)));
+        return (!text.contains('•')).then_some(Predicate::Equals(Literal(text)));
     }
     let texts: Option<Vec<&str>> = values.iter().map(|value| value.as_str()).collect();
     let texts = texts?;
     folder(&texts)
-        .map(Test::PathWithin)
-        .or_else(|| host(&texts).map(Test::Host))
+        .map(Predicate::PathWithin)
+        .or_else(|| host(&texts).map(Predicate::Host))
 }
 
 /// Returns the deepest folder that contains all these paths, or `None` if that folder is too broad.

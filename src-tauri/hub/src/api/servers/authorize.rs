@@ -6,7 +6,7 @@ use super::{ServerView, view};
 use crate::{
     api::{ApiError, Done, Verb},
     hub::Hub,
-    model::{authorization::SignIn, ids::ServerId, server::Acceptance},
+    model::{ids::ServerId, server::Acceptance, sign_in::SignIn},
 };
 
 /// `servers.authorize`: starts an attempt to sign in to a remote server, or returns the attempt

@@ -8,7 +8,7 @@ use crate::{
     catalog::ServerCopy,
     hub::Hub,
     model::{
-        capability::Kind,
+        capability::CapabilityKind,
         ids::{ServerId, Timestamp},
         server::SyncStatus,
     },
@@ -48,16 +48,16 @@ impl Verb for ShowCapabilities {
         Ok(CapabilitiesView {
             sync_status: copy.row.sync_status,
             last_synced_at: copy.row.last_synced_at,
-            tools: definitions(&copy, Kind::Tools),
-            prompts: definitions(&copy, Kind::Prompts),
-            resources: definitions(&copy, Kind::Resources),
-            templates: definitions(&copy, Kind::Templates),
+            tools: definitions(&copy, CapabilityKind::Tools),
+            prompts: definitions(&copy, CapabilityKind::Prompts),
+            resources: definitions(&copy, CapabilityKind::Resources),
+            templates: definitions(&copy, CapabilityKind::Templates),
             id: self.id,
         })
     }
 }
 
-fn definitions(copy: &ServerCopy, kind: Kind) -> Vec<Value> {
+fn definitions(copy: &ServerCopy, kind: CapabilityKind) -> Vec<Value> {
     let read =
         |one: &std::sync::Arc<crate::catalog::Definition>| serde_json::from_str(one.raw.get()).ok();
     copy.offered

@@ -134,7 +134,7 @@ impl Verb for AcceptTools {
         hub.rules.tools_accepted(&self.id, &tools).await?;
         for (tool, digest) in &tools {
             let note = json!({ "server": self.id, "tool": tool, "digest": digest });
-            hub.store.note(AuditKind::DefinitionAccepted, &note);
+            hub.store.append_audit(AuditKind::DefinitionAccepted, &note);
         }
         Ok(super::view::server(hub, &server))
     }

@@ -16,9 +16,9 @@ use crate::{
     hub::Hub,
     model::{
         audit::AuditKind,
-        capability::Kind,
+        capability::CapabilityKind,
         ids::ServerId,
-        spec::{OauthClient, Registered, ServerSpec},
+        spec::{OauthClient, RegisteredServer, ServerSpec},
     },
     protocol,
     secrets::{self, Secret},
@@ -37,18 +37,18 @@ pub(super) async fn save(
     id: &ServerId,
     spec: ServerSpec,
     secrets: SecretValues,
-) -> Result<Arc<Registered>, ApiError> {
+) -> Result<Arc<RegisteredServer>, ApiError> {
     let mut spec = spec;
     let mut values = refer(id, &mut spec.env, secrets.env);
     values.extend(refer(id, &mut spec.headers, secrets.headers));
     if let Some(value) = secrets.oauth_client {
         let name = format!("{id}.oauth_client");
-        oauth_client(&mut spec)?.client_secret = Some(secrets::reference(&name));
+        oauth_client(&mut spec)?.client_secret = Some(secrets::format_reference(&name));
         values.push((name, Secret::new(value)));
     }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
     for (name, value) in values {
-        hub.logs.mask(&value);
+        hub.logs.add_secret(&value);
         hub.secrets.set(&name, value).await?;
     }
     let before = hub.registry.get(id).ok();
@@ -69,7 +69,7 @@ fn refer(
 ) -> Vec<(String, Secret)> {
     let refer = |(key, value): (String, String)| {
         let name = format!("{id}.{key}");
-        members.insert(key, secrets::reference(&name));
+        members.insert(key, secrets::format_reference(&name));
         (name, Secret::new(value))
     };
     values.into_iter().map(refer).collect()
@@ -79,9 +79,9 @@ fn refer(
 ///
 /// # Errors
 /// Returns an error if the acceptance cannot be written.
-pub(super) async fn accept(hub: &Hub, server: &Arc<Registered>) -> Result<(), ApiError> {
+pub(super) async fn accept(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<(), ApiError> {
     hub.registry.accept(server).await?;
-    hub.store.note(
+    hub.store.append_audit(
         AuditKind::ServerAccepted,
         &json!({ "server": server.id, "identity": server.identity }),
     );
@@ -92,7 +92,7 @@ pub(super) async fn accept(hub: &Hub, server: &Arc<Registered>) -> Result<(), Ap
 
 /// Syncs the server in the background if it may run and this hub serves an endpoint. A hub that was
 /// opened only to provision a data folder starts nothing.
-pub(super) fn read_behind(hub: &Hub, server: &Arc<Registered>) {
+pub(super) fn read_behind(hub: &Hub, server: &Arc<RegisteredServer>) {
     if hub.registry.may_run(server) && hub.serves() {
         let (catalog, id) = (hub.catalog.clone(), server.id.clone());
         tokio::spawn(async move { catalog.sync(&id).await });
@@ -114,8 +114,8 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     let own = format!("{id}.");
     for name in server
         .spec
-        .values()
-        .flat_map(|text| secrets::names(text))
+        .values_with_references()
+        .flat_map(|text| secrets::referenced_names(text))
         .filter(|name| name.starts_with(&own))
     {
         hub.secrets.remove(&name).await?;
@@ -157,7 +157,7 @@ fn oauth_client(spec: &mut ServerSpec) -> Result<&mut OauthClient, ApiError> {
 ///
 /// # Errors
 /// Returns an error if the server is unknown or may not run.
-pub(super) fn runnable(hub: &Hub, id: &ServerId) -> Result<Arc<Registered>, ApiError> {
+pub(super) fn runnable(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer>, ApiError> {
     let server = hub.registry.get(id)?;
     if hub.registry.may_run(&server) {
         return Ok(server);
@@ -184,7 +184,7 @@ pub(super) async fn try_spec(
         .chain(secrets.headers.values())
         .chain(&secrets.oauth_client)
     {
-        hub.logs.mask(&Secret::new(value.clone()));
+        hub.logs.add_secret(&Secret::new(value.clone()));
     }
     spec.env.extend(secrets.env);
     spec.headers.extend(secrets.headers);
@@ -192,16 +192,16 @@ pub(super) async fn try_spec(
         oauth_client(&mut spec)?.client_secret = Some(value);
     }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
-    let id =
-        crate::model::names::server_id(&spec.name).unwrap_or_else(|| ServerId::new("new-server"));
-    verify(hub, &Registered::new(id, spec, PathBuf::new())).await
+    let id = crate::model::names::server_id_from_name(&spec.name)
+        .unwrap_or_else(|| ServerId::new("new-server"));
+    verify(hub, &RegisteredServer::new(id, spec, PathBuf::new())).await
 }
 
 /// Connects apart from the session, lists the tools, and ends the connection.
 ///
 /// # Errors
 /// Returns an error if the server cannot be reached, or if its tools cannot be read.
-pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedView, ApiError> {
+pub(super) async fn verify(hub: &Hub, server: &RegisteredServer) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
     let Linked {
         connection,
@@ -217,7 +217,7 @@ pub(super) async fn verify(hub: &Hub, server: &Registered) -> Result<VerifiedVie
         let connection = connection.clone();
         async move { connection.ask(method, &params, PATIENCE).await }
     };
-    let read = all_of(Kind::Tools, ask).await;
+    let read = all_of(CapabilityKind::Tools, ask).await;
     connection.close().await;
     drained.abort();
     let read = read?;

@@ -7,14 +7,14 @@ use crate::{
     hub::Hub,
     model::{
         server::{Acceptance, ServerState},
-        spec::{Registered, Visibility},
-        tool::Standing,
+        spec::{RegisteredServer, Visibility},
+        tool::AcceptanceState,
     },
     registry::{BrokenFile, Read},
     upstream::{self, Status, UpstreamError, state::State},
 };
 
-pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
+pub(super) fn server(hub: &Hub, server: &RegisteredServer) -> ServerView {
     let copy = hub.catalog.copy(&server.id);
     let status = hub.pool.status(&server.id);
     let (state, reason, remedy) = state(hub, server);
@@ -32,7 +32,7 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         retry_at: status
             .as_ref()
             .and_then(|status| status.left_alone)
-            .map(clock::after),
+            .map(clock::time_after),
         transitions: hub.pool.history().of(&server.id),
         authorization: hub.authorizer.standing(&server.spec),
         signing_in: hub.authorizer.attempt(&server.id),
@@ -52,7 +52,7 @@ pub(super) fn server(hub: &Hub, server: &Registered) -> ServerView {
         waiting_tools: u32::try_from(
             tools
                 .iter()
-                .filter(|tool| tool.standing != Standing::Accepted)
+                .filter(|tool| tool.standing != AcceptanceState::Accepted)
                 .count(),
         )
         .unwrap_or(u32::MAX),
@@ -72,7 +72,7 @@ fn tokens(tools: &[ToolView]) -> u32 {
 }
 
 /// Returns the state, its reason, and its remedy.
-pub(super) fn state(hub: &Hub, server: &Registered) -> (ServerState, String, String) {
+pub(super) fn state(hub: &Hub, server: &RegisteredServer) -> (ServerState, String, String) {
     let said = |state, reason: &str, remedy: &str| (state, reason.to_owned(), remedy.to_owned());
     if !server.spec.enabled {
         return said(
@@ -89,13 +89,13 @@ pub(super) fn state(hub: &Hub, server: &Registered) -> (ServerState, String, Str
                 .status(&server.id)
                 .map_or_else(|| said(ServerState::Idle, "", ""), of_session),
         },
-        Acceptance::Pending => said(
-            ServerState::NeedsApproval,
+        Acceptance::New => said(
+            ServerState::NeedsAcceptance,
             "new: nothing of it was started",
             "Look at what it would start, then accept it.",
         ),
         Acceptance::Changed => said(
-            ServerState::NeedsApproval,
+            ServerState::NeedsAcceptance,
             "what it would start was changed: nothing is started",
             "Look at what it would start now, then accept it.",
         ),

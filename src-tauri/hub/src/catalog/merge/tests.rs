@@ -3,31 +3,35 @@ use std::path::PathBuf;
 use super::*;
 use crate::model::{ids::ServerId, json};
 
-fn server(id: &str) -> Arc<Registered> {
+fn server(id: &str) -> Arc<RegisteredServer> {
     server_with(id, "{}")
 }
 
-fn server_with(id: &str, more: &str) -> Arc<Registered> {
+fn server_with(id: &str, more: &str) -> Arc<RegisteredServer> {
     let mut spec: serde_json::Value = serde_json::from_str(more).expect("json");
     spec["command"] = "x".into();
     let spec = serde_json::from_value(spec).expect("a spec");
-    Arc::new(Registered::new(ServerId::new(id), spec, PathBuf::new()))
+    Arc::new(RegisteredServer::new(
+        ServerId::new(id),
+        spec,
+        PathBuf::new(),
+    ))
 }
 
 fn names(lists: &Lists) -> Vec<&str> {
     lists
-        .entries(Kind::Tools)
+        .entries(CapabilityKind::Tools)
         .iter()
         .map(|tool| tool.exposed_name.as_str())
         .collect()
 }
 
 fn tools(tools: &[Arc<Definition>]) -> Offered {
-    Offered::from([(Kind::Tools, tools.to_vec())])
+    Offered::from([(CapabilityKind::Tools, tools.to_vec())])
 }
 
 fn tool(text: &str) -> Arc<Definition> {
-    Arc::new(Definition::read(Kind::Tools, text.into()).expect("a definition"))
+    Arc::new(Definition::read(CapabilityKind::Tools, text.into()).expect("a definition"))
 }
 
 #[test]
@@ -37,7 +41,7 @@ fn a_listed_tool_differs_from_the_servers_in_its_name_only() {
     )];
     let snapshot = Snapshot::merge(&[(server("fs"), &self::tools(&tools))]);
     assert_eq!(
-        snapshot.all().listed(Kind::Tools).get(),
+        snapshot.all().listed(CapabilityKind::Tools).get(),
         r#"{"tools":[{"x":1.0,"name":"fs__read","inputSchema":{"type":"object"},"_meta":{"a":12345678901234567890}}]}"#
     );
 }
@@ -50,7 +54,7 @@ fn a_name_that_is_written_in_another_way_is_replaced_all_the_same_and_the_rest_s
     )];
     let snapshot = Snapshot::merge(&[(server("s"), &self::tools(&tools))]);
     let expected = r#"{"tools":[{ "title":"name", "\u006eame" : "s__ab" ,"x":{"name":"ab"} }]}"#;
-    assert_eq!(snapshot.all().listed(Kind::Tools).get(), expected);
+    assert_eq!(snapshot.all().listed(CapabilityKind::Tools).get(), expected);
 }
 
 #[test]
@@ -96,11 +100,11 @@ fn tools_of_one_name_are_told_apart_and_each_leads_to_its_own() {
         (server("one"), &self::tools(&tools)),
         (server("two"), &self::tools(&tools)),
     ]);
-    assert_eq!(snapshot.all().entries(Kind::Tools).len(), 6);
-    for tool in snapshot.all().entries(Kind::Tools) {
+    assert_eq!(snapshot.all().entries(CapabilityKind::Tools).len(), 6);
+    for tool in snapshot.all().entries(CapabilityKind::Tools) {
         let found = snapshot
             .all()
-            .find(Kind::Tools, &tool.exposed_name)
+            .find(CapabilityKind::Tools, &tool.exposed_name)
             .expect("found");
         assert_eq!(
             (&found.server.id, &found.definition.name),
@@ -120,7 +124,7 @@ fn a_tool_that_a_server_lists_twice_is_listed_once() {
     assert!(
         snapshot
             .all()
-            .find(Kind::Tools, "s__a")
+            .find(CapabilityKind::Tools, "s__a")
             .is_some_and(|tool| tool.definition.description.is_empty())
     );
 }
@@ -128,7 +132,10 @@ fn a_tool_that_a_server_lists_twice_is_listed_once() {
 #[test]
 fn no_tools_are_an_empty_list() {
     assert_eq!(
-        Snapshot::default().all().listed(Kind::Tools).get(),
+        Snapshot::default()
+            .all()
+            .listed(CapabilityKind::Tools)
+            .get(),
         r#"{"tools":[]}"#
     );
 }
@@ -136,15 +143,15 @@ fn no_tools_are_an_empty_list() {
 #[test]
 fn a_resource_keeps_its_uri_and_the_first_server_has_a_contested_one() {
     let resource = |text: &str| {
-        Arc::new(Definition::read(Kind::Resources, text.into()).expect("a definition"))
+        Arc::new(Definition::read(CapabilityKind::Resources, text.into()).expect("a definition"))
     };
     let offered = Offered::from([(
-        Kind::Resources,
+        CapabilityKind::Resources,
         vec![resource(r#"{"uri":"file:///a","name":"x"}"#)],
     )]);
     let snapshot = Snapshot::merge(&[(server("one"), &offered), (server("two"), &offered)]);
     assert_eq!(
-        snapshot.all().listed(Kind::Resources).get(),
+        snapshot.all().listed(CapabilityKind::Resources).get(),
         r#"{"resources":[{"uri":"file:///a","name":"x"}]}"#
     );
     assert_eq!(
@@ -183,12 +190,12 @@ fn a_server_alone_has_its_own_names() {
     ]);
     let alone = snapshot.of(&Reach::One(ServerId::new("two")), None);
     assert_eq!(
-        alone.listed(Kind::Tools).get(),
+        alone.listed(CapabilityKind::Tools).get(),
         r#"{"tools":[{"name":"a.b","x":1.0}]}"#
     );
     assert_eq!(
         alone
-            .find(Kind::Tools, "a.b")
+            .find(CapabilityKind::Tools, "a.b")
             .expect("found")
             .server
             .id
@@ -198,7 +205,7 @@ fn a_server_alone_has_its_own_names() {
     assert!(
         snapshot
             .of(&Reach::One(ServerId::new("three")), None)
-            .entries(Kind::Tools)
+            .entries(CapabilityKind::Tools)
             .is_empty()
     );
 }
@@ -225,7 +232,7 @@ fn of_two_servers_with_one_bare_name_the_first_has_it_and_the_other_says_why_not
     assert_eq!(
         snapshot
             .all()
-            .find(Kind::Tools, "read")
+            .find(CapabilityKind::Tools, "read")
             .expect("found")
             .server
             .id
@@ -275,7 +282,7 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
     );
     let snapshot = Snapshot::merge(&[(deferred.clone(), &read), (visible, &read)]);
     let listed: serde_json::Value =
-        serde_json::from_str(snapshot.all().listed(Kind::Tools).get()).expect("json");
+        serde_json::from_str(snapshot.all().listed(CapabilityKind::Tools).get()).expect("json");
     let listed: Vec<_> = listed["tools"]
         .as_array()
         .expect("tools")
@@ -283,7 +290,12 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
         .map(|tool| tool["name"].clone())
         .collect();
     assert_eq!(listed, ["tool_search", "tool_call", "v__read"]);
-    assert!(snapshot.all().find(Kind::Tools, "d__read").is_some());
+    assert!(
+        snapshot
+            .all()
+            .find(CapabilityKind::Tools, "d__read")
+            .is_some()
+    );
     let query = json::raw(r#"{"query":"read files"}"#.into());
     let found = deferred::search(snapshot.all(), &query).expect("found");
     assert!(
@@ -298,7 +310,10 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
     );
     let alone = snapshot.alone(&deferred.id).expect("there");
     assert!(
-        alone.listed(Kind::Tools).get().contains(r#""name":"read""#),
+        alone
+            .listed(CapabilityKind::Tools)
+            .get()
+            .contains(r#""name":"read""#),
         "who asks for it alone sees it"
     );
 }
@@ -319,13 +334,13 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
     let lists = snapshot.of(&Reach::All, Some(&profile));
     assert_eq!(names(&lists), ["a__read", "a__write", "b__read"]);
     assert!(
-        lists.find(Kind::Tools, "c__read").is_none()
-            && lists.find(Kind::Tools, "b__write").is_none()
+        lists.find(CapabilityKind::Tools, "c__read").is_none()
+            && lists.find(CapabilityKind::Tools, "b__write").is_none()
     );
     assert!(
         snapshot
             .of(&Reach::One(ServerId::new("c")), Some(&profile))
-            .entries(Kind::Tools)
+            .entries(CapabilityKind::Tools)
             .is_empty()
     );
     let less = Arc::new(Profile {
@@ -335,7 +350,7 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
     assert!(
         snapshot
             .of(&Reach::All, Some(&less))
-            .entries(Kind::Tools)
+            .entries(CapabilityKind::Tools)
             .is_empty(),
         "a changed profile holds at once"
     );
@@ -381,21 +396,21 @@ mod one_to_one {
             let offered: Vec<_> = servers.into_iter().map(|(id, (prefix, names))| {
                 let server = server_with(&id, &serde_json::json!({ "prefix": prefix }).to_string());
                 let tools = names.iter().map(|name| tool(&serde_json::json!({ "name": name }).to_string()));
-                (server, Offered::from([(Kind::Tools, tools.collect())]))
+                (server, Offered::from([(CapabilityKind::Tools, tools.collect())]))
             }).collect();
             let servers: Vec<_> = offered.iter().map(|(server, offered)| (server.clone(), offered)).collect();
             let snapshot = Snapshot::merge(&servers);
-            let entries = snapshot.all().entries(Kind::Tools);
+            let entries = snapshot.all().entries(CapabilityKind::Tools);
             let mut seen = (BTreeSet::new(), BTreeSet::new());
             for entry in entries {
                 let name = &entry.exposed_name;
-                prop_assert!(names::is_plain(name) && !names::is_reserved(name), "{}", name);
+                prop_assert!(names::is_valid_exposed_name(name) && !names::is_reserved(name), "{}", name);
                 prop_assert!(seen.0.insert(name.clone()));
                 prop_assert!(seen.1.insert((entry.server.id.clone(), entry.definition.name.clone())));
-                let found = snapshot.all().find(Kind::Tools, name).expect("found");
+                let found = snapshot.all().find(CapabilityKind::Tools, name).expect("found");
                 prop_assert!(Arc::ptr_eq(found, entry));
             }
-            let all: usize = offered.iter().map(|(_, offered)| offered[&Kind::Tools].len()).sum();
+            let all: usize = offered.iter().map(|(_, offered)| offered[&CapabilityKind::Tools].len()).sum();
             prop_assert_eq!(entries.len() + snapshot.all().left_out().len(), all, "none is lost in silence");
             let again = Snapshot::merge(&servers);
             prop_assert_eq!(names(snapshot.all()), names(again.all()), "the same servers get the same names");

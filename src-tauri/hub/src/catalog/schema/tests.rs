@@ -3,7 +3,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::*;
-use crate::{catalog::Definition, model::capability::Kind};
+use crate::{catalog::Definition, model::capability::CapabilityKind};
 
 fn checked(schema: &Value, arguments: &Value) -> Result<(), String> {
     checked_as(Validate::Strict, schema, arguments)
@@ -78,7 +78,7 @@ fn a_schema_as_deep_as_the_sea_is_no_definition_and_costs_no_time() {
     );
     let began = Instant::now();
     let read = Definition::read(
-        Kind::Tools,
+        CapabilityKind::Tools,
         format!(r#"{{"name":"deep","inputSchema":{deep}}}"#),
     );
     assert!(read.is_err());

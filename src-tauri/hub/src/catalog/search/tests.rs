@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     catalog::Definition,
-    model::{capability::Kind, ids::ServerId, spec::Registered},
+    model::{capability::CapabilityKind, ids::ServerId, spec::RegisteredServer},
 };
 
 fn tool(server: &str, name: &str, description: &str, parameter: &str) -> Arc<CatalogEntry> {
@@ -14,9 +14,13 @@ fn tool(server: &str, name: &str, description: &str, parameter: &str) -> Arc<Cat
         "inputSchema": { "type": "object", "properties": { parameter: { "type": "string" } } } });
     Arc::new(CatalogEntry {
         exposed_name: format!("{server}__{name}"),
-        server: Arc::new(Registered::new(ServerId::new(server), spec, PathBuf::new())),
+        server: Arc::new(RegisteredServer::new(
+            ServerId::new(server),
+            spec,
+            PathBuf::new(),
+        )),
         definition: Arc::new(
-            Definition::read(Kind::Tools, definition.to_string()).expect("a definition"),
+            Definition::read(CapabilityKind::Tools, definition.to_string()).expect("a definition"),
         ),
     })
 }

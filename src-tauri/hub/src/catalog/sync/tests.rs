@@ -8,7 +8,7 @@ async fn read(pages: &'static [&'static str]) -> Result<Listed, SyncError> {
         let page = pages[asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed)];
         async move { Ok(Ok(Json::new(page))) }
     };
-    all_of(Kind::Tools, ask).await
+    all_of(CapabilityKind::Tools, ask).await
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use crate::{
         approval::{ApprovalRequest, Verdict},
         call::{Call, Decision},
         ids::{RuleId, SessionId},
-        policy::RuleText,
+        policy::RuleSpec,
         rpc::Reply,
     },
     policy::{Permitted, ToolCall},
@@ -95,7 +95,7 @@ impl Door {
             .desk
             .hub
             .router
-            .find(self.back.session(), Kind::Tools, "s__t")
+            .find(self.back.session(), CapabilityKind::Tools, "s__t")
             .await
             .expect("the tool is there");
         ToolCall {
@@ -160,10 +160,10 @@ impl Door {
             tool: Some("t".into()),
             client: None,
         };
-        let text = RuleText {
+        let text = RuleSpec {
             scope,
             effect: Some(effect),
-            ..RuleText::default()
+            ..RuleSpec::default()
         };
         self.desk
             .run(SaveRule {
@@ -332,7 +332,7 @@ async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
                 // A rule that another program or a later version has written.
                 door.rule(Effect::Allow).await;
                 hub.store
-                    .forge(
+                    .tamper(
                         r#"UPDATE rule SET conditions = '[{"pointer":"/a","is":{"matches":"("}}]'"#,
                     )
                     .await;
@@ -362,7 +362,7 @@ async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
                     .expect("removed");
                 hub.pool.remove(&door.id, "it shall begin anew").await;
             }
-            sql => hub.store.forge(sql).await,
+            sql => hub.store.tamper(sql).await,
         }
         let reply = door.call().await;
         let result = reply.as_ref().expect("a result").get().to_lowercase();
@@ -376,7 +376,7 @@ async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
 
 #[tokio::test]
 async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
-    let always = || Verdict::ApproveAlways { when: vec![] };
+    let always = || Verdict::ApproveAlways { conditions: vec![] };
     let edited = || Verdict::ApproveOnce {
         arguments: Some("[1]".into()),
     };
@@ -395,10 +395,10 @@ async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
             .asked(async |request| match broken {
                 "closed" => {
                     hub.store.close().await;
-                    door.approve(request, Verdict::once()).await
+                    door.approve(request, Verdict::approve_once()).await
                 }
                 "no rules" => {
-                    hub.store.forge("DROP TABLE rule").await;
+                    hub.store.tamper("DROP TABLE rule").await;
                     door.approve(request, always()).await
                 }
                 "dropped" => {
@@ -426,8 +426,8 @@ async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
                         .await?)
                 }
                 sql => {
-                    hub.store.forge(sql).await;
-                    door.approve(request, Verdict::once()).await
+                    hub.store.tamper(sql).await;
+                    door.approve(request, Verdict::approve_once()).await
                 }
             })
             .await;
@@ -447,7 +447,7 @@ async fn a_deny_that_is_made_while_a_call_waits_holds_for_it() {
         .asked(async |request| {
             door.rule(Effect::Deny).await;
             let refused = door
-                .approve(request.clone(), Verdict::once())
+                .approve(request.clone(), Verdict::approve_once())
                 .await
                 .expect_err("a rule denies it");
             assert_eq!(refused.code, ErrorCode::Conflict, "{refused}");

@@ -1,8 +1,8 @@
 use super::*;
 
 #[test]
-fn an_id_is_made_from_what_a_person_writes() {
-    let id = |name| server_id(name).map(|id| id.as_str().to_owned());
+fn an_id_is_derived_from_a_display_name() {
+    let id = |name| server_id_from_name(name).map(|id| id.as_str().to_owned());
     assert_eq!(id("My Files!"), Some("my-files".into()));
     assert_eq!(id("a__b_"), Some("a_b".into()));
     assert_eq!(id("  "), None);
@@ -10,7 +10,7 @@ fn an_id_is_made_from_what_a_person_writes() {
 }
 
 #[test]
-fn a_path_is_no_id() {
+fn a_path_is_not_a_valid_id() {
     assert!(!is_server_id("../etc"));
     assert!(!is_server_id("a__b"));
     assert!(is_server_id("file-system_2"));
@@ -22,7 +22,7 @@ fn a_plain_name_is_server_and_tool() {
 }
 
 #[test]
-fn a_long_or_strange_name_is_cut_and_hashed_and_stays_distinct() {
+fn a_long_or_invalid_name_is_truncated_and_hashed() {
     let server = ServerId::new("fs");
     let long = "t".repeat(100);
     let names = [
@@ -42,7 +42,7 @@ fn a_long_or_strange_name_is_cut_and_hashed_and_stays_distinct() {
 }
 
 #[test]
-fn the_names_of_built_in_tools_and_what_looks_like_them_are_reserved() {
+fn names_of_built_in_tools_and_lookalikes_are_reserved() {
     for name in [
         "tool_search",
         "Tool-Search",
@@ -61,9 +61,9 @@ fn the_names_of_built_in_tools_and_what_looks_like_them_are_reserved() {
 #[test]
 fn a_prefix_splits_a_name_in_one_way_only() {
     for prefix in ["", "fs", "my-files_2"] {
-        assert!(is_prefix(prefix), "{prefix}");
+        assert!(is_valid_prefix(prefix), "{prefix}");
     }
     for prefix in ["a__b", "_a", "a_", "a b", "ä", &"x".repeat(33)] {
-        assert!(!is_prefix(prefix), "{prefix}");
+        assert!(!is_valid_prefix(prefix), "{prefix}");
     }
 }

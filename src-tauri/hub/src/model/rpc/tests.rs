@@ -2,11 +2,11 @@ use super::*;
 use crate::model::json;
 
 fn read(text: &str) -> Option<RpcError> {
-    RpcError::read(&json::raw(text.into())).ok()
+    RpcError::parse(&json::raw(text.into())).ok()
 }
 
 #[test]
-fn an_error_is_written_with_all_members_that_were_read() {
+fn an_error_keeps_all_members() {
     let text = r#"{"code":-32000,"message":"m","data":{"a" : 1.0},"retryable":true,"x":[1e400]}"#;
     let error = read(text).expect("readable");
     assert_eq!(json::to_raw(&error).get(), text);

@@ -5,13 +5,16 @@ fn spec(text: &str) -> ServerSpec {
 }
 
 #[test]
-fn contradictions_are_errors_that_say_so() {
+fn contradicting_fields_are_reported() {
     for (text, error) in [
-        ("{}", SpecError::Neither),
-        (r#"{"command":"a","url":"http://b"}"#, SpecError::Both),
+        ("{}", SpecError::NoCommandOrUrl),
+        (
+            r#"{"command":"a","url":"http://b"}"#,
+            SpecError::CommandAndUrl,
+        ),
         (
             r#"{"command":"a","url":"http://b","type":"sse"}"#,
-            SpecError::ServedElsewhere("http://b".into()),
+            SpecError::UrlNotLoopback("http://b".into()),
         ),
         (
             r#"{"command":"a","transport":"http"}"#,
@@ -21,18 +24,18 @@ fn contradictions_are_errors_that_say_so() {
             r#"{"command":"a","type":"sse"}"#,
             SpecError::RemoteWithCommand("sse"),
         ),
-        (r#"{"transport":"sse"}"#, SpecError::Neither),
+        (r#"{"transport":"sse"}"#, SpecError::NoCommandOrUrl),
         (
             r#"{"url":"http://b","type":"stdio"}"#,
             SpecError::StdioWithUrl,
         ),
         (
             r#"{"url":"http://b","args":["x"]}"#,
-            SpecError::Useless("args", "remote"),
+            SpecError::UnusedField("args", "remote"),
         ),
         (
             r#"{"command":"a","headers":{"x":"y"}}"#,
-            SpecError::Useless("headers", "local"),
+            SpecError::UnusedField("headers", "local"),
         ),
         (
             r#"{"url":"file:///etc"}"#,
@@ -44,19 +47,19 @@ fn contradictions_are_errors_that_say_so() {
         ),
         (
             r#"{"command":"a","bearer_token":"t"}"#,
-            SpecError::Useless("bearer_token", "local"),
+            SpecError::UnusedField("bearer_token", "local"),
         ),
         (
             r#"{"url":"http://b","lifecycle":"transient"}"#,
-            SpecError::Useless("lifecycle", "remote"),
+            SpecError::UnusedField("lifecycle", "remote"),
         ),
         (
             r#"{"url":"http://b","headers":{"authorization":"x"},"bearer_token":"t"}"#,
-            SpecError::TwoTokens,
+            SpecError::DuplicateToken,
         ),
         (
             r#"{"command":"a","oauth":{"client_id":"c"}}"#,
-            SpecError::Useless("oauth", "local"),
+            SpecError::UnusedField("oauth", "local"),
         ),
         (
             r#"{"url":"http://b","oauth":{"client_id":" "}}"#,
@@ -88,7 +91,7 @@ fn contradictions_are_errors_that_say_so() {
         ),
         (
             r#"{"command":"a","fallback":["b","b"]}"#,
-            SpecError::FallbackTwice(ServerId::new("b")),
+            SpecError::DuplicateFallback(ServerId::new("b")),
         ),
     ] {
         assert_eq!(spec(text).check(), Err(error), "{text}");
@@ -112,7 +115,7 @@ fn contradictions_are_errors_that_say_so() {
 }
 
 #[test]
-fn only_what_would_run_is_the_identity() {
+fn only_what_would_run_affects_the_identity() {
     let base = spec(r#"{"name":"a","command":"x","args":["1"]}"#);
     assert_eq!(
         base.identity(),
@@ -128,7 +131,7 @@ fn only_what_would_run_is_the_identity() {
 }
 
 #[test]
-fn the_older_way_to_a_url_is_another_identity() {
+fn the_sse_transport_changes_the_identity() {
     let http = spec(r#"{"url":"http://a/sse"}"#);
     assert_eq!(
         http.identity(),
@@ -141,7 +144,7 @@ fn the_older_way_to_a_url_is_another_identity() {
 }
 
 #[test]
-fn what_a_spec_holds_beyond_its_fields_is_kept() {
+fn unknown_fields_of_a_spec_are_preserved() {
     let text = r#"{"command":"x","disabledTools":["y"]}"#;
     assert_eq!(serde_json::to_string(&spec(text)).expect("json"), text);
 }
@@ -166,7 +169,10 @@ fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyri
     let with = |client: &str| spec(&format!(r#"{{"url":"http://a","oauth":{client}}}"#));
     let one = with(r#"{"client_id":"one","client_secret":"${keyring:s}"}"#);
     assert_eq!(one.check(), Ok(()));
-    assert_eq!(one.values().collect::<Vec<_>>(), ["${keyring:s}"]);
+    assert_eq!(
+        one.values_with_references().collect::<Vec<_>>(),
+        ["${keyring:s}"]
+    );
     for other in [
         without,
         with(r#"{"client_id":"two","client_secret":"${keyring:s}"}"#),
@@ -180,7 +186,7 @@ fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyri
 }
 
 #[test]
-fn trusting_a_server_s_changes_needs_the_user_too() {
+fn the_trust_setting_changes_the_identity() {
     let asks = spec(r#"{"command":"x"}"#);
     assert_ne!(
         asks.identity(),
@@ -189,7 +195,7 @@ fn trusting_a_server_s_changes_needs_the_user_too() {
 }
 
 #[test]
-fn the_runtime_is_told_by_the_command() {
+fn the_runtime_is_inferred_from_the_command() {
     for (command, runtime) in [
         ("npx", Some(Runtime::Npx)),
         ("/usr/bin/uvx", Some(Runtime::Uvx)),
@@ -198,7 +204,7 @@ fn the_runtime_is_told_by_the_command() {
         ("docker", Some(Runtime::Docker)),
         ("my-server", None),
     ] {
-        assert_eq!(Runtime::of_command(command), runtime, "{command}");
+        assert_eq!(Runtime::from_command(command), runtime, "{command}");
     }
     assert_eq!(
         spec(r#"{"command":"my-server","runtime_hint":"npx"}"#).runtime(),

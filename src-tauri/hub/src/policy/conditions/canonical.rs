@@ -30,7 +30,7 @@ fn write(value: &RawValue, into: &mut String) -> Option<()> {
             }
             into.push('{');
             for (key, value) in members {
-                into.push_str(&json::string(&key));
+                into.push_str(&json::quote(&key));
                 into.push(':');
                 write(value, into)?;
                 into.push(',');
@@ -45,7 +45,7 @@ fn write(value: &RawValue, into: &mut String) -> Option<()> {
             }
             into.push(']');
         }
-        b'"' => into.push_str(&json::string(
+        b'"' => into.push_str(&json::quote(
             &serde_json::from_str::<Cow<'_, str>>(text).ok()?,
         )),
         b't' | b'f' | b'n' => into.push_str(text),

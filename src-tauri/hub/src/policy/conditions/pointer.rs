@@ -85,10 +85,10 @@ fn step<'v, 'a>(
             found.is_unclear = true;
             return;
         };
-        let folded = json::fold(key);
+        let folded = json::fold_key(key);
         for (name, value) in members
             .into_iter()
-            .filter(|(name, _)| json::fold(name) == folded)
+            .filter(|(name, _)| json::fold_key(name) == folded)
         {
             found.is_sure &= name == key;
             found.values.push(keep(value));

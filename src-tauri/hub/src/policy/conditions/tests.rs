@@ -1,7 +1,7 @@
 use super::*;
 use crate::model::json;
 
-fn condition(pointer: &str, is: Test) -> Condition {
+fn condition(pointer: &str, is: Predicate) -> Condition {
     Condition {
         pointer: pointer.into(),
         is,
@@ -9,11 +9,11 @@ fn condition(pointer: &str, is: Test) -> Condition {
 }
 
 /// Returns whether the test surely holds at `/v`, and whether it may hold.
-fn told(is: &Test, value: &str) -> (bool, bool) {
+fn told(is: &Predicate, value: &str) -> (bool, bool) {
     told_of(&format!(r#"{{"v":{value}}}"#), is, "/v")
 }
 
-fn told_of(arguments: &str, is: &Test, pointer: &str) -> (bool, bool) {
+fn told_of(arguments: &str, is: &Predicate, pointer: &str) -> (bool, bool) {
     let conditions = Conditions::compile(&[condition(pointer, is.clone())]).expect("a condition");
     let arguments = json::raw(arguments.into());
     let folder = Path::new("/work");
@@ -25,8 +25,8 @@ const BOTH: (bool, bool) = (true, true);
 const NEITHER: (bool, bool) = (false, false);
 const MAYBE: (bool, bool) = (false, true);
 
-fn equals(text: &str) -> Test {
-    Test::Equals(Literal(text.into()))
+fn equals(text: &str) -> Predicate {
+    Predicate::Equals(Literal(text.into()))
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_key_that_stands_twice_or_in_another_case_is_never_sure() {
 
 #[test]
 fn of_a_list_each_entry_counts_for_an_allow_and_any_for_a_deny() {
-    let is = Test::OneOf(vec![Literal("1".into()), Literal("2".into())]);
+    let is = Predicate::OneOf(vec![Literal("1".into()), Literal("2".into())]);
     assert_eq!(told(&is, "[1,2]"), BOTH);
     assert_eq!(told(&is, "[1,3]"), MAYBE);
     assert_eq!(told(&is, "[]"), NEITHER);
@@ -72,7 +72,7 @@ fn of_a_list_each_entry_counts_for_an_allow_and_any_for_a_deny() {
 
 #[test]
 fn numbers_lie_between_their_bounds_both_included() {
-    let is = Test::Between {
+    let is = Predicate::Between {
         min: Some(Literal("0".into())),
         max: Some(Literal("10".into())),
     };
@@ -93,7 +93,7 @@ fn numbers_lie_between_their_bounds_both_included() {
     assert_eq!(told(&is, "null"), MAYBE, "JavaScript reads it as 0");
     assert_eq!(
         told(
-            &Test::Between {
+            &Predicate::Between {
                 min: Some(Literal("1".into())),
                 max: None
             },
@@ -105,7 +105,7 @@ fn numbers_lie_between_their_bounds_both_included() {
 
 #[test]
 fn a_number_is_one_however_a_text_writes_it() {
-    let is = Test::Between {
+    let is = Predicate::Between {
         min: Some(Literal("101".into())),
         max: None,
     };
@@ -159,7 +159,7 @@ fn a_value_is_the_named_one_in_another_type_only_for_a_deny() {
         ("[1,2]", r#"" [1, 2]""#),
     ] {
         assert_eq!(told(&equals(wanted), value), MAYBE, "{wanted} {value}");
-        let one_of = Test::OneOf(vec![Literal(r#""other""#.into()), Literal(wanted.into())]);
+        let one_of = Predicate::OneOf(vec![Literal(r#""other""#.into()), Literal(wanted.into())]);
         assert!(!told(&one_of, value).0, "{wanted} {value}");
         if !value.contains('[') {
             assert_eq!(told(&one_of, value), MAYBE, "{wanted} {value}");
@@ -189,7 +189,7 @@ fn a_value_is_the_named_one_in_another_type_only_for_a_deny() {
 
 #[test]
 fn what_a_string_holds_as_json_counts_for_a_deny_and_never_for_an_allow() {
-    let is = Test::PathWithin("/etc".into());
+    let is = Predicate::PathWithin("/etc".into());
     for (arguments, pointer, wanted) in [
         (
             r#"{"options":{"path":"/etc/passwd"}}"#,
@@ -272,7 +272,7 @@ fn what_a_string_holds_as_json_counts_for_a_deny_and_never_for_an_allow() {
 fn a_list_in_a_string_is_not_allowed_as_if_it_were_a_relative_path() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = temp.path().canonicalize().expect("a folder");
-    let is = Test::PathWithin(root.display().to_string());
+    let is = Predicate::PathWithin(root.display().to_string());
     let conditions = Conditions::compile(&[condition("/paths", is)]).expect("a condition");
     let allows = |paths: &str| {
         let arguments = json::raw(serde_json::json!({ "paths": paths }).to_string());
@@ -286,7 +286,7 @@ fn a_list_in_a_string_is_not_allowed_as_if_it_were_a_relative_path() {
     assert!(!allows(r#"["/etc/passwd"]"#));
     assert!(!allows(r#"["a.txt","/etc/passwd"]"#));
     assert!(!allows(r#"{"path":"/etc/passwd"}"#));
-    let matches = Conditions::compile(&[condition("/paths", Test::Matches("[^;]*".into()))])
+    let matches = Conditions::compile(&[condition("/paths", Predicate::Matches("[^;]*".into()))])
         .expect("a condition");
     let arguments = json::raw(r#"{"paths":"[\"a\\u003b rm\"]"}"#.into());
     assert!(
@@ -304,7 +304,7 @@ fn json_that_is_nested_deeper_than_any_message_is_looked_at_without_end_of_the_s
     assert_eq!(
         told_of(
             &arguments,
-            &Test::PathWithin("/etc".into()),
+            &Predicate::PathWithin("/etc".into()),
             "/options/path"
         ),
         MAYBE
@@ -318,7 +318,7 @@ fn json_that_is_nested_deeper_than_any_message_is_looked_at_without_end_of_the_s
 
 #[test]
 fn a_regular_expression_has_to_fit_the_whole_text() {
-    let is = Test::Matches("rm|ls .*".into());
+    let is = Predicate::Matches("rm|ls .*".into());
     for (value, wanted) in [
         ("rm", BOTH),
         ("ls -l", BOTH),
@@ -331,7 +331,7 @@ fn a_regular_expression_has_to_fit_the_whole_text() {
 
 #[test]
 fn a_host_is_the_one_that_every_reader_of_the_url_finds() {
-    let is = Test::Host("example.com".into());
+    let is = Predicate::Host("example.com".into());
     for (url, wanted) in [
         ("https://example.com/a?b", BOTH),
         ("https://EXAMPLE.com:8443", BOTH),
@@ -346,7 +346,7 @@ fn a_host_is_the_one_that_every_reader_of_the_url_finds() {
     ] {
         assert_eq!(told(&is, &format!("\"{url}\"")), wanted, "{url}");
     }
-    let under = Test::Host("*.example.com".into());
+    let under = Predicate::Host("*.example.com".into());
     assert_eq!(told(&under, "\"https://a.b.example.com/\""), BOTH);
     assert_eq!(told(&under, "\"https://example.com/\""), NEITHER);
     assert_eq!(told(&under, "\"https://evilexample.com/\""), NEITHER);
@@ -364,7 +364,7 @@ fn a_path_is_in_a_folder_by_its_words_and_on_the_disk() {
     std::fs::write(project.join("a.txt"), "a").expect("a file");
     std::os::unix::fs::symlink(&secret, project.join("link")).expect("a link");
     std::os::unix::fs::symlink(root.join("nowhere"), project.join("dangling")).expect("a link");
-    let is = Test::PathWithin(project.display().to_string());
+    let is = Predicate::PathWithin(project.display().to_string());
     let at = |path: &str| format!("\"{}/{path}\"", root.display());
     for (path, wanted) in [
         ("project", BOTH),
@@ -386,7 +386,7 @@ fn a_path_is_in_a_folder_by_its_words_and_on_the_disk() {
         BOTH
     );
     assert_eq!(told(&is, "\"~/project\""), NEITHER, "another folder");
-    let work = Test::PathWithin("/work".into());
+    let work = Predicate::PathWithin("/work".into());
     assert_eq!(
         told(&work, "\"a/b\""),
         BOTH,
@@ -394,7 +394,7 @@ fn a_path_is_in_a_folder_by_its_words_and_on_the_disk() {
     );
     assert_eq!(told(&work, "\"../etc\""), NEITHER);
     assert_eq!(
-        told(&Test::PathWithin("~/x".into()), "\"~/x/y\""),
+        told(&Predicate::PathWithin("~/x".into()), "\"~/x/y\""),
         MAYBE,
         "not every server knows ~"
     );
@@ -405,16 +405,16 @@ fn a_condition_that_cannot_be_says_which_and_why() {
     let wrong = [
         (condition("a", equals("1")), "begins with /"),
         (condition("/a", equals("{")), "no JSON value"),
-        (condition("/a", Test::OneOf(vec![])), "names no value"),
+        (condition("/a", Predicate::OneOf(vec![])), "names no value"),
         (
-            condition("/a", Test::PathWithin("a/b".into())),
+            condition("/a", Predicate::PathWithin("a/b".into())),
             "no absolute path",
         ),
-        (condition("/a", Test::Host("a b".into())), "no host"),
+        (condition("/a", Predicate::Host("a b".into())), "no host"),
         (
             condition(
                 "/a",
-                Test::Between {
+                Predicate::Between {
                     min: Some(Literal("2".into())),
                     max: Some(Literal("1".into())),
                 },
@@ -422,15 +422,15 @@ fn a_condition_that_cannot_be_says_which_and_why() {
             "its least",
         ),
         (
-            condition("/a", Test::Matches("(".into())),
+            condition("/a", Predicate::Matches("(".into())),
             "regular expression",
         ),
         (
-            condition("/a", Test::Matches("a)(b".into())),
+            condition("/a", Predicate::Matches("a)(b".into())),
             "regular expression",
         ),
         (
-            condition("/a", Test::Matches("(\\w{1000}){1000}".into())),
+            condition("/a", Predicate::Matches("(\\w{1000}){1000}".into())),
             "regular expression",
         ),
     ];

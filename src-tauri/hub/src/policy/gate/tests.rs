@@ -3,10 +3,10 @@ use std::{path::PathBuf, time::Duration};
 use super::*;
 use crate::{
     catalog::Definition,
-    model::{capability::Kind, ids::ServerId, json, spec::Registered},
+    model::{capability::CapabilityKind, ids::ServerId, json, spec::RegisteredServer},
     policy::{DecideError, queue::MAX_PER_CLIENT},
     secrets::Secret,
-    settings::Values,
+    settings::SettingsValues,
     store::{Store, table::call::CallFilter},
 };
 
@@ -82,8 +82,8 @@ impl Desk {
         }
     }
 
-    async fn set(&self, change: impl FnOnce(&mut Values)) {
-        let change = |mut values: Values| {
+    async fn set(&self, change: impl FnOnce(&mut SettingsValues)) {
+        let change = |mut values: SettingsValues| {
             change(&mut values);
             values
         };
@@ -100,7 +100,7 @@ impl Desk {
 #[tokio::test]
 async fn arguments_are_kept_without_what_is_secret_where_they_are_not_long() {
     let desk = desk().await;
-    desk.gate.logs.mask(&Secret::new("tiger-42".into()));
+    desk.gate.logs.add_secret(&Secret::new("tiger-42".into()));
     desk.set(|values| values.default_policy = Effect::Deny)
         .await;
     let mut heard = desk.gate.events.subscribe();
@@ -139,9 +139,14 @@ fn call(client: &str, arguments: &str) -> ToolCall {
     let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
     let tool = CatalogEntry {
         exposed_name: "s__t".into(),
-        server: Arc::new(Registered::new(ServerId::new("s"), spec, PathBuf::new())),
+        server: Arc::new(RegisteredServer::new(
+            ServerId::new("s"),
+            spec,
+            PathBuf::new(),
+        )),
         definition: Arc::new(
-            Definition::read(Kind::Tools, r#"{"name":"t"}"#.into()).expect("a definition"),
+            Definition::read(CapabilityKind::Tools, r#"{"name":"t"}"#.into())
+                .expect("a definition"),
         ),
     };
     ToolCall {
@@ -204,7 +209,10 @@ async fn a_person_approves_and_a_second_decision_is_told_that_it_came_too_late()
         desk.queue.take(&request.id, &request.digest).err(),
         Some(DecideError::Gone(request.id.clone()))
     );
-    let recorded = taken.decide(Verdict::once()).await.expect("decided");
+    let recorded = taken
+        .decide(Verdict::approve_once())
+        .await
+        .expect("decided");
     assert_eq!(
         (recorded.decision, recorded.decided_by),
         (Decision::Allowed, DecidedBy::Person)

@@ -12,7 +12,7 @@ use super::{Facts, Timestamp};
 use crate::{
     model::{
         ids::{RuleId, ServerId},
-        policy::{Effect, Life, Rule},
+        policy::{Effect, Lifetime, Rule},
     },
     policy::conditions::{ConditionError, Conditions, Sure, folder_of},
 };
@@ -32,10 +32,10 @@ impl Compiled {
     /// # Errors
     /// Returns an error if a condition is invalid.
     pub(super) fn new(rule: Arc<Rule>) -> Result<Self, ConditionError> {
-        let conditions = Conditions::compile(&rule.text.when)?;
+        let conditions = Conditions::compile(&rule.spec.conditions)?;
         let used = Arc::new(AtomicU32::new(rule.used));
         Ok(Self {
-            words: format!("rule: {}", rule.text),
+            words: format!("rule: {}", rule.spec),
             conditions,
             used,
             rule,
@@ -44,19 +44,19 @@ impl Compiled {
 
     /// Returns whether the rule decides the call, with this effect.
     pub(super) fn decides(&self, effect: Effect, facts: &Facts<'_>, now: Timestamp) -> bool {
-        self.rule.text.effect == Some(effect)
+        self.rule.spec.effect == Some(effect)
             && !self.is_suspended(facts)
             && self.fits(facts, now, Sure::of(Some(effect)))
     }
 
     pub(super) fn is_about_the_result_of(&self, facts: &Facts<'_>, now: Timestamp) -> bool {
-        self.rule.text.result.is_some() && self.fits(facts, now, Sure::of(None))
+        self.rule.spec.result.is_some() && self.fits(facts, now, Sure::of(None))
     }
 
     /// Returns whether the rule would allow the call if nothing had changed since the rule was
     /// made.
     pub(super) fn would_allow(&self, facts: &Facts<'_>, now: Timestamp) -> bool {
-        self.rule.text.effect == Some(Effect::Allow)
+        self.rule.spec.effect == Some(Effect::Allow)
             && self.is_suspended(facts)
             && self.fits(facts, now, Sure::Surely)
             && self.left() != Some(0)
@@ -68,7 +68,7 @@ impl Compiled {
     }
 
     fn fits(&self, facts: &Facts<'_>, now: Timestamp, sure: Sure) -> bool {
-        let text = &self.rule.text;
+        let text = &self.rule.spec;
         let scope = &text.scope;
         scope
             .server
@@ -80,10 +80,10 @@ impl Compiled {
                 .as_ref()
                 .is_none_or(|client| Some(client) == facts.client)
             && (!text.read_only || facts.annotations.read_only == Some(true))
-            && match &text.life {
-                Life::Session { session } => Some(session) == facts.session,
-                Life::UntilRevoked | Life::Until { .. } | Life::Calls { .. } => {
-                    !self.rule.is_over(now)
+            && match &text.lifetime {
+                Lifetime::Session { session } => Some(session) == facts.session,
+                Lifetime::UntilRevoked | Lifetime::Until { .. } | Lifetime::Calls { .. } => {
+                    !self.rule.has_ended(now)
                 }
             }
             && (self.conditions.is_empty()
@@ -94,19 +94,21 @@ impl Compiled {
     }
 
     pub(super) fn is_counted(&self) -> bool {
-        matches!(self.rule.text.life, Life::Calls { .. })
+        matches!(self.rule.spec.lifetime, Lifetime::Calls { .. })
     }
 
     pub(super) fn left(&self) -> Option<u32> {
-        match self.rule.text.life {
-            Life::Calls { count } => Some(count.saturating_sub(self.used.load(Ordering::Relaxed))),
-            Life::UntilRevoked | Life::Until { .. } | Life::Session { .. } => None,
+        match self.rule.spec.lifetime {
+            Lifetime::Calls { count } => {
+                Some(count.saturating_sub(self.used.load(Ordering::Relaxed)))
+            }
+            Lifetime::UntilRevoked | Lifetime::Until { .. } | Lifetime::Session { .. } => None,
         }
     }
 
     /// Counts a call. Returns `false` if the rule has no calls left.
     pub(super) fn take(&self) -> bool {
-        let Life::Calls { count } = self.rule.text.life else {
+        let Lifetime::Calls { count } = self.rule.spec.lifetime else {
             return true;
         };
         let one_more = |used: u32| (used < count).then_some(used + 1);
@@ -158,7 +160,7 @@ impl RuleSet {
                 .get(&compiled.rule.id)
                 .map_or_else(|| compiled.used.clone(), |used| (*used).clone());
             let at = set.all.len();
-            match &compiled.rule.text.scope.server {
+            match &compiled.rule.spec.scope.server {
                 Some(server) => set.by_server.entry(server.clone()).or_default().push(at),
                 None => set.of_all_servers.push(at),
             }
@@ -202,9 +204,9 @@ impl RuleSet {
 
 impl Compiled {
     fn broken(mut rule: Rule) -> Self {
-        rule.text.when.clear();
-        rule.text.effect = Some(Effect::Deny);
-        let words = format!("a broken rule denies: {}", rule.text);
+        rule.spec.conditions.clear();
+        rule.spec.effect = Some(Effect::Deny);
+        let words = format!("a broken rule denies: {}", rule.spec);
         Self {
             words,
             conditions: Conditions::default(),

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::policy::{Condition, Life, Literal, RuleText, Test};
+use crate::model::policy::{Condition, Lifetime, Literal, Predicate, RuleSpec};
 
 struct Desk {
     rules: Rules,
     settings: Settings,
-    server: Registered,
+    server: RegisteredServer,
     store: Store,
     _temp: tempfile::TempDir,
 }
@@ -32,17 +32,17 @@ async fn desk() -> Desk {
     }
 }
 
-fn server() -> Registered {
+fn server() -> RegisteredServer {
     let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
-    Registered::new(ServerId::new("s"), spec, PathBuf::new())
+    RegisteredServer::new(ServerId::new("s"), spec, PathBuf::new())
 }
 
 fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
     let mut rule = Rule {
         id: RuleId::new(crate::random::id()),
-        text: RuleText {
+        spec: RuleSpec {
             effect: Some(effect),
-            ..RuleText::default()
+            ..RuleSpec::default()
         },
         identity: None,
         definition: None,
@@ -55,7 +55,7 @@ fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
 
 /// The facts of a call by any client, with any arguments.
 fn facts<'a>(
-    server: &'a Registered,
+    server: &'a RegisteredServer,
     definition: &'a str,
     annotations: &'a Annotations,
 ) -> Facts<'a> {
@@ -109,7 +109,7 @@ impl Desk {
 async fn without_a_rule_the_default_holds_and_it_is_to_ask() {
     let desk = desk().await;
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    let deny = |values| crate::settings::Values {
+    let deny = |values| crate::settings::SettingsValues {
         default_policy: Effect::Deny,
         ..values
     };
@@ -120,16 +120,16 @@ async fn without_a_rule_the_default_holds_and_it_is_to_ask() {
 #[tokio::test]
 async fn deny_beats_allow_beats_ask_whatever_the_scopes() {
     let desk = desk().await;
-    desk.put(Effect::Ask, |rule| rule.text.scope.tool = None)
+    desk.put(Effect::Ask, |rule| rule.spec.scope.tool = None)
         .await;
     desk.put(Effect::Allow, |rule| {
-        rule.text.scope.server = Some(ServerId::new("s"))
+        rule.spec.scope.server = Some(ServerId::new("s"))
     })
     .await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
     let id = desk
         .put(Effect::Deny, |rule| {
-            rule.text.scope.client = Some(ClientName::new("c"))
+            rule.spec.scope.client = Some(ClientName::new("c"))
         })
         .await;
     assert_eq!(desk.effect("c", "d"), Effect::Deny);
@@ -147,7 +147,7 @@ async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
     let identity = desk.server.identity.clone();
     let id = desk
         .put(Effect::Allow, |rule| {
-            rule.text.scope = Scope {
+            rule.spec.scope = Scope {
                 server: Some(ServerId::new("s")),
                 tool: Some("t".into()),
                 client: None,
@@ -173,17 +173,17 @@ async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
 async fn a_rule_ends_with_its_time_or_its_session() {
     let desk = desk().await;
     desk.put(Effect::Allow, |rule| {
-        rule.text.life = Life::Until { at: clock::now() }
+        rule.spec.lifetime = Lifetime::Until { at: clock::now() }
     })
     .await;
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    let of = |session| Life::Session {
+    let of = |session| Lifetime::Session {
         session: SessionId::new(session),
     };
-    desk.put(Effect::Allow, |rule| rule.text.life = of("another"))
+    desk.put(Effect::Allow, |rule| rule.spec.lifetime = of("another"))
         .await;
     assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    desk.put(Effect::Allow, |rule| rule.text.life = of("session"))
+    desk.put(Effect::Allow, |rule| rule.spec.lifetime = of("session"))
         .await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
 }
@@ -193,7 +193,7 @@ async fn a_rule_for_a_number_of_calls_is_used_up_and_a_look_uses_nothing() {
     let desk = desk().await;
     let id = desk
         .put(Effect::Allow, |rule| {
-            rule.text.life = Life::Calls { count: 2 }
+            rule.spec.lifetime = Lifetime::Calls { count: 2 }
         })
         .await;
     let left = || {
@@ -201,7 +201,7 @@ async fn a_rule_for_a_number_of_calls_is_used_up_and_a_look_uses_nothing() {
             .list()
             .iter()
             .find(|rule| rule.id == id)
-            .and_then(|rule| rule.left())
+            .and_then(|rule| rule.remaining())
     };
     let (annotations, server) = (Annotations::default(), server());
     let facts = facts(&server, "d", &annotations);
@@ -224,11 +224,11 @@ async fn a_rule_for_a_number_of_calls_is_used_up_and_a_look_uses_nothing() {
 async fn a_lasting_allow_spares_the_one_that_is_counted() {
     let desk = desk().await;
     desk.put(Effect::Allow, |rule| {
-        rule.text.life = Life::Calls { count: 1 }
+        rule.spec.lifetime = Lifetime::Calls { count: 1 }
     })
     .await;
     desk.put(Effect::Allow, |rule| {
-        rule.text.scope.client = Some(ClientName::new("c"))
+        rule.spec.scope.client = Some(ClientName::new("c"))
     })
     .await;
     assert!(!desk.ruling("c", "d", "{}").is_counted);
@@ -242,7 +242,7 @@ async fn an_allow_for_a_while_stands_beside_a_lasting_rule_and_never_beats_a_den
     let now = clock::now();
     let timed = |rule: &mut Rule| {
         rule.created_at = now;
-        rule.text.life = Life::Until {
+        rule.spec.lifetime = Lifetime::Until {
             at: Timestamp(now.0 + 60_000),
         };
     };
@@ -269,7 +269,7 @@ async fn an_allow_for_a_while_stands_beside_a_lasting_rule_and_never_beats_a_den
 #[tokio::test]
 async fn hints_count_only_where_a_rule_says_that_they_are_believed() {
     let desk = desk().await;
-    desk.put(Effect::Allow, |rule| rule.text.read_only = true)
+    desk.put(Effect::Allow, |rule| rule.spec.read_only = true)
         .await;
     assert_eq!(desk.effect("c", "d"), Effect::Allow);
     let server = server();
@@ -287,7 +287,7 @@ async fn hints_count_only_where_a_rule_says_that_they_are_believed() {
 async fn of_rules_about_results_the_strictest_holds_and_the_call_is_decided_by_others() {
     let desk = desk().await;
     let about =
-        |effect| move |rule: &mut Rule| (rule.text.effect, rule.text.result) = (None, Some(effect));
+        |effect| move |rule: &mut Rule| (rule.spec.effect, rule.spec.result) = (None, Some(effect));
     desk.put(Effect::Ask, about(ResultEffect::Mask)).await;
     let server = server();
     let annotations = Annotations::default();
@@ -307,21 +307,21 @@ async fn of_rules_about_results_the_strictest_holds_and_the_call_is_decided_by_o
 #[tokio::test]
 async fn what_was_saved_is_what_holds_after_a_restart() {
     let desk = desk().await;
-    let text = RuleText {
+    let text = RuleSpec {
         scope: Scope {
             server: Some(ServerId::new("s")),
             tool: Some("t".into()),
             client: Some(ClientName::new("c")),
         },
         read_only: true,
-        when: vec![
+        conditions: vec![
             Condition {
                 pointer: "/n".into(),
-                is: Test::Equals(Literal("1.50".into())),
+                is: Predicate::Equals(Literal("1.50".into())),
             },
             Condition {
                 pointer: "/m".into(),
-                is: Test::Between {
+                is: Predicate::Between {
                     min: Some(Literal("1e400".into())),
                     max: None,
                 },
@@ -329,11 +329,11 @@ async fn what_was_saved_is_what_holds_after_a_restart() {
         ],
         effect: Some(Effect::Allow),
         result: Some(ResultEffect::Mask),
-        life: Life::Calls { count: 5 },
+        lifetime: Lifetime::Calls { count: 5 },
         note: "why not".into(),
     };
     let id = desk
-        .put(Effect::Allow, |rule| rule.text = text.clone())
+        .put(Effect::Allow, |rule| rule.spec = text.clone())
         .await;
     let again = Rules::load(desk.store.clone(), desk.settings.clone(), Events::new())
         .await
@@ -341,7 +341,7 @@ async fn what_was_saved_is_what_holds_after_a_restart() {
     let read: Vec<_> = again
         .list()
         .iter()
-        .map(|rule| (rule.id.clone(), rule.text.clone()))
+        .map(|rule| (rule.id.clone(), rule.spec.clone()))
         .collect();
     assert_eq!(read, [(id, text)], "numbers as they were written too");
 }
@@ -350,9 +350,9 @@ async fn what_was_saved_is_what_holds_after_a_restart() {
 async fn a_broken_condition_is_refused_and_one_in_the_store_denies() {
     let desk = desk().await;
     let broken = |rule: &mut Rule| {
-        rule.text.when = vec![Condition {
+        rule.spec.conditions = vec![Condition {
             pointer: "/a".into(),
-            is: Test::Matches("(".into()),
+            is: Predicate::Matches("(".into()),
         }];
     };
     let error = desk
@@ -398,17 +398,17 @@ fn condition() -> impl Strategy<Value = Condition> {
     let literal = || value().prop_map(|value| Literal(value.to_string()));
     let bound = || prop::option::of((0..4_i32).prop_map(|n| Literal(n.to_string())));
     let test = prop_oneof![
-        literal().prop_map(Test::Equals),
-        prop::collection::vec(literal(), 1..3).prop_map(Test::OneOf),
+        literal().prop_map(Predicate::Equals),
+        prop::collection::vec(literal(), 1..3).prop_map(Predicate::OneOf),
         (bound(), bound()).prop_map(|(one, other)| match (one, other) {
-            (Some(one), Some(other)) if one.0 > other.0 => Test::Between {
+            (Some(one), Some(other)) if one.0 > other.0 => Predicate::Between {
                 min: Some(other),
                 max: Some(one)
             },
-            (min, max) => Test::Between { min, max },
+            (min, max) => Predicate::Between { min, max },
         }),
         prop::sample::select(vec!["a", "a.*", "a|b", ""])
-            .prop_map(|regex| Test::Matches(regex.into())),
+            .prop_map(|regex| Predicate::Matches(regex.into())),
     ];
     (prop::sample::select(vec!["/x", "/y", "/x/0"]), test).prop_map(|(pointer, is)| Condition {
         pointer: pointer.into(),
@@ -430,13 +430,13 @@ fn any_rule() -> impl Strategy<Value = Rule> {
         .prop_map(
             |(effect, (server, tool, client), when, (definition, read_only))| {
                 rule(effect, |rule| {
-                    rule.text.scope = Scope {
+                    rule.spec.scope = Scope {
                         server: server.map(ServerId::new),
                         tool: server.and(tool).map(str::to_owned),
                         client: client.map(ClientName::new),
                     };
-                    rule.text.when = when;
-                    rule.text.read_only = read_only;
+                    rule.spec.conditions = when;
+                    rule.spec.read_only = read_only;
                     rule.definition = definition.map(str::to_owned);
                 })
             },
@@ -446,7 +446,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
 /// Decides a call of tool `t` of server `s` by client `c` in the simplest way.
 fn naive(rules: &[Rule], default: Effect, arguments: &Value, says_read_only: bool) -> Effect {
     let fits = |rule: &&Rule| {
-        let text = &rule.text;
+        let text = &rule.spec;
         let scope = &text.scope;
         let is_allow = text.effect == Some(Effect::Allow);
         scope
@@ -465,14 +465,14 @@ fn naive(rules: &[Rule], default: Effect, arguments: &Value, says_read_only: boo
                     .as_ref()
                     .is_some_and(|definition| definition != "d"))
             && text
-                .when
+                .conditions
                 .iter()
                 .all(|condition| naive_condition(condition, arguments, is_allow))
     };
     let effects: Vec<_> = rules
         .iter()
         .filter(fits)
-        .filter_map(|rule| rule.text.effect)
+        .filter_map(|rule| rule.spec.effect)
         .collect();
     [Effect::Deny, Effect::Allow, Effect::Ask]
         .into_iter()
@@ -486,11 +486,11 @@ fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool
     };
     let read = |literal: &Literal| serde_json::from_str::<Value>(&literal.0).expect("JSON");
     let one = |value: &Value| match &condition.is {
-        Test::Equals(wanted) => naive_alike(&read(wanted), value, each),
-        Test::OneOf(wanted) => wanted
+        Predicate::Equals(wanted) => naive_alike(&read(wanted), value, each),
+        Predicate::OneOf(wanted) => wanted
             .iter()
             .any(|wanted| naive_alike(&read(wanted), value, each)),
-        Test::Between { min, max } => naive_number(value, each).is_some_and(|n| {
+        Predicate::Between { min, max } => naive_number(value, each).is_some_and(|n| {
             let bound = |bound: &Option<Literal>| {
                 bound
                     .as_ref()
@@ -498,16 +498,16 @@ fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool
             };
             bound(min).is_none_or(|min| min <= n) && bound(max).is_none_or(|max| n <= max)
         }),
-        Test::Matches(regex) => value.as_str().is_some_and(|text| match regex.as_str() {
+        Predicate::Matches(regex) => value.as_str().is_some_and(|text| match regex.as_str() {
             "a" => text == "a",
             "a.*" => text.starts_with('a'),
             "a|b" => text == "a" || text == "b",
             _ => text.is_empty(),
         }),
-        Test::PathWithin(_) | Test::Host(_) => unreachable!("not among these"),
+        Predicate::PathWithin(_) | Predicate::Host(_) => unreachable!("not among these"),
     };
     match (&condition.is, value) {
-        (Test::Equals(_), value) => one(value),
+        (Predicate::Equals(_), value) => one(value),
         (_, Value::Array(items)) if each => !items.is_empty() && items.iter().all(one),
         (_, Value::Array(items)) => items.iter().any(one),
         (_, value) => one(value),

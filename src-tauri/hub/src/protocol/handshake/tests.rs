@@ -7,17 +7,17 @@ fn params(version: &str) -> Box<RawValue> {
 }
 
 #[test]
-fn a_client_gets_its_own_revision_where_it_has_sessions_and_else_the_newest_that_has() {
+fn a_legacy_client_keeps_its_revision_and_others_get_the_newest_legacy_one() {
     for revision in revision::LEGACY {
         assert_eq!(
-            client_hello(Some(&params(revision)))
+            read_initialize(Some(&params(revision)))
                 .expect("a hello")
                 .protocol_version,
             revision
         );
     }
     for other in ["2031-01-01", revision::MODERN] {
-        let hello = client_hello(Some(&params(other))).expect("a hello");
+        let hello = read_initialize(Some(&params(other))).expect("a hello");
         assert_eq!(
             (hello.protocol_version.as_str(), hello.era),
             (revision::NEWEST_LEGACY, Era::Legacy)
@@ -28,16 +28,16 @@ fn a_client_gets_its_own_revision_where_it_has_sessions_and_else_the_newest_that
 #[test]
 fn an_initialize_without_params_is_refused() {
     assert_eq!(
-        client_hello(None).err().map(|e| e.code),
+        read_initialize(None).err().map(|e| e.code),
         Some(code::INVALID_PARAMS)
     );
 }
 
 #[test]
-fn a_client_is_asked_only_for_what_it_offers() {
+fn a_client_gets_only_requests_that_it_supports() {
     let hello = |capabilities: Value| {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities});
-        client_hello(Some(&json::to_raw(&params)))
+        read_initialize(Some(&json::to_raw(&params)))
             .expect("a hello")
             .capabilities
     };
@@ -69,29 +69,29 @@ fn a_client_is_asked_only_for_what_it_offers() {
 }
 
 #[test]
-fn a_server_of_an_unknown_revision_is_refused_in_words() {
+fn a_server_with_an_unknown_revision_is_refused() {
     let result = Json::from(json::to_raw(
         &json!({"protocolVersion": "1999-01-01", "capabilities": {}}),
     ));
     assert!(
-        initialized(&result)
+        read_initialize_result(&result)
             .expect_err("refused")
             .contains("1999-01-01")
     );
 }
 
 #[test]
-fn a_discovery_counts_where_it_names_the_modern_revision() {
+fn a_discovery_must_name_the_modern_revision() {
     let result = |versions: &[&str]| {
         Json::from(json::to_raw(&json!({
             "supportedVersions": versions, "capabilities": {"prompts": {}},
             "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "2"}},
         })))
     };
-    let hello = discovered(&result(&["2025-11-25", revision::MODERN])).expect("a hello");
+    let hello = read_discover_result(&result(&["2025-11-25", revision::MODERN])).expect("a hello");
     assert_eq!(
         (hello.era(), hello.server_info.name.as_str()),
         (Era::Modern, "s")
     );
-    assert!(discovered(&result(&["2025-11-25"])).is_none());
+    assert!(read_discover_result(&result(&["2025-11-25"])).is_none());
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::model::json;
 
 #[test]
-fn a_value_crosses_as_it_is_or_encoded_and_comes_back_the_same() {
+fn a_header_value_survives_encoding_and_decoding() {
     for (value, header) in [
         ("us-west1", "us-west1"),
         ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
@@ -22,13 +22,13 @@ fn a_value_crosses_as_it_is_or_encoded_and_comes_back_the_same() {
 }
 
 #[test]
-fn the_arguments_that_a_schema_wants_in_headers_are_found_by_their_path() {
+fn header_params_are_found_by_their_path() {
     let schema = json!({"type": "object", "properties": {
         "region": {"type": "string", "x-mcp-header": "Region"},
         "at": {"type": "object", "properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
         "x-mcp-header": {"type": "string"},
     }});
-    let mut found = mirrored(&schema).expect("mirrored");
+    let mut found = header_params(&schema).expect("mirrored");
     found.sort_by(|a, b| a.header.cmp(&b.header));
     let said: Vec<_> = found
         .iter()
@@ -42,12 +42,12 @@ fn the_arguments_that_a_schema_wants_in_headers_are_found_by_their_path() {
         ]
     );
     let arguments = json::raw(r#"{"at":{"n":42.0},"region":null}"#.into());
-    assert_eq!(value(&arguments, &found[0]).as_deref(), Some("42.0"));
-    assert_eq!(value(&arguments, &found[1]), None);
+    assert_eq!(param_value(&arguments, &found[0]).as_deref(), Some("42.0"));
+    assert_eq!(param_value(&arguments, &found[1]), None);
 }
 
 #[test]
-fn a_schema_that_wants_it_where_it_cannot_be_is_not_usable() {
+fn a_misplaced_x_mcp_header_is_refused() {
     let string = |name: &str| json!({"type": "string", "x-mcp-header": name});
     for schema in [
         json!({"properties": {"a": string("")}}),
@@ -59,12 +59,12 @@ fn a_schema_that_wants_it_where_it_cannot_be_is_not_usable() {
         json!({"$defs": {"d": string("A")}}),
         string("A"),
     ] {
-        assert!(mirrored(&schema).is_err(), "{schema}");
+        assert!(header_params(&schema).is_err(), "{schema}");
     }
 }
 
 #[test]
-fn integers_say_the_same_however_they_are_written() {
+fn integers_match_in_any_notation() {
     for (header, body, same) in [
         ("42", "42.0", true),
         ("-7", "-7", true),
@@ -73,6 +73,6 @@ fn integers_say_the_same_however_they_are_written() {
         ("true", "true", true),
         ("1.5", "1.50", false),
     ] {
-        assert_eq!(says(header, body), same, "{header} {body}");
+        assert_eq!(values_match(header, body), same, "{header} {body}");
     }
 }

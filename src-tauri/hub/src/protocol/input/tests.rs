@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_is_required_is_read_as_it_was_written() {
+fn input_requests_survive_a_round_trip() {
     let request = InputRequest {
         method: "roots/list".into(),
         params: None,
@@ -10,7 +10,7 @@ fn what_is_required_is_read_as_it_was_written() {
         method: "elicitation/create".into(),
         params: Some(json::raw(r#"{"message":"?","n":1.0}"#.into())),
     };
-    let text = required([("a\"", &ask), ("b", &request)], Some("s"));
+    let text = input_required_result([("a\"", &ask), ("b", &request)], Some("s"));
     let read = InputRequired::read(&text.into()).expect("required");
     assert_eq!(read.requests[0].0, "a\"");
     assert_eq!(
@@ -42,13 +42,13 @@ fn a_final_result_requires_nothing() {
 }
 
 #[test]
-fn another_try_has_the_answers_and_exactly_the_state_that_was_given() {
+fn a_retry_carries_the_answers_and_the_servers_state() {
     let original = json::raw(r#"{"name":"t","requestState":"old"}"#.into());
     let answers = BTreeMap::from([("a".to_owned(), json::raw(r#"{"action":"accept"}"#.into()))]);
     let with = |text: &str| {
         let required = InputRequired::read(&Json::new(text)).expect("required");
         let mut params = RawObject::parse(&original).expect("an object");
-        required.retry(&mut params, &answers);
+        required.prepare_retry(&mut params, &answers);
         params.to_raw().get().to_owned()
     };
     assert_eq!(
@@ -62,11 +62,11 @@ fn another_try_has_the_answers_and_exactly_the_state_that_was_given() {
 }
 
 #[test]
-fn what_comes_with_another_try_is_taken_out_of_the_params() {
+fn retry_members_are_taken_out_of_the_params() {
     let params =
         json::raw(r#"{"name":"t","requestState":"s","inputResponses":{"k":{"x":1.0}}}"#.into());
     let mut object = RawObject::parse(&params).expect("an object");
-    let retry = Retry::take(&mut object).expect("taken");
+    let retry = RetryInput::take_from(&mut object).expect("taken");
     assert_eq!(object.to_raw().get(), r#"{"name":"t"}"#);
     assert_eq!(
         (retry.state.as_deref(), retry.answers["k"].get()),
@@ -75,7 +75,7 @@ fn what_comes_with_another_try_is_taken_out_of_the_params() {
     for broken in [r#"{"requestState":1}"#, r#"{"inputResponses":[]}"#] {
         let params = json::raw(broken.into());
         assert!(
-            Retry::take(&mut RawObject::parse(&params).expect("an object")).is_err(),
+            RetryInput::take_from(&mut RawObject::parse(&params).expect("an object")).is_err(),
             "{broken}"
         );
     }

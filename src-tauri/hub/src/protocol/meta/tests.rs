@@ -7,8 +7,8 @@ fn params(text: &str) -> Box<RawValue> {
 const WHOLE: &str = r#"{"name":"t","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/logLevel":"info","progressToken":7,"x":1}}"#;
 
 #[test]
-fn what_a_request_says_of_itself_is_taken_out_and_the_rest_stays_as_it_was() {
-    let (meta, rest) = take(Some(&params(WHOLE))).expect("taken");
+fn request_meta_is_taken_out_and_the_rest_is_unchanged() {
+    let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("taken");
     assert_eq!(
         rest.get(),
         r#"{"name":"t","arguments":{"n":1.0},"_meta":{"progressToken":7,"x":1}}"#
@@ -19,24 +19,24 @@ fn what_a_request_says_of_itself_is_taken_out_and_the_rest_stays_as_it_was() {
 }
 
 #[test]
-fn what_was_taken_out_and_put_in_again_is_the_same() {
-    let (meta, rest) = take(Some(&params(WHOLE))).expect("taken");
-    let told = Told {
+fn meta_survives_being_taken_out_and_added_again() {
+    let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("taken");
+    let told = OutgoingMeta {
         modern: true,
         client: Some(&meta.hello),
         log_level: meta.log_level,
         progress_token: Some(7),
     };
-    let text = put(Some(&rest), &told).expect("put");
+    let text = add_meta(Some(&rest), &told).expect("put");
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
     assert_eq!(value(&text), value(WHOLE));
 }
 
 #[test]
-fn what_is_told_is_there_once_however_the_params_are_written() {
-    let told = Told {
+fn added_meta_appears_once_in_any_notation_of_the_params() {
+    let told = OutgoingMeta {
         progress_token: Some(7),
-        ..Told::default()
+        ..OutgoingMeta::default()
     };
     for (params, expected) in [
         ("{}", r#"{"_meta":{"progressToken":7}}"#),
@@ -63,28 +63,28 @@ fn what_is_told_is_there_once_however_the_params_are_written() {
         ),
     ] {
         assert_eq!(
-            put(Some(&self::params(params)), &told).expect("put"),
+            add_meta(Some(&self::params(params)), &told).expect("put"),
             expected,
             "{params}"
         );
     }
     assert_eq!(
-        put(None, &told).expect("put"),
+        add_meta(None, &told).expect("put"),
         r#"{"_meta":{"progressToken":7}}"#
     );
-    assert_eq!(MODERN_TEXT, json::string(revision::MODERN));
+    assert_eq!(MODERN_TEXT, json::quote(revision::MODERN));
 }
 
 #[test]
-fn a_client_cannot_speak_for_another_revision_to_a_server() {
+fn a_client_cannot_override_the_revision_sent_to_a_server() {
     let forged = params(
         r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/logLevel":"debug"}}"#,
     );
-    let text = put(
+    let text = add_meta(
         Some(&forged),
-        &Told {
+        &OutgoingMeta {
             modern: true,
-            ..Told::default()
+            ..OutgoingMeta::default()
         },
     )
     .expect("put");
@@ -95,7 +95,7 @@ fn a_client_cannot_speak_for_another_revision_to_a_server() {
 }
 
 #[test]
-fn each_thing_that_is_missing_or_wrong_is_refused_by_its_code() {
+fn invalid_meta_is_refused_with_its_error_code() {
     let with = |members: &str| format!(r#"{{"_meta":{{{members}}}}}"#);
     let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
@@ -118,21 +118,26 @@ fn each_thing_that_is_missing_or_wrong_is_refused_by_its_code() {
         ),
     ] {
         assert_eq!(
-            take(Some(&params(&text))).err().map(|e| e.code),
+            take_request_meta(Some(&params(&text)))
+                .err()
+                .map(|e| e.code),
             Some(code),
             "{text}"
         );
     }
-    assert_eq!(take(None).err().map(|e| e.code), Some(code::INVALID_PARAMS));
+    assert_eq!(
+        take_request_meta(None).err().map(|e| e.code),
+        Some(code::INVALID_PARAMS)
+    );
 }
 
 #[test]
-fn a_notification_gets_and_loses_the_id_of_its_subscription() {
+fn a_subscription_id_is_added_and_removed() {
     let bare = params(r#"{"uri":"file:///a"}"#);
-    let tagged = of_subscription(Some(&bare), &params("\"7\""));
+    let tagged = with_subscription_id(Some(&bare), &params("\"7\""));
     assert_eq!(
         tagged.get(),
         r#"{"uri":"file:///a","_meta":{"io.modelcontextprotocol/subscriptionId":"7"}}"#
     );
-    assert_eq!(without_subscription(&tagged).get(), bare.get());
+    assert_eq!(without_subscription_id(&tagged).get(), bare.get());
 }

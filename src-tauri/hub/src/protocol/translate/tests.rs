@@ -5,7 +5,7 @@ fn raw(text: &str) -> Box<RawValue> {
 }
 
 #[test]
-fn a_modern_client_gets_what_each_result_must_have_and_the_rest_as_it_was() {
+fn a_modern_client_gets_the_required_members_and_the_rest_unchanged() {
     for (method, result, expected) in [
         (
             "tools/call",
@@ -43,13 +43,13 @@ fn a_modern_client_gets_what_each_result_must_have_and_the_rest_as_it_was() {
             r#"{"resultType":"complete","content":[{"text":"resultType"}]}"#,
         ),
     ] {
-        let translated = for_modern_client(method, Ok(Json::new(result))).expect("a result");
+        let translated = reply_for_modern_client(method, Ok(Json::new(result))).expect("a result");
         assert_eq!(translated.get(), expected, "{method}");
     }
 }
 
 #[test]
-fn a_legacy_client_gets_no_fields_of_the_other_era() {
+fn a_legacy_client_gets_no_modern_members() {
     for (method, result, expected) in [
         (
             "tools/call",
@@ -80,22 +80,22 @@ fn a_legacy_client_gets_no_fields_of_the_other_era() {
         ),
     ] {
         assert_eq!(
-            result_between(Era::Legacy, Era::Modern, method, Json::new(result)).get(),
+            translate_result(Era::Legacy, Era::Modern, method, Json::new(result)).get(),
             expected
         );
     }
 }
 
 #[test]
-fn between_peers_of_one_era_nothing_is_touched() {
+fn results_within_one_era_are_unchanged() {
     let result = r#"{ "resultType" : "complete", "ttlMs" : 1 }"#;
     for era in [Era::Legacy, Era::Modern] {
         assert_eq!(
-            result_between(era, era, "tools/list", Json::new(result)).get(),
+            translate_result(era, era, "tools/list", Json::new(result)).get(),
             result
         );
         assert!(
-            must_be_asked(
+            needs_client_input(
                 era,
                 era,
                 &Json::new(r#"{"resultType":"input_required","requestState":"s"}"#)
@@ -104,7 +104,7 @@ fn between_peers_of_one_era_nothing_is_touched() {
         );
     }
     assert!(
-        must_be_asked(
+        needs_client_input(
             Era::Legacy,
             Era::Modern,
             &Json::new(r#"{"resultType":"input_required"}"#)
@@ -114,12 +114,12 @@ fn between_peers_of_one_era_nothing_is_touched() {
 }
 
 #[test]
-fn errors_of_older_revisions_are_said_in_the_newer_ones_way() {
+fn legacy_errors_are_translated_for_modern_clients() {
     let missing = RpcError {
         data: Some(raw(r#"{"uri":"x"}"#)),
-        ..RpcError::new(NO_RESOURCE, "not found")
+        ..RpcError::new(RESOURCE_NOT_FOUND, "not found")
     };
-    let translated = for_modern_client("resources/read", Err(missing)).expect_err("an error");
+    let translated = reply_for_modern_client("resources/read", Err(missing)).expect_err("an error");
     assert_eq!(
         (
             translated.code,
@@ -133,9 +133,9 @@ fn errors_of_older_revisions_are_said_in_the_newer_ones_way() {
     );
     let visit = RpcError {
         data: Some(data),
-        ..RpcError::new(URL_NEEDED, "visit")
+        ..RpcError::new(URL_ELICITATION_REQUIRED, "visit")
     };
-    let asked = for_modern_client("tools/call", Err(visit)).expect("a result");
+    let asked = reply_for_modern_client("tools/call", Err(visit)).expect("a result");
     assert_eq!(
         asked.get(),
         r#"{"resultType":"input_required","inputRequests":{"url-1":{"method":"elicitation/create","params":{"mode":"url","url":"https://h","message":"go"}}}}"#
@@ -143,7 +143,7 @@ fn errors_of_older_revisions_are_said_in_the_newer_ones_way() {
 }
 
 #[test]
-fn an_elicitation_by_url_has_an_id_only_where_there_are_sessions() {
+fn a_url_elicitation_has_an_id_only_in_the_legacy_era() {
     let asked = |params: &str| InputRequest {
         method: "elicitation/create".into(),
         params: Some(raw(params)),
@@ -155,15 +155,15 @@ fn an_elicitation_by_url_has_an_id_only_where_there_are_sessions() {
             .unwrap_or_default()
     };
     assert_eq!(
-        text(for_legacy_asked(&asked(r#"{"mode":"url"}"#), "7")),
+        text(request_for_legacy_client(&asked(r#"{"mode":"url"}"#), "7")),
         r#"{"mode":"url","elicitationId":"7"}"#
     );
     assert_eq!(
-        text(for_legacy_asked(&asked(r#"{"message":"m"}"#), "7")),
+        text(request_for_legacy_client(&asked(r#"{"message":"m"}"#), "7")),
         r#"{"message":"m"}"#
     );
     assert_eq!(
-        text(for_modern_asked(&asked(
+        text(request_for_modern_client(&asked(
             r#"{"mode":"url","elicitationId":"7"}"#
         ))),
         r#"{"mode":"url"}"#

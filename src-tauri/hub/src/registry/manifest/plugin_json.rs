@@ -105,13 +105,13 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
         .filter(|word| !word.is_empty())
         .ok_or("its 'command' is empty")?;
     let runtime = match package.runtime.as_str() {
-        "" => Runtime::named(first),
+        "" => Runtime::from_name(first),
         name => {
             let unknown = || format!("its runtime '{name}' is not one that Drawbridge knows");
-            Some(Runtime::named(name).ok_or_else(unknown)?)
+            Some(Runtime::from_name(name).ok_or_else(unknown)?)
         }
     };
-    let is_named = Runtime::named(first).is_some_and(|named| Some(named) == runtime);
+    let is_named = Runtime::from_name(first).is_some_and(|named| Some(named) == runtime);
     let words = if is_named || runtime.is_none() {
         &words[1..]
     } else {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::{
     catalog::Definition,
-    model::{capability::Kind, ids::ServerId, json, spec::Registered},
+    model::{capability::CapabilityKind, ids::ServerId, json, spec::RegisteredServer},
 };
 
 fn tool(hints: &str, life: u32) -> CatalogEntry {
@@ -12,8 +12,14 @@ fn tool(hints: &str, life: u32) -> CatalogEntry {
     let definition = format!(r#"{{"name":"t","annotations":{hints}}}"#);
     CatalogEntry {
         exposed_name: "s__t".into(),
-        server: Arc::new(Registered::new(ServerId::new("s"), spec, PathBuf::new())),
-        definition: Arc::new(Definition::read(Kind::Tools, definition).expect("a definition")),
+        server: Arc::new(RegisteredServer::new(
+            ServerId::new("s"),
+            spec,
+            PathBuf::new(),
+        )),
+        definition: Arc::new(
+            Definition::read(CapabilityKind::Tools, definition).expect("a definition"),
+        ),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
 
 fn open(sessions: &ClientSessions) -> Arc<ClientSession> {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
-    let hello = handshake::client_hello(Some(&params)).expect("a hello");
+    let hello = handshake::read_initialize(Some(&params)).expect("a hello");
     sessions.open(ClientName::new("c"), hello, Reach::All)
 }
 

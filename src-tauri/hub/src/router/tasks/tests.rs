@@ -9,7 +9,7 @@ use crate::{
 
 fn client(sessions: &ClientSessions, name: &str) -> Back {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
-    let hello = handshake::client_hello(Some(&params)).expect("a hello");
+    let hello = handshake::read_initialize(Some(&params)).expect("a hello");
     Back::at_any_time(sessions.open(ClientName::new(name), hello, Reach::All))
 }
 

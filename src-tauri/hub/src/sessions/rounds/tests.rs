@@ -17,7 +17,7 @@ struct Desk {
 fn desk() -> Desk {
     let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
         "io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}"#;
-    let (said, _) = meta::take(Some(&json::raw(meta.into()))).expect("a hello");
+    let (said, _) = meta::take_request_meta(Some(&json::raw(meta.into()))).expect("a hello");
     let sessions = ClientSessions::new(Events::new());
     let (session, _) = sessions.stateless(&ClientName::new("c"), &said.hello, &Reach::All);
     Desk {
@@ -52,7 +52,7 @@ impl Desk {
             .expect("a result");
         RawObject::parse(&reply)
             .expect("an object")
-            .string("requestState")
+            .get_string("requestState")
             .expect("it asks")
     }
 

@@ -14,28 +14,28 @@ use sha2::Sha256;
 use super::Hash;
 use crate::random;
 
-pub(in crate::store) const NAME: &str = "audit.key";
+pub(in crate::store) const FILE_NAME: &str = "audit.key";
 
 /// The key. A new key has a temporary name until the first entry is written with it. An established
 /// key without any entries therefore means that they were deleted.
-pub(in crate::store) struct Key {
+pub(in crate::store) struct AuditKey {
     mac: Hmac<Sha256>,
     folder: PathBuf,
     is_new: AtomicBool,
 }
 
-impl Key {
+impl AuditKey {
     /// Loads the key from that folder, or creates one.
     ///
     /// # Errors
     /// Returns an error if the key can be neither read nor created.
     pub(in crate::store) fn load(folder: &Path) -> io::Result<Self> {
-        let (kept, new) = (folder.join(NAME), new_name(folder));
+        let (kept, new) = (folder.join(FILE_NAME), temporary_file(folder));
         let (hex, is_new) = match (fs::read_to_string(&kept), fs::read_to_string(&new)) {
             (Ok(hex), _) => (hex, false),
             (Err(error), _) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             (_, Ok(hex)) if hex.len() == 64 => (hex, true),
-            _ => (make(&new)?, true),
+            _ => (create_key(&new)?, true),
         };
         let key = hex::decode(hex.trim()).ok().filter(|key| key.len() == 32);
         let key = key.ok_or_else(|| {
@@ -58,28 +58,28 @@ impl Key {
     }
 
     /// Gives a new key its final name. Call this after entries were committed with it.
-    pub(in crate::store) fn settle(&self) {
+    pub(in crate::store) fn finalize(&self) {
         if !self.is_new() {
             return;
         }
-        match fs::rename(new_name(&self.folder), self.folder.join(NAME)) {
+        match fs::rename(temporary_file(&self.folder), self.folder.join(FILE_NAME)) {
             Ok(()) => self.is_new.store(false, Ordering::Relaxed),
             Err(error) => tracing::warn!("the key of the audit cannot be renamed: {error}"),
         }
     }
 
-    pub(super) fn begin(&self, what: &str) -> Parts {
-        let mut parts = Parts(self.mac.clone());
+    pub(super) fn start_mac(&self, what: &str) -> MacBuilder {
+        let mut parts = MacBuilder(self.mac.clone());
         parts.bytes(what.as_bytes());
         parts
     }
 }
 
-fn new_name(folder: &Path) -> PathBuf {
-    folder.join(format!("{NAME}.new"))
+fn temporary_file(folder: &Path) -> PathBuf {
+    folder.join(format!("{FILE_NAME}.new"))
 }
 
-fn make(file: &Path) -> io::Result<String> {
+fn create_key(file: &Path) -> io::Result<String> {
     let key = random::token();
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
@@ -92,9 +92,9 @@ fn make(file: &Path) -> io::Result<String> {
 }
 
 /// An HMAC under construction.
-pub(super) struct Parts(Hmac<Sha256>);
+pub(super) struct MacBuilder(Hmac<Sha256>);
 
-impl Parts {
+impl MacBuilder {
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update(&(bytes.len() as u64).to_be_bytes());
         self.0.update(bytes);

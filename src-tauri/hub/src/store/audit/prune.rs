@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use rusqlite::{Connection, params};
 use serde_json::json;
 
-use super::{Chain, Fixed};
+use super::{Chain, Sealed};
 use crate::{model::audit::AuditKind, store::table::audit};
 
 /// Entries that are deleted at once; bounded so that no call waits long.
-const AT_ONCE: usize = 500;
+const MAX_ENTRIES: usize = 500;
 
 /// The first stored entries and calls, all of them old.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Segment {
 }
 
 /// Finds the next segment among the entries and calls from before that time.
-pub(in crate::store) fn segment(
+pub(in crate::store) fn find_segment(
     connection: &Connection,
     before: i64,
 ) -> Result<Segment, rusqlite::Error> {
@@ -44,9 +44,9 @@ fn old_entries(connection: &Connection, before: i64) -> Result<Option<i64>, rusq
         "SELECT a.seq, a.at, a.kind, a.call, c.decision FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq",
     )?;
     let mut rows = statement.query([])?;
-    let (mut under_way, mut through, mut count) = (HashSet::new(), None, 0);
+    let (mut in_flight, mut through, mut count) = (HashSet::new(), None, 0);
     while let Some(row) = rows.next()? {
-        if row.get::<_, i64>(1)? >= before || (count >= AT_ONCE && through.is_some()) {
+        if row.get::<_, i64>(1)? >= before || (count >= MAX_ENTRIES && through.is_some()) {
             break;
         }
         count += 1;
@@ -55,12 +55,12 @@ fn old_entries(connection: &Connection, before: i64) -> Result<Option<i64>, rusq
             match (kind.as_str(), decision.as_deref()) {
                 // If the row of a call is gone, the call counts as in flight for good. Its entries
                 // stay, so that `verify` still reports the gap.
-                ("decided", Some("allowed") | None) => drop(under_way.insert(call)),
-                ("ended", Some(_)) => drop(under_way.remove(&call)),
+                ("decided", Some("allowed") | None) => drop(in_flight.insert(call)),
+                ("ended", Some(_)) => drop(in_flight.remove(&call)),
                 _ => {}
             }
         }
-        if under_way.is_empty() {
+        if in_flight.is_empty() {
             through = Some(row.get(0)?);
         }
     }
@@ -70,7 +70,7 @@ fn old_entries(connection: &Connection, before: i64) -> Result<Option<i64>, rusq
 fn old_calls(connection: &Connection, before: i64) -> Result<Option<i64>, rusqlite::Error> {
     let mut statement =
         connection.prepare_cached("SELECT id, at, seq FROM call ORDER BY id LIMIT ?")?;
-    let mut rows = statement.query([AT_ONCE as i64])?;
+    let mut rows = statement.query([MAX_ENTRIES as i64])?;
     let mut through = None;
     while let Some(row) = rows.next()? {
         if row.get::<_, Option<i64>>(2)?.is_some() || row.get::<_, i64>(1)? >= before {
@@ -93,12 +93,12 @@ pub(in crate::store) fn prune(
     let Some(through) = segment.through else {
         return Ok(());
     };
-    let last = audit::tip_at(through, connection)?;
+    let last = audit::read_tip_at(through, connection)?;
     const CALLS: &str =
         "DELETE FROM call WHERE id IN (SELECT call FROM audit WHERE seq <= ? AND call IS NOT NULL)";
     let calls = connection.execute(CALLS, params![through])?;
     let entries = connection.execute("DELETE FROM audit WHERE seq <= ?", params![through])?;
     let body =
         json!({ "through": through, "hash": hex::encode(last.hash), "calls": calls, "entries": entries }).to_string();
-    chain.append(AuditKind::Pruned, None, &body, &Fixed::Nothing)
+    chain.append(AuditKind::Pruned, None, &body, &Sealed::Nothing)
 }

@@ -16,20 +16,20 @@ use crate::{
     store::{Journal, Store, table::call::CallFilter, table::call::CallRow},
 };
 
-struct Desk {
+struct AuditFixture {
     folder: TempDir,
     store: Store,
     journal: Journal,
 }
 
-impl Desk {
+impl AuditFixture {
     async fn new() -> Self {
         let folder = tempfile::tempdir().expect("make a folder");
         let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
             .await
             .expect("open");
         let journal = store.journal();
-        journal.begin().await.expect("begin");
+        journal.recover().await.expect("begin");
         Self {
             folder,
             store,
@@ -37,16 +37,19 @@ impl Desk {
         }
     }
 
-    async fn decide(&self, decision: Decision) -> CallId {
+    async fn record_decision(&self, decision: Decision) -> CallId {
         let row = row(decision);
-        self.journal.decided(row.clone()).await.expect("decided");
+        self.journal
+            .record_decision(row.clone())
+            .await
+            .expect("decided");
         row.call.id.clone()
     }
 
-    async fn call(&self) -> CallId {
-        let id = self.decide(Decision::Allowed).await;
+    async fn record_call(&self) -> CallId {
+        let id = self.record_decision(Decision::Allowed).await;
         self.journal
-            .ended(id.clone(), Outcome::Ok, String::new(), Some(3));
+            .record_outcome(id.clone(), Outcome::Ok, String::new(), Some(3));
         self.journal.flush().await;
         id
     }
@@ -60,19 +63,19 @@ impl Desk {
             .expect("open");
         self.journal = store.journal();
         self.store = store;
-        self.journal.begin().await.expect("begin");
+        self.journal.recover().await.expect("begin");
     }
 
     async fn verify(&self) -> AuditReport {
         self.journal.verify().await.expect("verify")
     }
 
-    async fn broken(&self) -> AuditBreak {
+    async fn find_break(&self) -> AuditBreak {
         self.verify().await.broken.expect("it does not hold")
     }
 
     /// Changes the database as a program with SQLite but without the key could.
-    fn forge(&self, sql: &str) {
+    fn tamper(&self, sql: &str) {
         let connection = Connection::open(self.folder.path().join("drawbridge.db")).expect("open");
         connection
             .execute_batch(sql)
@@ -80,12 +83,12 @@ impl Desk {
     }
 
     /// Returns what `verify` finds in a changed copy.
-    fn found(&self, sql: &str) -> Option<AuditBreak> {
-        found(self.folder.path(), sql)
+    fn verify_tampered_copy(&self, sql: &str) -> Option<AuditBreak> {
+        verify_tampered_copy(self.folder.path(), sql)
     }
 }
 
-fn found(folder: &Path, sql: &str) -> Option<AuditBreak> {
+fn verify_tampered_copy(folder: &Path, sql: &str) -> Option<AuditBreak> {
     let copy = folder.join("copy.db");
     let _ = std::fs::remove_file(&copy);
     let connection = Connection::open(folder.join("drawbridge.db")).expect("open");
@@ -95,7 +98,7 @@ fn found(folder: &Path, sql: &str) -> Option<AuditBreak> {
     let mut copy = Connection::open(copy).expect("open the copy");
     copy.execute_batch(sql)
         .unwrap_or_else(|e| panic!("{sql}: {e}"));
-    verify(&mut copy, &Key::load(folder).expect("the key"))
+    verify(&mut copy, &AuditKey::load(folder).expect("the key"))
         .expect("verify")
         .broken
 }
@@ -103,7 +106,7 @@ fn found(folder: &Path, sql: &str) -> Option<AuditBreak> {
 fn row(decision: Decision) -> Arc<CallRow> {
     let is_allowed = decision == Decision::Allowed;
     let call = Call {
-        id: CallId::new(random::id_in_order()),
+        id: CallId::new(random::ordered_id()),
         at: clock::now(),
         client: ClientName::new("c"),
         server: ServerId::new("s"),
@@ -136,7 +139,7 @@ fn row(decision: Decision) -> Arc<CallRow> {
 }
 
 fn number(id: &CallId) -> u64 {
-    random::number_of(id.as_str()).expect("an id")
+    random::decode_id(id.as_str()).expect("an id")
 }
 
 fn columns(folder: &Path, table: &str) -> Vec<(String, String)> {
@@ -151,7 +154,7 @@ fn columns(folder: &Path, table: &str) -> Vec<(String, String)> {
 }
 
 /// Returns SQL for a value that differs from the one in that column.
-fn another(column: &str, kind: &str) -> String {
+fn other_value(column: &str, kind: &str) -> String {
     match kind {
         "INTEGER" => format!("coalesce({column}, 0) + 1000000"),
         "BLOB" => "randomblob(32)".into(),
@@ -160,22 +163,22 @@ fn another(column: &str, kind: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_chain_of_calls_and_notes_holds_together_over_restarts() {
-    let mut desk = Desk::new().await;
+async fn the_chain_stays_intact_over_restarts() {
+    let mut desk = AuditFixture::new().await;
     let first = desk.verify().await;
     assert_eq!(
         (first.entries, first.broken),
         (1, None),
         "it begins with its beginning"
     );
-    desk.call().await;
-    desk.decide(Decision::Denied).await;
+    desk.record_call().await;
+    desk.record_decision(Decision::Denied).await;
     desk.journal
-        .note(AuditKind::PolicyChanged, &json!({ "effect": "allow" }));
+        .append_audit(AuditKind::PolicyChanged, &json!({ "effect": "allow" }));
     desk.restart().await;
-    let ran = desk.decide(Decision::Allowed).await;
+    let ran = desk.record_decision(Decision::Allowed).await;
     desk.restart().await;
-    desk.call().await;
+    desk.record_call().await;
     let report = desk.verify().await;
     assert_eq!(
         (report.entries, report.broken),
@@ -196,18 +199,20 @@ async fn a_chain_of_calls_and_notes_holds_together_over_restarts() {
 }
 
 #[tokio::test]
-async fn many_calls_at_once_make_one_chain() {
-    let desk = Desk::new().await;
+async fn concurrent_calls_form_one_chain() {
+    let desk = AuditFixture::new().await;
     for _ in 0..10 {
         let rows: Vec<_> = (0..20).map(|_| row(Decision::Allowed)).collect();
-        let decided = rows.iter().map(|row| desk.journal.decided(row.clone()));
+        let decided = rows
+            .iter()
+            .map(|row| desk.journal.record_decision(row.clone()));
         futures_util::future::try_join_all(decided)
             .await
             .expect("decided");
         for row in rows {
             desk.journal
-                .ended(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
-            desk.journal.ended(
+                .record_outcome(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
+            desk.journal.record_outcome(
                 row.call.id.clone(),
                 Outcome::Cancelled,
                 "too late".into(),
@@ -224,22 +229,22 @@ async fn many_calls_at_once_make_one_chain() {
 }
 
 #[tokio::test]
-async fn any_column_of_any_call_that_is_changed_is_found() {
-    let desk = Desk::new().await;
-    let ended = desk.call().await;
-    let denied = desk.decide(Decision::Denied).await;
-    let running = desk.decide(Decision::Allowed).await;
+async fn a_change_of_any_column_of_a_call_is_detected() {
+    let desk = AuditFixture::new().await;
+    let ended = desk.record_call().await;
+    let denied = desk.record_decision(Decision::Denied).await;
+    let running = desk.record_decision(Decision::Allowed).await;
     desk.journal.flush().await;
-    assert_eq!(desk.found(""), None);
+    assert_eq!(desk.verify_tampered_copy(""), None);
     for (call, seq, end) in [(&ended, 2, 3), (&denied, 4, 4), (&running, 5, 5)] {
         for (column, kind) in columns(desk.folder.path(), "call") {
             let sql = format!(
                 "UPDATE call SET {column} = {} WHERE id = {}",
-                another(&column, &kind),
+                other_value(&column, &kind),
                 number(call)
             );
             let found = desk
-                .found(&sql)
+                .verify_tampered_copy(&sql)
                 .unwrap_or_else(|| panic!("{sql} is not found"));
             let is_end = ["outcome", "error", "duration_ms"].contains(&column.as_str());
             assert_eq!(
@@ -256,66 +261,82 @@ async fn any_column_of_any_call_that_is_changed_is_found() {
         number(&ended)
     );
     assert_eq!(
-        desk.found(&nothing).map(|found| found.seq),
+        desk.verify_tampered_copy(&nothing).map(|found| found.seq),
         Some(2),
         "nothing is another thing than a text"
     );
 }
 
 #[tokio::test]
-async fn any_column_of_any_entry_that_is_changed_is_found() {
-    let desk = Desk::new().await;
-    desk.call().await;
+async fn a_change_of_any_column_of_an_entry_is_detected() {
+    let desk = AuditFixture::new().await;
+    desk.record_call().await;
     desk.journal
-        .note(AuditKind::ServerAccepted, &json!({ "server": "s" }));
-    desk.decide(Decision::Denied).await;
+        .append_audit(AuditKind::ServerAccepted, &json!({ "server": "s" }));
+    desk.record_decision(Decision::Denied).await;
     desk.journal.flush().await;
     for seq in 1..=5 {
         for (column, kind) in columns(desk.folder.path(), "audit") {
             let sql = format!(
                 "UPDATE audit SET {column} = {} WHERE seq = {seq}",
-                another(&column, &kind)
+                other_value(&column, &kind)
             );
-            assert_eq!(desk.found(&sql).map(|found| found.seq), Some(seq), "{sql}");
+            assert_eq!(
+                desk.verify_tampered_copy(&sql).map(|found| found.seq),
+                Some(seq),
+                "{sql}"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_moved_between_columns_or_rows_is_found() {
-    let desk = Desk::new().await;
-    let (one, other) = (number(&desk.call().await), number(&desk.call().await));
+async fn moving_bytes_between_columns_or_rows_is_detected() {
+    let desk = AuditFixture::new().await;
+    let (one, other) = (
+        number(&desk.record_call().await),
+        number(&desk.record_call().await),
+    );
     let moved = format!(
         "UPDATE call SET client = client || 's', server = substr(server, 2) WHERE id = {one}"
     );
-    assert_eq!(desk.found(&moved).map(|found| found.seq), Some(2));
+    assert_eq!(
+        desk.verify_tampered_copy(&moved).map(|found| found.seq),
+        Some(2)
+    );
     let entries = "UPDATE audit SET seq = -4 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = 2; UPDATE audit SET seq = 2 WHERE seq = -4;";
-    assert_eq!(desk.found(entries).map(|found| found.seq), Some(2));
+    assert_eq!(
+        desk.verify_tampered_copy(entries).map(|found| found.seq),
+        Some(2)
+    );
     let calls = format!(
         "UPDATE call SET id = 1 WHERE id = {one}; UPDATE call SET id = {one} WHERE id = {other}; UPDATE call SET id = {other} WHERE id = 1;"
     );
-    assert_eq!(desk.found(&calls).map(|found| found.seq), Some(2));
+    assert_eq!(
+        desk.verify_tampered_copy(&calls).map(|found| found.seq),
+        Some(2)
+    );
     let as_told = format!("{calls} UPDATE call SET seq = 6 - seq;");
     assert_eq!(
-        desk.found(&as_told).map(|found| found.seq),
+        desk.verify_tampered_copy(&as_told).map(|found| found.seq),
         Some(2),
         "also where they name the right entries"
     );
 }
 
 #[tokio::test]
-async fn what_is_taken_away_or_added_is_found() {
-    let desk = Desk::new().await;
-    let call = number(&desk.call().await);
-    desk.call().await;
+async fn deleted_and_added_rows_are_detected() {
+    let desk = AuditFixture::new().await;
+    let call = number(&desk.record_call().await);
+    desk.record_call().await;
     let gone = desk
-        .found(&format!("DELETE FROM call WHERE id = {call}"))
+        .verify_tampered_copy(&format!("DELETE FROM call WHERE id = {call}"))
         .expect("it is found");
     assert_eq!(gone.seq, 2);
     assert!(gone.why.contains("missing"), "{}", gone.why);
     for seq in 1..=4 {
         let gone = desk
-            .found(&format!("DELETE FROM audit WHERE seq = {seq}"))
+            .verify_tampered_copy(&format!("DELETE FROM audit WHERE seq = {seq}"))
             .expect("it is found");
         assert_eq!(gone.seq, seq);
         assert!(
@@ -327,7 +348,7 @@ async fn what_is_taken_away_or_added_is_found() {
     let both =
         format!("DELETE FROM call WHERE id = {call}; DELETE FROM audit WHERE call = {call};");
     assert_eq!(
-        desk.found(&both).map(|found| found.why),
+        desk.verify_tampered_copy(&both).map(|found| found.why),
         Some("the entries 2 to 3 are missing".into())
     );
     let columns = "at, client, server, tool, exposed_name, definition_digest, arguments_digest, decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments";
@@ -336,91 +357,101 @@ async fn what_is_taken_away_or_added_is_found() {
             "INSERT INTO call (id, {columns}, seq) SELECT id + 1, {columns}, {seq} FROM call WHERE id = {call}"
         );
         let found = desk
-            .found(&added)
+            .verify_tampered_copy(&added)
             .unwrap_or_else(|| panic!("with {seq} it is not found"));
         assert!(found.why.contains("added"), "{}", found.why);
     }
     let added =
         "INSERT INTO audit SELECT seq + 1, at, kind, call, body, hash FROM audit WHERE seq = 5";
-    assert_eq!(desk.found(added).map(|found| found.seq), Some(6));
+    assert_eq!(
+        desk.verify_tampered_copy(added).map(|found| found.seq),
+        Some(6)
+    );
 }
 
 #[tokio::test]
-async fn an_end_that_is_cut_off_is_found_while_the_hub_runs_after_a_restart_and_for_ever() {
-    let mut desk = Desk::new().await;
-    desk.call().await;
-    desk.call().await;
+async fn a_truncated_chain_is_detected_now_and_after_restarts() {
+    let mut desk = AuditFixture::new().await;
+    desk.record_call().await;
+    desk.record_call().await;
     let cut = "DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 4); DELETE FROM audit WHERE seq > 3;";
     let told = AuditBreak {
         seq: 4,
         why: "the audit was cut off at its end: the entries 4 to 5 are gone".into(),
     };
-    assert_eq!(desk.found(cut).as_ref(), Some(&told));
+    assert_eq!(desk.verify_tampered_copy(cut).as_ref(), Some(&told));
     assert_eq!(
-        desk.found("DELETE FROM audit WHERE seq = 5")
+        desk.verify_tampered_copy("DELETE FROM audit WHERE seq = 5")
             .map(|found| found.seq),
         Some(5)
     );
     let to_fit = format!("{cut} UPDATE audit_head SET seq = 3");
     assert_eq!(
-        desk.found(&to_fit).map(|found| found.seq),
+        desk.verify_tampered_copy(&to_fit).map(|found| found.seq),
         Some(4),
         "the head cannot be made to fit"
     );
     assert!(
-        desk.found(&format!("{cut} DELETE FROM audit_head"))
+        desk.verify_tampered_copy(&format!("{cut} DELETE FROM audit_head"))
             .is_some()
     );
     assert!(
-        desk.found("DELETE FROM audit; DELETE FROM call; DELETE FROM audit_head")
+        desk.verify_tampered_copy("DELETE FROM audit; DELETE FROM call; DELETE FROM audit_head")
             .is_some(),
         "nor all be begun anew"
     );
 
-    desk.forge(cut);
-    assert_eq!(desk.broken().await, told);
-    desk.call().await;
+    desk.tamper(cut);
+    assert_eq!(desk.find_break().await, told);
+    desk.record_call().await;
     assert_eq!(
-        desk.broken().await.seq,
+        desk.find_break().await.seq,
         4,
         "the hub that runs goes on behind the gap"
     );
     desk.restart().await;
-    assert_eq!(desk.broken().await.seq, 4);
+    assert_eq!(desk.find_break().await.seq, 4);
 
-    let mut desk = Desk::new().await;
-    desk.call().await;
-    desk.call().await;
+    let mut desk = AuditFixture::new().await;
+    desk.record_call().await;
+    desk.record_call().await;
     desk.store.close().await;
-    desk.forge(cut);
+    desk.tamper(cut);
     desk.restart().await;
-    assert_eq!(desk.broken().await, told, "the next hub does not cover it");
-    desk.call().await;
+    assert_eq!(
+        desk.find_break().await,
+        told,
+        "the next hub does not cover it"
+    );
+    desk.record_call().await;
     desk.restart().await;
-    assert_eq!(desk.broken().await, told);
-    desk.forge("DELETE FROM audit; DELETE FROM audit_head; DELETE FROM call;");
+    assert_eq!(desk.find_break().await, told);
+    desk.tamper("DELETE FROM audit; DELETE FROM audit_head; DELETE FROM call;");
     desk.restart().await;
-    assert!(desk.broken().await.why.contains("all of it is gone"));
+    assert!(desk.find_break().await.why.contains("all of it is gone"));
 }
 
 #[tokio::test]
-async fn an_entry_that_another_program_puts_in_the_way_does_not_stop_the_calls() {
-    let desk = Desk::new().await;
-    desk.call().await;
-    desk.forge(
+async fn an_entry_of_another_program_does_not_block_calls() {
+    let desk = AuditFixture::new().await;
+    desk.record_call().await;
+    desk.tamper(
         "INSERT INTO audit SELECT seq + 1, at, kind, call, body, hash FROM audit WHERE seq = 3",
     );
     assert!(
-        desk.journal.decided(row(Decision::Allowed)).await.is_ok(),
+        desk.journal
+            .record_decision(row(Decision::Allowed))
+            .await
+            .is_ok(),
         "a second try finds out where it ends"
     );
-    assert_eq!(desk.broken().await.seq, 4);
+    assert_eq!(desk.find_break().await.seq, 4);
 }
 
 #[tokio::test]
-async fn another_key_or_none_is_found_and_the_key_is_for_its_user_alone() {
-    let mut desk = Desk::new().await;
-    desk.call().await;
+async fn a_replaced_or_missing_key_is_detected_and_the_key_is_private() {
+    let mut desk = AuditFixture::new().await;
+    desk.record_call().await;
     let file = desk.folder.path().join(KEY_FILE);
     #[cfg(unix)]
     {
@@ -439,24 +470,24 @@ async fn another_key_or_none_is_found_and_the_key_is_for_its_user_alone() {
     std::fs::remove_file(&file).expect("take it away");
     desk.restart().await;
     assert_eq!(
-        desk.broken().await.seq,
+        desk.find_break().await.seq,
         1,
         "what another key wrote cannot be told from what was forged"
     );
 }
 
 #[tokio::test]
-async fn what_is_old_goes_and_the_rest_holds() {
-    let desk = Desk::new().await;
+async fn pruning_deletes_old_entries_and_keeps_the_chain_intact() {
+    let desk = AuditFixture::new().await;
     for _ in 0..300 {
-        desk.call().await;
-        desk.decide(Decision::Denied).await;
+        desk.record_call().await;
+        desk.record_decision(Decision::Denied).await;
     }
-    let under_way = desk.decide(Decision::Allowed).await;
+    let under_way = desk.record_decision(Decision::Allowed).await;
     tokio::time::sleep(Duration::from_millis(5)).await;
     let then = clock::now();
     tokio::time::sleep(Duration::from_millis(5)).await;
-    let kept = desk.call().await;
+    let kept = desk.record_call().await;
     desk.journal.prune(then).await.expect("prune");
     let left = desk
         .store
@@ -476,25 +507,27 @@ async fn what_is_old_goes_and_the_rest_holds() {
     assert!(report.entries < 10, "{} entries", report.entries);
 
     assert!(
-        desk.found("DELETE FROM audit WHERE seq = (SELECT min(seq) FROM audit)")
+        desk.verify_tampered_copy("DELETE FROM audit WHERE seq = (SELECT min(seq) FROM audit)")
             .is_some()
     );
     assert!(
-        desk.found("UPDATE audit SET body = replace(body, '9', '8') WHERE kind = 'pruned'")
-            .is_some()
+        desk.verify_tampered_copy(
+            "UPDATE audit SET body = replace(body, '9', '8') WHERE kind = 'pruned'"
+        )
+        .is_some()
     );
     assert!(
-        desk.found("DELETE FROM audit WHERE kind = 'pruned'")
+        desk.verify_tampered_copy("DELETE FROM audit WHERE kind = 'pruned'")
             .is_some()
     );
     let more = "DELETE FROM call; DELETE FROM audit WHERE seq < (SELECT max(seq) FROM audit)";
     assert!(
-        desk.found(more).is_some(),
+        desk.verify_tampered_copy(more).is_some(),
         "more cannot be taken away than the anchor says"
     );
 
     desk.journal
-        .ended(under_way, Outcome::Ok, String::new(), None);
+        .record_outcome(under_way, Outcome::Ok, String::new(), None);
     desk.journal.flush().await;
     tokio::time::sleep(Duration::from_millis(5)).await;
     desk.journal
@@ -511,25 +544,25 @@ async fn what_is_old_goes_and_the_rest_holds() {
             .expect("read")
             .is_empty()
     );
-    desk.call().await;
+    desk.record_call().await;
     assert_eq!(desk.verify().await.broken, None);
 }
 
 #[tokio::test]
-async fn what_was_changed_does_not_go_with_what_is_old() {
-    let desk = Desk::new().await;
-    desk.call().await;
-    desk.call().await;
-    desk.forge("DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 2)");
+async fn pruning_does_not_delete_evidence_of_tampering() {
+    let desk = AuditFixture::new().await;
+    desk.record_call().await;
+    desk.record_call().await;
+    desk.tamper("DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 2)");
     desk.journal
         .prune(Timestamp(i64::MAX))
         .await
         .expect("prune");
-    assert_eq!(desk.broken().await.seq, 2);
+    assert_eq!(desk.find_break().await.seq, 2);
 }
 
 #[tokio::test]
-async fn calls_from_before_there_was_an_audit_are_kept_and_go_when_they_are_old() {
+async fn calls_from_before_the_audit_are_pruned_when_they_are_old() {
     let folder = tempfile::tempdir().expect("make a folder");
     let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
         .await
@@ -543,13 +576,13 @@ async fn calls_from_before_there_was_an_audit_are_kept_and_go_when_they_are_old(
             .expect("write a call");
     }
     let journal = store.journal();
-    journal.begin().await.expect("begin");
-    let desk = Desk {
+    journal.recover().await.expect("begin");
+    let desk = AuditFixture {
         folder,
         store,
         journal,
     };
-    desk.call().await;
+    desk.record_call().await;
     assert_eq!(desk.verify().await.broken, None);
     let all = CallFilter {
         limit: 9,

@@ -3,18 +3,18 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
-use super::{Fixed, Hash, Key, Tip, wrong_end};
+use super::{AuditKey, Hash, Sealed, Tip, end_mismatch};
 use crate::{
     model::{
         audit::{AuditBreak, AuditReport},
         ids::Timestamp,
     },
     random,
-    store::table::audit::{self, Read},
+    store::table::audit::{self, StoredEntry},
 };
 
 /// The first place that does not match.
-struct Break {
+struct ChainBreak {
     seq: i64,
     why: String,
 }
@@ -41,19 +41,20 @@ struct Broken {
 /// Verifies the whole audit, in one read transaction.
 pub(in crate::store) fn verify(
     connection: &mut Connection,
-    key: &Key,
+    key: &AuditKey,
 ) -> Result<AuditReport, rusqlite::Error> {
-    let moment = connection.transaction()?;
-    let bounds = moment.query_row("SELECT count(*), min(at), max(at) FROM audit", [], |row| {
-        Ok((
-            row.get(0)?,
-            row.get::<_, Option<i64>>(1)?,
-            row.get::<_, Option<i64>>(2)?,
-        ))
-    })?;
+    let transaction = connection.transaction()?;
+    let bounds =
+        transaction.query_row("SELECT count(*), min(at), max(at) FROM audit", [], |row| {
+            Ok((
+                row.get(0)?,
+                row.get::<_, Option<i64>>(1)?,
+                row.get::<_, Option<i64>>(2)?,
+            ))
+        })?;
     let (entries, from, to) = bounds;
-    let found = match walk(&moment, key)? {
-        Ok(rest) => calls_beside(&moment, rest)?,
+    let found = match walk_chain(&transaction, key)? {
+        Ok(rest) => find_unsealed_call(&transaction, rest)?,
         Err(found) => Some(found),
     };
     let broken = found.map(|found| AuditBreak {
@@ -69,7 +70,7 @@ pub(in crate::store) fn verify(
 }
 
 /// The parts of the result that single entries do not contain.
-struct Rest {
+struct WalkSummary {
     /// The end of the chain.
     last: Tip,
     /// The id of the last call from before the audit existed.
@@ -77,23 +78,26 @@ struct Rest {
 }
 
 /// Walks along the chain.
-fn walk(connection: &Connection, key: &Key) -> Result<Result<Rest, Break>, rusqlite::Error> {
-    let mut before = beginning(connection)?;
+fn walk_chain(
+    connection: &Connection,
+    key: &AuditKey,
+) -> Result<Result<WalkSummary, ChainBreak>, rusqlite::Error> {
+    let mut before = predecessor_of_first(connection)?;
     let mut calls_before = 0;
-    let mut statement = connection.prepare(audit::ALL)?;
+    let mut statement = connection.prepare(audit::SELECT_ENTRIES)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let Some(read) = audit::read(row) else {
-            return Ok(Err(Break {
+        let Some(read) = audit::entry_from_row(row) else {
+            return Ok(Err(ChainBreak {
                 seq: before.seq + 1,
                 why: "the entry, or its call, was changed".into(),
             }));
         };
-        if let Err(why) = holds(&read, before, key) {
+        if let Err(why) = check_entry(&read, before, key) {
             let told = (read.entry.kind == "broken")
                 .then(|| serde_json::from_str::<Broken>(read.entry.body).ok());
             let told = told.flatten().filter(|told| told.seq == before.seq + 1);
-            return Ok(Err(Break {
+            return Ok(Err(ChainBreak {
                 seq: before.seq + 1,
                 why: told.map_or(why, |told| told.why),
             }));
@@ -105,7 +109,7 @@ fn walk(connection: &Connection, key: &Key) -> Result<Result<Rest, Break>, rusql
                     seq: read.entry.seq,
                     why: "the audit was changed".into(),
                 });
-                return Ok(Err(Break {
+                return Ok(Err(ChainBreak {
                     seq: told.seq,
                     why: told.why,
                 }));
@@ -118,17 +122,17 @@ fn walk(connection: &Connection, key: &Key) -> Result<Result<Rest, Break>, rusql
         }
         before = Tip {
             seq: read.entry.seq,
-            hash: hash_of(&read),
+            hash: entry_hash(&read),
         };
     }
-    let head = audit::head(connection)?;
-    Ok(match wrong_end(before, head.as_ref(), key) {
-        None => Ok(Rest {
+    let head = audit::read_head(connection)?;
+    Ok(match end_mismatch(before, head.as_ref(), key) {
+        None => Ok(WalkSummary {
             last: before,
             calls_before,
         }),
         // The entry itself is valid; the head does not match it.
-        Some(why) => Err(Break {
+        Some(why) => Err(ChainBreak {
             seq: before.seq + 1,
             why,
         }),
@@ -137,7 +141,7 @@ fn walk(connection: &Connection, key: &Key) -> Result<Result<Rest, Break>, rusql
 
 /// Returns the predecessor of the first entry: zeros, or the last entry that the latest pruning
 /// deleted.
-fn beginning(connection: &Connection) -> Result<Tip, rusqlite::Error> {
+fn predecessor_of_first(connection: &Connection) -> Result<Tip, rusqlite::Error> {
     const LAST_ANCHOR: &str =
         "SELECT body FROM audit WHERE kind = 'pruned' ORDER BY seq DESC LIMIT 1";
     let body: Option<String> = connection
@@ -156,7 +160,7 @@ fn beginning(connection: &Connection) -> Result<Tip, rusqlite::Error> {
 }
 
 /// Checks that an entry is the one that was appended after `before`.
-fn holds(read: &Read<'_>, before: Tip, key: &Key) -> Result<(), String> {
+fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<(), String> {
     let (entry, next) = (&read.entry, before.seq + 1);
     if entry.seq != next {
         return Err(match entry.seq - next {
@@ -165,10 +169,14 @@ fn holds(read: &Read<'_>, before: Tip, key: &Key) -> Result<(), String> {
             _ => format!("entry {} stands before its beginning", entry.seq),
         });
     }
-    let call = || entry.call.map_or_else(|| "of nobody".to_owned(), name);
+    let call = || {
+        entry
+            .call
+            .map_or_else(|| "of nobody".to_owned(), quoted_call_id)
+    };
     let fixed = match (entry.kind, &read.call) {
         ("decided", Some(columns)) if columns.seq == Some(entry.seq) => {
-            Fixed::Decision(columns.decided)
+            Sealed::Decision(columns.decided)
         }
         ("decided", Some(_)) => {
             return Err(format!(
@@ -176,19 +184,19 @@ fn holds(read: &Read<'_>, before: Tip, key: &Key) -> Result<(), String> {
                 call()
             ));
         }
-        ("ended", Some(columns)) => Fixed::End(columns.ending),
+        ("ended", Some(columns)) => Sealed::End(columns.ending),
         ("decided" | "ended", None) => return Err(format!("the call {} is missing", call())),
-        _ => Fixed::Nothing,
+        _ => Sealed::Nothing,
     };
     if entry.hash(&before.hash, &fixed, key) == read.hash {
         return Ok(());
     }
     Err(match fixed {
-        Fixed::Nothing => format!(
+        Sealed::Nothing => format!(
             "the entry ('{}') was changed, or its place in the order",
             entry.kind
         ),
-        Fixed::Decision(_) | Fixed::End(_) => {
+        Sealed::Decision(_) | Sealed::End(_) => {
             format!(
                 "the call {}, or its entry ('{}'), was changed",
                 call(),
@@ -199,43 +207,48 @@ fn holds(read: &Read<'_>, before: Tip, key: &Key) -> Result<(), String> {
 }
 
 /// Finds calls without a `decided` entry, and ended calls without an `ended` entry.
-fn calls_beside(connection: &Connection, rest: Rest) -> Result<Option<Break>, rusqlite::Error> {
-    const ENDED_BY_NOBODY: &str = "SELECT c.seq, c.id FROM call c WHERE c.decision = 'allowed' AND c.seq IS NOT NULL
+fn find_unsealed_call(
+    connection: &Connection,
+    rest: WalkSummary,
+) -> Result<Option<ChainBreak>, rusqlite::Error> {
+    const ENDED_WITHOUT_ENTRY: &str = "SELECT c.seq, c.id FROM call c WHERE c.decision = 'allowed' AND c.seq IS NOT NULL
         AND (c.outcome <> 'running' OR c.error <> '' OR c.duration_ms IS NOT NULL)
         AND c.id NOT IN (SELECT call FROM audit WHERE kind = 'ended' AND call IS NOT NULL) ORDER BY c.seq LIMIT 1";
     // Includes calls whose `seq` names an entry about another call.
-    const ADDED: &str =
+    const ADDED_CALLS: &str =
         "SELECT c.id FROM call c LEFT JOIN audit a ON a.seq = c.seq AND a.call = c.id AND a.kind = 'decided'
         WHERE a.seq IS NULL AND (c.seq IS NOT NULL OR c.id > ?) ORDER BY c.id LIMIT 1";
     let added = connection
-        .query_row(ADDED, [rest.calls_before], |row| row.get(0))
+        .query_row(ADDED_CALLS, [rest.calls_before], |row| row.get(0))
         .optional()?;
     if let Some(id) = added {
         let why = format!(
             "the call {} was added: no entry tells of its decision",
-            name(id)
+            quoted_call_id(id)
         );
-        return Ok(Some(Break {
+        return Ok(Some(ChainBreak {
             seq: rest.last.seq + 1,
             why,
         }));
     }
     let ended = connection
-        .query_row(ENDED_BY_NOBODY, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row(ENDED_WITHOUT_ENTRY, [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
         .optional()?;
     let why = |id| {
         format!(
             "the call {} was changed: no entry tells of its end",
-            name(id)
+            quoted_call_id(id)
         )
     };
-    Ok(ended.map(|(seq, id)| Break { seq, why: why(id) }))
+    Ok(ended.map(|(seq, id)| ChainBreak { seq, why: why(id) }))
 }
 
-fn hash_of(read: &Read<'_>) -> Hash {
+fn entry_hash(read: &StoredEntry<'_>) -> Hash {
     read.hash.try_into().unwrap_or_default()
 }
 
-fn name(call: i64) -> String {
-    format!("'{}'", random::id_of(call.cast_unsigned()))
+fn quoted_call_id(call: i64) -> String {
+    format!("'{}'", random::encode_id(call.cast_unsigned()))
 }

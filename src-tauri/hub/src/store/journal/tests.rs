@@ -26,7 +26,7 @@ async fn store() -> (TempDir, Store) {
 
 fn row(decided_by: DecidedBy) -> Arc<CallRow> {
     let call = Call {
-        id: CallId::new(random::id_in_order()),
+        id: CallId::new(random::ordered_id()),
         at: clock::now(),
         client: ClientName::new("c"),
         server: ServerId::new("s"),
@@ -63,7 +63,7 @@ async fn calls(store: &Store) -> Vec<Call> {
 }
 
 #[tokio::test]
-async fn decisions_and_outcomes_are_written_whoever_decided_and_however_many_come_at_once() {
+async fn concurrent_decisions_and_outcomes_are_all_written() {
     let (_folder, store) = store().await;
     let journal = store.journal();
     for round in 0..30_usize {
@@ -73,7 +73,7 @@ async fn decisions_and_outcomes_are_written_whoever_decided_and_however_many_com
             DecidedBy::Rule
         };
         let rows: Vec<_> = (0..=round % 7).map(|_| row(by)).collect();
-        let decided = rows.iter().map(|row| journal.decided(row.clone()));
+        let decided = rows.iter().map(|row| journal.record_decision(row.clone()));
         futures_util::future::try_join_all(decided)
             .await
             .expect("decided");
@@ -83,7 +83,7 @@ async fn decisions_and_outcomes_are_written_whoever_decided_and_however_many_com
             "each is there when it is said to be"
         );
         for row in rows {
-            journal.ended(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
+            journal.record_outcome(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
         }
     }
     journal.flush().await;
@@ -96,13 +96,13 @@ async fn decisions_and_outcomes_are_written_whoever_decided_and_however_many_com
 }
 
 #[tokio::test]
-async fn an_outcome_after_which_nothing_comes_is_written_soon() {
+async fn a_last_outcome_is_written_soon() {
     let (_folder, store) = store().await;
     let journal = store.journal();
     for _ in 0..3 {
         let row = row(DecidedBy::Rule);
-        journal.decided(row.clone()).await.expect("decided");
-        journal.ended(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
+        journal.record_decision(row.clone()).await.expect("decided");
+        journal.record_outcome(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
         let began = Instant::now();
         while calls(&store)
             .await
@@ -119,11 +119,11 @@ async fn an_outcome_after_which_nothing_comes_is_written_soon() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_another_program_writes_a_decision_waits_and_is_not_lost() {
+async fn a_decision_waits_for_another_writer_and_is_not_lost() {
     let (folder, store) = store().await;
     let journal = store.journal();
     journal
-        .decided(row(DecidedBy::Rule))
+        .record_decision(row(DecidedBy::Rule))
         .await
         .expect("the first opens the connection");
     let other = Connection::open(folder.path().join("drawbridge.db")).expect("open once more");
@@ -132,7 +132,7 @@ async fn while_another_program_writes_a_decision_waits_and_is_not_lost() {
         .expect("take the lock");
     let waiting = tokio::spawn({
         let journal = journal.clone();
-        async move { journal.decided(row(DecidedBy::Rule)).await }
+        async move { journal.record_decision(row(DecidedBy::Rule)).await }
     });
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert!(!waiting.is_finished(), "it must not be said to be written");
@@ -142,12 +142,12 @@ async fn while_another_program_writes_a_decision_waits_and_is_not_lost() {
 }
 
 #[tokio::test]
-async fn the_log_of_the_database_does_not_grow_for_ever() {
+async fn the_write_ahead_log_stays_bounded() {
     let (folder, store) = store().await;
     let journal = store.journal();
-    for _ in 0..8 * CHECKPOINT {
+    for _ in 0..8 * CHECKPOINT_INTERVAL {
         journal
-            .decided(row(DecidedBy::Rule))
+            .record_decision(row(DecidedBy::Rule))
             .await
             .expect("decided");
     }
@@ -156,14 +156,14 @@ async fn the_log_of_the_database_does_not_grow_for_ever() {
         .len();
     // A commit of one row writes one or two pages of 4 KiB.
     assert!(
-        log < u64::from(4 * CHECKPOINT) * 2 * 4096,
+        log < u64::from(4 * CHECKPOINT_INTERVAL) * 2 * 4096,
         "it has {log} bytes"
     );
-    assert_eq!(calls(&store).await.len(), 8 * CHECKPOINT as usize);
+    assert_eq!(calls(&store).await.len(), 8 * CHECKPOINT_INTERVAL as usize);
 }
 
 #[tokio::test]
-async fn while_the_file_cannot_be_opened_decisions_are_refused_and_then_all_goes_on() {
+async fn decisions_are_refused_until_the_file_can_be_opened() {
     let (folder, store) = store().await;
     let journal = store.journal();
     let (file, away) = (
@@ -172,11 +172,11 @@ async fn while_the_file_cannot_be_opened_decisions_are_refused_and_then_all_goes
     );
     std::fs::rename(&file, &away).expect("take it away");
     for _ in 0..3 {
-        assert!(journal.decided(row(DecidedBy::Rule)).await.is_err());
+        assert!(journal.record_decision(row(DecidedBy::Rule)).await.is_err());
     }
     std::fs::rename(&away, &file).expect("put it back");
     journal
-        .decided(row(DecidedBy::Rule))
+        .record_decision(row(DecidedBy::Rule))
         .await
         .expect("decided");
     assert_eq!(calls(&store).await.len(), 1);

@@ -3,17 +3,17 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::store::audit::{Decided, Ending, Entry, Hash, Tip};
+use crate::store::audit::{AuditEntry, DecisionColumns, Hash, OutcomeColumns, Tip};
 
 /// The recorded end of the chain.
 #[derive(Debug)]
-pub(in crate::store) struct Head {
+pub(in crate::store) struct AuditHead {
     pub(in crate::store) seq: i64,
     pub(in crate::store) mac: Vec<u8>,
 }
 
 pub(in crate::store) fn insert(
-    entry: &Entry<'_>,
+    entry: &AuditEntry<'_>,
     hash: &Hash,
     connection: &Connection,
 ) -> Result<(), rusqlite::Error> {
@@ -39,9 +39,11 @@ pub(in crate::store) fn put_head(
     statement.execute(params![seq, mac]).map(drop)
 }
 
-pub(in crate::store) fn head(connection: &Connection) -> Result<Option<Head>, rusqlite::Error> {
+pub(in crate::store) fn read_head(
+    connection: &Connection,
+) -> Result<Option<AuditHead>, rusqlite::Error> {
     let read = |row: &Row<'_>| {
-        Ok(Head {
+        Ok(AuditHead {
             seq: row.get(0)?,
             mac: row.get(1)?,
         })
@@ -52,23 +54,32 @@ pub(in crate::store) fn head(connection: &Connection) -> Result<Option<Head>, ru
 }
 
 /// Returns the last entry.
-pub(in crate::store) fn last(connection: &Connection) -> Result<Option<Tip>, rusqlite::Error> {
+pub(in crate::store) fn read_last_tip(
+    connection: &Connection,
+) -> Result<Option<Tip>, rusqlite::Error> {
     connection
         .query_row(
             "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1",
             [],
-            tip,
+            tip_from_row,
         )
         .optional()
 }
 
 /// Returns the entry with that number.
-pub(in crate::store) fn tip_at(seq: i64, connection: &Connection) -> Result<Tip, rusqlite::Error> {
-    connection.query_row("SELECT seq, hash FROM audit WHERE seq = ?", [seq], tip)
+pub(in crate::store) fn read_tip_at(
+    seq: i64,
+    connection: &Connection,
+) -> Result<Tip, rusqlite::Error> {
+    connection.query_row(
+        "SELECT seq, hash FROM audit WHERE seq = ?",
+        [seq],
+        tip_from_row,
+    )
 }
 
 /// Reads number and hash. If the hash has a wrong length, it becomes zero, which matches no entry.
-fn tip(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
+fn tip_from_row(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
     let hash: Vec<u8> = row.get(1)?;
     Ok(Tip {
         seq: row.get(0)?,
@@ -78,7 +89,7 @@ fn tip(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
 
 /// Returns the number of calls, and the last id. Used when the audit begins, for the calls before
 /// it.
-pub(in crate::store) fn calls_before(
+pub(in crate::store) fn count_calls(
     connection: &Connection,
 ) -> Result<(i64, i64), rusqlite::Error> {
     connection.query_row(
@@ -89,8 +100,8 @@ pub(in crate::store) fn calls_before(
 }
 
 /// An entry with its call.
-pub(in crate::store) struct Read<'a> {
-    pub(in crate::store) entry: Entry<'a>,
+pub(in crate::store) struct StoredEntry<'a> {
+    pub(in crate::store) entry: AuditEntry<'a>,
     pub(in crate::store) hash: &'a [u8],
     /// `None` if the entry has no call, or the call is gone.
     pub(in crate::store) call: Option<CallColumns<'a>>,
@@ -98,23 +109,23 @@ pub(in crate::store) struct Read<'a> {
 
 pub(in crate::store) struct CallColumns<'a> {
     pub(in crate::store) seq: Option<i64>,
-    pub(in crate::store) decided: Decided<'a>,
-    pub(in crate::store) ending: Ending<'a>,
+    pub(in crate::store) decided: DecisionColumns<'a>,
+    pub(in crate::store) ending: OutcomeColumns<'a>,
 }
 
 /// All entries in order, each with its call.
-pub(in crate::store) const ALL: &str = "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
+pub(in crate::store) const SELECT_ENTRIES: &str = "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
     c.id, c.seq, c.at, c.client, c.server, c.tool, c.exposed_name, c.definition_digest, c.arguments_digest, c.arguments,
     c.decision, c.decided_by, c.reason, c.waited_ms, c.outcome, c.error, c.duration_ms, c.rule, c.is_edited
     FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq";
 
 /// Reads a row of [`ALL`]. Returns `None` if a value has a type that Drawbridge never writes.
-pub(in crate::store) fn read<'a>(row: &'a Row<'_>) -> Option<Read<'a>> {
+pub(in crate::store) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
     let number = |column: usize| row.get_ref(column).ok()?.as_i64().ok();
     let maybe_number = |column: usize| row.get_ref(column).ok()?.as_i64_or_null().ok();
     let bytes = |column: usize| row.get_ref(column).ok()?.as_bytes().ok();
     let text = |column: usize| std::str::from_utf8(bytes(column)?).ok();
-    let entry = Entry {
+    let entry = AuditEntry {
         seq: number(0)?,
         at: number(1)?,
         kind: text(2)?,
@@ -124,13 +135,13 @@ pub(in crate::store) fn read<'a>(row: &'a Row<'_>) -> Option<Read<'a>> {
     let call = match maybe_number(6)? {
         None => None,
         Some(_) => {
-            let ending = Ending {
+            let ending = OutcomeColumns {
                 outcome: bytes(20)?,
                 error: bytes(21)?,
                 duration_ms: maybe_number(22)?,
             };
             let decision = bytes(16)?;
-            let decided = Decided {
+            let decided = DecisionColumns {
                 at: number(8)?,
                 client: bytes(9)?,
                 server: bytes(10)?,
@@ -154,7 +165,7 @@ pub(in crate::store) fn read<'a>(row: &'a Row<'_>) -> Option<Read<'a>> {
             })
         }
     };
-    Some(Read {
+    Some(StoredEntry {
         entry,
         hash: bytes(5)?,
         call,

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use sqlx::{Row, sqlite::SqliteRow};
 
-use super::{from_word, rule, word};
+use super::{from_enum_text, rule, to_enum_text};
 use crate::{
     model::{
         audit::{AuditKind, AuditedCall},
@@ -12,13 +12,13 @@ use crate::{
     },
     random,
     store::{
-        Store, StoreError, While,
-        audit::{Chain, Decided, Ending, Fixed},
+        Store, StoreContext, StoreError,
+        audit::{Chain, DecisionColumns, OutcomeColumns, Sealed},
     },
 };
 
 /// The columns of a call in a list, with `NULL` instead of its arguments.
-const LISTED: &str =
+const LIST_COLUMNS: &str =
     "id, at, client, server, tool, exposed_name, decision, decided_by, reason, outcome, error, waited_ms,
     duration_ms, rule, is_edited, NULL AS arguments";
 
@@ -56,7 +56,7 @@ pub struct CallFilter {
 
 /// Which past calls to read with their arguments, newest first.
 #[derive(Debug, Clone, Default)]
-pub struct PastFilter {
+pub struct PastCallFilter {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
     pub tool: Option<String>,
@@ -70,7 +70,7 @@ impl Store {
     /// Returns past calls, each with its stored arguments.
     pub async fn past_calls(
         &self,
-        filter: &PastFilter,
+        filter: &PastCallFilter,
     ) -> Result<Vec<(Call, Option<String>)>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
@@ -85,14 +85,14 @@ impl Store {
         .bind(filter.limit)
         .fetch_all(&self.pool)
         .await;
-        let with_arguments = |row: &SqliteRow| Ok((read(row)?, row.try_get("arguments")?));
+        let with_arguments = |row: &SqliteRow| Ok((call_from_row(row)?, row.try_get("arguments")?));
         rows.and_then(|rows| rows.iter().map(with_arguments).collect())
-            .doing("cannot read the calls")
+            .context("cannot read the calls")
     }
 
     pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
         let sql = format!(
-            "SELECT {LISTED} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
+            "SELECT {LIST_COLUMNS} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
              AND (NOT ?3 OR decided_by IN ('person', 'hub')) AND (?5 IS NULL OR decision = ?5)
              AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
              AND (?9 IS NULL OR tool LIKE ?9 ESCAPE '\\' OR exposed_name LIKE ?9 ESCAPE '\\'
@@ -104,15 +104,15 @@ impl Store {
             .bind(filter.server.as_ref().map(ServerId::as_str))
             .bind(filter.asked)
             .bind(filter.limit)
-            .bind(filter.decision.as_ref().map(word))
-            .bind(filter.before.as_ref().and_then(number))
+            .bind(filter.decision.as_ref().map(to_enum_text))
+            .bind(filter.before.as_ref().and_then(row_id))
             .bind(filter.since.map(|at| at.0))
             .bind(filter.until.map(|at| at.0))
-            .bind(filter.text.as_deref().map(containing))
+            .bind(filter.text.as_deref().map(like_pattern))
             .fetch_all(&self.pool)
             .await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
-            .doing("cannot read the calls")
+        rows.and_then(|rows| rows.iter().map(call_from_row).collect())
+            .context("cannot read the calls")
     }
 
     /// Returns calls with their audit data, oldest first: those after `after`, at or after `since`,
@@ -128,26 +128,26 @@ impl Store {
             "SELECT c.*, a.hash FROM call c LEFT JOIN audit a ON a.seq = c.seq
              WHERE c.id > ?1 AND (?2 IS NULL OR c.at >= ?2) AND (?3 IS NULL OR c.at < ?3) ORDER BY c.id LIMIT ?4",
         )
-        .bind(after.and_then(number).unwrap_or(-1))
+        .bind(after.and_then(row_id).unwrap_or(-1))
         .bind(since.map(|at| at.0))
         .bind(until.map(|at| at.0))
         .bind(limit)
         .fetch_all(&self.pool)
         .await;
-        rows.and_then(|rows| rows.iter().map(audited).collect())
-            .doing("cannot read the calls")
+        rows.and_then(|rows| rows.iter().map(audited_from_row).collect())
+            .context("cannot read the calls")
     }
 
     pub async fn call(&self, id: &CallId) -> Result<Option<Call>, StoreError> {
-        let Some(number) = number(id) else {
+        let Some(number) = row_id(id) else {
             return Ok(None);
         };
         let row = sqlx::query("SELECT * FROM call WHERE id = ?")
             .bind(number)
             .fetch_optional(&self.pool)
             .await;
-        row.and_then(|row| row.as_ref().map(read).transpose())
-            .doing("cannot read a call")
+        row.and_then(|row| row.as_ref().map(call_from_row).transpose())
+            .context("cannot read a call")
     }
 
     /// Returns whether the client has ever called the tool, regardless of the decision.
@@ -164,13 +164,14 @@ impl Store {
                 .bind(tool)
                 .fetch_optional(&self.pool)
                 .await;
-        row.map(|row| row.is_some()).doing("cannot read the calls")
+        row.map(|row| row.is_some())
+            .context("cannot read the calls")
     }
 }
 
 /// The end of a call.
 #[derive(Debug)]
-pub(in crate::store) struct Ended {
+pub(in crate::store) struct CallOutcome {
     pub(in crate::store) id: CallId,
     pub(in crate::store) outcome: Outcome,
     pub(in crate::store) error: String,
@@ -178,7 +179,7 @@ pub(in crate::store) struct Ended {
 }
 
 /// Writes calls with their decisions.
-pub(in crate::store) fn insert<'a>(
+pub(in crate::store) fn insert_decisions<'a>(
     rows: impl Iterator<Item = &'a CallRow>,
     connection: &Connection,
     chain: &mut Chain<'_>,
@@ -196,11 +197,11 @@ pub(in crate::store) fn insert<'a>(
         is_counted,
     } in rows
     {
-        let number = stored(&call.id)?;
+        let number = require_row_id(&call.id)?;
         let (decision, decided_by, outcome) = (
-            word(&call.decision),
-            word(&call.decided_by),
-            word(&call.outcome),
+            to_enum_text(&call.decision),
+            to_enum_text(&call.decided_by),
+            to_enum_text(&call.outcome),
         );
         statement.execute(params![
             number,
@@ -219,14 +220,14 @@ pub(in crate::store) fn insert<'a>(
             call.waited_ms,
             call.duration_ms,
             arguments,
-            chain.next(),
+            chain.next_seq(),
             call.rule.as_ref().map(RuleId::as_str),
             call.is_edited,
         ])?;
         if let (true, Some(rule)) = (is_counted, &call.rule) {
-            rule::count(rule, connection)?;
+            rule::count_call(rule, connection)?;
         }
-        let decided = Decided {
+        let decided = DecisionColumns {
             at: call.at.0,
             client: call.client.as_str().as_bytes(),
             server: call.server.as_str().as_bytes(),
@@ -242,21 +243,21 @@ pub(in crate::store) fn insert<'a>(
             is_edited: call.is_edited.into(),
             waited_ms: call.waited_ms.into(),
             end: (call.decision != Decision::Allowed)
-                .then(|| ending(&outcome, &call.error, call.duration_ms)),
+                .then(|| outcome_columns(&outcome, &call.error, call.duration_ms)),
         };
         chain.append(
             AuditKind::Decided,
             Some(number),
             "",
-            &Fixed::Decision(decided),
+            &Sealed::Decision(decided),
         )?;
     }
     Ok(())
 }
 
 /// Writes the outcomes of calls. If a call has an outcome already, the first one stays.
-pub(in crate::store) fn update(
-    ended: &[Ended],
+pub(in crate::store) fn write_outcomes(
+    ended: &[CallOutcome],
     connection: &Connection,
     chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
@@ -264,27 +265,27 @@ pub(in crate::store) fn update(
         "UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ? AND outcome = 'running' RETURNING seq",
     )?;
     for ended in ended {
-        let (number, outcome) = (stored(&ended.id)?, word(&ended.outcome));
+        let (number, outcome) = (require_row_id(&ended.id)?, to_enum_text(&ended.outcome));
         let values = params![outcome, ended.error, ended.duration_ms, number];
         let entry: Option<Option<i64>> =
             statement.query_row(values, |row| row.get(0)).optional()?;
         // Calls from before the audit existed have no entries.
         if entry.flatten().is_some() {
-            let ending = ending(&outcome, &ended.error, ended.duration_ms);
-            chain.append(AuditKind::Ended, Some(number), "", &Fixed::End(ending))?;
+            let ending = outcome_columns(&outcome, &ended.error, ended.duration_ms);
+            chain.append(AuditKind::Ended, Some(number), "", &Sealed::End(ending))?;
         }
     }
     Ok(())
 }
 
 /// Returns an unknown outcome for each call that was running when an earlier hub ended.
-pub(in crate::store) fn left_running(
+pub(in crate::store) fn interrupted_calls(
     connection: &Connection,
-) -> Result<Vec<Ended>, rusqlite::Error> {
+) -> Result<Vec<CallOutcome>, rusqlite::Error> {
     let mut statement =
         connection.prepare("SELECT id FROM call WHERE outcome = 'running' ORDER BY id")?;
-    let ended = |id: i64| Ended {
-        id: id_of(id),
+    let ended = |id: i64| CallOutcome {
+        id: call_id(id),
         outcome: Outcome::Unknown,
         error: "Drawbridge ended while the call ran".into(),
         duration_ms: None,
@@ -294,32 +295,36 @@ pub(in crate::store) fn left_running(
         .collect()
 }
 
-fn ending<'a>(outcome: &'a str, error: &'a str, duration_ms: Option<u32>) -> Ending<'a> {
-    Ending {
+fn outcome_columns<'a>(
+    outcome: &'a str,
+    error: &'a str,
+    duration_ms: Option<u32>,
+) -> OutcomeColumns<'a> {
+    OutcomeColumns {
         outcome: outcome.as_bytes(),
         error: error.as_bytes(),
         duration_ms: duration_ms.map(Into::into),
     }
 }
 
-fn id_of(number: i64) -> CallId {
-    CallId::new(random::id_of(number.cast_unsigned()))
+fn call_id(number: i64) -> CallId {
+    CallId::new(random::encode_id(number.cast_unsigned()))
 }
 
 /// Returns the number that an id encodes, which is the key of its row, or `None` if the text is no
 /// id.
-fn number(id: &CallId) -> Option<i64> {
-    random::number_of(id.as_str()).map(u64::cast_signed)
+fn row_id(id: &CallId) -> Option<i64> {
+    random::decode_id(id.as_str()).map(u64::cast_signed)
 }
 
-fn stored(id: &CallId) -> Result<i64, rusqlite::Error> {
-    number(id).ok_or_else(|| {
+fn require_row_id(id: &CallId) -> Result<i64, rusqlite::Error> {
+    row_id(id).ok_or_else(|| {
         rusqlite::Error::ToSqlConversionFailure(format!("'{id}' is no id of a call").into())
     })
 }
 
 /// Returns a `LIKE` pattern that matches any text containing `text`.
-fn containing(text: &str) -> String {
+fn like_pattern(text: &str) -> String {
     let escaped = text
         .replace('\\', r"\\")
         .replace('%', r"\%")
@@ -327,9 +332,9 @@ fn containing(text: &str) -> String {
     format!("%{escaped}%")
 }
 
-fn audited(row: &SqliteRow) -> Result<AuditedCall, sqlx::Error> {
+fn audited_from_row(row: &SqliteRow) -> Result<AuditedCall, sqlx::Error> {
     Ok(AuditedCall {
-        call: read(row)?,
+        call: call_from_row(row)?,
         definition_digest: row.try_get("definition_digest")?,
         arguments_digest: row.try_get("arguments_digest")?,
         seq: row
@@ -339,20 +344,20 @@ fn audited(row: &SqliteRow) -> Result<AuditedCall, sqlx::Error> {
     })
 }
 
-fn read(row: &SqliteRow) -> Result<Call, sqlx::Error> {
+fn call_from_row(row: &SqliteRow) -> Result<Call, sqlx::Error> {
     Ok(Call {
-        id: id_of(row.try_get("id")?),
+        id: call_id(row.try_get("id")?),
         at: Timestamp(row.try_get("at")?),
         client: ClientName::new(row.try_get::<String, _>("client")?),
         server: ServerId::new(row.try_get::<String, _>("server")?),
         tool: row.try_get("tool")?,
         exposed_name: row.try_get("exposed_name")?,
-        decision: from_word(row.try_get("decision")?)?,
-        decided_by: from_word(row.try_get("decided_by")?)?,
+        decision: from_enum_text(row.try_get("decision")?)?,
+        decided_by: from_enum_text(row.try_get("decided_by")?)?,
         rule: row.try_get::<Option<String>, _>("rule")?.map(RuleId::new),
         is_edited: row.try_get("is_edited")?,
         reason: row.try_get("reason")?,
-        outcome: from_word(row.try_get("outcome")?)?,
+        outcome: from_enum_text(row.try_get("outcome")?)?,
         error: row.try_get("error")?,
         waited_ms: row.try_get("waited_ms")?,
         duration_ms: row.try_get("duration_ms")?,

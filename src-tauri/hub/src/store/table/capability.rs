@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use sqlx::Row;
 
 use super::{
-    definition::{Seen, write_seen},
-    from_word,
-    server::{ServerRow, write_synced},
-    word,
+    definition::{OfferedDefinition, write_offered},
+    from_enum_text,
+    server::{ServerRow, write_server},
+    to_enum_text,
 };
 use crate::{
-    model::{capability::Kind, ids::ServerId},
-    store::{Store, StoreError, While},
+    model::{capability::CapabilityKind, ids::ServerId},
+    store::{Store, StoreContext, StoreError},
 };
 
 /// The definitions of a server by kind, each list in the server's order.
-pub type Definitions = BTreeMap<Kind, Vec<String>>;
+pub type Definitions = BTreeMap<CapabilityKind, Vec<String>>;
 
 impl Store {
     pub async fn capabilities(&self, server: &ServerId) -> Result<Definitions, StoreError> {
@@ -29,7 +29,7 @@ impl Store {
             .await?;
             let mut definitions = Definitions::new();
             for row in rows {
-                let kind = from_word(row.try_get("kind")?)?;
+                let kind = from_enum_text(row.try_get("kind")?)?;
                 definitions
                     .entry(kind)
                     .or_default()
@@ -37,20 +37,20 @@ impl Store {
             }
             Ok(definitions)
         };
-        read.await.doing("cannot read what a server offers")
+        read.await.context("cannot read what a server offers")
     }
 
     /// Records a sync: the server, the definitions that replace its earlier ones, and the versions
     /// of its tools.
-    pub async fn put_synced(
+    pub async fn record_sync(
         &self,
         server: &ServerRow,
         offered: &Definitions,
-        seen: &[Seen],
+        seen: &[OfferedDefinition],
     ) -> Result<(), StoreError> {
         let write = async {
             let mut tx = self.pool.begin().await?;
-            write_synced(server, &mut tx).await?;
+            write_server(server, &mut tx).await?;
             sqlx::query("DELETE FROM capability WHERE server = ?")
                 .bind(server.id.as_str())
                 .execute(&mut *tx)
@@ -59,16 +59,16 @@ impl Store {
                 for (position, definition) in (0_i64..).zip(definitions) {
                     sqlx::query("INSERT INTO capability (server, kind, position, definition) VALUES (?, ?, ?, ?)")
                         .bind(server.id.as_str())
-                        .bind(word(kind))
+                        .bind(to_enum_text(kind))
                         .bind(position)
                         .bind(definition)
                         .execute(&mut *tx)
                         .await?;
                 }
             }
-            write_seen(&server.id, seen, &mut tx).await?;
+            write_offered(&server.id, seen, &mut tx).await?;
             tx.commit().await
         };
-        write.await.doing("cannot write what a server offers")
+        write.await.context("cannot write what a server offers")
     }
 }

@@ -4,7 +4,7 @@ use sqlx::{Row, sqlite::SqliteRow};
 
 use crate::{
     model::ids::{ClientName, Timestamp},
-    store::{Store, StoreError, While},
+    store::{Store, StoreContext, StoreError},
 };
 
 /// A client as stored.
@@ -25,7 +25,7 @@ impl Store {
             .fetch_all(&self.pool)
             .await;
         rows.and_then(|rows| rows.iter().map(read).collect())
-            .doing("cannot read the clients")
+            .context("cannot read the clients")
     }
 
     /// Adds the client, or replaces the client of that name.
@@ -40,7 +40,7 @@ impl Store {
             .execute(&self.pool)
             .await
             .map(drop)
-            .doing("cannot write a client")
+            .context("cannot write a client")
     }
 }
 

@@ -5,7 +5,7 @@ use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 use crate::{
     clock,
     model::ids::{ServerId, Timestamp},
-    store::{Store, StoreError, While},
+    store::{Store, StoreContext, StoreError},
 };
 
 /// The number of versions of a tool that are kept. If there are more, the oldest are deleted.
@@ -24,7 +24,7 @@ pub struct DefinitionRow {
 }
 
 /// A definition that a server offers now.
-pub struct Seen {
+pub struct OfferedDefinition {
     pub name: String,
     pub digest: String,
     pub definition: String,
@@ -48,7 +48,7 @@ impl Store {
         .fetch_optional(&self.pool)
         .await;
         row.and_then(|row| row.map(|row| row.try_get("definition")).transpose())
-            .doing("cannot read a definition of a server's tool")
+            .context("cannot read a definition of a server's tool")
     }
 
     /// Returns all versions of a server's tools, by name, newest first.
@@ -59,7 +59,7 @@ impl Store {
                 .fetch_all(&self.pool)
                 .await;
         rows.and_then(|rows| rows.iter().map(read).collect())
-            .doing("cannot read the definitions of a server's tools")
+            .context("cannot read the definitions of a server's tools")
     }
 
     /// Records that a person accepts these definitions, given by name and digest.
@@ -81,14 +81,16 @@ impl Store {
             }
             tx.commit().await
         };
-        write.await.doing("cannot write which tools were accepted")
+        write
+            .await
+            .context("cannot write which tools were accepted")
     }
 }
 
 /// Records the offered definitions, in the transaction of a sync.
-pub(super) async fn write_seen(
+pub(super) async fn write_offered(
     server: &ServerId,
-    seen: &[Seen],
+    seen: &[OfferedDefinition],
     connection: &mut SqliteConnection,
 ) -> Result<(), sqlx::Error> {
     let now = clock::now().0;

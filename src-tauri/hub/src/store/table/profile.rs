@@ -4,7 +4,7 @@ use sqlx::Row;
 
 use crate::{
     model::ids::ClientName,
-    store::{Store, StoreError, While},
+    store::{Store, StoreContext, StoreError},
 };
 
 impl Store {
@@ -16,7 +16,7 @@ impl Store {
         let read =
             |row: &sqlx::sqlite::SqliteRow| Ok((row.try_get("name")?, row.try_get("servers")?));
         rows.and_then(|rows| rows.iter().map(read).collect())
-            .doing("cannot read the profiles")
+            .context("cannot read the profiles")
     }
 
     pub async fn put_profile(&self, name: &str, servers: &str) -> Result<(), StoreError> {
@@ -28,7 +28,7 @@ impl Store {
         .execute(&self.pool)
         .await
         .map(drop)
-        .doing("cannot write a profile")
+        .context("cannot write a profile")
     }
 
     /// Removes a profile, also from its clients. Returns whether there was one.
@@ -39,7 +39,7 @@ impl Store {
             .await;
         removed
             .map(|done| done.rows_affected() > 0)
-            .doing("cannot remove a profile")
+            .context("cannot remove a profile")
     }
 
     /// Returns the profile of each client that has one.
@@ -54,7 +54,7 @@ impl Store {
             ))
         };
         rows.and_then(|rows| rows.iter().map(read).collect())
-            .doing("cannot read the clients' profiles")
+            .context("cannot read the clients' profiles")
     }
 
     /// Gives a client a profile, or removes its profile if `profile` is `None`.
@@ -75,6 +75,6 @@ impl Store {
             .execute(&self.pool)
             .await
             .map(drop)
-            .doing("cannot write a client's profile")
+            .context("cannot write a client's profile")
     }
 }

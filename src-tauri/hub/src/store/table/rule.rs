@@ -3,13 +3,13 @@
 use rusqlite::{Connection, params};
 use sqlx::{Row, Sqlite, Transaction, sqlite::SqliteRow};
 
-use super::{from_word, word};
+use super::{from_enum_text, to_enum_text};
 use crate::{
     model::{
         ids::{ClientName, RuleId, ServerId, Timestamp},
-        policy::{Life, Rule, RuleText, Scope},
+        policy::{Lifetime, Rule, RuleSpec, Scope},
     },
-    store::{Store, StoreError, While},
+    store::{Store, StoreContext, StoreError},
 };
 
 impl Store {
@@ -19,7 +19,7 @@ impl Store {
             .fetch_all(&self.pool)
             .await;
         rows.and_then(|rows| rows.iter().map(read).collect())
-            .doing("cannot read the rules")
+            .context("cannot read the rules")
     }
 
     /// Adds the rule, or replaces the rule with its id. Removes the rules in `replaced`.
@@ -35,7 +35,7 @@ impl Store {
             insert(rule, &mut transaction).await?;
             transaction.commit().await
         };
-        write.await.doing("cannot write a rule")
+        write.await.context("cannot write a rule")
     }
 
     /// Replaces all rules.
@@ -50,22 +50,22 @@ impl Store {
             }
             transaction.commit().await
         };
-        write.await.doing("cannot write the rules")
+        write.await.context("cannot write the rules")
     }
 
     /// Removes a rule. Returns how many there were.
-    pub async fn remove_rule(&self, id: &RuleId) -> Result<u64, StoreError> {
+    pub async fn delete_rule(&self, id: &RuleId) -> Result<u64, StoreError> {
         let done = sqlx::query("DELETE FROM rule WHERE id = ?")
             .bind(id.as_str())
             .execute(&self.pool)
             .await;
         done.map(|done| done.rows_affected())
-            .doing("cannot remove a rule")
+            .context("cannot remove a rule")
     }
 
     /// Removes the rules with exactly that scope. Returns how many there were.
-    pub async fn remove_rules(&self, scope: &Scope) -> Result<u64, StoreError> {
-        let (server, tool, client) = columns(scope);
+    pub async fn delete_rules_in_scope(&self, scope: &Scope) -> Result<u64, StoreError> {
+        let (server, tool, client) = scope_columns(scope);
         sqlx::query("DELETE FROM rule WHERE server = ? AND tool = ? AND client = ?")
             .bind(server)
             .bind(tool)
@@ -73,7 +73,7 @@ impl Store {
             .execute(&self.pool)
             .await
             .map(|done| done.rows_affected())
-            .doing("cannot remove a rule")
+            .context("cannot remove a rule")
     }
 
     /// Binds the rules of a tool to this definition, if they were bound to an earlier one.
@@ -90,7 +90,7 @@ impl Store {
                 .bind(tool)
                 .execute(&self.pool)
                 .await;
-        done.map(drop).doing("cannot bind a tool's rules")
+        done.map(drop).context("cannot bind a tool's rules")
     }
 
     /// Binds the rules of a server to this identity, if they were bound to an earlier one.
@@ -105,58 +105,58 @@ impl Store {
                 .bind(server.as_str())
                 .execute(&self.pool)
                 .await;
-        done.map(drop).doing("cannot bind a server's rules")
+        done.map(drop).context("cannot bind a server's rules")
     }
 
     /// Removes every rule about a server.
-    pub async fn remove_rules_of(&self, server: &ServerId) -> Result<(), StoreError> {
+    pub async fn delete_rules_of_server(&self, server: &ServerId) -> Result<(), StoreError> {
         let done = sqlx::query("DELETE FROM rule WHERE server = ?")
             .bind(server.as_str())
             .execute(&self.pool)
             .await;
-        done.map(drop).doing("cannot remove a server's rules")
+        done.map(drop).context("cannot remove a server's rules")
     }
 
     /// Removes every rule about a client.
-    pub async fn remove_rules_for(&self, client: &ClientName) -> Result<(), StoreError> {
+    pub async fn delete_rules_of_client(&self, client: &ClientName) -> Result<(), StoreError> {
         let done = sqlx::query("DELETE FROM rule WHERE client = ?")
             .bind(client.as_str())
             .execute(&self.pool)
             .await;
-        done.map(drop).doing("cannot remove a client's rules")
+        done.map(drop).context("cannot remove a client's rules")
     }
 
     /// Removes the rules that have expired, have used up their calls, or apply to a client session:
     /// no session outlives the hub.
-    pub async fn remove_ended_rules(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn delete_ended_rules(&self, now: Timestamp) -> Result<(), StoreError> {
         let done = sqlx::query(
-            "DELETE FROM rule WHERE life ->> 'kind' = 'session' OR life ->> 'at' <= ? OR life ->> 'count' <= used",
+            "DELETE FROM rule WHERE lifetime ->> 'kind' = 'session' OR lifetime ->> 'at' <= ? OR lifetime ->> 'count' <= used",
         )
         .bind(now.0)
         .execute(&self.pool)
         .await;
-        done.map(drop).doing("cannot remove ended rules")
+        done.map(drop).context("cannot remove ended rules")
     }
 }
 
 async fn insert(rule: &Rule, transaction: &mut Transaction<'_, Sqlite>) -> Result<(), sqlx::Error> {
-    let (server, tool, client) = columns(&rule.text.scope);
+    let (server, tool, client) = scope_columns(&rule.spec.scope);
     let json =
         |value: Result<String, serde_json::Error>| value.map_err(|e| sqlx::Error::Encode(e.into()));
     sqlx::query(
-        "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, life, note,
+        "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, lifetime, note,
          identity, definition, created_at, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(rule.id.as_str())
     .bind(server)
     .bind(tool)
     .bind(client)
-    .bind(rule.text.read_only)
-    .bind(json(serde_json::to_string(&rule.text.when))?)
-    .bind(rule.text.effect.as_ref().map(word))
-    .bind(rule.text.result.as_ref().map(word))
-    .bind(json(serde_json::to_string(&rule.text.life))?)
-    .bind(&rule.text.note)
+    .bind(rule.spec.read_only)
+    .bind(json(serde_json::to_string(&rule.spec.conditions))?)
+    .bind(rule.spec.effect.as_ref().map(to_enum_text))
+    .bind(rule.spec.result.as_ref().map(to_enum_text))
+    .bind(json(serde_json::to_string(&rule.spec.lifetime))?)
+    .bind(&rule.spec.note)
     .bind(&rule.identity)
     .bind(&rule.definition)
     .bind(rule.created_at.0)
@@ -167,7 +167,7 @@ async fn insert(rule: &Rule, transaction: &mut Transaction<'_, Sqlite>) -> Resul
 }
 
 /// Counts a call against the limit of its rule. The journal does this together with the decision.
-pub(in crate::store) fn count(
+pub(in crate::store) fn count_call(
     rule: &RuleId,
     connection: &Connection,
 ) -> Result<(), rusqlite::Error> {
@@ -176,7 +176,7 @@ pub(in crate::store) fn count(
     statement.execute(params![rule.as_str()]).map(drop)
 }
 
-fn columns(scope: &Scope) -> (&str, &str, &str) {
+fn scope_columns(scope: &Scope) -> (&str, &str, &str) {
     (
         scope.server.as_ref().map_or("", ServerId::as_str),
         scope.tool.as_deref().unwrap_or(""),
@@ -190,26 +190,26 @@ fn read(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
             .map(|text| (!text.is_empty()).then_some(text))
     };
     let decode = |e: serde_json::Error| sqlx::Error::Decode(e.into());
-    let life: Life = serde_json::from_str(row.try_get("life")?).map_err(decode)?;
+    let lifetime: Lifetime = serde_json::from_str(row.try_get("lifetime")?).map_err(decode)?;
     Ok(Rule {
         id: RuleId::new(row.try_get::<String, _>("id")?),
-        text: RuleText {
+        spec: RuleSpec {
             scope: Scope {
                 server: text("server")?.map(ServerId::new),
                 tool: text("tool")?,
                 client: text("client")?.map(ClientName::new),
             },
             read_only: row.try_get("read_only")?,
-            when: serde_json::from_str(row.try_get("conditions")?).map_err(decode)?,
+            conditions: serde_json::from_str(row.try_get("conditions")?).map_err(decode)?,
             effect: row
                 .try_get::<Option<&str>, _>("effect")?
-                .map(from_word)
+                .map(from_enum_text)
                 .transpose()?,
             result: row
                 .try_get::<Option<&str>, _>("result")?
-                .map(from_word)
+                .map(from_enum_text)
                 .transpose()?,
-            life,
+            lifetime,
             note: row.try_get("note")?,
         },
         identity: row.try_get("identity")?,

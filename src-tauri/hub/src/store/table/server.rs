@@ -2,16 +2,16 @@
 
 use sqlx::{Row, sqlite::SqliteRow};
 
-use super::{from_word, word};
+use super::{from_enum_text, to_enum_text};
 use crate::{
     clock,
     model::{
-        capability::LeftOutEntries,
+        capability::ExcludedEntries,
         ids::{ServerId, Timestamp},
         json,
         server::SyncStatus,
     },
-    store::{Store, StoreError, While},
+    store::{Store, StoreContext, StoreError},
 };
 
 /// The stored data of a server, in addition to its spec file.
@@ -36,12 +36,12 @@ pub struct ServerRow {
     /// column.
     pub offers_resources: Option<bool>,
     /// The entries of the server's lists that the copy excludes.
-    pub left_out: LeftOutEntries,
+    pub excluded: ExcludedEntries,
 }
 
 impl ServerRow {
     /// Returns a server about which nothing is known yet.
-    pub fn unknown(id: ServerId) -> Self {
+    pub fn new(id: ServerId) -> Self {
         Self {
             id,
             accepted_identity: None,
@@ -55,7 +55,7 @@ impl ServerRow {
             instructions: None,
             ttl_ms: None,
             offers_resources: None,
-            left_out: LeftOutEntries::default(),
+            excluded: ExcludedEntries::default(),
         }
     }
 }
@@ -66,7 +66,7 @@ impl Store {
             .fetch_all(&self.pool)
             .await;
         rows.and_then(|rows| rows.iter().map(read).collect())
-            .doing("cannot read the servers")
+            .context("cannot read the servers")
     }
 
     /// Records that the user accepted this identity of a server.
@@ -82,7 +82,7 @@ impl Store {
         .execute(&self.pool)
         .await
         .map(drop)
-        .doing("cannot write what was accepted")
+        .context("cannot write what was accepted")
     }
 
     /// Deletes a server and the catalog's copy of it.
@@ -92,7 +92,7 @@ impl Store {
             .execute(&self.pool)
             .await
             .map(drop)
-            .doing("cannot remove a server")
+            .context("cannot remove a server")
     }
 }
 
@@ -101,7 +101,7 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         id: ServerId::new(row.try_get::<String, _>("id")?),
         accepted_identity: row.try_get("accepted_identity")?,
         accepted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(Timestamp),
-        sync_status: from_word(row.try_get("sync_status")?)?,
+        sync_status: from_enum_text(row.try_get("sync_status")?)?,
         last_synced_at: row
             .try_get::<Option<i64>, _>("last_synced_at")?
             .map(Timestamp),
@@ -113,28 +113,28 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         ttl_ms: row.try_get("ttl_ms")?,
         offers_resources: row.try_get("offers_resources")?,
         // This value is only shown. If it cannot be read, the next sync writes it anew.
-        left_out: row
-            .try_get::<Option<String>, _>("left_out")?
+        excluded: row
+            .try_get::<Option<String>, _>("excluded_entries")?
             .and_then(|json| serde_json::from_str(&json).ok())
             .unwrap_or_default(),
     })
 }
 
 /// Records the server's part of a sync, in the same transaction as its definitions.
-pub(super) async fn write_synced(
+pub(super) async fn write_server(
     row: &ServerRow,
     connection: &mut sqlx::SqliteConnection,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, offers_resources, left_out)
+        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, offers_resources, excluded_entries)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at, synced_identity = excluded.synced_identity,
            server_name = excluded.server_name, server_version = excluded.server_version,
            protocol_version = excluded.protocol_version, instructions = excluded.instructions, ttl_ms = excluded.ttl_ms,
-           offers_resources = excluded.offers_resources, left_out = excluded.left_out",
+           offers_resources = excluded.offers_resources, excluded_entries = excluded.excluded_entries",
     )
     .bind(row.id.as_str())
-    .bind(word(&row.sync_status))
+    .bind(to_enum_text(&row.sync_status))
     .bind(row.last_synced_at.map(|t| t.0))
     .bind(&row.synced_identity)
     .bind(&row.server_name)
@@ -143,7 +143,7 @@ pub(super) async fn write_synced(
     .bind(&row.instructions)
     .bind(row.ttl_ms)
     .bind(row.offers_resources)
-    .bind((!row.left_out.is_empty()).then(|| json::to_raw(&row.left_out).get().to_owned()))
+    .bind((!row.excluded.is_empty()).then(|| json::to_raw(&row.excluded).get().to_owned()))
     .execute(connection)
     .await
     .map(drop)

@@ -2,7 +2,7 @@
 
 use sqlx::Row;
 
-use crate::store::{Store, StoreError, While};
+use crate::store::{Store, StoreContext, StoreError};
 
 impl Store {
     pub async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
@@ -11,7 +11,7 @@ impl Store {
             .fetch_optional(&self.pool)
             .await;
         row.and_then(|row| row.map(|row| row.try_get("value")).transpose())
-            .doing("cannot read a setting")
+            .context("cannot read a setting")
     }
 
     pub async fn set_setting(&self, name: &str, value: &str) -> Result<(), StoreError> {
@@ -21,6 +21,6 @@ impl Store {
             .execute(&self.pool)
             .await
             .map(drop)
-            .doing("cannot write a setting")
+            .context("cannot write a setting")
     }
 }

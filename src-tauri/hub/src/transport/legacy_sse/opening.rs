@@ -8,7 +8,7 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::{
-    http::Response,
+    http::HttpResponse,
     transport::{
         MAX_MESSAGE,
         remote::{Remote, is_same_origin, shown, uri_of},
@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 64 * 1024;
 /// A stream whose endpoint is known.
 pub(super) struct Opened {
     pub(super) endpoint: Url,
-    pub(super) response: Response,
+    pub(super) response: HttpResponse,
     pub(super) events: Events,
     /// Events that arrived after the endpoint, in the same chunk.
     pub(super) early: Vec<SseEvent>,
@@ -57,7 +57,7 @@ pub(super) async fn open(remote: &Remote) -> Result<Opened, String> {
 /// Requests the stream, and returns the response and the URL of the stream. Follows one redirect,
 /// as from `/sse` to `/sse/`, but not to another origin, because that server would receive the
 /// headers too.
-async fn get(remote: &Remote) -> Result<(Response, Url), String> {
+async fn get(remote: &Remote) -> Result<(HttpResponse, Url), String> {
     let mut url = Url::parse(&remote.uri.to_string())
         .map_err(|e| format!("{} is not a URL: {e}", remote.url))?;
     let mut response = send(remote, &url).await?;
@@ -89,7 +89,7 @@ async fn get(remote: &Remote) -> Result<(Response, Url), String> {
 
 const OTHER_WAY: &str = "If it speaks streamable HTTP, choose the transport 'http'";
 
-async fn send(remote: &Remote, url: &Url) -> Result<Response, String> {
+async fn send(remote: &Remote, url: &Url) -> Result<HttpResponse, String> {
     let mut request = remote.request(Method::GET, &uri_of(url)?);
     request
         .headers_mut()
@@ -101,7 +101,7 @@ async fn send(remote: &Remote, url: &Url) -> Result<Response, String> {
     sent.map_err(|error| remote.why(&error))
 }
 
-fn redirect(response: &Response) -> Option<String> {
+fn redirect(response: &HttpResponse) -> Option<String> {
     let moved = [
         StatusCode::MOVED_PERMANENTLY,
         StatusCode::FOUND,

@@ -99,7 +99,7 @@ fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue
         code: -32_000,
         message: text.to_owned(),
         data: value.map(ToOwned::to_owned),
-        more,
+        other_members: more,
     };
     match read(answer(raw_id, &Err(error))) {
         Some(Message::Answer {
@@ -115,7 +115,7 @@ fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue
                 value.map(RawValue::get)
             );
             assert_eq!(
-                error.more.first().map(|(_, more)| more.get()),
+                error.other_members.first().map(|(_, more)| more.get()),
                 value.map(RawValue::get)
             );
         }

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::{HttpLink, MAX_RETRY, RETRY, is_stream};
 use crate::{
-    http::Response,
+    http::HttpResponse,
     model::json::Json,
     transport::{
         FromServer, MAX_MESSAGE,
@@ -63,7 +63,7 @@ async fn open(
     link: &Weak<HttpLink>,
     last_id: Option<&str>,
     has_it: bool,
-) -> Option<Result<Response, ()>> {
+) -> Option<Result<HttpResponse, ()>> {
     let link = link.upgrade().filter(|link| link.ended().is_none())?;
     match link.remote.send(link.listening(last_id)).await {
         Ok(Ok(response)) if response.status() == StatusCode::OK => {

@@ -7,8 +7,8 @@ fn spec(text: &str) -> ServerSpec {
     serde_json::from_str(text).expect("a spec")
 }
 
-fn registered(text: &str) -> Registered {
-    Registered::new(ServerId::new("s"), spec(text), PathBuf::new())
+fn registered(text: &str) -> RegisteredServer {
+    RegisteredServer::new(ServerId::new("s"), spec(text), PathBuf::new())
 }
 
 fn hello(protocol_version: &str) -> ServerHello {

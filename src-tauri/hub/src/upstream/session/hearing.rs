@@ -171,8 +171,11 @@ impl ServerSession {
                 | "notifications/tasks",
                 Some(params),
             ) => {
-                self.mailbox
-                    .announce(&self.server.id, method, meta::without_subscription(params));
+                self.mailbox.announce(
+                    &self.server.id,
+                    method,
+                    meta::without_subscription_id(params),
+                );
             }
             ("notifications/subscriptions/acknowledged", Some(params)) => {
                 self.wanted.acknowledge(params)
@@ -181,7 +184,7 @@ impl ServerSession {
                 let text = params.map_or("", RawValue::get);
                 self.linker
                     .logs()
-                    .server(&self.server.id, Level::Info, "message", text);
+                    .add_server_line(&self.server.id, Level::Info, "message", text);
                 if let Some(owner) = self.in_flight.owner(during) {
                     owner.back.log(params);
                 }

@@ -335,9 +335,11 @@ impl ServerSession {
             word.as_str().unwrap_or_default(),
             transition.reason
         );
-        self.linker.logs().server(id, Level::Info, "session", &line);
+        self.linker
+            .logs()
+            .add_server_line(id, Level::Info, "session", &line);
         self.mailbox.history.note(id, transition.clone());
-        self.linker.events().tell(Event::SessionChanged {
+        self.linker.events().publish(Event::SessionChanged {
             server: id.clone(),
             transition,
         });
@@ -345,7 +347,7 @@ impl ServerSession {
     }
 
     fn tell_screens(&self) {
-        self.linker.events().tell(Event::ServerChanged {
+        self.linker.events().publish(Event::ServerChanged {
             id: self.server.id.clone(),
         });
     }
@@ -473,7 +475,7 @@ fn waiting(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
     let token = token.get();
     json::raw(format!(
         r#"{{"progressToken":{token},"progress":{progress},"message":{}}}"#,
-        json::string(why)
+        json::quote(why)
     ))
 }
 

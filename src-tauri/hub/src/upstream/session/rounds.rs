@@ -9,7 +9,7 @@ use super::ANSWER;
 use crate::{
     model::{json, json::RawObject, rpc::RpcError},
     protocol::{
-        input::{InputRequest, InputRequired, Retry},
+        input::{InputRequest, InputRequired, RetryInput},
         meta, translate,
     },
     random,
@@ -24,7 +24,7 @@ pub(super) fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> 
         return None;
     }
     let mut object = RawObject::parse(params).ok()?;
-    Retry::take(&mut object).ok()?;
+    RetryInput::take_from(&mut object).ok()?;
     Some(object.to_raw())
 }
 
@@ -35,7 +35,7 @@ pub(super) fn retry(
     answers: &BTreeMap<String, Box<RawValue>>,
 ) -> Option<Box<RawValue>> {
     let mut object = RawObject::parse(params?).ok()?;
-    required.retry(&mut object, answers);
+    required.prepare_retry(&mut object, answers);
     Some(object.to_raw())
 }
 
@@ -45,7 +45,7 @@ pub(super) async fn ask_all(
     required: &InputRequired,
 ) -> Result<BTreeMap<String, Box<RawValue>>, RpcError> {
     let ask = |(key, request): &(String, InputRequest)| {
-        let request = translate::for_legacy_asked(request, &random::id());
+        let request = translate::request_for_legacy_client(request, &random::id());
         let key = key.clone();
         async move {
             if !back

@@ -76,7 +76,7 @@ fn runtime(package: &Package) -> Result<Runtime, Problem> {
         }
         "" => {
             let hint = &package.runtime_hint;
-            return Runtime::named(hint)
+            return Runtime::from_name(hint)
                 .ok_or_else(|| format!("its runtime '{hint}' is not one that Drawbridge knows"));
         }
         other => {

@@ -7,7 +7,7 @@ use crate::model::call::DecidedBy;
 
 fn row(at: i64, tool: &str, change: impl FnOnce(&mut CallRow)) -> Arc<CallRow> {
     let call = Call {
-        id: CallId::new(random::id_in_order()),
+        id: CallId::new(random::ordered_id()),
         at: Timestamp(at),
         client: ClientName::new("c"),
         server: ServerId::new("s"),
@@ -36,7 +36,7 @@ fn row(at: i64, tool: &str, change: impl FnOnce(&mut CallRow)) -> Arc<CallRow> {
 }
 
 #[tokio::test]
-async fn calls_are_found_by_what_was_said_decided_and_when_a_page_at_a_time() {
+async fn calls_are_filtered_and_paged() {
     let folder = tempfile::tempdir().expect("make a folder");
     let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
         .await
@@ -54,7 +54,7 @@ async fn calls_are_found_by_what_was_said_decided_and_when_a_page_at_a_time() {
         }),
     ];
     for row in &rows {
-        journal.decided(row.clone()).await.expect("decided");
+        journal.record_decision(row.clone()).await.expect("decided");
     }
     let found = async |filter: CallFilter| {
         let calls = store

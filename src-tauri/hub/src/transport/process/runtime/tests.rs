@@ -18,10 +18,10 @@ fn the_version_is_found_in_what_programs_say_of_themselves() {
 #[test]
 fn each_runtime_is_called_by_its_command() {
     for runtime in Runtime::ALL {
-        assert_eq!(Runtime::named(runtime.command()), Some(runtime));
+        assert_eq!(Runtime::from_name(runtime.command()), Some(runtime));
     }
-    assert_eq!(Runtime::named("NPX.cmd"), Some(Runtime::Npx));
-    assert_eq!(Runtime::named("bash"), None);
+    assert_eq!(Runtime::from_name("NPX.cmd"), Some(Runtime::Npx));
+    assert_eq!(Runtime::from_name("bash"), None);
 }
 
 #[cfg(unix)]

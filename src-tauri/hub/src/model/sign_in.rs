@@ -8,7 +8,7 @@ use super::ids::{SignInId, Timestamp};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Authorization {
+pub enum ServerSignIn {
     /// The server has not asked for a sign-in, or cannot: a local server, or a server whose spec
     /// has an `Authorization` header of its own.
     #[default]

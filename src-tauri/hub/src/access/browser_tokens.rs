@@ -10,11 +10,11 @@ use tokio::time::Instant;
 
 use crate::{model::digest, random};
 
-const CODE_LIFE: Duration = Duration::from_secs(60);
+const CODE_TTL: Duration = Duration::from_secs(60);
 
 /// Codes and tokens of browsers, as digests.
 #[derive(Default)]
-pub(super) struct Screens(Mutex<Inner>);
+pub(super) struct BrowserTokens(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -22,23 +22,23 @@ struct Inner {
     tokens: HashSet<String>,
 }
 
-impl Screens {
-    pub(super) fn offer(&self) -> String {
+impl BrowserTokens {
+    pub(super) fn issue_code(&self) -> String {
         let code = random::token();
         let mut inner = self.lock();
         inner
             .codes
-            .retain(|_, offered| offered.elapsed() < CODE_LIFE);
+            .retain(|_, offered| offered.elapsed() < CODE_TTL);
         inner
             .codes
             .insert(digest::sha256(code.as_bytes()), Instant::now());
         code
     }
 
-    pub(super) fn redeem(&self, code: &str) -> Option<String> {
+    pub(super) fn redeem_code(&self, code: &str) -> Option<String> {
         let mut inner = self.lock();
         let offered = inner.codes.remove(&digest::sha256(code.as_bytes()))?;
-        if offered.elapsed() >= CODE_LIFE {
+        if offered.elapsed() >= CODE_TTL {
             return None;
         }
         let token = random::token();
@@ -46,7 +46,7 @@ impl Screens {
         Some(token)
     }
 
-    pub(super) fn admits(&self, token: &str) -> bool {
+    pub(super) fn is_valid(&self, token: &str) -> bool {
         self.lock()
             .tokens
             .contains(&digest::sha256(token.as_bytes()))

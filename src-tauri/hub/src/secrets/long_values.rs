@@ -4,7 +4,7 @@
 use super::{Secret, SecretError, SecretStore, Secrets};
 
 /// The characters of a part. 600 characters fit even if each takes two UTF-16 units.
-const PART: usize = 600;
+const MAX_PART_CHARS: usize = 600;
 const MAX_PARTS: usize = 100;
 
 impl Secrets {
@@ -14,7 +14,7 @@ impl Secrets {
     /// Returns an error if the keyring cannot be used.
     pub async fn get_long(&self, name: &str) -> Result<Option<Secret>, SecretError> {
         let name = name.to_owned();
-        self.bounded(move |store| get(store, &name)).await
+        self.run_with_deadline(move |store| get(store, &name)).await
     }
 
     /// Stores a value of any length in parts.
@@ -23,7 +23,8 @@ impl Secrets {
     /// Returns an error if the keyring cannot be used.
     pub async fn set_long(&self, name: &str, value: Secret) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.bounded(move |store| set(store, &name, &value)).await
+        self.run_with_deadline(move |store| set(store, &name, &value))
+            .await
     }
 
     /// Removes a value with all its parts.
@@ -32,7 +33,8 @@ impl Secrets {
     /// Returns an error if the keyring cannot be used.
     pub async fn remove_long(&self, name: &str) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.bounded(move |store| remove(store, &name)).await
+        self.run_with_deadline(move |store| remove(store, &name))
+            .await
     }
 }
 
@@ -40,12 +42,12 @@ fn get(store: &dyn SecretStore, name: &str) -> Result<Option<Secret>, SecretErro
     let Some(first) = store.get(name)? else {
         return Ok(None);
     };
-    let Some((count, text)) = split(&first) else {
+    let Some((count, text)) = parse_first_part(&first) else {
         return Ok(None);
     };
     let mut whole = text.to_owned();
     for index in 1..count {
-        let Some(part) = store.get(&part(name, index))? else {
+        let Some(part) = store.get(&part_name(name, index))? else {
             return Ok(None);
         };
         whole.push_str(part.expose());
@@ -58,33 +60,33 @@ fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), Secret
     let before = store
         .get(name)?
         .as_ref()
-        .and_then(split)
+        .and_then(parse_first_part)
         .map_or(0, |(count, _)| count);
     let characters: Vec<char> = value.expose().chars().collect();
     let parts: Vec<String> = characters
-        .chunks(PART)
+        .chunks(MAX_PART_CHARS)
         .map(|part| part.iter().collect())
         .collect();
     let count = parts.len().max(1);
     for (index, text) in parts.iter().enumerate().skip(1) {
-        store.set(&part(name, index), &Secret::new(text.clone()))?;
+        store.set(&part_name(name, index), &Secret::new(text.clone()))?;
     }
     let first = parts.first().map_or("", String::as_str);
     store.set(name, &Secret::new(format!("{count} {first}")))?;
-    (count..before).try_for_each(|index| store.remove(&part(name, index)))
+    (count..before).try_for_each(|index| store.remove(&part_name(name, index)))
 }
 
 fn remove(store: &dyn SecretStore, name: &str) -> Result<(), SecretError> {
     let count = store
         .get(name)?
         .as_ref()
-        .and_then(split)
+        .and_then(parse_first_part)
         .map_or(0, |(count, _)| count);
-    (1..count).try_for_each(|index| store.remove(&part(name, index)))?;
+    (1..count).try_for_each(|index| store.remove(&part_name(name, index)))?;
     store.remove(name)
 }
 
-fn split(first: &Secret) -> Option<(usize, &str)> {
+fn parse_first_part(first: &Secret) -> Option<(usize, &str)> {
     let (count, text) = first.expose().split_once(' ')?;
     Some((
         count.parse().ok().filter(|count| *count <= MAX_PARTS)?,
@@ -92,7 +94,7 @@ fn split(first: &Secret) -> Option<(usize, &str)> {
     ))
 }
 
-fn part(name: &str, index: usize) -> String {
+fn part_name(name: &str, index: usize) -> String {
     format!("{name}#{index}")
 }
 
@@ -102,7 +104,7 @@ mod tests {
     use crate::secrets::InMemory;
 
     #[test]
-    fn a_long_value_comes_back_whole_and_leaves_nothing_when_it_goes() {
+    fn a_long_value_is_read_back_and_removed_completely() {
         let store = InMemory::default();
         for length in [3000, 10, 0, 1200] {
             let value: String = "a🏰".chars().cycle().take(length).collect();
