@@ -8,7 +8,7 @@ use drawbridge_hub::oauth;
 /// open it after a failure.
 pub(crate) fn open(url: String) {
     tokio::task::spawn_blocking(move || {
-        let opened = oauth::openable(&url)
+        let opened = oauth::check_browser_url(&url)
             .and_then(|url| open::that_detached(url.as_str()).map_err(|e| e.to_string()));
         if let Err(why) = opened {
             tracing::warn!("no browser was opened: {why}");

@@ -55,7 +55,7 @@ use crate::{
         Store, StoreError,
         table::{definition::OfferedDefinition, server::ServerRow},
     },
-    upstream::{ListChanges, Noted, Pool, package},
+    upstream::{DirtySet, ListChanges, Pool, package_name},
 };
 
 /// The minimum time between two reads of a server, even if the server states a shorter time to
@@ -79,7 +79,7 @@ const SLOW_READ: Duration = Duration::from_secs(3);
 const MAX_LOGGED: usize = 100;
 
 /// The kinds whose exposed lists have changed.
-pub type KindChanges = Noted<CapabilityKind>;
+pub type KindChanges = DirtySet<CapabilityKind>;
 
 /// The catalog. Cheap to clone.
 #[derive(Clone)]
@@ -244,7 +244,7 @@ impl Catalog {
         for row in store.servers().await? {
             let copy = load(&store, row).await?;
             log_left_out(
-                pool.linker().logs(),
+                pool.connector().logs(),
                 &copy.row.id,
                 &copy.row.excluded,
                 &ExcludedEntries::default(),
@@ -254,10 +254,10 @@ impl Catalog {
                     .get(&copy.row.id)
                     .ok()
                     .filter(|server| server.identity == copy.identity);
-                let package = server.and_then(|server| package(&server.spec));
-                pool.linker()
-                    .known()
-                    .remember(&copy.identity, package, version);
+                let package = server.and_then(|server| package_name(&server.spec));
+                pool.connector()
+                    .negotiations()
+                    .record_revision(&copy.identity, package, version);
             }
             copies.insert(copy.row.id.clone(), copy);
         }
@@ -356,13 +356,13 @@ impl Catalog {
         let new = self.snapshot.load();
         let is_new = |one: &&Unlisted| !one.is_wanted && !old.all().left_out().contains(one);
         for one in new.all().left_out().iter().filter(is_new).take(MAX_LOGGED) {
-            log_one_left_out(self.pool.linker().logs(), &one.server, &one.entry);
+            log_one_left_out(self.pool.connector().logs(), &one.server, &one.entry);
         }
         for kind in CapabilityKind::ALL
             .into_iter()
             .filter(|kind| !old.all().same(new.all(), *kind))
         {
-            self.changed.tell(kind);
+            self.changed.insert(kind);
         }
     }
 
@@ -584,7 +584,7 @@ impl Catalog {
         self.keep(&read).await?;
         tell_read(&before, &read, &self.store);
         log_left_out(
-            self.pool.linker().logs(),
+            self.pool.connector().logs(),
             id,
             &read.row.excluded,
             &before.row.excluded,
@@ -594,7 +594,7 @@ impl Catalog {
 
     /// Returns the entries with secrets masked in the server's own texts.
     pub fn masked(&self, mut left_out: ExcludedEntries) -> ExcludedEntries {
-        let logs = self.pool.linker().logs();
+        let logs = self.pool.connector().logs();
         for entry in &mut left_out.entries {
             (entry.name, entry.why) = (logs.mask_text(&entry.name), logs.mask_text(&entry.why));
         }

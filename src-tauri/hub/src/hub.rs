@@ -45,7 +45,7 @@ use crate::{
     settings::Settings,
     store::{Journal, Store},
     transport::process::guard::Guard,
-    upstream::{Announced, Linker, Mailbox, Pool},
+    upstream::{Connector, Pool, ServerNotification, SessionEvents},
 };
 
 /// The engine: servers, clients, policy and records of one data folder.
@@ -153,7 +153,7 @@ impl Hub {
             changes,
         )
         .await?;
-        let (mailbox, announcements) = Mailbox::new();
+        let (mailbox, announcements) = SessionEvents::new();
         let (authorizer, signed_in) = Authorizer::load(
             secrets.clone(),
             store.clone(),
@@ -162,7 +162,7 @@ impl Hub {
             logs.clone(),
         )
         .await?;
-        let linker = Linker::new(
+        let linker = Connector::new(
             events.clone(),
             logs.clone(),
             secrets.clone(),
@@ -479,7 +479,7 @@ impl Hub {
 
     /// Notifies the running legacy servers that a client's roots have changed.
     pub async fn roots_changed(&self) {
-        for session in self.pool.active() {
+        for session in self.pool.active_sessions() {
             session
                 .notify("notifications/roots/list_changed", None)
                 .await;
@@ -634,7 +634,7 @@ fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>) 
 }
 
 /// Forwards notifications that servers send by themselves.
-async fn pass_on(router: Router, mut announcements: mpsc::Receiver<Announced>) {
+async fn pass_on(router: Router, mut announcements: mpsc::Receiver<ServerNotification>) {
     while let Some(announced) = announcements.recv().await {
         router.announce(&announced);
     }

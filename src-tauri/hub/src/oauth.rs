@@ -12,11 +12,11 @@ mod account;
 mod attempt;
 mod bearer;
 mod callback;
+mod dial_policy;
 mod discovery;
 mod grant;
 mod http;
-mod known;
-mod reach;
+mod signed_in_servers;
 
 use std::{
     collections::BTreeMap,
@@ -42,9 +42,9 @@ use crate::{
 use account::Account;
 use attempt::Attempt;
 pub use bearer::{Bearer, BearerError};
-use grant::Kept;
-use known::Known;
-pub use reach::openable;
+pub use dial_policy::check_browser_url;
+use grant::TokenStore;
+use signed_in_servers::SignedInServers;
 
 /// The reason why a person cannot sign in.
 #[derive(Debug, thiserror::Error)]
@@ -67,19 +67,19 @@ pub struct Authorizer(Arc<Inner>);
 /// The key of a set of tokens: a server, by its URL, and the client that a person registered for
 /// it. Tokens that were issued to one client are of no use to another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct AccountKey {
     server: Url,
     /// `None` if Drawbridge registers the client itself.
     client_id: Option<String>,
 }
 
 struct Inner {
-    kept: Kept,
-    known: Known,
+    tokens: TokenStore,
+    signed_in_servers: SignedInServers,
     settings: Settings,
     events: Events,
     logs: Logs,
-    accounts: Mutex<BTreeMap<Place, Arc<Account>>>,
+    accounts: Mutex<BTreeMap<AccountKey, Arc<Account>>>,
     attempts: Mutex<BTreeMap<ServerId, Attempt>>,
     /// Held while an attempt begins, so that a server has one attempt at a time.
     beginning: tokio::sync::Mutex<()>,
@@ -101,8 +101,8 @@ impl Authorizer {
     ) -> Result<(Self, mpsc::UnboundedReceiver<Url>), StoreError> {
         let (signed_in, receiver) = mpsc::unbounded_channel();
         let inner = Inner {
-            kept: Kept(secrets),
-            known: Known::load(store).await?,
+            tokens: TokenStore(secrets),
+            signed_in_servers: SignedInServers::load(store).await?,
             settings,
             events,
             logs,
@@ -125,24 +125,24 @@ impl Authorizer {
     }
 
     /// Returns whether a person is signed in to the server, or has to sign in.
-    pub fn standing(&self, spec: &ServerSpec) -> ServerSignIn {
+    pub fn authorization(&self, spec: &ServerSpec) -> ServerSignIn {
         let Ok(account) = self.account(spec) else {
             return ServerSignIn::None;
         };
         if account.challenge().is_some() {
             return ServerSignIn::Needed;
         }
-        match self.0.known.of(&account.place) {
-            Some(known) => ServerSignIn::SignedIn {
-                issuer: known.issuer,
-                expires_at: known.expires_at,
+        match self.0.signed_in_servers.get(&account.key) {
+            Some(signed_in) => ServerSignIn::SignedIn {
+                issuer: signed_in.issuer,
+                expires_at: signed_in.expires_at,
             },
             None => ServerSignIn::None,
         }
     }
 
     /// Returns the reason why a person has to sign in, or to sign in again, if there is one.
-    pub fn wants_sign_in(&self, spec: &ServerSpec) -> Option<String> {
+    pub fn sign_in_reason(&self, spec: &ServerSpec) -> Option<String> {
         Some(self.account(spec).ok()?.challenge()?.reason())
     }
 
@@ -166,18 +166,18 @@ impl Authorizer {
     /// Returns the latest attempt of a server. A failed attempt stays until another one begins or
     /// it is cancelled.
     pub fn attempt(&self, id: &ServerId) -> Option<SignIn> {
-        self.attempts().get(id).map(Attempt::shown)
+        self.attempts().get(id).map(Attempt::snapshot)
     }
 
     /// Returns true while an attempt to sign in to any server is running.
     pub fn is_signing_in(&self) -> bool {
         self.attempts()
             .values()
-            .any(|attempt| !attempt.shown().state.has_ended())
+            .any(|attempt| !attempt.snapshot().state.has_ended())
     }
 
     /// Waits until the attempt of a server has ended, and returns its final state.
-    pub async fn ended(&self, id: &ServerId) -> Option<SignIn> {
+    pub async fn wait_until_ended(&self, id: &ServerId) -> Option<SignIn> {
         let mut states = self.attempts().get(id)?.watch();
         let _ = states.wait_for(|attempt| attempt.state.has_ended()).await;
         let attempt = states.borrow().clone();
@@ -199,7 +199,7 @@ impl Authorizer {
         let Ok(account) = self.account(spec) else {
             return Ok(());
         };
-        Ok(account.forget(self).await?)
+        Ok(account.sign_out(self).await?)
     }
 
     /// Returns the account of a server.
@@ -207,8 +207,8 @@ impl Authorizer {
     /// # Errors
     /// Returns the reason if a person cannot sign in to the server.
     fn account(&self, spec: &ServerSpec) -> Result<Arc<Account>, String> {
-        let place = Place {
-            server: possible(spec)?,
+        let key = AccountKey {
+            server: sign_in_url(spec)?,
             client_id: spec.oauth_client_id().map(str::to_owned),
         };
         let mut accounts = self
@@ -217,8 +217,8 @@ impl Authorizer {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let account = accounts
-            .entry(place.clone())
-            .or_insert_with(|| Arc::new(Account::new(place)))
+            .entry(key.clone())
+            .or_insert_with(|| Arc::new(Account::new(key)))
             .clone();
         drop(accounts);
         account.set_own_client(spec.oauth.clone());
@@ -232,7 +232,7 @@ impl Authorizer {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell_server(&self, id: &ServerId) {
+    fn emit_server_changed(&self, id: &ServerId) {
         self.0
             .events
             .publish(Event::ServerChanged { id: id.clone() });
@@ -240,7 +240,7 @@ impl Authorizer {
 }
 
 /// Returns the URL of the server if a person can sign in to it, or the reason why not.
-fn possible(spec: &ServerSpec) -> Result<Url, String> {
+fn sign_in_url(spec: &ServerSpec) -> Result<Url, String> {
     let url = spec
         .url
         .as_deref()
@@ -262,5 +262,5 @@ fn possible(spec: &ServerSpec) -> Result<Url, String> {
             "its URL has a user name in it, which is used instead: remove that to sign in".into(),
         );
     }
-    reach::Reach::of(&url).map(|_| url)
+    dial_policy::DialPolicy::for_server(&url).map(|_| url)
 }

@@ -20,7 +20,7 @@ use crate::{
     registry::Registry,
     sessions::{Back, ClientSession, Reach},
     transport::Reply,
-    upstream::{Outgoing, Patience, Pool, UpstreamError},
+    upstream::{OutgoingRequest, Pool, RequestTimeouts, UpstreamError},
 };
 
 /// Finds tools and forwards calls to their servers. Cheap to clone.
@@ -131,11 +131,12 @@ impl Router {
         if let Some(result) = kept.as_ref().and_then(|key| self.results.get(key)) {
             return Ok(Ok(result));
         }
-        let patience = Patience::of(&server.spec.timeouts, Some(&call.tool.definition.name));
+        let patience =
+            RequestTimeouts::from_spec(&server.spec.timeouts, Some(&call.tool.definition.name));
         let mirrored = call.tool.definition.mirrored.as_deref().unwrap_or_default();
-        let outgoing = Outgoing::new("tools/call", Some(&call.params), patience)
+        let outgoing = OutgoingRequest::new("tools/call", Some(&call.params), patience)
             .on_behalf_of(back, call.progress_token.as_deref())
-            .repeating(mirrored);
+            .with_mirrored_headers(mirrored);
         let reply = session.request(outgoing).await?;
         match (kept, &reply) {
             (Some(key), Ok(result)) => self.results.put(key, result),

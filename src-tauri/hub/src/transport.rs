@@ -5,12 +5,12 @@
 #[doc(hidden)]
 pub mod fuzzing;
 mod legacy_sse;
+mod local_http_server;
 pub mod message;
-mod pace;
 mod pending;
 pub mod process;
+mod rate_limit;
 mod remote;
-mod served;
 mod sse;
 mod stdio;
 mod streamable_http;
@@ -20,13 +20,13 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tokio::sync::{Mutex, mpsc};
 
-pub use legacy_sse::{SseError, SseLink};
+pub use legacy_sse::{SseError, SseTransport};
+pub use local_http_server::{LocalHttpServer, LocalHttpServerError};
 use message::Incoming;
-use pace::Pace;
+use rate_limit::RateLimit;
 pub use remote::HttpTarget;
-pub use served::{Served, ServedError};
-pub use stdio::StdioLink;
-pub use streamable_http::HttpLink;
+pub use stdio::StdioTransport;
+pub use streamable_http::HttpTransport;
 
 /// The longest message that a server may send, in bytes.
 pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
@@ -36,7 +36,7 @@ use crate::protocol::ServerHello;
 
 /// Why a request has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum LinkError {
+pub enum TransportError {
     /// The request was certainly not sent.
     #[error("{0}")]
     NotSent(String),
@@ -55,58 +55,65 @@ pub enum LinkError {
 }
 
 /// A live connection to a server.
-pub enum Link {
-    Stdio(StdioLink),
-    Http(Arc<HttpLink>),
-    Sse(SseLink),
+pub enum Transport {
+    Stdio(StdioTransport),
+    Http(Arc<HttpTransport>),
+    Sse(SseTransport),
     /// A program started by Drawbridge that serves a URL, and the connection to that URL.
-    Served(Box<(Served, Link)>),
+    LocalHttp(Box<(LocalHttpServer, Transport)>),
 }
 
-impl Link {
+impl Transport {
     /// Sends a request and waits for its answer, without a timeout. If the future is dropped, the
     /// server is notified that the request is cancelled, and a later answer is dropped.
     ///
     /// # Errors
     /// Returns an error if there is no answer. The variant shows whether the server may have
     /// received the request.
-    pub async fn request(&self, request: Request<'_>) -> Result<Reply, LinkError> {
+    pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
         // Large futures are boxed, because a future is as large as the largest future that it
         // awaits, and moves together with it.
         match self {
-            Self::Stdio(link) => link.request(request).await,
-            Self::Http(link) => Box::pin(link.request(request)).await,
-            Self::Sse(link) => Box::pin(link.request(request)).await,
-            Self::Served(both) => Box::pin(both.1.request(request)).await,
+            Self::Stdio(transport) => transport.request(request).await,
+            Self::Http(transport) => Box::pin(transport.request(request)).await,
+            Self::Sse(transport) => Box::pin(transport.request(request)).await,
+            Self::LocalHttp(both) => Box::pin(both.1.request(request)).await,
         }
     }
 
     /// Sends a notification.
-    pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), LinkError> {
-        self.tell(message::notification(method, params.map(RawValue::get)))
-            .await
+    pub async fn notify(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<(), TransportError> {
+        self.send_message(message::encode_notification(
+            method,
+            params.map(RawValue::get),
+        ))
+        .await
     }
 
     /// Answers a request of the server.
-    pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), LinkError> {
-        self.tell(message::answer(id, reply)).await
+    pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), TransportError> {
+        self.send_message(message::encode_answer(id, reply)).await
     }
 
-    async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
+    async fn send_message(&self, message: Vec<u8>) -> Result<(), TransportError> {
         match self {
-            Self::Stdio(link) => link.tell(message),
-            Self::Http(link) => link.tell(message).await,
-            Self::Sse(link) => link.tell(message).await,
-            Self::Served(both) => Box::pin(both.1.tell(message)).await,
+            Self::Stdio(transport) => transport.try_send(message),
+            Self::Http(transport) => transport.send_message(message).await,
+            Self::Sse(transport) => transport.send_message(message).await,
+            Self::LocalHttp(both) => Box::pin(both.1.send_message(message)).await,
         }
     }
 
     /// Completes the handshake. Over streamable HTTP, requests to a server of the legacy era name
     /// the agreed revision from then on, and the stream of the server's own messages is opened.
-    pub fn begin(&self, hello: &ServerHello) {
+    pub fn complete_handshake(&self, hello: &ServerHello) {
         match self {
-            Self::Http(link) => link.begin(hello),
-            Self::Served(both) => both.1.begin(hello),
+            Self::Http(transport) => transport.complete_handshake(hello),
+            Self::LocalHttp(both) => both.1.complete_handshake(hello),
             Self::Stdio(_) | Self::Sse(_) => {}
         }
     }
@@ -115,36 +122,36 @@ impl Link {
     pub fn is_http(&self) -> bool {
         match self {
             Self::Http(_) => true,
-            Self::Served(both) => both.1.is_http(),
+            Self::LocalHttp(both) => both.1.is_http(),
             Self::Stdio(_) | Self::Sse(_) => false,
         }
     }
 
     /// Returns why the connection ended, or `None` while it is alive.
-    pub fn ended(&self) -> Option<String> {
+    pub fn end_reason(&self) -> Option<String> {
         match self {
-            Self::Stdio(link) => link.ended(),
-            Self::Http(link) => link.ended(),
-            Self::Sse(link) => link.ended(),
-            Self::Served(both) => both.0.ended().or_else(|| both.1.ended()),
+            Self::Stdio(transport) => transport.end_reason(),
+            Self::Http(transport) => transport.end_reason(),
+            Self::Sse(transport) => transport.end_reason(),
+            Self::LocalHttp(both) => both.0.end_reason().or_else(|| both.1.end_reason()),
         }
     }
 
     pub fn pid(&self) -> Option<u32> {
         match self {
-            Self::Stdio(link) => Some(link.pid()),
+            Self::Stdio(transport) => Some(transport.pid()),
             Self::Http(_) | Self::Sse(_) => None,
-            Self::Served(both) => Some(both.0.pid()),
+            Self::LocalHttp(both) => Some(both.0.pid()),
         }
     }
 
     /// Ends the connection, and the server's process tree if there is one.
     pub async fn close(&self) {
         match self {
-            Self::Stdio(link) => link.close().await,
-            Self::Http(link) => link.close().await,
-            Self::Sse(link) => link.close().await,
-            Self::Served(both) => {
+            Self::Stdio(transport) => transport.close().await,
+            Self::Http(transport) => transport.close().await,
+            Self::Sse(transport) => transport.close().await,
+            Self::LocalHttp(both) => {
                 Box::pin(both.1.close()).await;
                 both.0.stop().await;
             }
@@ -154,7 +161,7 @@ impl Link {
 
 /// A request to a server.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct TransportRequest<'a> {
     /// Unique among the requests on the connection.
     pub id: u64,
     pub method: &'a str,
@@ -166,7 +173,7 @@ pub struct Request<'a> {
 
 /// An event on a connection: a request or notification of the server, or the end of the connection.
 #[derive(Debug)]
-pub enum FromServer {
+pub enum TransportEvent {
     /// `during` is the id of the request during which the message was sent, if the transport shows
     /// that.
     Message {
@@ -176,9 +183,9 @@ pub enum FromServer {
     Ended(String),
 }
 
-impl FromServer {
+impl TransportEvent {
     /// Returns the length of the params, or of the reason for the end, in bytes.
-    fn length(&self) -> usize {
+    fn payload_len(&self) -> usize {
         match self {
             Self::Message {
                 message: Incoming::Request { params, .. } | Incoming::Notification { params, .. },
@@ -193,30 +200,30 @@ impl FromServer {
 /// limit, so a server that floods is read slowly. The sender waits, so that an answer never
 /// overtakes the messages before it. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct ToUpstream {
-    sender: mpsc::Sender<FromServer>,
-    pace: Arc<Mutex<Pace>>,
+pub struct EventSender {
+    sender: mpsc::Sender<TransportEvent>,
+    rate_limit: Arc<Mutex<RateLimit>>,
 }
 
-impl ToUpstream {
-    pub fn new(sender: mpsc::Sender<FromServer>) -> Self {
+impl EventSender {
+    pub fn new(sender: mpsc::Sender<TransportEvent>) -> Self {
         Self {
             sender,
-            pace: Arc::new(Mutex::new(Pace::of_messages())),
+            rate_limit: Arc::new(Mutex::new(RateLimit::for_messages())),
         }
     }
 
     /// Sends an event, and waits for the rate limit. If nobody receives any more, the event is
     /// lost.
-    pub async fn tell(&self, told: FromServer) {
-        let length = told.length();
-        if self.sender.send(told).await.is_ok() {
-            self.pace.lock().await.spend(length).await;
+    pub async fn send(&self, event: TransportEvent) {
+        let length = event.payload_len();
+        if self.sender.send(event).await.is_ok() {
+            self.rate_limit.lock().await.spend(length).await;
         }
     }
 
     /// Sends an event without waiting. If the channel is full, the event is lost.
-    pub fn try_tell(&self, told: FromServer) {
-        let _ = self.sender.try_send(told);
+    pub fn try_send(&self, event: TransportEvent) {
+        let _ = self.sender.try_send(event);
     }
 }

@@ -4,15 +4,15 @@
 //! [`state`] is the pure state machine, [`session`] drives it, and [`Pool`] holds all sessions.
 
 mod connection;
+mod connector;
 mod error;
-mod following;
 mod handshake;
 mod history;
 mod in_flight;
-mod link;
+mod server_subscriptions;
 pub mod session;
 pub mod state;
-mod visits;
+mod url_elicitations;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,11 +23,11 @@ use futures_util::future::join_all;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 
-pub use error::{SIGN_IN, UpstreamError};
-pub use handshake::{Known, package};
+pub use connector::{Connected, Connector};
+pub use error::{SIGN_IN_REMEDY, UpstreamError};
+pub use handshake::{NegotiationCache, package_name};
 pub use history::History;
-pub use link::{Linked, Linker};
-pub use session::{Outgoing, Patience, ServerSession, Status};
+pub use session::{OutgoingRequest, RequestTimeouts, ServerSession, Status};
 
 use crate::model::{
     ids::{ClientName, ServerId},
@@ -36,30 +36,30 @@ use crate::model::{
 
 /// A set of changed items, with a notification for the one task that follows them. If an item is
 /// noted again before it is taken, nothing changes.
-pub struct Noted<T>(Arc<(Mutex<BTreeSet<T>>, Notify)>);
+pub struct DirtySet<T>(Arc<(Mutex<BTreeSet<T>>, Notify)>);
 
 /// The servers that have announced a change of one of their lists.
-pub type ListChanges = Noted<ServerId>;
+pub type ListChanges = DirtySet<ServerId>;
 
-impl<T> Clone for Noted<T> {
+impl<T> Clone for DirtySet<T> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<T> Default for Noted<T> {
+impl<T> Default for DirtySet<T> {
     fn default() -> Self {
         Self(Arc::new((Mutex::new(BTreeSet::new()), Notify::new())))
     }
 }
 
-impl<T: Ord> Noted<T> {
-    pub fn tell(&self, what: T) {
+impl<T: Ord> DirtySet<T> {
+    pub fn insert(&self, item: T) {
         self.0
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(what);
+            .insert(item);
         self.0.1.notify_one();
     }
 
@@ -76,53 +76,53 @@ impl<T: Ord> Noted<T> {
 
 /// Passes events of the sessions on to the modules above. Cheap to clone.
 #[derive(Clone)]
-pub struct Mailbox {
+pub struct SessionEvents {
     pub list_changes: ListChanges,
     pub(crate) history: History,
-    announcements: mpsc::Sender<Announced>,
+    notifications: mpsc::Sender<ServerNotification>,
 }
 
 /// A server's notification about a resource or a task, for the clients that it concerns.
 #[derive(Debug)]
-pub struct Announced {
+pub struct ServerNotification {
     pub server: ServerId,
     pub method: String,
     pub params: Box<RawValue>,
 }
 
-impl Mailbox {
+impl SessionEvents {
     /// Returns the mailbox and the receiver of its announcements. If the queue is full, the mailbox
     /// drops further announcements.
-    pub fn new() -> (Self, mpsc::Receiver<Announced>) {
-        let (announcements, arrived) = mpsc::channel(MAX_ANNOUNCED);
+    pub fn new() -> (Self, mpsc::Receiver<ServerNotification>) {
+        let (notifications, receiver) = mpsc::channel(MAX_QUEUED_NOTIFICATIONS);
         (
             Self {
                 list_changes: ListChanges::default(),
                 history: History::default(),
-                announcements,
+                notifications,
             },
-            arrived,
+            receiver,
         )
     }
 
-    fn announce(&self, server: &ServerId, method: &str, params: Box<RawValue>) {
-        let announced = Announced {
+    fn send_notification(&self, server: &ServerId, method: &str, params: Box<RawValue>) {
+        let notification = ServerNotification {
             server: server.clone(),
             method: method.to_owned(),
             params,
         };
-        let _ = self.announcements.try_send(announced);
+        let _ = self.notifications.try_send(notification);
     }
 }
 
 /// The most announcements that may wait.
-const MAX_ANNOUNCED: usize = 1024;
+const MAX_QUEUED_NOTIFICATIONS: usize = 1024;
 
 /// The sessions of all servers. Cheap to clone.
 #[derive(Clone)]
 pub struct Pool {
-    linker: Linker,
-    mailbox: Mailbox,
+    connector: Connector,
+    session_events: SessionEvents,
     sessions: Arc<Mutex<Sessions>>,
 }
 
@@ -148,7 +148,7 @@ struct Sessions {
 /// A handle to a session. If the session belongs to one call, dropping the handle ends it.
 pub struct Lease {
     session: Arc<ServerSession>,
-    of_call: Option<(Pool, Key)>,
+    per_call: Option<(Pool, Key)>,
 }
 
 impl std::ops::Deref for Lease {
@@ -161,7 +161,7 @@ impl std::ops::Deref for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some((pool, key)) = self.of_call.take() {
+        if let Some((pool, key)) = self.per_call.take() {
             let mut sessions = pool.lock();
             sessions.by_key.remove(&key);
             sessions.ended.insert(key.server, self.session.status());
@@ -173,10 +173,10 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    pub fn new(linker: Linker, mailbox: Mailbox) -> Self {
+    pub fn new(connector: Connector, session_events: SessionEvents) -> Self {
         Self {
-            linker,
-            mailbox,
+            connector,
+            session_events,
             sessions: Arc::default(),
         }
     }
@@ -189,35 +189,35 @@ impl Pool {
             .filter(|_| server.spec.isolation == Isolation::PerClient)
             .cloned();
         let mut sessions = self.lock();
-        let is_of_call = server.spec.lifecycle == Lifecycle::Transient;
-        sessions.calls += u64::from(is_of_call);
+        let is_per_call = server.spec.lifecycle == Lifecycle::Transient;
+        sessions.calls += u64::from(is_per_call);
         let key = Key {
             server: server.id.clone(),
             client,
-            call: is_of_call.then_some(sessions.calls),
+            call: is_per_call.then_some(sessions.calls),
         };
         if let Some(session) = sessions.by_key.get(&key) {
-            if session.is_of(server) {
+            if session.matches_spec(server) {
                 return Lease {
                     session: session.clone(),
-                    of_call: None,
+                    per_call: None,
                 };
             }
             let old = session.clone();
             tokio::spawn(async move { old.retire("its spec changed").await });
         }
-        let (linker, mailbox) = (self.linker.clone(), self.mailbox.clone());
+        let (connector, session_events) = (self.connector.clone(), self.session_events.clone());
         let session = ServerSession::new(
             server.clone(),
             key.client.clone(),
-            linker,
-            mailbox,
+            connector,
+            session_events,
             sessions.closed,
         );
         sessions.by_key.insert(key.clone(), session.clone());
         Lease {
             session,
-            of_call: is_of_call.then(|| (self.clone(), key)),
+            per_call: is_per_call.then(|| (self.clone(), key)),
         }
     }
 
@@ -251,7 +251,7 @@ impl Pool {
 
     /// Returns the latest steps of the servers' sessions.
     pub fn history(&self) -> &History {
-        &self.mailbox.history
+        &self.session_events.history
     }
 
     /// Ends and removes all sessions of a server that may not run any more.
@@ -270,7 +270,7 @@ impl Pool {
     }
 
     /// Returns the sessions that run now.
-    pub fn active(&self) -> Vec<Arc<ServerSession>> {
+    pub fn active_sessions(&self) -> Vec<Arc<ServerSession>> {
         self.lock()
             .by_key
             .values()
@@ -280,7 +280,7 @@ impl Pool {
     }
 
     /// Returns the process ids of the local servers that run now.
-    pub fn processes(&self) -> Vec<(ServerId, u32)> {
+    pub fn server_processes(&self) -> Vec<(ServerId, u32)> {
         let sessions = self.lock();
         let pid = |(key, session): (&Key, &Arc<ServerSession>)| {
             Some((key.server.clone(), session.status().pid?))
@@ -289,8 +289,8 @@ impl Pool {
     }
 
     /// Returns the connector, which can also verify a server apart from its session.
-    pub fn linker(&self) -> &Linker {
-        &self.linker
+    pub fn connector(&self) -> &Connector {
+        &self.connector
     }
 
     /// Ends all sessions concurrently. No server starts after that.

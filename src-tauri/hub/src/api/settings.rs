@@ -110,7 +110,7 @@ fn document(given: Option<String>, old: String) -> Result<String, ApiError> {
         return Ok(old);
     };
     let fits = |url: &Url| url.scheme() == "https" && url.path() != "/" && url.fragment().is_none();
-    if given.is_empty() || oauth::openable(&given).is_ok_and(|url| fits(&url)) {
+    if given.is_empty() || oauth::check_browser_url(&given).is_ok_and(|url| fits(&url)) {
         return Ok(given);
     }
     Err(ApiError::invalid(

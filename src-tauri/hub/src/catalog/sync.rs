@@ -16,7 +16,7 @@ use crate::{
     protocol::ServerHello,
     store::StoreError,
     transport::Reply,
-    upstream::{ListChanges, Outgoing, ServerSession, UpstreamError},
+    upstream::{ListChanges, OutgoingRequest, ServerSession, UpstreamError},
 };
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -90,7 +90,7 @@ async fn read_once(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
     let hello = session.hello().await?;
     let ask = |method: &'static str, params: Box<RawValue>| async move {
         session
-            .request(Outgoing::new(method, Some(&params), PATIENCE))
+            .request(OutgoingRequest::new(method, Some(&params), PATIENCE))
             .await
     };
     let (mut offered, mut left_out, mut ttl_ms) =

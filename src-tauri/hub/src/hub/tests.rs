@@ -1,7 +1,7 @@
 mod crossing;
 
 use super::*;
-use crate::upstream::Outgoing;
+use crate::upstream::OutgoingRequest;
 use crate::{
     api::{ErrorCode, Verb, audit::*, clients::*, policy::*, secrets::*, servers::*, settings::*},
     model::{
@@ -401,7 +401,7 @@ async fn the_future_of_a_request_is_small() {
         .await;
     let server = desk.hub.registry.get(&server.id).expect("known");
     let session = desk.hub.pool.session(&server, None);
-    let request = session.request(Outgoing::new("ping", None, Duration::from_secs(1)));
+    let request = session.request(OutgoingRequest::new("ping", None, Duration::from_secs(1)));
     assert!(
         size_of_val(&request) <= 4_096,
         "{} bytes",

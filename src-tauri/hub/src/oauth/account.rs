@@ -7,11 +7,11 @@ use std::{
 };
 
 use super::{
-    Authorizer, BearerError, Place,
+    AccountKey, Authorizer, BearerError,
+    dial_policy::printable_excerpt,
     discovery::{self, Discovered},
     grant::{Grant, Registration},
-    known::Signed,
-    reach::shown,
+    signed_in_servers::SignedIn,
 };
 use crate::{
     clock,
@@ -25,13 +25,13 @@ use rmcp::transport::auth::{
 
 /// A server and a client. Servers with the same URL and the same client share one account.
 pub(super) struct Account {
-    pub(super) place: Place,
+    pub(super) key: AccountKey,
     /// The client that a person registered, as in the current spec.
     own_client: Mutex<Option<OauthClient>>,
     challenge: Mutex<Option<Challenge>>,
     /// As in the [`Grant`].
     answered: Mutex<BTreeSet<String>>,
-    held: tokio::sync::Mutex<Held>,
+    state: tokio::sync::Mutex<AccountState>,
 }
 
 /// The refusal of the server, until a person signs in or a request succeeds.
@@ -41,7 +41,7 @@ pub(super) struct Challenge {
     pub(super) header: Option<String>,
     /// True if the server refuses every request, false if it refuses only those that need more
     /// rights.
-    pub(super) shuts: bool,
+    pub(super) refuses_all: bool,
     /// The scopes that the server demands. Empty text if it names none.
     pub(super) scopes: BTreeSet<String>,
 }
@@ -49,18 +49,18 @@ pub(super) struct Challenge {
 impl Challenge {
     /// Returns the reason why a person has to sign in.
     pub(super) fn reason(&self) -> String {
-        if self.shuts {
+        if self.refuses_all {
             return "it answers only to a person who has signed in".into();
         }
         format!(
             "it refused a request that needs {} than you signed in for",
-            named(&self.scopes)
+            describe_scopes(&self.scopes)
         )
     }
 }
 
 /// Returns a description of the additional rights.
-pub(super) fn named(scopes: &BTreeSet<String>) -> String {
+pub(super) fn describe_scopes(scopes: &BTreeSet<String>) -> String {
     let names: Vec<_> = scopes
         .iter()
         .filter(|scope| !scope.is_empty())
@@ -69,27 +69,30 @@ pub(super) fn named(scopes: &BTreeSet<String>) -> String {
     if names.is_empty() {
         "more rights".into()
     } else {
-        format!("more rights (scope '{}')", shown(&names.join(" ")))
+        format!(
+            "more rights (scope '{}')",
+            printable_excerpt(&names.join(" "))
+        )
     }
 }
 
 #[derive(Default)]
-struct Held {
+struct AccountState {
     /// True if the grant was read from the keyring.
-    read: bool,
+    is_loaded: bool,
     grant: Option<Grant>,
     /// The client of the grant's authorization server, if it was discovered already.
     manager: Option<AuthorizationManager>,
 }
 
 impl Account {
-    pub(super) fn new(place: Place) -> Self {
+    pub(super) fn new(key: AccountKey) -> Self {
         Self {
-            place,
+            key,
             own_client: Mutex::default(),
             challenge: Mutex::default(),
             answered: Mutex::default(),
-            held: tokio::sync::Mutex::default(),
+            state: tokio::sync::Mutex::default(),
         }
     }
 
@@ -103,7 +106,7 @@ impl Account {
 
     /// Returns the client to use at the authorization server: the one that a person registered,
     /// with its current secret, or else `registered`.
-    pub(super) async fn client(
+    pub(super) async fn resolve_client(
         &self,
         authorizer: &Authorizer,
         registered: &Registration,
@@ -116,7 +119,7 @@ impl Account {
             .map(|secret| (String::new(), secret))
             .into_iter()
             .collect();
-        let (mut resolved, _) = authorizer.0.kept.0.resolve(&given).await?;
+        let (mut resolved, _) = authorizer.0.tokens.0.resolve(&given).await?;
         let client_secret = resolved.remove("");
         if let Some(secret) = &client_secret {
             authorizer.0.logs.add_secret(&Secret::new(secret.clone()));
@@ -146,12 +149,12 @@ impl Account {
 
     /// Returns a token that is not due for renewal, if that is known without I/O. The inner `None`
     /// means that nobody has signed in.
-    pub(super) fn ready(&self) -> Option<Option<Secret>> {
-        let held = self.held.try_lock().ok().filter(|held| held.read)?;
-        let Some(grant) = &held.grant else {
+    pub(super) fn cached_token(&self) -> Option<Option<Secret>> {
+        let state = self.state.try_lock().ok().filter(|held| held.is_loaded)?;
+        let Some(grant) = &state.grant else {
             return Some(None);
         };
-        (!grant.is_due(clock::now())).then(|| grant.token())
+        (!grant.is_renewal_due(clock::now())).then(|| grant.token())
     }
 
     /// Returns a token that has not expired, or `None` if nobody has signed in. The future must not
@@ -160,21 +163,21 @@ impl Account {
         &self,
         authorizer: &Authorizer,
     ) -> Result<Option<Secret>, BearerError> {
-        let mut held = self.held.lock().await;
-        let Some(grant) = held.grant(self, authorizer).await? else {
+        let mut state = self.state.lock().await;
+        let Some(grant) = state.load_grant(self, authorizer).await? else {
             return Ok(None);
         };
         let now = clock::now();
-        if !grant.is_due(now) {
+        if !grant.is_renewal_due(now) {
             return Ok(grant.token());
         }
-        let usable = grant.token().filter(|_| !grant.has_run_out(now));
-        match held.refresh(self, authorizer).await {
+        let usable = grant.token().filter(|_| !grant.has_expired(now));
+        match state.refresh(self, authorizer).await {
             // The renewal failed, but the old token is still valid.
             Err(error) if usable.is_some() => {
                 tracing::warn!(
                     "the token for {} is not renewed yet: {error}",
-                    self.place.server
+                    self.key.server
                 );
                 Ok(usable)
             }
@@ -184,25 +187,25 @@ impl Account {
 
     /// Returns another token than the one that the server refused: a newer one, or a renewed one.
     /// Returns `None` if there is none.
-    pub(super) async fn other_than(
+    pub(super) async fn replace_token(
         &self,
         authorizer: &Authorizer,
         refused: &Secret,
     ) -> Result<Option<Secret>, BearerError> {
-        let mut held = self.held.lock().await;
-        let Some(grant) = held.grant(self, authorizer).await? else {
+        let mut state = self.state.lock().await;
+        let Some(grant) = state.load_grant(self, authorizer).await? else {
             return Ok(None);
         };
         match grant.token() {
             Some(token) if token.expose() != refused.expose() => Ok(Some(token)),
-            Some(_) | None => held.refresh(self, authorizer).await,
+            Some(_) | None => state.refresh(self, authorizer).await,
         }
     }
 
     /// Returns the scopes that were granted before.
     pub(super) async fn granted_scopes(&self, authorizer: &Authorizer) -> Vec<String> {
-        let mut held = self.held.lock().await;
-        let grant = held.grant(self, authorizer).await.ok().flatten();
+        let mut state = self.state.lock().await;
+        let grant = state.load_grant(self, authorizer).await.ok().flatten();
         grant
             .map(|grant| grant.credentials.granted_scopes.clone())
             .unwrap_or_default()
@@ -215,20 +218,20 @@ impl Account {
         grant: Grant,
         manager: AuthorizationManager,
     ) -> Result<(), SecretError> {
-        let mut held = self.held.lock().await;
-        let before = authorizer.0.known.of(&self.place);
-        keep(self, authorizer, &grant).await?;
+        let mut state = self.state.lock().await;
+        let before = authorizer.0.signed_in_servers.get(&self.key);
+        store_grant(self, authorizer, &grant).await?;
         // The authorization server has changed, so the tokens of the previous one are of no use.
         if let Some(before) = before.filter(|before| before.issuer != grant.issuer) {
             authorizer
                 .0
-                .kept
-                .forget_grant(&before.issuer, &self.place)
+                .tokens
+                .delete_grant(&before.issuer, &self.key)
                 .await?;
         }
-        self.answered_by(Some(&grant));
-        *held = Held {
-            read: true,
+        self.set_answered(Some(&grant));
+        *state = AccountState {
+            is_loaded: true,
             grant: Some(grant),
             manager: Some(manager),
         };
@@ -236,43 +239,43 @@ impl Account {
         Ok(())
     }
 
-    fn answered_by(&self, grant: Option<&Grant>) {
+    fn set_answered(&self, grant: Option<&Grant>) {
         *lock(&self.answered) = grant
             .map(|grant| grant.answered.clone())
             .unwrap_or_default();
     }
 
-    pub(super) async fn forget(&self, authorizer: &Authorizer) -> Result<(), SecretError> {
-        let mut held = self.held.lock().await;
-        held.forget(self, authorizer).await?;
+    pub(super) async fn sign_out(&self, authorizer: &Authorizer) -> Result<(), SecretError> {
+        let mut state = self.state.lock().await;
+        state.delete_tokens(self, authorizer).await?;
         self.set_challenge(None);
         Ok(())
     }
 }
 
-impl Held {
+impl AccountState {
     /// Returns the grant, and reads it from the keyring at the first call. If the keyring does not
     /// hold it any more, its record is removed too.
-    async fn grant(
+    async fn load_grant(
         &mut self,
         account: &Account,
         authorizer: &Authorizer,
     ) -> Result<Option<&Grant>, SecretError> {
-        if !self.read {
-            if let Some(known) = authorizer.0.known.of(&account.place) {
+        if !self.is_loaded {
+            if let Some(signed_in) = authorizer.0.signed_in_servers.get(&account.key) {
                 let grant = authorizer
                     .0
-                    .kept
-                    .grant(&known.issuer, &account.place)
+                    .tokens
+                    .load_grant(&signed_in.issuer, &account.key)
                     .await?;
                 match &grant {
-                    Some(grant) => mask(authorizer, grant),
-                    None => authorizer.0.known.set(&account.place, None).await,
+                    Some(grant) => mask_secrets(authorizer, grant),
+                    None => authorizer.0.signed_in_servers.set(&account.key, None).await,
                 }
-                account.answered_by(grant.as_ref());
+                account.set_answered(grant.as_ref());
                 self.grant = grant;
             }
-            self.read = true;
+            self.is_loaded = true;
         }
         Ok(self.grant.as_ref())
     }
@@ -289,13 +292,13 @@ impl Held {
             return Ok(None);
         };
         if grant.refresh_token().is_none() {
-            self.forget(account, authorizer).await?;
+            self.delete_tokens(account, authorizer).await?;
             return Ok(None);
         }
-        let client = account.client(authorizer, &grant.client).await?;
+        let client = account.resolve_client(authorizer, &grant.client).await?;
         let mut manager = match self.manager.take() {
             Some(manager) => manager,
-            None => match manager_of(account, grant)
+            None => match discover_manager(account, grant)
                 .await
                 .map_err(BearerError::Refresh)?
             {
@@ -303,17 +306,17 @@ impl Held {
                 // The server has another authorization server now, which must not get the tokens of
                 // the old one.
                 None => {
-                    let server = &account.place.server;
+                    let server = &account.key.server;
                     tracing::warn!(
                         "{server} has another authorization server now: a person has to sign in"
                     );
-                    self.forget(account, authorizer).await?;
+                    self.delete_tokens(account, authorizer).await?;
                     return Ok(None);
                 }
             },
         };
-        let configured = manager.configure_client(config(&client));
-        configured.map_err(|e| BearerError::Refresh(discovery::in_words(&e)))?;
+        let configured = manager.configure_client(client_config(&client));
+        configured.map_err(|e| BearerError::Refresh(discovery::describe_error(&e)))?;
         match renew(manager, grant).await {
             Ok((credentials, manager)) => {
                 let grant = Grant {
@@ -322,10 +325,10 @@ impl Held {
                     client: grant.client.clone(),
                     answered: grant.answered.clone(),
                 };
-                if let Err(error) = keep(account, authorizer, &grant).await {
+                if let Err(error) = store_grant(account, authorizer, &grant).await {
                     tracing::warn!(
                         "the new token for {} is not in the keyring: {error}",
-                        account.place.server
+                        account.key.server
                     );
                 }
                 let token = grant.token();
@@ -335,33 +338,36 @@ impl Held {
             Err(AuthError::TokenRefreshRejected(why)) => {
                 tracing::warn!(
                     "the token for {} cannot be renewed: {why}",
-                    account.place.server
+                    account.key.server
                 );
-                self.forget(account, authorizer).await?;
+                self.delete_tokens(account, authorizer).await?;
                 Ok(None)
             }
             Err(error) => Err(BearerError::Refresh(
-                authorizer.0.logs.mask_text(&discovery::in_words(&error)),
+                authorizer
+                    .0
+                    .logs
+                    .mask_text(&discovery::describe_error(&error)),
             )),
         }
     }
 
-    async fn forget(
+    async fn delete_tokens(
         &mut self,
         account: &Account,
         authorizer: &Authorizer,
     ) -> Result<(), SecretError> {
-        if let Some(known) = authorizer.0.known.of(&account.place) {
+        if let Some(signed_in) = authorizer.0.signed_in_servers.get(&account.key) {
             authorizer
                 .0
-                .kept
-                .forget_grant(&known.issuer, &account.place)
+                .tokens
+                .delete_grant(&signed_in.issuer, &account.key)
                 .await?;
-            authorizer.0.known.set(&account.place, None).await;
+            authorizer.0.signed_in_servers.set(&account.key, None).await;
         }
-        account.answered_by(None);
+        account.set_answered(None);
         *self = Self {
-            read: true,
+            is_loaded: true,
             grant: None,
             manager: None,
         };
@@ -371,13 +377,13 @@ impl Held {
 
 /// Returns the client of the grant's authorization server, or `None` if the server has another
 /// authorization server now.
-async fn manager_of(
+async fn discover_manager(
     account: &Account,
     grant: &Grant,
 ) -> Result<Option<AuthorizationManager>, String> {
     let Discovered {
         manager, issuer, ..
-    } = discovery::discover(&account.place.server, None).await?;
+    } = discovery::discover(&account.key.server, None).await?;
     Ok((issuer == grant.issuer).then_some(manager))
 }
 
@@ -385,31 +391,38 @@ async fn renew(
     mut manager: AuthorizationManager,
     grant: &Grant,
 ) -> Result<(StoredCredentials, AuthorizationManager), AuthError> {
-    let desk = InMemoryCredentialStore::new();
-    desk.save(grant.credentials.clone()).await?;
-    manager.set_credential_store(desk.clone());
+    let scratch = InMemoryCredentialStore::new();
+    scratch.save(grant.credentials.clone()).await?;
+    manager.set_credential_store(scratch.clone());
     manager.refresh_token().await?;
-    let credentials = desk.load().await?.ok_or(AuthError::AuthorizationRequired)?;
+    let credentials = scratch
+        .load()
+        .await?
+        .ok_or(AuthError::AuthorizationRequired)?;
     Ok((credentials, manager))
 }
 
 /// Writes a grant to the keyring, and records its issuer.
-async fn keep(
+async fn store_grant(
     account: &Account,
     authorizer: &Authorizer,
     grant: &Grant,
 ) -> Result<(), SecretError> {
-    mask(authorizer, grant);
-    authorizer.0.kept.keep_grant(&account.place, grant).await?;
-    let signed = Signed {
+    mask_secrets(authorizer, grant);
+    authorizer.0.tokens.store_grant(&account.key, grant).await?;
+    let signed_in = SignedIn {
         issuer: grant.issuer.clone(),
         expires_at: grant.expires_at(),
     };
-    authorizer.0.known.set(&account.place, Some(signed)).await;
+    authorizer
+        .0
+        .signed_in_servers
+        .set(&account.key, Some(signed_in))
+        .await;
     Ok(())
 }
 
-fn mask(authorizer: &Authorizer, grant: &Grant) {
+fn mask_secrets(authorizer: &Authorizer, grant: &Grant) {
     let client_secret = grant.client.client_secret.clone().map(Secret::new);
     for secret in [grant.token(), grant.refresh_token(), client_secret]
         .into_iter()
@@ -419,7 +432,7 @@ fn mask(authorizer: &Authorizer, grant: &Grant) {
     }
 }
 
-pub(super) fn config(client: &Registration) -> OAuthClientConfig {
+pub(super) fn client_config(client: &Registration) -> OAuthClientConfig {
     let config = OAuthClientConfig::new(&client.client_id, &client.redirect_uri);
     match &client.client_secret {
         Some(secret) => config.with_client_secret(secret),

@@ -10,10 +10,10 @@ use url::Url;
 use super::{
     Authorizer, OauthError,
     account::{self, Account},
-    callback::{Answer, Callback, Outcome},
+    callback::{AuthorizationResponse, AuthorizationResult, Callback},
+    dial_policy::check_browser_url,
     discovery::{self, Discovered},
     grant::{Grant, Registration},
-    reach::openable,
 };
 use crate::{
     model::{
@@ -25,10 +25,10 @@ use crate::{
 };
 
 /// The longest time that a person may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(300);
 /// The longest time for discovery of the authorization server, which takes several requests.
-const DISCOVERY: Duration = Duration::from_secs(45);
-const NAME: &str = "Drawbridge";
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(45);
+const CLIENT_NAME: &str = "Drawbridge";
 
 /// An attempt, running or ended.
 pub(super) struct Attempt {
@@ -41,7 +41,7 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    pub(super) fn shown(&self) -> SignIn {
+    pub(super) fn snapshot(&self) -> SignIn {
         self.states.borrow().clone()
     }
 
@@ -51,13 +51,13 @@ impl Attempt {
 
     pub(super) fn cancel(self, authorizer: &Authorizer) {
         self.task.abort();
-        let mut attempt = self.shown();
+        let mut attempt = self.snapshot();
         if !attempt.state.has_ended() {
             attempt.state = SignInState::Failed {
                 reason: "it was cancelled".into(),
             };
-            forget_registration(authorizer, self.registered_at);
-            tell(authorizer, &self.server, &attempt);
+            delete_registration(authorizer, self.registered_at);
+            emit_changed(authorizer, &self.server, &attempt);
         }
     }
 }
@@ -75,7 +75,7 @@ struct Running {
     callback: Callback,
     /// The `state` parameter of the authorization request.
     state: String,
-    shown: watch::Sender<SignIn>,
+    sender: watch::Sender<SignIn>,
 }
 
 pub(super) async fn begin(
@@ -88,20 +88,20 @@ pub(super) async fn begin(
     answered.extend(
         challenge
             .iter()
-            .filter(|challenge| !challenge.shuts)
+            .filter(|challenge| !challenge.refuses_all)
             .flat_map(|challenge| challenge.scopes.clone()),
     );
     let challenge = challenge.and_then(|challenge| challenge.header);
     let failed = |why: String| OauthError::Failed(authorizer.0.logs.mask_text(&why));
     let found = timeout(
-        DISCOVERY,
-        discovery::discover(&account.place.server, challenge.as_deref()),
+        DISCOVERY_TIMEOUT,
+        discovery::discover(&account.key.server, challenge.as_deref()),
     )
     .await;
     let too_slow = |_| {
         Err(format!(
             "its authorization server was not found within {} s",
-            DISCOVERY.as_secs()
+            DISCOVERY_TIMEOUT.as_secs()
         ))
     };
     let mut found = found.unwrap_or_else(too_slow).map_err(failed)?;
@@ -120,26 +120,26 @@ pub(super) async fn begin(
             .collect::<Vec<_>>(),
     );
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
-    let (callback, client) = become_known(authorizer, account, &mut found, &scopes).await?;
+    let (callback, client) = obtain_client(authorizer, account, &mut found, &scopes).await?;
     found
         .manager
-        .configure_client(account::config(&client))
-        .map_err(|e| failed(discovery::in_words(&e)))?;
+        .configure_client(account::client_config(&client))
+        .map_err(|e| failed(discovery::describe_error(&e)))?;
     let url = found
         .manager
         .get_authorization_url(&scopes)
         .await
-        .map_err(|e| failed(discovery::in_words(&e)))?;
-    let url = openable(&url)
-        .and_then(|url| found.reach.check(&url).map(|()| url))
+        .map_err(|e| failed(discovery::describe_error(&e)))?;
+    let url = check_browser_url(&url)
+        .and_then(|url| found.dial_policy.check_url(&url).map(|()| url))
         .map_err(failed)?;
-    let state = state_of(&url).ok_or_else(|| failed("its URL has no state".into()))?;
+    let state = state_param(&url).ok_or_else(|| failed("its URL has no state".into()))?;
     let sign_in = SignIn {
         id: SignInId::new(random::id()),
         url: url.into(),
         state: SignInState::WaitingForBrowser,
     };
-    let (shown, states) = watch::channel(sign_in.clone());
+    let (sender, states) = watch::channel(sign_in.clone());
     let registered_at = account.own_client().is_none().then(|| found.issuer.clone());
     let running = Running {
         authorizer: authorizer.clone(),
@@ -151,7 +151,7 @@ pub(super) async fn begin(
         answered,
         callback,
         state,
-        shown,
+        sender,
     };
     let task = tokio::spawn(running.run()).abort_handle();
     authorizer.attempts().insert(
@@ -163,7 +163,7 @@ pub(super) async fn begin(
             task,
         },
     );
-    tell(authorizer, id, &sign_in);
+    emit_changed(authorizer, id, &sign_in);
     Ok(sign_in)
 }
 
@@ -171,7 +171,7 @@ pub(super) async fn begin(
 /// The client is the first of these: the one that a person registered; the URL of the metadata
 /// document, if the user has set one and the server supports it; an earlier registration at this
 /// server; or a new registration.
-async fn become_known(
+async fn obtain_client(
     authorizer: &Authorizer,
     account: &Account,
     found: &mut Discovered,
@@ -185,19 +185,22 @@ async fn become_known(
         ))
     };
     // Read the keyring first, so that nobody is sent to a browser for tokens that cannot be stored.
-    let kept = authorizer.0.kept.registration(&found.issuer).await?;
+    let stored = authorizer.0.tokens.load_registration(&found.issuer).await?;
     if let Some(own) = account.own_client() {
         let callback = listen(own.callback_port).await.map_err(no_port)?;
         let registered = Registration::new(own.client_id, None, callback.redirect_uri());
-        return Ok((callback, account.client(authorizer, &registered).await?));
+        return Ok((
+            callback,
+            account.resolve_client(authorizer, &registered).await?,
+        ));
     }
     let document = authorizer.0.settings.get().oauth_client_metadata_url;
-    if !document.is_empty() && found.says("client_id_metadata_document_supported") {
+    if !document.is_empty() && found.supports("client_id_metadata_document_supported") {
         let callback = listen(None).await.map_err(no_port)?;
         let client = Registration::new(document, None, callback.redirect_uri());
         return Ok((callback, client));
     }
-    if let Some(client) = kept.filter(|client| client.may_ask_for(scopes))
+    if let Some(client) = stored.filter(|client| client.allows_scopes(scopes))
         && let Ok(callback) = listen(Callback::port_of(&client.redirect_uri)).await
         && callback.redirect_uri() == client.redirect_uri
     {
@@ -214,9 +217,9 @@ async fn become_known(
     }
     let registered = found
         .manager
-        .register_client(NAME, &callback.redirect_uri(), scopes)
+        .register_client(CLIENT_NAME, &callback.redirect_uri(), scopes)
         .await;
-    let config = registered.map_err(|e| failed(discovery::in_words(&e)))?;
+    let config = registered.map_err(|e| failed(discovery::describe_error(&e)))?;
     let client = Registration {
         client_id: config.client_id,
         client_secret: config.client_secret,
@@ -226,8 +229,8 @@ async fn become_known(
     };
     authorizer
         .0
-        .kept
-        .keep_registration(&found.issuer, &client)
+        .tokens
+        .store_registration(&found.issuer, &client)
         .await?;
     Ok((callback, client))
 }
@@ -244,16 +247,16 @@ impl Running {
             answered,
             callback,
             state,
-            shown,
+            sender,
         } = self;
         let show = |state: SignInState| {
-            shown.send_modify(|attempt| attempt.state = state);
-            tell(&authorizer, &id, &shown.borrow());
+            sender.send_modify(|attempt| attempt.state = state);
+            emit_changed(&authorizer, &id, &sender.borrow());
         };
         let redeemed = async {
-            let answer = timeout(PATIENCE, callback.wait(&state)).await;
-            let answer =
-                answer.map_err(|_| format!("nobody signed in within {} s", PATIENCE.as_secs()))?;
+            let answer = timeout(SIGN_IN_TIMEOUT, callback.wait(&state)).await;
+            let answer = answer
+                .map_err(|_| format!("nobody signed in within {} s", SIGN_IN_TIMEOUT.as_secs()))?;
             show(SignInState::Exchanging);
             let (mut grant, manager) = redeem(manager, &issuer, client, &state, answer).await?;
             if account.own_client().is_some() {
@@ -268,12 +271,12 @@ impl Running {
             Ok(()) => {
                 tracing::info!("server {id}: signed in, {issuer}");
                 show(SignInState::Done);
-                let _ = authorizer.0.signed_in.send(account.place.server.clone());
+                let _ = authorizer.0.signed_in.send(account.key.server.clone());
             }
             Err(why) => {
                 let reason = authorizer.0.logs.mask_text(&why);
                 tracing::warn!("server {id}: not signed in: {reason}");
-                forget_registration(
+                delete_registration(
                     &authorizer,
                     account.own_client().is_none().then_some(issuer),
                 );
@@ -289,19 +292,21 @@ async fn redeem(
     issuer: &str,
     client: Registration,
     state: &str,
-    answer: Answer,
+    answer: AuthorizationResponse,
 ) -> Result<(Grant, AuthorizationManager), String> {
     let code = match answer.outcome {
-        Outcome::Code(code) => code,
-        Outcome::Refused(why) => return Err(format!("the authorization server refused: {why}")),
+        AuthorizationResult::Code(code) => code,
+        AuthorizationResult::Refused(why) => {
+            return Err(format!("the authorization server refused: {why}"));
+        }
     };
-    let desk = InMemoryCredentialStore::new();
-    manager.set_credential_store(desk.clone());
+    let scratch = InMemoryCredentialStore::new();
+    manager.set_credential_store(scratch.clone());
     let redeemed = manager
         .exchange_code_for_token_with_issuer(&code, state, answer.issuer.as_deref())
         .await;
-    redeemed.map_err(|e| discovery::in_words(&e))?;
-    let credentials = desk
+    redeemed.map_err(|e| discovery::describe_error(&e))?;
+    let credentials = scratch
         .load()
         .await
         .ok()
@@ -318,27 +323,27 @@ async fn redeem(
 
 /// Deletes a registration, because the authorization server may not know the client any more. The
 /// next attempt registers anew.
-fn forget_registration(authorizer: &Authorizer, registered_at: Option<String>) {
+fn delete_registration(authorizer: &Authorizer, registered_at: Option<String>) {
     let Some(issuer) = registered_at else { return };
-    let kept = authorizer.0.kept.clone();
+    let tokens = authorizer.0.tokens.clone();
     tokio::spawn(async move {
-        if let Err(error) = kept.forget_registration(&issuer).await {
+        if let Err(error) = tokens.delete_registration(&issuer).await {
             tracing::warn!("the registration at {issuer} is still in the keyring: {error}");
         }
     });
 }
 
-fn tell(authorizer: &Authorizer, server: &ServerId, attempt: &SignIn) {
+fn emit_changed(authorizer: &Authorizer, server: &ServerId, attempt: &SignIn) {
     let (id, state) = (attempt.id.clone(), attempt.state.clone());
     authorizer.0.events.publish(Event::SignInChanged {
         id,
         server: server.clone(),
         state,
     });
-    authorizer.tell_server(server);
+    authorizer.emit_server_changed(server);
 }
 
-fn state_of(url: &Url) -> Option<String> {
+fn state_param(url: &Url) -> Option<String> {
     url.query_pairs()
         .find(|(name, _)| name == "state")
         .map(|(_, value)| value.into_owned())

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::{
     Authorizer,
-    account::{Account, Challenge, named},
+    account::{Account, Challenge, describe_scopes},
 };
 use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse},
@@ -31,7 +31,7 @@ pub enum BearerError {
     Refresh(String),
     /// A person has to sign in.
     #[error("{0}")]
-    Needed(String),
+    NeedsSignIn(String),
     /// The request needs more rights, and signing in again has not helped.
     #[error("{0}")]
     Refused(String),
@@ -67,42 +67,42 @@ impl Bearer {
         request: HttpRequest,
     ) -> Result<Result<HttpResponse, HttpError>, BearerError> {
         // Boxed, because the future of a renewal is large and rarely needed.
-        let token = match self.account.ready() {
+        let token = match self.account.cached_token() {
             Some(token) => token,
             None => Box::pin(self.token()).await?,
         };
         // A token is sent only to the server that it was issued for.
         let Some(token) = token.filter(|_| self.is_for_its_server(&request)) else {
-            return self.look(http.send(request).await);
+            return self.check_response(http.send(request).await);
         };
         let again = request.clone();
         let response = match http.send(with_token(request, &token)).await {
             Ok(response) if response.status() == StatusCode::UNAUTHORIZED => response,
-            other => return self.look(other),
+            other => return self.check_response(other),
         };
-        match Box::pin(self.other_than(token)).await? {
-            Some(token) => self.look(http.send(with_token(again, &token)).await),
-            None => self.look(Ok(response)),
+        match Box::pin(self.replace_token(token)).await? {
+            Some(token) => self.check_response(http.send(with_token(again, &token)).await),
+            None => self.check_response(Ok(response)),
         }
     }
 
     fn is_for_its_server(&self, request: &HttpRequest) -> bool {
         Url::parse(&request.uri().to_string())
-            .is_ok_and(|url| url.origin() == self.account.place.server.origin())
+            .is_ok_and(|url| url.origin() == self.account.key.server.origin())
     }
 
     async fn token(&self) -> Result<Option<Secret>, BearerError> {
         let (authorizer, account) = (self.authorizer.clone(), self.account.clone());
-        to_its_end(async move { account.token(&authorizer).await }).await
+        run_to_completion(async move { account.token(&authorizer).await }).await
     }
 
-    async fn other_than(&self, refused: Secret) -> Result<Option<Secret>, BearerError> {
+    async fn replace_token(&self, refused: Secret) -> Result<Option<Secret>, BearerError> {
         let (authorizer, account) = (self.authorizer.clone(), self.account.clone());
-        to_its_end(async move { account.other_than(&authorizer, &refused).await }).await
+        run_to_completion(async move { account.replace_token(&authorizer, &refused).await }).await
     }
 
     /// Checks whether the answer demands that a person signs in.
-    fn look(
+    fn check_response(
         &self,
         sent: Result<HttpResponse, HttpError>,
     ) -> Result<Result<HttpResponse, HttpError>, BearerError> {
@@ -113,14 +113,14 @@ impl Bearer {
                 && self
                     .account
                     .challenge()
-                    .is_some_and(|challenge| challenge.shuts)
+                    .is_some_and(|challenge| challenge.refuses_all)
             {
-                self.note(None);
+                self.update_challenge(None);
             }
             return Ok(sent);
         }
-        let header = challenge_of(response);
-        let server = &self.account.place.server;
+        let header = bearer_challenge(response);
+        let server = &self.account.key.server;
         let said = header
             .as_ref()
             .map(|header| WWWAuthenticateParams::parse(header, server))
@@ -128,45 +128,45 @@ impl Bearer {
         // If there is no challenge, this may be a server from before RFC 9728. A challenge of
         // another scheme is not OAuth.
         let other_scheme = header.is_none() && response.headers().contains_key(WWW_AUTHENTICATE);
-        let shuts = match status {
+        let refuses_all = match status {
             StatusCode::UNAUTHORIZED if !other_scheme => true,
             StatusCode::FORBIDDEN if said.is_insufficient_scope() => false,
             _ => return Ok(sent),
         };
-        let scopes = demanded(said.scope.as_deref());
+        let scopes = demanded_scopes(said.scope.as_deref());
         let answered = format!("{server} answered HTTP {status}");
-        if shuts {
-            self.note(Some(Challenge {
+        if refuses_all {
+            self.update_challenge(Some(Challenge {
                 header,
-                shuts,
+                refuses_all,
                 scopes,
             }));
-            return Err(BearerError::Needed(format!(
+            return Err(BearerError::NeedsSignIn(format!(
                 "a person has to sign in to it: {answered}"
             )));
         }
-        let needs = format!("it needs {} than it was given", named(&scopes));
+        let needs = format!("it needs {} than it was given", describe_scopes(&scopes));
         if scopes.is_subset(&self.account.answered()) {
             let why = "although a person has signed in for that: its authorization server does not grant it";
             return Err(BearerError::Refused(format!("{needs}, {why} ({answered})")));
         }
-        self.note(Some(Challenge {
+        self.update_challenge(Some(Challenge {
             header,
-            shuts,
+            refuses_all,
             scopes,
         }));
-        Err(BearerError::Needed(format!("{needs}: {answered}")))
+        Err(BearerError::NeedsSignIn(format!("{needs}: {answered}")))
     }
 
-    fn note(&self, challenge: Option<Challenge>) {
+    fn update_challenge(&self, challenge: Option<Challenge>) {
         if self.account.set_challenge(challenge) {
-            self.authorizer.tell_server(&self.id);
+            self.authorizer.emit_server_changed(&self.id);
         }
     }
 }
 
 /// Runs the future in a task of its own, so that a renewal completes even if the caller is dropped.
-async fn to_its_end(
+async fn run_to_completion(
     asked: impl Future<Output = Result<Option<Secret>, BearerError>> + Send + 'static,
 ) -> Result<Option<Secret>, BearerError> {
     tokio::spawn(asked)
@@ -175,7 +175,7 @@ async fn to_its_end(
 }
 
 /// Returns the scopes of a challenge. Empty text stands for a challenge without scopes.
-fn demanded(scope: Option<&str>) -> BTreeSet<String> {
+fn demanded_scopes(scope: Option<&str>) -> BTreeSet<String> {
     let names: BTreeSet<_> = scope
         .unwrap_or_default()
         .split_whitespace()
@@ -190,7 +190,7 @@ fn demanded(scope: Option<&str>) -> BTreeSet<String> {
 }
 
 /// Returns the first challenge of the bearer scheme.
-fn challenge_of(response: &HttpResponse) -> Option<String> {
+fn bearer_challenge(response: &HttpResponse) -> Option<String> {
     let headers = response
         .headers()
         .get_all(WWW_AUTHENTICATE)

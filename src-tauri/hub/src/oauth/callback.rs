@@ -21,9 +21,9 @@ use url::form_urlencoded;
 
 const PATH: &str = "/callback";
 /// The longest time for one connection. Browsers open some in advance that they never use.
-const CONNECTION_LASTS: Duration = Duration::from_secs(10);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_CONNECTIONS: usize = 16;
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// A listener that waits for its answer.
 pub(super) struct Callback {
@@ -33,14 +33,14 @@ pub(super) struct Callback {
 
 /// The answer of the authorization server, as the browser brings it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub(super) outcome: Outcome,
+pub(super) struct AuthorizationResponse {
+    pub(super) outcome: AuthorizationResult,
     /// The issuer of the answer (RFC 9207).
     pub(super) issuer: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum AuthorizationResult {
     Code(String),
     Refused(String),
 }
@@ -70,7 +70,7 @@ impl Callback {
 
     /// Waits for the one answer that has this state. All other requests are rejected and change
     /// nothing.
-    pub(super) async fn wait(self, state: &str) -> Answer {
+    pub(super) async fn wait(self, state: &str) -> AuthorizationResponse {
         let Self {
             listener,
             authority,
@@ -89,20 +89,20 @@ impl Callback {
                 let Ok((stream, _)) = listener.accept().await else {
                     // This happens if the process has too many open files, for example. A pause
                     // avoids a busy loop.
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(ACCEPT_RETRY_PAUSE).await;
                     continue;
                 };
                 let expected = expected.clone();
                 connections.spawn(async move {
                     let _place = place;
                     let answer = service_fn(move |request| {
-                        let page = expected.answer(&request);
+                        let page = expected.respond(&request);
                         async move { Ok::<_, Infallible>(page) }
                     });
                     let served = http1::Builder::new()
                         .keep_alive(false)
                         .serve_connection(TokioIo::new(stream), answer);
-                    let _ = timeout(CONNECTION_LASTS, served).await;
+                    let _ = timeout(CONNECTION_TIMEOUT, served).await;
                 });
             }
         };
@@ -120,36 +120,37 @@ impl Callback {
 struct Expected {
     authority: String,
     state: String,
-    found: mpsc::Sender<Answer>,
+    found: mpsc::Sender<AuthorizationResponse>,
 }
 
 impl Expected {
-    fn answer(&self, request: &Request<Incoming>) -> Response<String> {
+    fn respond(&self, request: &Request<Incoming>) -> Response<String> {
         let host = request
             .headers()
             .get(HOST)
             .and_then(|host| host.to_str().ok());
         if host != Some(self.authority.as_str()) || request.uri().path() != PATH {
-            return page(StatusCode::NOT_FOUND, "Nothing is here.");
+            return render_page(StatusCode::NOT_FOUND, "Nothing is here.");
         }
         if request.method() != Method::GET {
-            return page(StatusCode::METHOD_NOT_ALLOWED, "Nothing is here.");
+            return render_page(StatusCode::METHOD_NOT_ALLOWED, "Nothing is here.");
         }
-        let Some(answer) = read(request.uri().query().unwrap_or_default(), &self.state) else {
-            return page(
+        let Some(answer) = parse_query(request.uri().query().unwrap_or_default(), &self.state)
+        else {
+            return render_page(
                 StatusCode::BAD_REQUEST,
                 "This is not the answer that Drawbridge waits for.",
             );
         };
         let said = match &answer.outcome {
-            Outcome::Code(_) => "Drawbridge has the answer. You can close this window.",
-            Outcome::Refused(_) => {
+            AuthorizationResult::Code(_) => "Drawbridge has the answer. You can close this window.",
+            AuthorizationResult::Refused(_) => {
                 "You are not signed in. Drawbridge says why. You can close this window."
             }
         };
         match self.found.try_send(answer) {
-            Ok(()) => page(StatusCode::OK, said),
-            Err(_) => page(
+            Ok(()) => render_page(StatusCode::OK, said),
+            Err(_) => render_page(
                 StatusCode::CONFLICT,
                 "Drawbridge has an answer already. You can close this window.",
             ),
@@ -158,7 +159,7 @@ impl Expected {
 }
 
 /// Returns the answer in a query, or `None` if it is no answer, is ambiguous, or has another state.
-fn read(query: &str, state: &str) -> Option<Answer> {
+fn parse_query(query: &str, state: &str) -> Option<AuthorizationResponse> {
     let mut found: [Option<String>; 5] = Default::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let place = ["state", "code", "iss", "error", "error_description"]
@@ -174,16 +175,16 @@ fn read(query: &str, state: &str) -> Option<Answer> {
         return None;
     }
     let outcome = match (code, error) {
-        (Some(code), None) => Outcome::Code(code),
-        (None, Some(error)) => Outcome::Refused(
+        (Some(code), None) => AuthorizationResult::Code(code),
+        (None, Some(error)) => AuthorizationResult::Refused(
             description.map_or_else(|| error.clone(), |why| format!("{error}: {why}")),
         ),
         (Some(_), Some(_)) | (None, None) => return None,
     };
-    Some(Answer { outcome, issuer })
+    Some(AuthorizationResponse { outcome, issuer })
 }
 
-fn page(status: StatusCode, said: &str) -> Response<String> {
+fn render_page(status: StatusCode, said: &str) -> Response<String> {
     let body = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Drawbridge</title>\
          <body style=\"font: 1.1rem system-ui; margin: 4rem\"><p>{said}</p></body></html>\n"

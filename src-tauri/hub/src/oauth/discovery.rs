@@ -7,15 +7,15 @@ use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetada
 use url::Url;
 
 use super::{
-    http::Http,
-    reach::{Reach, openable, shown},
+    dial_policy::{DialPolicy, check_browser_url, printable_excerpt},
+    http::SignInHttpClient,
 };
 
 /// An authorization server, discovered and checked.
 pub(super) struct Discovered {
     pub(super) manager: AuthorizationManager,
     pub(super) metadata: AuthorizationMetadata,
-    pub(super) reach: Reach,
+    pub(super) dial_policy: DialPolicy,
     /// The key of its tokens: the issuer, or the server's origin if an old server has no metadata.
     pub(super) issuer: String,
 }
@@ -26,20 +26,20 @@ pub(super) struct Discovered {
 /// # Errors
 /// Returns an error if the metadata cannot be read, or if it names a URL that is not allowed.
 pub(super) async fn discover(server: &Url, challenge: Option<&str>) -> Result<Discovered, String> {
-    let reach = Reach::of(server)?;
-    let http = Arc::new(Http::new(reach.clone())?);
+    let dial_policy = DialPolicy::for_server(server)?;
+    let http = Arc::new(SignInHttpClient::new(dial_policy.clone())?);
     let new = AuthorizationManager::new_with_oauth_http_client(server.clone(), http).await;
-    let mut manager = new.map_err(|e| in_words(&e))?;
+    let mut manager = new.map_err(|e| describe_error(&e))?;
     let found = manager
         .resolve_metadata_from_challenge(challenge)
         .await
-        .map_err(|e| in_words(&e))?;
+        .map_err(|e| describe_error(&e))?;
     // Servers without metadata (before RFC 9728) have fixed endpoint paths. A server that names its
     // metadata in the challenge must not fall back to them.
     if !found.source.is_discovered()
         && challenge.is_some_and(|challenge| challenge.contains("resource_metadata"))
     {
-        let named = challenge.map(shown).unwrap_or_default();
+        let named = challenge.map(printable_excerpt).unwrap_or_default();
         return Err(format!(
             "the metadata that {server} names cannot be had, or may not be used: {named}"
         ));
@@ -49,12 +49,12 @@ pub(super) async fn discover(server: &Url, challenge: Option<&str>) -> Result<Di
     for endpoint in endpoints.into_iter().chain(&metadata.registration_endpoint) {
         let url = Url::parse(endpoint)
             .map_err(|e| format!("its authorization server names no URL: {e}"))?;
-        reach
-            .check(&url)
+        dial_policy
+            .check_url(&url)
             .map_err(|why| format!("its authorization server is not used: {why}"))?;
     }
     // Check the URL now, before anything is registered at the authorization server.
-    openable(&metadata.authorization_endpoint)?;
+    check_browser_url(&metadata.authorization_endpoint)?;
     let issuer = metadata
         .issuer
         .clone()
@@ -63,13 +63,13 @@ pub(super) async fn discover(server: &Url, challenge: Option<&str>) -> Result<Di
     Ok(Discovered {
         manager,
         metadata,
-        reach,
+        dial_policy,
         issuer,
     })
 }
 
 impl Discovered {
-    pub(super) fn says(&self, member: &str) -> bool {
+    pub(super) fn supports(&self, member: &str) -> bool {
         self.metadata
             .additional_fields
             .get(member)
@@ -79,7 +79,7 @@ impl Discovered {
 }
 
 /// Returns the text of an error with its causes, the outermost first.
-pub(super) fn in_words(error: &AuthError) -> String {
+pub(super) fn describe_error(error: &AuthError) -> String {
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| {
         error.source()
     });

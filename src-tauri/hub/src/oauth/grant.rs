@@ -7,7 +7,7 @@ use oauth2::TokenResponse;
 use rmcp::transport::auth::StoredCredentials;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::Place;
+use super::AccountKey;
 use crate::{
     model::{digest, ids::Timestamp},
     secrets::{RESERVED_PREFIX, Secret, SecretError, Secrets},
@@ -15,7 +15,7 @@ use crate::{
 
 /// Tokens are renewed this many milliseconds before they expire, and short-lived ones after half of
 /// their lifetime.
-const EARLY_MS: i64 = 30_000;
+const RENEWAL_MARGIN_MS: i64 = 30_000;
 
 /// The tokens that an authorization server issued for one server.
 #[derive(Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl Registration {
         }
     }
 
-    pub(super) fn may_ask_for(&self, scopes: &[&str]) -> bool {
+    pub(super) fn allows_scopes(&self, scopes: &[&str]) -> bool {
         self.scopes
             .as_ref()
             .is_none_or(|registered| scopes.iter().all(|scope| registered.contains(*scope)))
@@ -95,7 +95,7 @@ impl Grant {
     }
 
     /// Returns true if it is time to renew the token.
-    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+    pub(super) fn is_renewal_due(&self, now: Timestamp) -> bool {
         let (Some(end), Some(since)) = (self.expires_at(), self.credentials.token_received_at)
         else {
             return false;
@@ -105,47 +105,51 @@ impl Grant {
                 .unwrap_or_default()
                 .saturating_mul(1000),
         );
-        now.0 >= end.0.saturating_sub(EARLY_MS.min(lasts / 2))
+        now.0 >= end.0.saturating_sub(RENEWAL_MARGIN_MS.min(lasts / 2))
     }
 
-    pub(super) fn has_run_out(&self, now: Timestamp) -> bool {
+    pub(super) fn has_expired(&self, now: Timestamp) -> bool {
         self.expires_at().is_some_and(|end| now >= end)
     }
 }
 
 /// Stores grants and registrations in the keyring.
 #[derive(Clone)]
-pub(super) struct Kept(pub(super) Secrets);
+pub(super) struct TokenStore(pub(super) Secrets);
 
-impl Kept {
-    pub(super) async fn grant(
+impl TokenStore {
+    pub(super) async fn load_grant(
         &self,
         issuer: &str,
-        place: &Place,
+        account: &AccountKey,
     ) -> Result<Option<Grant>, SecretError> {
-        self.read(&grant_name(issuer, place)).await
+        self.read(&grant_name(issuer, account)).await
     }
 
-    pub(super) async fn keep_grant(&self, place: &Place, grant: &Grant) -> Result<(), SecretError> {
-        self.write(&grant_name(&grant.issuer, place), grant).await
+    pub(super) async fn store_grant(
+        &self,
+        account: &AccountKey,
+        grant: &Grant,
+    ) -> Result<(), SecretError> {
+        self.write(&grant_name(&grant.issuer, account), grant).await
     }
 
-    pub(super) async fn forget_grant(
+    pub(super) async fn delete_grant(
         &self,
         issuer: &str,
-        place: &Place,
+        account: &AccountKey,
     ) -> Result<(), SecretError> {
-        self.0.remove_long(&grant_name(issuer, place)).await
+        self.0.remove_long(&grant_name(issuer, account)).await
     }
 
-    pub(super) async fn registration(
+    pub(super) async fn load_registration(
         &self,
         issuer: &str,
     ) -> Result<Option<Registration>, SecretError> {
         self.read(&registration_name(issuer)).await
     }
 
-    pub(super) async fn keep_registration(
+    pub(super) async fn store_registration(
         &self,
         issuer: &str,
         client: &Registration,
@@ -153,7 +157,7 @@ impl Kept {
         self.write(&registration_name(issuer), client).await
     }
 
-    pub(super) async fn forget_registration(&self, issuer: &str) -> Result<(), SecretError> {
+    pub(super) async fn delete_registration(&self, issuer: &str) -> Result<(), SecretError> {
         self.0.remove_long(&registration_name(issuer)).await
     }
 
@@ -168,9 +172,9 @@ impl Kept {
     }
 }
 
-fn grant_name(issuer: &str, place: &Place) -> String {
-    let mut parts = vec![issuer.as_bytes(), place.server.as_str().as_bytes()];
-    parts.extend(place.client_id.as_ref().map(String::as_bytes));
+fn grant_name(issuer: &str, account: &AccountKey) -> String {
+    let mut parts = vec![issuer.as_bytes(), account.server.as_str().as_bytes()];
+    parts.extend(account.client_id.as_ref().map(String::as_bytes));
     format!("{RESERVED_PREFIX}tokens:{}", digest::sha256_parts(&parts))
 }
 
@@ -206,12 +210,16 @@ mod tests {
     fn a_token_is_renewed_before_it_runs_out() {
         let hour = grant("i", Some(3600));
         let at = |seconds: i64| Timestamp((1000 + seconds) * 1000);
-        assert!(!hour.is_due(at(3569)) && hour.is_due(at(3570)) && !hour.has_run_out(at(3599)));
-        assert!(hour.has_run_out(at(3600)));
+        assert!(
+            !hour.is_renewal_due(at(3569))
+                && hour.is_renewal_due(at(3570))
+                && !hour.has_expired(at(3599))
+        );
+        assert!(hour.has_expired(at(3600)));
         let short = grant("i", Some(10));
-        assert!(!short.is_due(at(4)) && short.is_due(at(5)));
+        assert!(!short.is_renewal_due(at(4)) && short.is_renewal_due(at(5)));
         let endless = grant("i", None);
-        assert!(!endless.is_due(at(i64::from(i32::MAX))) && !endless.has_run_out(at(1)));
+        assert!(!endless.is_renewal_due(at(i64::from(i32::MAX))) && !endless.has_expired(at(1)));
         assert!(
             grant("i", Some(u64::MAX)).expires_at().is_none(),
             "no sum overflows"
@@ -219,49 +227,56 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_one_issuer_gave_is_not_found_under_another() {
-        let kept = Kept(Secrets::new(InMemory::default()));
-        let place = |url: &str, client_id: Option<&str>| Place {
+    async fn tokens_of_one_issuer_are_not_found_under_another() {
+        let tokens = TokenStore(Secrets::new(InMemory::default()));
+        let account = |url: &str, client_id: Option<&str>| AccountKey {
             server: url.parse().expect("a URL"),
             client_id: client_id.map(str::to_owned),
         };
-        let server = place("https://mcp.example.com/mcp", None);
-        kept.keep_grant(&server, &grant("https://a.example", None))
+        let server = account("https://mcp.example.com/mcp", None);
+        tokens
+            .store_grant(&server, &grant("https://a.example", None))
             .await
             .expect("kept");
         assert!(
-            kept.grant("https://a.example", &server)
+            tokens
+                .load_grant("https://a.example", &server)
                 .await
                 .expect("asked")
                 .is_some()
         );
         assert!(
-            kept.grant("https://b.example", &server)
+            tokens
+                .load_grant("https://b.example", &server)
                 .await
                 .expect("asked")
                 .is_none()
         );
-        let other = place("https://mcp.example.com/other", None);
+        let other = account("https://mcp.example.com/other", None);
         assert!(
-            kept.grant("https://a.example", &other)
+            tokens
+                .load_grant("https://a.example", &other)
                 .await
                 .expect("asked")
                 .is_none(),
             "nor for another server"
         );
-        let own = place("https://mcp.example.com/mcp", Some("mine"));
+        let own = account("https://mcp.example.com/mcp", Some("mine"));
         assert!(
-            kept.grant("https://a.example", &own)
+            tokens
+                .load_grant("https://a.example", &own)
                 .await
                 .expect("asked")
                 .is_none(),
             "nor for another client"
         );
-        kept.forget_grant("https://a.example", &server)
+        tokens
+            .delete_grant("https://a.example", &server)
             .await
             .expect("forgotten");
         assert!(
-            kept.grant("https://a.example", &server)
+            tokens
+                .load_grant("https://a.example", &server)
                 .await
                 .expect("asked")
                 .is_none()

@@ -15,12 +15,12 @@ use rmcp::transport::auth::{
 };
 use url::Url;
 
-use super::reach::Reach;
+use super::dial_policy::DialPolicy;
 
-const CONNECT: Duration = Duration::from_secs(10);
-const WHOLE: Duration = Duration::from_secs(20);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_BODY: usize = 1024 * 1024;
-const PROXIES: [&str; 6] = [
+const PROXY_VARIABLES: [&str; 6] = [
     "HTTP_PROXY",
     "http_proxy",
     "HTTPS_PROXY",
@@ -29,34 +29,37 @@ const PROXIES: [&str; 6] = [
     "all_proxy",
 ];
 
-pub(super) struct Http {
+pub(super) struct SignInHttpClient {
     client: Client,
-    reach: Reach,
+    dial_policy: DialPolicy,
 }
 
-impl Http {
+impl SignInHttpClient {
     /// Returns a client that is limited to `reach`.
     ///
     /// # Errors
     /// Returns an error if TLS is not available.
-    pub(super) fn new(reach: Reach) -> Result<Self, String> {
-        Self::with_names(reach, Arc::new(SystemNames))
+    pub(super) fn new(dial_policy: DialPolicy) -> Result<Self, String> {
+        Self::with_resolver(dial_policy, Arc::new(SystemResolver))
     }
 
-    fn with_names(reach: Reach, names: Arc<dyn Resolve>) -> Result<Self, String> {
+    fn with_resolver(dial_policy: DialPolicy, resolver: Arc<dyn Resolve>) -> Result<Self, String> {
         crate::install_tls();
         let client = Client::builder()
-            .connect_timeout(CONNECT)
-            .timeout(WHOLE)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(REQUEST_TIMEOUT)
             .redirect(Policy::none())
-            .dns_resolver(Arc::new(Filtered {
-                reach: reach.clone(),
-                names,
-                proxies: proxies(),
+            .dns_resolver(Arc::new(FilteringResolver {
+                dial_policy: dial_policy.clone(),
+                resolver,
+                proxies: proxy_hosts(),
             }))
             .build()
             .map_err(|e| format!("no HTTP client: {e}"))?;
-        Ok(Self { client, reach })
+        Ok(Self {
+            client,
+            dial_policy,
+        })
     }
 
     async fn exchange(
@@ -65,7 +68,7 @@ impl Http {
     ) -> Result<http::Response<Vec<u8>>, OAuthHttpClientError> {
         let request = reqwest::Request::try_from(request)?;
         // A literal address does not pass through the resolver, so it is checked here.
-        self.reach.check(request.url())?;
+        self.dial_policy.check_url(request.url())?;
         let response = self.client.execute(request).await?;
         let mut answer = http::Response::builder().status(response.status());
         for (name, value) in response.headers() {
@@ -83,7 +86,7 @@ impl Http {
     }
 }
 
-impl OAuthHttpClient for Http {
+impl OAuthHttpClient for SignInHttpClient {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
             let url = request.request.uri().clone();
@@ -106,24 +109,24 @@ impl OAuthHttpClient for Http {
 }
 
 /// A resolver that returns only addresses that may be reached.
-struct Filtered {
-    reach: Reach,
-    names: Arc<dyn Resolve>,
+struct FilteringResolver {
+    dial_policy: DialPolicy,
+    resolver: Arc<dyn Resolve>,
     /// Hosts of proxies. The user has set these, and they resolve the names of the servers behind
     /// them.
     proxies: Vec<String>,
 }
 
-impl Resolve for Filtered {
+impl Resolve for FilteringResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().to_owned();
         let is_proxy = self.proxies.contains(&host.to_ascii_lowercase());
-        let (reach, resolving) = (self.reach.clone(), self.names.resolve(name));
+        let (dial_policy, resolving) = (self.dial_policy.clone(), self.resolver.resolve(name));
         Box::pin(async move {
             let found: Vec<SocketAddr> = resolving.await?.collect();
             let allowed: Vec<SocketAddr> = found
                 .into_iter()
-                .filter(|address| is_proxy || reach.allows(&host, address.ip()))
+                .filter(|address| is_proxy || dial_policy.allows(&host, address.ip()))
                 .collect();
             if allowed.is_empty() {
                 return Err(format!(
@@ -136,9 +139,9 @@ impl Resolve for Filtered {
     }
 }
 
-struct SystemNames;
+struct SystemResolver;
 
-impl Resolve for SystemNames {
+impl Resolve for SystemResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let found: Vec<SocketAddr> =
@@ -148,8 +151,10 @@ impl Resolve for SystemNames {
     }
 }
 
-fn proxies() -> Vec<String> {
-    let set = PROXIES.iter().filter_map(|name| std::env::var(name).ok());
+fn proxy_hosts() -> Vec<String> {
+    let set = PROXY_VARIABLES
+        .iter()
+        .filter_map(|name| std::env::var(name).ok());
     let urls = set.map(|text| {
         if text.contains("://") {
             text
@@ -173,9 +178,9 @@ mod tests {
     use super::*;
 
     /// A resolver that returns loopback for every name.
-    struct Rebound;
+    struct RebindingResolver;
 
-    impl Resolve for Rebound {
+    impl Resolve for RebindingResolver {
         fn resolve(&self, _: Name) -> Resolving {
             Box::pin(async {
                 Ok(Box::new(std::iter::once(SocketAddr::from(([127, 0, 0, 1], 0)))) as Addrs)
@@ -188,12 +193,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_connects_to_an_address_in_the_house_whatever_its_name() {
+    async fn nothing_connects_to_an_internal_address_whatever_its_name() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
         let port = listener.local_addr().expect("address").port();
-        let reach =
-            Reach::of(&Url::parse("https://mcp.example.com/mcp").expect("a URL")).expect("reach");
-        let http = Http::with_names(reach, Arc::new(Rebound)).expect("a client");
+        let dial_policy =
+            DialPolicy::for_server(&Url::parse("https://mcp.example.com/mcp").expect("a URL"))
+                .expect("reach");
+        let http = SignInHttpClient::with_resolver(dial_policy, Arc::new(RebindingResolver))
+            .expect("a client");
         for host in [
             "127.0.0.1",
             "[::ffff:127.0.0.1]",

@@ -17,7 +17,7 @@ use crate::{
     },
     protocol::{LogLevel, translate::RESOURCE_NOT_FOUND},
     sessions::{Back, ClientSession, Reach},
-    upstream::{Outgoing, Patience, ServerSession, UpstreamError},
+    upstream::{OutgoingRequest, RequestTimeouts, ServerSession, UpstreamError},
 };
 
 /// The destination of a request about a resource.
@@ -100,7 +100,7 @@ impl Router {
         method: &str,
         request: RawObject<'_>,
     ) -> Reply {
-        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| {
+        let how = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
             session.request(outgoing).await
         };
         let result = self.send_as(back, server, method, request, how).await?;
@@ -116,15 +116,15 @@ impl Router {
         server: &ServerId,
         method: &str,
         mut request: RawObject<'_>,
-        how: impl AsyncFnOnce(&Arc<ServerSession>, Outgoing<'_>) -> Result<Reply, UpstreamError>,
+        how: impl AsyncFnOnce(&Arc<ServerSession>, OutgoingRequest<'_>) -> Result<Reply, UpstreamError>,
     ) -> Reply {
         let token = take_progress_token(&mut request);
         let server = self.registry.runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
-        let patience = Patience::of(&server.spec.timeouts, None);
+        let patience = RequestTimeouts::from_spec(&server.spec.timeouts, None);
         let params = request.to_raw();
-        let outgoing =
-            Outgoing::new(method, Some(&params), patience).on_behalf_of(back, token.as_deref());
+        let outgoing = OutgoingRequest::new(method, Some(&params), patience)
+            .on_behalf_of(back, token.as_deref());
         let session = self.pool.session(&server, Some(&back.session().client));
         let reply = how(&session, outgoing).await;
         reply.map_err(|e| {
@@ -224,7 +224,7 @@ impl Router {
         }
         let request = json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)));
         let request = RawObject::parse(&request).unwrap_or_default();
-        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| {
+        let how = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
             session.subscribe(uri, outgoing).await
         };
         let reply = self
@@ -263,7 +263,7 @@ impl Router {
         }
         let request = json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)));
         let request = RawObject::parse(&request).unwrap_or_default();
-        let how = async |session: &Arc<ServerSession>, outgoing: Outgoing<'_>| {
+        let how = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
             session.unsubscribe(uri, outgoing).await
         };
         self.send_as(back, server, "resources/unsubscribe", request, how)
@@ -314,8 +314,8 @@ impl Router {
     async fn set_level(&self, back: &Back, request: &RawObject<'_>) -> Reply {
         let level = LogLevel::from_member(request, "level")?;
         back.session().set_log_level(level);
-        for session in self.pool.active() {
-            session.log_from(level).await;
+        for session in self.pool.active_sessions() {
+            session.request_log_level(level).await;
         }
         Ok(Json::new("{}"))
     }

@@ -12,7 +12,7 @@ use crate::{
         json::RawObject,
     },
     sessions::{Back, ClientSession},
-    upstream::Announced,
+    upstream::ServerNotification,
 };
 
 type Key = (ServerId, String);
@@ -110,8 +110,8 @@ impl Subscriptions {
 
 impl Router {
     /// Forwards a server's notification about a resource or a task to the clients that it concerns.
-    pub fn announce(&self, announced: &Announced) {
-        let Announced {
+    pub fn announce(&self, announced: &ServerNotification) {
+        let ServerNotification {
             server,
             method,
             params,

@@ -18,7 +18,7 @@ use crate::{
     },
     protocol::{self, tasks},
     sessions::{Back, ClientSession},
-    upstream::{Outgoing, Patience},
+    upstream::{OutgoingRequest, RequestTimeouts},
 };
 
 /// The most tasks that are remembered. If the limit is reached, tasks of ended sessions are
@@ -186,7 +186,7 @@ impl Router {
     ) -> Reply {
         let server = self.registry.runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
-        let call = Patience::of(&server.spec.timeouts, None);
+        let call = RequestTimeouts::from_spec(&server.spec.timeouts, None);
         let patience = if method == "tasks/result" {
             RESULT.into()
         } else {
@@ -194,7 +194,7 @@ impl Router {
         };
         let session = self.pool.session(&server, Some(&back.session().client));
         let reply = session
-            .request(Outgoing::new(method, Some(params), patience).on_behalf_of(back, None))
+            .request(OutgoingRequest::new(method, Some(params), patience).on_behalf_of(back, None))
             .await;
         let reply = reply.map_err(|e| {
             RpcError::new(

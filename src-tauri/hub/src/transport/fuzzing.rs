@@ -22,7 +22,7 @@ pub fn events(pieces: &[&[u8]]) {
 /// Checks the beginning of a stream on which the server has to name its endpoint.
 pub fn opening(pieces: &[&[u8]]) {
     opening::properties::the_endpoint_does_not_depend_on_cuts(pieces);
-    opening::properties::a_place_is_at_the_same_origin(&String::from_utf8_lossy(&pieces.concat()));
+    opening::properties::endpoint_has_the_same_origin(&String::from_utf8_lossy(&pieces.concat()));
 }
 
 /// Checks a server's message.

@@ -35,7 +35,7 @@ pub enum Message {
     },
     /// An answer that breaks the rules of JSON-RPC, and the reason. `ids` are the requests that it
     /// seems to answer, if any.
-    Unusable {
+    Malformed {
         ids: Vec<u64>,
         why: String,
     },
@@ -123,7 +123,7 @@ pub fn parse(message: &Json) -> Option<Message> {
     let envelope: Envelope<'_> = serde_json::from_str(message.get()).ok()?;
     if let Some(rule) = envelope.broken_rule() {
         let ids = envelope.intended_id().into_iter().collect();
-        return Some(Message::Unusable {
+        return Some(Message::Malformed {
             ids,
             why: format!("its answer {rule}"),
         });
@@ -132,7 +132,7 @@ pub fn parse(message: &Json) -> Option<Message> {
         return None;
     }
     if json::depth_exceeds(message.get().as_bytes(), json::MAX_DEPTH) {
-        return too_deep(&envelope);
+        return reject_too_deep(&envelope);
     }
     let params = envelope.params.map(ToOwned::to_owned);
     let own_id = envelope.own_id();
@@ -169,14 +169,14 @@ fn parse_batch(message: &Json) -> Option<Message> {
         .iter()
         .filter(|one| one.method.is_none() && (one.is_json_rpc_2() || one.has_outcome()));
     let ids: Vec<u64> = answers.filter_map(Envelope::intended_id).collect();
-    (!ids.is_empty()).then(|| Message::Unusable {
+    (!ids.is_empty()).then(|| Message::Malformed {
         ids,
         why: "its answer is inside an array (a JSON-RPC batch)".into(),
     })
 }
 
 /// Turns an answer that is nested too deeply into an error for its caller. Drops any other message.
-fn too_deep(envelope: &Envelope<'_>) -> Option<Message> {
+fn reject_too_deep(envelope: &Envelope<'_>) -> Option<Message> {
     if envelope.method.is_some() {
         return None;
     }
@@ -184,7 +184,7 @@ fn too_deep(envelope: &Envelope<'_>) -> Option<Message> {
         "its answer is nested deeper than {} levels",
         json::MAX_DEPTH
     );
-    Some(Message::Unusable {
+    Some(Message::Malformed {
         ids: envelope.own_id().into_iter().collect(),
         why,
     })
@@ -192,7 +192,7 @@ fn too_deep(envelope: &Envelope<'_>) -> Option<Message> {
 
 /// Returns the id of the request that a message answers, if the message is too long to be read.
 /// Only the beginning of the message is examined.
-pub fn answers(beginning: &[u8]) -> Option<u64> {
+pub fn answered_id(beginning: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(beginning);
     let before_result = text
         .split("\"result\"")
@@ -204,23 +204,23 @@ pub fn answers(beginning: &[u8]) -> Option<u64> {
 }
 
 /// Returns a request as JSON text. `params` is JSON text.
-pub fn request(id: u64, method: &str, params: Option<&str>) -> Vec<u8> {
-    with_params(Some(id), method, params)
+pub fn encode_request(id: u64, method: &str, params: Option<&str>) -> Vec<u8> {
+    encode(Some(id), method, params)
 }
 
 /// Returns a notification as JSON text. `params` is JSON text.
-pub fn notification(method: &str, params: Option<&str>) -> Vec<u8> {
-    with_params(None, method, params)
+pub fn encode_notification(method: &str, params: Option<&str>) -> Vec<u8> {
+    encode(None, method, params)
 }
 
 /// Returns the notification that cancels one of Drawbridge's requests.
-pub fn cancelled(id: u64, reason: &str) -> Vec<u8> {
+pub fn encode_cancelled(id: u64, reason: &str) -> Vec<u8> {
     let params = format!(r#"{{"requestId":{id},"reason":{}}}"#, json::quote(reason));
-    notification("notifications/cancelled", Some(&params))
+    encode_notification("notifications/cancelled", Some(&params))
 }
 
 /// Returns an answer to a server's request as JSON text.
-pub fn answer(id: &RawValue, reply: &Reply) -> Vec<u8> {
+pub fn encode_answer(id: &RawValue, reply: &Reply) -> Vec<u8> {
     let (member, value) = match reply {
         Ok(result) => ("result", result.clone()),
         Err(error) => ("error", json::to_raw(error).into()),
@@ -233,7 +233,7 @@ pub fn answer(id: &RawValue, reply: &Reply) -> Vec<u8> {
     .into_bytes()
 }
 
-fn with_params(id: Option<u64>, method: &str, params: Option<&str>) -> Vec<u8> {
+fn encode(id: Option<u64>, method: &str, params: Option<&str>) -> Vec<u8> {
     let mut text = String::with_capacity(method.len() + params.map_or(0, str::len) + 64);
     text.push_str(r#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {

@@ -7,15 +7,15 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::{LinkError, Reply};
+use super::{Reply, TransportError};
 
 /// Receives the answer to a request.
-pub(super) type Answered = oneshot::Receiver<Result<Reply, LinkError>>;
+pub(super) type AnswerReceiver = oneshot::Receiver<Result<Reply, TransportError>>;
 
 /// The requests in flight, until the connection ends.
 #[derive(Default)]
 pub(super) struct Pending {
-    waiting: Mutex<HashMap<u64, oneshot::Sender<Result<Reply, LinkError>>>>,
+    waiting: Mutex<HashMap<u64, oneshot::Sender<Result<Reply, TransportError>>>>,
     ended: OnceLock<String>,
 }
 
@@ -24,18 +24,18 @@ impl Pending {
     ///
     /// # Errors
     /// Returns an error if the connection has ended.
-    pub(super) fn begin(&self, id: u64) -> Result<Answered, LinkError> {
+    pub(super) fn register(&self, id: u64) -> Result<AnswerReceiver, TransportError> {
         let (answer, answered) = oneshot::channel();
         let mut waiting = self.waiting();
         if let Some(how) = self.ended.get() {
-            return Err(LinkError::NotSent(how.clone()));
+            return Err(TransportError::NotSent(how.clone()));
         }
         waiting.insert(id, answer);
         Ok(answered)
     }
 
     /// Delivers an answer. Returns whether a request waited for it.
-    pub(super) fn answer(&self, id: Option<u64>, reply: Reply) -> bool {
+    pub(super) fn complete(&self, id: Option<u64>, reply: Reply) -> bool {
         self.settle(id, Ok(reply))
     }
 
@@ -43,17 +43,17 @@ impl Pending {
     pub(super) fn fail(&self, ids: &[u64], why: &str) -> bool {
         let failed = ids
             .iter()
-            .filter(|id| self.settle(Some(**id), Err(LinkError::Protocol(why.to_owned()))));
+            .filter(|id| self.settle(Some(**id), Err(TransportError::Protocol(why.to_owned()))));
         failed.count() > 0
     }
 
-    fn settle(&self, id: Option<u64>, answer: Result<Reply, LinkError>) -> bool {
+    fn settle(&self, id: Option<u64>, answer: Result<Reply, TransportError>) -> bool {
         let waiting = id.and_then(|id| self.waiting().remove(&id));
         waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
     }
 
     /// Removes a request whose answer is no longer awaited.
-    pub(super) fn forget(&self, id: u64) {
+    pub(super) fn remove(&self, id: u64) {
         self.waiting().remove(&id);
     }
 
@@ -63,17 +63,19 @@ impl Pending {
         let mut waiting = self.waiting();
         let is_new = self.ended.set(how.to_owned()).is_ok();
         for (_, waiting) in waiting.drain() {
-            let _ = waiting.send(Err(LinkError::Lost(how.to_owned())));
+            let _ = waiting.send(Err(TransportError::Lost(how.to_owned())));
         }
         is_new
     }
 
     /// Returns how the connection ended, or `None` while it is alive.
-    pub(super) fn ended(&self) -> Option<String> {
+    pub(super) fn end_reason(&self) -> Option<String> {
         self.ended.get().cloned()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Result<Reply, LinkError>>>> {
+    fn waiting(
+        &self,
+    ) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Result<Reply, TransportError>>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -34,7 +34,7 @@ use guard::Guard;
 
 /// How long a server may take to end by itself after its stdin was closed. After that, it receives
 /// SIGTERM.
-const AFTER_EOF: Duration = Duration::from_secs(1);
+const EOF_GRACE: Duration = Duration::from_secs(1);
 
 /// The program to start. The values are resolved: no references to secrets are left.
 pub struct Launch {
@@ -52,7 +52,7 @@ pub enum SpawnError {
     #[error("cannot find the command '{command}': looked in {path}")]
     NotFound { command: String, path: String },
     #[error("the folder '{0}' does not exist")]
-    NoFolder(String),
+    FolderNotFound(String),
     #[error("cannot start '{command}': {source}")]
     Io {
         command: String,
@@ -81,7 +81,7 @@ impl Process {
     /// Returns an error if the command or the folder does not exist, or if the system refuses to
     /// start the process.
     pub async fn spawn(launch: &Launch, guard: &Guard) -> Result<(Self, Pipes), SpawnError> {
-        let mut child = command(launch, guard)
+        let mut child = build_command(launch, guard)
             .await?
             .spawn()
             .map_err(|source| SpawnError::Io {
@@ -107,7 +107,7 @@ impl Process {
         guard.watch(pid);
         let (exited, exit) = watch::channel(None);
         let (stop, stopped) = mpsc::channel(1);
-        tokio::spawn(own(
+        tokio::spawn(supervise(
             child,
             pid,
             launch.grace,
@@ -123,7 +123,7 @@ impl Process {
     }
 
     /// Waits for the end of the process, and returns how it ended, as text for people.
-    pub async fn exited(&self) -> String {
+    pub async fn wait_for_exit(&self) -> String {
         let mut exit = self.exit.clone();
         let ended = exit.wait_for(Option::is_some).await;
         ended
@@ -133,7 +133,7 @@ impl Process {
     }
 
     /// Returns how the process ended, or `None` while it runs.
-    pub fn ended(&self) -> Option<String> {
+    pub fn end_reason(&self) -> Option<String> {
         self.exit.borrow().clone()
     }
 
@@ -141,19 +141,19 @@ impl Process {
     /// its stdin first.
     pub async fn stop(&self) {
         let _ = self.stop.send(()).await;
-        self.exited().await;
+        self.wait_for_exit().await;
     }
 }
 
-async fn command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnError> {
-    let env = environment::environment(&launch.env, guard.run()).await;
+async fn build_command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnError> {
+    let env = environment::build_environment(&launch.env, guard.run_id()).await;
     let cwd = launch
         .cwd
         .clone()
-        .or_else(home)
+        .or_else(home_dir)
         .filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = cwd.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(SpawnError::NoFolder(folder.display().to_string()));
+        return Err(SpawnError::FolderNotFound(folder.display().to_string()));
     }
     let path = env.get("PATH").cloned().unwrap_or_default();
     let here = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -177,14 +177,14 @@ async fn command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnErr
 
 /// Runs work on a separate thread, which all such work shares, so that a server that writes without
 /// end takes no time from calls.
-pub fn beside<F: Future<Output: Send + 'static> + Send + 'static>(
+pub fn spawn_on_log_thread<F: Future<Output: Send + 'static> + Send + 'static>(
     work: F,
 ) -> JoinHandle<F::Output> {
     static THREAD: OnceLock<Option<Runtime>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
         let built = Builder::new_multi_thread()
             .worker_threads(1)
-            .thread_name("servers-words")
+            .thread_name("server-logs")
             .enable_all()
             .build();
         built
@@ -197,12 +197,12 @@ pub fn beside<F: Future<Output: Send + 'static> + Send + 'static>(
     }
 }
 
-fn home() -> Option<PathBuf> {
+fn home_dir() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
 }
 
 /// Owns the child until nothing of its tree is left.
-async fn own(
+async fn supervise(
     mut child: Box<dyn ChildWrapper>,
     pid: u32,
     grace: Duration,
@@ -219,8 +219,8 @@ async fn own(
     };
     // Processes that the server started may have outlived it.
     platform::kill_tree(pid, child.as_mut());
-    let _ = timeout(AFTER_EOF, child.wait()).await;
-    guard.forget(pid);
+    let _ = timeout(EOF_GRACE, child.wait()).await;
+    guard.unwatch(pid);
     let _ = exited.send(Some(how));
 }
 
@@ -233,7 +233,7 @@ async fn end_gracefully(
 ) -> Option<std::io::Result<std::process::ExitStatus>> {
     // Wait for the leader only: its children may outlive it.
     let leader = timeout(
-        AFTER_EOF.min(grace),
+        EOF_GRACE.min(grace),
         platform::leader(child.as_mut()).wait(),
     )
     .await;
@@ -241,13 +241,13 @@ async fn end_gracefully(
         return Some(status);
     }
     platform::ask_to_end(pid);
-    if timeout(grace.saturating_sub(AFTER_EOF), child.wait())
+    if timeout(grace.saturating_sub(EOF_GRACE), child.wait())
         .await
         .is_ok()
     {
         return None;
     }
     platform::kill_tree(pid, child.as_mut());
-    let _ = timeout(AFTER_EOF, child.wait()).await;
+    let _ = timeout(EOF_GRACE, child.wait()).await;
     None
 }

@@ -12,7 +12,7 @@ use http::{
 use url::Url;
 
 use super::{
-    LinkError, MAX_MESSAGE,
+    MAX_MESSAGE, TransportError,
     message::{self, Message},
 };
 use crate::{
@@ -22,9 +22,9 @@ use crate::{
 };
 
 /// How many characters of a server's text are shown.
-const SHOWN: usize = 2_000;
+const MAX_EXCERPT_CHARS: usize = 2_000;
 /// The error if a server has lost the session.
-pub(super) const FORGOTTEN: &str =
+pub(super) const SESSION_LOST: &str =
     "the server forgot the session, as after a restart; the next call begins a new one";
 
 /// The address of a remote server. The header values are resolved: no references to secrets are
@@ -45,7 +45,7 @@ pub(super) struct Remote {
     headers: HeaderMap,
     bearer: Option<Bearer>,
     /// Why a person has to sign in, once the server has required it.
-    wants_sign_in: OnceLock<String>,
+    sign_in_reason: OnceLock<String>,
 }
 
 impl Remote {
@@ -55,7 +55,7 @@ impl Remote {
         let mut url =
             Url::parse(&target.url).map_err(|e| format!("{} is not a URL: {e}", target.url))?;
         let mut headers = HeaderMap::new();
-        headers.extend(user_of(&mut url).map(|user| (AUTHORIZATION, user)));
+        headers.extend(take_credentials(&mut url).map(|user| (AUTHORIZATION, user)));
         for (name, value) in &target.headers {
             let name = HeaderName::try_from(name)
                 .map_err(|_| format!("'{name}' cannot be the name of a header"))?;
@@ -64,7 +64,7 @@ impl Remote {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        let uri = uri_of(&url)?;
+        let uri = to_uri(&url)?;
         let (url, bearer) = (target.url.clone(), target.bearer.clone());
         Ok(Self {
             http,
@@ -72,12 +72,12 @@ impl Remote {
             uri,
             headers,
             bearer,
-            wants_sign_in: OnceLock::new(),
+            sign_in_reason: OnceLock::new(),
         })
     }
 
     /// Returns a request with the server's headers. `uri` must have the server's origin.
-    pub(super) fn request(&self, method: Method, uri: &Uri) -> HttpRequest {
+    pub(super) fn build_request(&self, method: Method, uri: &Uri) -> HttpRequest {
         let mut request = HttpRequest::new(Bytes::new());
         *request.method_mut() = method;
         request.uri_mut().clone_from(uri);
@@ -86,8 +86,10 @@ impl Remote {
     }
 
     /// Returns a POST request with a message.
-    pub(super) fn post(&self, uri: &Uri, body: Vec<u8>) -> HttpRequest {
-        let mut request = self.request(Method::POST, uri).map(|_| Bytes::from(body));
+    pub(super) fn build_post(&self, uri: &Uri, body: Vec<u8>) -> HttpRequest {
+        let mut request = self
+            .build_request(Method::POST, uri)
+            .map(|_| Bytes::from(body));
         request
             .headers_mut()
             .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -101,35 +103,35 @@ impl Remote {
     pub(super) async fn send(
         &self,
         request: HttpRequest,
-    ) -> Result<Result<HttpResponse, HttpError>, LinkError> {
+    ) -> Result<Result<HttpResponse, HttpError>, TransportError> {
         let Some(bearer) = &self.bearer else {
             return Ok(self.http.send(request).await);
         };
         Box::pin(bearer.send(&self.http, request))
             .await
             .map_err(|error| match error {
-                BearerError::Needed(why) => {
-                    let _ = self.wants_sign_in.set(why.clone());
-                    LinkError::NeedsSignIn(why)
+                BearerError::NeedsSignIn(why) => {
+                    let _ = self.sign_in_reason.set(why.clone());
+                    TransportError::NeedsSignIn(why)
                 }
-                BearerError::Refused(why) => LinkError::Refused {
+                BearerError::Refused(why) => TransportError::Refused {
                     status: StatusCode::FORBIDDEN.as_u16(),
                     why,
                 },
                 BearerError::Secret(_) | BearerError::Refresh(_) => {
-                    LinkError::NotSent(error.to_string())
+                    TransportError::NotSent(error.to_string())
                 }
             })
     }
 
     /// Returns why a person has to sign in, if the server has required it.
-    pub(super) fn wants_sign_in(&self) -> Option<String> {
-        self.wants_sign_in.get().cloned()
+    pub(super) fn sign_in_reason(&self) -> Option<String> {
+        self.sign_in_reason.get().cloned()
     }
 
     /// Returns the URL to which the server redirects a POST (307, 308). A redirect to another
     /// origin is not followed, because that server would receive the headers too.
-    pub(super) fn moved_to(&self, response: &HttpResponse) -> Option<Uri> {
+    pub(super) fn redirect_target(&self, response: &HttpResponse) -> Option<Uri> {
         let moved = [
             StatusCode::TEMPORARY_REDIRECT,
             StatusCode::PERMANENT_REDIRECT,
@@ -146,14 +148,18 @@ impl Remote {
             .join(place)
             .ok()
             .filter(|place| is_same_origin(&url, place))?;
-        uri_of(&place).ok()
+        to_uri(&place).ok()
     }
 
     /// Returns the JSON-RPC error in a response with a failure status.
     ///
     /// # Errors
     /// Returns an error, with a text for people, if the response contains no JSON-RPC error.
-    pub(super) fn refused(&self, status: StatusCode, text: &str) -> Result<RpcError, LinkError> {
+    pub(super) fn parse_refusal(
+        &self,
+        status: StatusCode,
+        text: &str,
+    ) -> Result<RpcError, TransportError> {
         if let Some(Message::Answer {
             reply: Err(error), ..
         }) = message::parse(&Json::new(text))
@@ -168,14 +174,18 @@ impl Remote {
             }
             _ => "",
         };
-        let why = format!("{} answered HTTP {status}{hint} {}", self.url, shown(text))
-            .trim_end()
-            .to_owned();
+        let why = format!(
+            "{} answered HTTP {status}{hint} {}",
+            self.url,
+            excerpt(text)
+        )
+        .trim_end()
+        .to_owned();
         // A gateway that timed out also answers with 5xx. The call may have run behind it.
         Err(if status.is_server_error() {
-            LinkError::Lost(why)
+            TransportError::Lost(why)
         } else {
-            LinkError::Refused {
+            TransportError::Refused {
                 status: status.as_u16(),
                 why,
             }
@@ -183,18 +193,18 @@ impl Remote {
     }
 
     /// Reads a body to its end.
-    pub(super) async fn read(&self, response: HttpResponse) -> Result<Json, LinkError> {
+    pub(super) async fn read_body(&self, response: HttpResponse) -> Result<Json, TransportError> {
         let body = response
             .bytes(MAX_MESSAGE)
             .await
             .map_err(|error| match error {
-                HttpError::TooLong(_) => LinkError::Protocol(self.why(&error)),
+                HttpError::TooLong(_) => TransportError::Protocol(self.describe_error(&error)),
                 HttpError::NotSent(_) | HttpError::Interrupted(_) => {
-                    LinkError::Lost(self.why(&error))
+                    TransportError::Lost(self.describe_error(&error))
                 }
             })?;
         Json::from_utf8(body.into()).map_err(|_| {
-            LinkError::Protocol(format!("{} answered something that is not UTF-8", self.url))
+            TransportError::Protocol(format!("{} answered something that is not UTF-8", self.url))
         })
     }
 
@@ -205,30 +215,30 @@ impl Remote {
     }
 
     /// Returns the text for an HTTP error.
-    pub(super) fn why(&self, error: &HttpError) -> String {
+    pub(super) fn describe_error(&self, error: &HttpError) -> String {
         match error {
             HttpError::NotSent(why) => format!("cannot connect to {}: {why}", self.url),
             HttpError::Interrupted(why) => format!("the connection to {} broke: {why}", self.url),
-            HttpError::TooLong(_) => self.too_long(),
+            HttpError::TooLong(_) => self.too_long_message(),
         }
     }
 
-    pub(super) fn too_long(&self) -> String {
+    pub(super) fn too_long_message(&self) -> String {
         format!("{} answered with more than {MAX_MESSAGE} bytes", self.url)
     }
 }
 
 /// Returns the error for a message that the server did not accept in time.
-pub(super) fn too_slow(patience: Duration) -> LinkError {
-    LinkError::Lost(format!(
+pub(super) fn send_timeout_error(time_limit: Duration) -> TransportError {
+    TransportError::Lost(format!(
         "it did not take the message within {} s",
-        patience.as_secs()
+        time_limit.as_secs()
     ))
 }
 
 /// Returns the beginning of a server's text.
-pub(super) fn shown(text: &str) -> String {
-    text.chars().take(SHOWN).collect()
+pub(super) fn excerpt(text: &str) -> String {
+    text.chars().take(MAX_EXCERPT_CHARS).collect()
 }
 
 /// Returns whether both URLs lead to the same server.
@@ -238,12 +248,12 @@ pub(super) fn is_same_origin(one: &Url, other: &Url) -> bool {
 }
 
 /// Converts a URL for use in a request.
-pub(super) fn uri_of(url: &Url) -> Result<Uri, String> {
+pub(super) fn to_uri(url: &Url) -> Result<Uri, String> {
     Uri::try_from(url.as_str()).map_err(|e| format!("{url} cannot be asked for: {e}"))
 }
 
 /// Removes the user and password from a URL, and returns them as the value of a header.
-fn user_of(url: &mut Url) -> Option<HeaderValue> {
+fn take_credentials(url: &mut Url) -> Option<HeaderValue> {
     let password = url.password().unwrap_or_default();
     if url.username().is_empty() && password.is_empty() {
         return None;
@@ -263,7 +273,7 @@ fn user_of(url: &mut Url) -> Option<HeaderValue> {
 
 /// Returns whether a refusal means that the server does not know the session. The protocol requires
 /// 404. Some servers answer with 400 and mention the session.
-pub(super) fn is_about_the_session(status: StatusCode, text: &str) -> bool {
+pub(super) fn is_session_lost(status: StatusCode, text: &str) -> bool {
     status == StatusCode::NOT_FOUND
         || status == StatusCode::BAD_REQUEST && text.to_lowercase().contains("session")
 }

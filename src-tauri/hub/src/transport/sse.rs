@@ -10,7 +10,7 @@ pub(super) struct SseEvent {
 }
 
 /// Collects events of at most `max` bytes.
-pub(super) struct Events {
+pub(super) struct SseParser {
     max: usize,
     line: Vec<u8>,
     name: String,
@@ -28,7 +28,7 @@ pub(super) struct Events {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
-impl Events {
+impl SseParser {
     pub(super) fn new(max: usize) -> Self {
         Self {
             max,
@@ -56,7 +56,7 @@ impl Events {
     }
 
     /// Prepares for a new connection. An incomplete event of the old connection is dropped.
-    pub(super) fn reconnected(&mut self) {
+    pub(super) fn reset_for_reconnect(&mut self) {
         let (last_id, retry) = (std::mem::take(&mut self.last_id), self.retry);
         *self = Self {
             last_id,
@@ -86,7 +86,7 @@ impl Events {
             bytes
         };
         while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
-            if !self.fits(&rest[..end]) {
+            if !self.try_append(&rest[..end]) {
                 break;
             }
             events.extend(self.end_line());
@@ -99,7 +99,7 @@ impl Events {
                 rest
             };
         }
-        let is_whole = !self.too_long && self.fits(rest);
+        let is_whole = !self.too_long && self.try_append(rest);
         if !is_whole && events.is_empty() {
             Err(TooLong)
         } else {
@@ -108,7 +108,7 @@ impl Events {
     }
 
     /// Adds a part of a line. Returns `false` if there is no room for it.
-    fn fits(&mut self, part: &[u8]) -> bool {
+    fn try_append(&mut self, part: &[u8]) -> bool {
         self.too_long = self.line.len() + self.name.len() + self.data.len() + part.len() > self.max;
         if !self.too_long {
             self.line.extend_from_slice(part);

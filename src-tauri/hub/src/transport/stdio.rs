@@ -18,11 +18,11 @@ use tokio::{
 };
 
 use super::{
-    FromServer, LinkError, MAX_MESSAGE, Reply, Request, ToUpstream,
+    EventSender, MAX_MESSAGE, Reply, TransportError, TransportEvent, TransportRequest,
     message::{self, Message},
-    pace::Pace,
     pending::Pending,
     process::{self, Launch, Pipes, Process, SpawnError, guard::Guard},
+    rate_limit::RateLimit,
 };
 use crate::{
     lines::{Line, next_line},
@@ -32,42 +32,42 @@ use crate::{
 
 /// The most messages that may wait for a server that does not read, and their total length in KiB
 /// (`OUTBOX_KIB`): one message of the largest size, and some more.
-const OUTBOX: usize = 256;
-const OUTBOX_KIB: usize = LARGEST_KIB + 4 * 1024;
-const LARGEST_KIB: usize = MAX_MESSAGE / 1024 + 1;
+const OUTBOX_CAPACITY: usize = 256;
+const OUTBOX_KIB: usize = MAX_MESSAGE_KIB + 4 * 1024;
+const MAX_MESSAGE_KIB: usize = MAX_MESSAGE / 1024 + 1;
 /// How long a message may wait for a server that does not read.
-const SEND: Duration = Duration::from_secs(30);
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_STDERR_LINE: usize = 64 * 1024;
 /// How long the output of an ended server is still read.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const FINAL_OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 /// If a server writes more lines in a row than this that are not JSON-RPC, it is stopped.
-const MAX_NOISE: u32 = 100;
+const MAX_NON_JSONRPC_LINES: u32 = 100;
 /// How many opening braces are examined on a line that is not JSON as a whole.
-const MAX_GLUED: usize = 32;
+const MAX_BRACES: usize = 32;
 
 /// A running server process and the requests in flight to it.
-pub struct StdioLink {
+pub struct StdioTransport {
     shared: Arc<Shared>,
-    outbox: Mutex<Option<mpsc::Sender<Waiting>>>,
-    room: Arc<Semaphore>,
+    outbox: Mutex<Option<mpsc::Sender<QueuedMessage>>>,
+    outbox_budget: Arc<Semaphore>,
     process: Arc<Process>,
 }
 
 /// A message that waits for the server, and its share of the outbox.
-struct Waiting {
+struct QueuedMessage {
     message: Vec<u8>,
-    _room: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 struct Shared {
     server: ServerId,
     logs: Logs,
     pending: Pending,
-    noise: Arc<AtomicU32>,
-    last_words: Mutex<String>,
+    non_jsonrpc_lines: Arc<AtomicU32>,
+    last_stderr_line: Mutex<String>,
 }
 
-impl StdioLink {
+impl StdioTransport {
     /// Starts the server's process. `noise` counts the lines on its stdout that are not JSON-RPC.
     ///
     /// # Errors
@@ -77,8 +77,8 @@ impl StdioLink {
         launch: &Launch,
         guard: &Guard,
         logs: Logs,
-        noise: Arc<AtomicU32>,
-        upstream: ToUpstream,
+        non_jsonrpc_lines: Arc<AtomicU32>,
+        events: EventSender,
     ) -> Result<Self, SpawnError> {
         let (
             process,
@@ -93,24 +93,24 @@ impl StdioLink {
             server,
             logs,
             pending: Pending::default(),
-            noise,
-            last_words: Mutex::default(),
+            non_jsonrpc_lines,
+            last_stderr_line: Mutex::default(),
         });
-        let (outbox, outgoing) = mpsc::channel(OUTBOX);
-        tokio::spawn(write(stdin, outgoing, process.clone()));
-        let drained = process::beside(drain_stderr(stderr, shared.clone()));
-        tokio::spawn(read(
+        let (outbox, outgoing) = mpsc::channel(OUTBOX_CAPACITY);
+        tokio::spawn(write_messages(stdin, outgoing, process.clone()));
+        let drained = process::spawn_on_log_thread(drain_stderr(stderr, shared.clone()));
+        tokio::spawn(read_until_end(
             stdout,
             shared.clone(),
             process.clone(),
-            upstream,
+            events,
             drained,
         ));
         let room = Arc::new(Semaphore::new(OUTBOX_KIB));
         Ok(Self {
             shared,
             outbox: Mutex::new(Some(outbox)),
-            room,
+            outbox_budget: room,
             process,
         })
     }
@@ -119,29 +119,30 @@ impl StdioLink {
         self.process.pid()
     }
 
-    pub fn ended(&self) -> Option<String> {
-        self.shared.pending.ended()
+    pub fn end_reason(&self) -> Option<String> {
+        self.shared.pending.end_reason()
     }
 
     /// See [`super::Link::request`].
-    pub async fn request(&self, request: Request<'_>) -> Result<Reply, LinkError> {
-        let Request {
+    pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
+        let TransportRequest {
             id,
             method,
             params,
             headers: _,
         } = request;
-        let answered = self.shared.pending.begin(id)?;
-        let mut in_flight = InFlight {
-            link: self,
+        let answered = self.shared.pending.register(id)?;
+        let mut in_flight = CancelOnDrop {
+            transport: self,
             id,
             sent: false,
         };
-        self.send(message::request(id, method, params)).await?;
+        self.send(message::encode_request(id, method, params))
+            .await?;
         in_flight.sent = true;
         let answer = answered.await;
         in_flight.sent = false;
-        answer.unwrap_or_else(|_| Err(LinkError::Lost("it ended".into())))
+        answer.unwrap_or_else(|_| Err(TransportError::Lost("it ended".into())))
     }
 
     /// See [`super::Link::close`].
@@ -151,82 +152,86 @@ impl StdioLink {
         self.process.stop().await;
     }
 
-    async fn send(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        let gone =
-            || LinkError::NotSent(self.ended().unwrap_or_else(|| "it is being stopped".into()));
+    async fn send(&self, message: Vec<u8>) -> Result<(), TransportError> {
+        let gone = || {
+            TransportError::NotSent(
+                self.end_reason()
+                    .unwrap_or_else(|| "it is being stopped".into()),
+            )
+        };
         let outbox = self.outbox().clone().ok_or_else(gone)?;
-        let wanted = kib(&message);
+        let wanted = size_in_kib(&message);
         if let (Ok(room), Ok(place)) = (
-            self.room.clone().try_acquire_many_owned(wanted),
+            self.outbox_budget.clone().try_acquire_many_owned(wanted),
             outbox.try_reserve(),
         ) {
-            place.send(Waiting {
+            place.send(QueuedMessage {
                 message,
-                _room: room,
+                _permit: room,
             });
             return Ok(());
         }
         let waiting = async {
             let room = self
-                .room
+                .outbox_budget
                 .clone()
                 .acquire_many_owned(wanted)
                 .await
                 .map_err(|_| gone())?;
             outbox
-                .send(Waiting {
+                .send(QueuedMessage {
                     message,
-                    _room: room,
+                    _permit: room,
                 })
                 .await
                 .map_err(|_| gone())
         };
-        timeout(SEND, waiting)
+        timeout(SEND_TIMEOUT, waiting)
             .await
-            .unwrap_or_else(|_| Err(unread()))
+            .unwrap_or_else(|_| Err(not_reading_error()))
     }
 
     /// Sends a message that has no answer, without waiting. A server that does not read its stdin
     /// must not block the reading of its stdout.
-    pub fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
+    pub fn try_send(&self, message: Vec<u8>) -> Result<(), TransportError> {
         let room = self
-            .room
+            .outbox_budget
             .clone()
-            .try_acquire_many_owned(kib(&message))
-            .map_err(|_| unread())?;
+            .try_acquire_many_owned(size_in_kib(&message))
+            .map_err(|_| not_reading_error())?;
         self.outbox()
             .as_ref()
-            .ok_or_else(unread)?
-            .try_send(Waiting {
+            .ok_or_else(not_reading_error)?
+            .try_send(QueuedMessage {
                 message,
-                _room: room,
+                _permit: room,
             })
-            .map_err(|_| unread())
+            .map_err(|_| not_reading_error())
     }
 
-    fn outbox(&self) -> MutexGuard<'_, Option<mpsc::Sender<Waiting>>> {
+    fn outbox(&self) -> MutexGuard<'_, Option<mpsc::Sender<QueuedMessage>>> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the share of the outbox that a message takes, in KiB.
-fn kib(message: &[u8]) -> u32 {
+fn size_in_kib(message: &[u8]) -> u32 {
     u32::try_from(message.len() / 1024 + 1).unwrap_or(u32::MAX)
 }
 
-fn unread() -> LinkError {
-    LinkError::NotSent("it does not read what it is sent".into())
+fn not_reading_error() -> TransportError {
+    TransportError::NotSent("it does not read what it is sent".into())
 }
 
 impl Shared {
-    fn last_words(&self) -> MutexGuard<'_, String> {
-        self.last_words
+    fn last_stderr_line(&self) -> MutexGuard<'_, String> {
+        self.last_stderr_line
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, id: Option<u64>, reply: Reply) {
-        if !self.pending.answer(id, reply) {
+    fn deliver_answer(&self, id: Option<u64>, reply: Reply) {
+        if !self.pending.complete(id, reply) {
             self.logs.add_server_line(
                 &self.server,
                 Level::Debug,
@@ -236,10 +241,10 @@ impl Shared {
         }
     }
 
-    async fn take(&self, message: Message, upstream: &ToUpstream) {
+    async fn handle_message(&self, message: Message, events: &EventSender) {
         match message {
-            Message::Answer { id, reply } => self.answer(id, reply),
-            Message::Unusable { ids, why } => {
+            Message::Answer { id, reply } => self.deliver_answer(id, reply),
+            Message::Malformed { ids, why } => {
                 if !self.pending.fail(&ids, &why) {
                     self.logs.add_server_line(
                         &self.server,
@@ -250,8 +255,8 @@ impl Shared {
                 }
             }
             Message::Incoming(message) => {
-                upstream
-                    .tell(FromServer::Message {
+                events
+                    .send(TransportEvent::Message {
                         message,
                         during: None,
                     })
@@ -260,8 +265,8 @@ impl Shared {
         }
     }
 
-    fn drop_noise(&self, line: &[u8]) {
-        self.noise.fetch_add(1, Ordering::Relaxed);
+    fn log_non_jsonrpc_line(&self, line: &[u8]) {
+        self.non_jsonrpc_lines.fetch_add(1, Ordering::Relaxed);
         self.logs.add_server_line(
             &self.server,
             Level::Info,
@@ -273,17 +278,17 @@ impl Shared {
 
 /// A request that waits for its answer. If the value is dropped before the answer arrives, the
 /// server is notified that the request is cancelled.
-struct InFlight<'a> {
-    link: &'a StdioLink,
+struct CancelOnDrop<'a> {
+    transport: &'a StdioTransport,
     id: u64,
     sent: bool,
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        self.link.shared.pending.forget(self.id);
+        self.transport.shared.pending.remove(self.id);
         if self.sent {
-            let _ = self.link.tell(message::cancelled(
+            let _ = self.transport.try_send(message::encode_cancelled(
                 self.id,
                 "the client cancelled it, or it took too long",
             ));
@@ -291,21 +296,21 @@ impl Drop for InFlight<'_> {
     }
 }
 
-async fn write(
+async fn write_messages(
     mut stdin: ChildStdin,
-    mut outgoing: mpsc::Receiver<Waiting>,
+    mut outgoing: mpsc::Receiver<QueuedMessage>,
     process: Arc<Process>,
 ) {
     let mut batch = Vec::new();
     // All waiting messages are written at once: one system call for many calls.
-    while outgoing.recv_many(&mut batch, OUTBOX).await > 0 {
+    while outgoing.recv_many(&mut batch, OUTBOX_CAPACITY).await > 0 {
         let mut bytes = Vec::new();
         let room: Vec<_> = batch
             .drain(..)
             .map(
-                |Waiting {
+                |QueuedMessage {
                      message,
-                     _room: room,
+                     _permit: room,
                  }| {
                     append_line(&mut bytes, &message);
                     room
@@ -336,34 +341,34 @@ fn append_line(bytes: &mut Vec<u8>, message: &[u8]) {
     bytes.push(b'\n');
 }
 
-async fn read(
+async fn read_until_end(
     stdout: ChildStdout,
     shared: Arc<Shared>,
     process: Arc<Process>,
-    upstream: ToUpstream,
+    events: EventSender,
     drained: tokio::task::JoinHandle<()>,
 ) {
-    let mut messages = std::pin::pin!(read_messages(stdout, &shared, &upstream));
+    let mut messages = std::pin::pin!(read_messages(stdout, &shared, &events));
     let mut last_words = None;
-    let too_noisy = tokio::select! {
-        too_noisy = &mut messages => too_noisy,
+    let is_flooded = tokio::select! {
+        is_flooded = &mut messages => is_flooded,
         // A process that the server started may keep the stdout open for long. Only output that is
         // already there is read.
-        _ = process.exited() => {
-            let end = *last_words.insert(Instant::now() + LAST_WORDS);
+        _ = process.wait_for_exit() => {
+            let end = *last_words.insert(Instant::now() + FINAL_OUTPUT_TIMEOUT);
             timeout_at(end, &mut messages).await.unwrap_or(false)
         }
     };
-    if too_noisy {
+    if is_flooded {
         tokio::spawn(async move { process.stop().await });
-        return end(
+        return report_end(
             &shared,
             "it wrote over 100 lines in a row that are not JSON-RPC".into(),
-            &upstream,
+            &events,
         )
         .await;
     }
-    let how = match timeout(Duration::from_secs(2), process.exited()).await {
+    let how = match timeout(Duration::from_secs(2), process.wait_for_exit()).await {
         Ok(how) => how,
         Err(_) => {
             let process = process.clone();
@@ -372,22 +377,22 @@ async fn read(
         }
     };
     let _ = timeout_at(
-        last_words.unwrap_or_else(|| Instant::now() + LAST_WORDS),
+        last_words.unwrap_or_else(|| Instant::now() + FINAL_OUTPUT_TIMEOUT),
         drained,
     )
     .await;
-    let last_words = shared.logs.mask_text(&shared.last_words());
+    let last_words = shared.logs.mask_text(&shared.last_stderr_line());
     let how = if last_words.is_empty() {
         how
     } else {
         format!("{how}; its last words: {last_words}")
     };
-    end(&shared, how, &upstream).await;
+    report_end(&shared, how, &events).await;
 }
 
-async fn end(shared: &Shared, how: String, upstream: &ToUpstream) {
+async fn report_end(shared: &Shared, how: String, events: &EventSender) {
     shared.pending.end(&how);
-    upstream.tell(FromServer::Ended(how)).await;
+    events.send(TransportEvent::Ended(how)).await;
 }
 
 /// Reads messages until the end of stdout. Returns `true` if it stopped earlier, because of too
@@ -395,16 +400,16 @@ async fn end(shared: &Shared, how: String, upstream: &ToUpstream) {
 async fn read_messages(
     stdout: impl AsyncRead + Unpin,
     shared: &Shared,
-    upstream: &ToUpstream,
+    events: &EventSender,
 ) -> bool {
     let mut reader = BufReader::with_capacity(64 * 1024, stdout);
-    let mut noise_in_a_row = 0;
+    let mut non_jsonrpc_in_a_row = 0;
     while let Ok(Some(line)) = next_line(&mut reader, MAX_MESSAGE).await {
         let read = match line {
             Line::Whole(line) if line.is_empty() => continue,
-            Line::Whole(line) => read_line(line),
+            Line::Whole(line) => parse_line(line),
             Line::TooLong(line) => {
-                if let Some(id) = message::answers(&line) {
+                if let Some(id) = message::answered_id(&line) {
                     shared.pending.fail(
                         &[id],
                         &format!("its answer is longer than {} MiB", MAX_MESSAGE >> 20),
@@ -415,42 +420,42 @@ async fn read_messages(
             }
         };
         match read {
-            Ok(message) => shared.take(message, upstream).await,
+            Ok(message) => shared.handle_message(message, events).await,
             Err(line) => {
-                let (messages, noise) = unglue(&line);
-                shared.drop_noise(&noise);
+                let (messages, other_text) = split_messages(&line);
+                shared.log_non_jsonrpc_line(&other_text);
                 if messages.is_empty() {
-                    noise_in_a_row += 1;
-                    if noise_in_a_row > MAX_NOISE {
+                    non_jsonrpc_in_a_row += 1;
+                    if non_jsonrpc_in_a_row > MAX_NON_JSONRPC_LINES {
                         return true;
                     }
                     continue;
                 }
                 for message in messages {
-                    shared.take(message, upstream).await;
+                    shared.handle_message(message, events).await;
                 }
             }
         }
-        noise_in_a_row = 0;
+        non_jsonrpc_in_a_row = 0;
     }
     false
 }
 
 /// # Errors
 /// Returns the line if it is not a message.
-fn read_line(line: Vec<u8>) -> Result<Message, Vec<u8>> {
+fn parse_line(line: Vec<u8>) -> Result<Message, Vec<u8>> {
     let line = Json::from_utf8(line).map_err(FromUtf8Error::into_bytes)?;
     message::parse(&line).ok_or_else(|| line.get().as_bytes().to_vec())
 }
 
 /// Separates messages from text that a server wrote on the same line, as with a `print` without a
 /// line break. Returns the messages, and the rest of the line.
-fn unglue(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
-    let (mut messages, mut noise, mut rest) = (Vec::new(), Vec::new(), line);
+fn split_messages(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
+    let (mut messages, mut other_text, mut rest) = (Vec::new(), Vec::new(), line);
     if memchr::memmem::find(line, br#""jsonrpc""#).is_none() {
         return (messages, line.to_vec());
     }
-    for _ in 0..MAX_GLUED {
+    for _ in 0..MAX_BRACES {
         let Some(begin) = memchr::memchr(b'{', rest) else {
             break;
         };
@@ -461,12 +466,12 @@ fn unglue(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
         let end = object
             .filter(|_| message.is_some())
             .map_or(begin + 1, |object| begin + object.len());
-        noise.extend_from_slice(&rest[..if message.is_some() { begin } else { end }]);
+        other_text.extend_from_slice(&rest[..if message.is_some() { begin } else { end }]);
         messages.extend(message);
         rest = &rest[end..];
     }
-    noise.extend_from_slice(rest);
-    (messages, noise)
+    other_text.extend_from_slice(rest);
+    (messages, other_text)
 }
 
 /// Returns the JSON value at the beginning of the text.
@@ -477,17 +482,17 @@ fn first_object(text: &[u8]) -> Option<&str> {
 
 async fn drain_stderr(stderr: ChildStderr, shared: Arc<Shared>) {
     let mut reader = BufReader::new(stderr);
-    let mut pace = Pace::of_words();
+    let mut rate_limit = RateLimit::for_log_lines();
     while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) =
         next_line(&mut reader, MAX_STDERR_LINE).await
     {
-        pace.spend(line.len()).await;
+        rate_limit.spend(line.len()).await;
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
             shared
                 .logs
                 .add_server_line(&shared.server, Level::Info, "stderr", &text);
-            text.trim().clone_into(&mut shared.last_words());
+            text.trim().clone_into(&mut shared.last_stderr_line());
         }
     }
 }

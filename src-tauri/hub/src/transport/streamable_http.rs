@@ -5,7 +5,7 @@
 //! carries the messages that belong to no request. The modern era has neither, and closing the
 //! connection cancels the request.
 
-mod listening;
+mod standalone_stream;
 
 use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
@@ -22,10 +22,10 @@ use tokio::{
 };
 
 use super::{
-    FromServer, LinkError, MAX_MESSAGE, Reply, Request, ToUpstream,
+    EventSender, MAX_MESSAGE, Reply, TransportError, TransportEvent, TransportRequest,
     message::{self, Message},
     remote::{self, HttpTarget, Remote},
-    sse::Events,
+    sse::SseParser,
 };
 use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse},
@@ -36,19 +36,19 @@ use crate::{
     protocol::ServerHello,
 };
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-const TELL: Duration = Duration::from_secs(10);
+const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT_HEADER: HeaderName = HeaderName::from_static("last-event-id");
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a broken stream is resumed, if the server does not name one.
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause that a server may ask for.
-const MAX_RETRY: Duration = Duration::from_secs(30);
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
 /// How often in a row a stream may break without a new event id.
 const MAX_BREAKS: u32 = 5;
 
 /// A connection to a server at a URL.
-pub struct HttpLink {
+pub struct HttpTransport {
     remote: Remote,
     /// The URL to which the server's URL redirects, if it does.
     moved_to: OnceLock<Uri>,
@@ -59,17 +59,17 @@ pub struct HttpLink {
     is_modern: OnceLock<bool>,
     listener: OnceLock<AbortHandle>,
     ended: Mutex<Option<String>>,
-    upstream: ToUpstream,
+    events: EventSender,
 }
 
 /// How reading a stream ended.
-enum Read {
+enum StreamOutcome {
     Answered(Reply),
     /// The stream broke, or the server closed it, before the answer.
-    Broken(LinkError),
+    Broken(TransportError),
 }
 
-impl HttpLink {
+impl HttpTransport {
     /// Creates a connection. The first request opens it.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl HttpLink {
     pub fn new(
         http: HttpClient,
         target: &HttpTarget,
-        upstream: ToUpstream,
+        events: EventSender,
     ) -> Result<Arc<Self>, String> {
         Ok(Arc::new(Self {
             remote: Remote::new(http, target)?,
@@ -87,12 +87,12 @@ impl HttpLink {
             is_modern: OnceLock::new(),
             listener: OnceLock::new(),
             ended: Mutex::default(),
-            upstream,
+            events,
         }))
     }
 
     /// See [`super::Link::begin`].
-    pub fn begin(self: &Arc<Self>, hello: &ServerHello) {
+    pub fn complete_handshake(self: &Arc<Self>, hello: &ServerHello) {
         let _ = self.is_modern.set(hello.era().is_modern());
         if !hello.era().is_modern()
             && let Ok(version) = HeaderValue::try_from(&hello.protocol_version)
@@ -100,11 +100,11 @@ impl HttpLink {
             let _ = self.version.set(version);
             let _ = self
                 .listener
-                .set(tokio::spawn(listening::listen(Arc::downgrade(self))).abort_handle());
+                .set(tokio::spawn(standalone_stream::listen(Arc::downgrade(self))).abort_handle());
         }
     }
 
-    pub fn ended(&self) -> Option<String> {
+    pub fn end_reason(&self) -> Option<String> {
         self.ended
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -112,17 +112,20 @@ impl HttpLink {
     }
 
     /// See [`super::Link::request`].
-    pub async fn request(self: &Arc<Self>, request: Request<'_>) -> Result<Reply, LinkError> {
-        let mut in_flight = InFlight {
-            link: self.clone(),
+    pub async fn request(
+        self: &Arc<Self>,
+        request: TransportRequest<'_>,
+    ) -> Result<Reply, TransportError> {
+        let mut in_flight = CancelOnDrop {
+            transport: self.clone(),
             id: request.id,
             answered: false,
         };
-        let body = message::request(request.id, request.method, request.params);
+        let body = message::encode_request(request.id, request.method, request.params);
         let answer = match self.post(body, request.headers).await {
             Ok(Ok(response)) => {
                 if request.method == "initialize" {
-                    self.note_session(&response);
+                    self.store_session(&response);
                 }
                 self.read_answer(response, request.id).await
             }
@@ -134,10 +137,10 @@ impl HttpLink {
     }
 
     /// Sends a message that has no answer, within 10 s.
-    pub async fn tell(&self, message: Vec<u8>) -> Result<(), LinkError> {
-        timeout(TELL, self.post(message, &[]))
+    pub async fn send_message(&self, message: Vec<u8>) -> Result<(), TransportError> {
+        timeout(SEND_TIMEOUT, self.post(message, &[]))
             .await
-            .unwrap_or_else(|_| Err(remote::too_slow(TELL)))
+            .unwrap_or_else(|_| Err(remote::send_timeout_error(SEND_TIMEOUT)))
             .map(drop)
     }
 
@@ -145,7 +148,7 @@ impl HttpLink {
     pub async fn close(&self) {
         self.end("it was stopped");
         if self.session.get().is_some() {
-            let delete = self.with_session(self.remote.request(Method::DELETE, self.uri()));
+            let delete = self.with_session(self.remote.build_request(Method::DELETE, self.uri()));
             let _ = timeout(Duration::from_secs(2), self.remote.send(delete)).await;
         }
     }
@@ -166,15 +169,23 @@ impl HttpLink {
 
     fn with_session(&self, mut request: HttpRequest) -> HttpRequest {
         let headers = request.headers_mut();
-        headers.extend(self.session.get().map(|session| (SESSION, session.clone())));
-        headers.extend(self.version.get().map(|version| (VERSION, version.clone())));
+        headers.extend(
+            self.session
+                .get()
+                .map(|session| (SESSION_HEADER, session.clone())),
+        );
+        headers.extend(
+            self.version
+                .get()
+                .map(|version| (VERSION_HEADER, version.clone())),
+        );
         request
     }
 
     /// Stores the id of the session that a successful `initialize` began. Some servers also send an
     /// id with a refusal, which begins no session.
-    fn note_session(&self, response: &HttpResponse) {
-        if let Some(session) = response.headers().get(SESSION) {
+    fn store_session(&self, response: &HttpResponse) {
+        if let Some(session) = response.headers().get(SESSION_HEADER) {
             let _ = self.session.set(session.clone());
         }
     }
@@ -184,14 +195,14 @@ impl HttpLink {
         &self,
         body: Vec<u8>,
         headers: &[(String, String)],
-    ) -> Result<Result<HttpResponse, RpcError>, LinkError> {
-        let mut request = self.with_session(self.remote.post(self.uri(), body));
+    ) -> Result<Result<HttpResponse, RpcError>, TransportError> {
+        let mut request = self.with_session(self.remote.build_post(self.uri(), body));
         request.headers_mut().insert(
             ACCEPT,
             HeaderValue::from_static("application/json, text/event-stream"),
         );
         for (name, value) in headers {
-            let unfit = || LinkError::NotSent(format!("the header '{name}' cannot be sent"));
+            let unfit = || TransportError::NotSent(format!("the header '{name}' cannot be sent"));
             let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value))
             else {
                 return Err(unfit());
@@ -205,17 +216,17 @@ impl HttpLink {
             .remote
             .send(request)
             .await?
-            .map_err(|e| self.failed(&e))?;
-        if let (Some(mut again), Some(place)) = (again, self.remote.moved_to(&response)) {
+            .map_err(|e| self.map_http_error(&e))?;
+        if let (Some(mut again), Some(place)) = (again, self.remote.redirect_target(&response)) {
             again.uri_mut().clone_from(&place);
             response = self
                 .remote
                 .send(again)
                 .await?
-                .map_err(|e| self.failed(&e))?;
+                .map_err(|e| self.map_http_error(&e))?;
             let _ = self.moved_to.set(place);
         }
-        self.check(response).await
+        self.check_status(response).await
     }
 
     /// Returns the URL for messages: the URL of the spec, or the one to which it redirects.
@@ -223,55 +234,55 @@ impl HttpLink {
         self.moved_to.get().unwrap_or(&self.remote.uri)
     }
 
-    async fn check(
+    async fn check_status(
         &self,
         response: HttpResponse,
-    ) -> Result<Result<HttpResponse, RpcError>, LinkError> {
+    ) -> Result<Result<HttpResponse, RpcError>, TransportError> {
         let status = response.status();
         if status.is_success() {
             return Ok(Ok(response));
         }
         let text = self.remote.read_text(response).await;
-        let error = self.remote.refused(status, &text);
+        let error = self.remote.parse_refusal(status, &text);
         let knows_no_method = error
             .as_ref()
             .is_ok_and(|error| error.code == code::METHOD_NOT_FOUND);
         if self.session.get().is_some()
             && !knows_no_method
-            && remote::is_about_the_session(status, &text)
+            && remote::is_session_lost(status, &text)
         {
-            return Err(self.lost(remote::FORGOTTEN));
+            return Err(self.end_not_sent(remote::SESSION_LOST));
         }
         error.map(Err)
     }
 
     /// Ends the connection because a message was not sent. The next request makes a new connection.
-    fn lost(&self, why: &str) -> LinkError {
+    fn end_not_sent(&self, why: &str) -> TransportError {
         self.end(why);
-        self.upstream.try_tell(FromServer::Ended(why.to_owned()));
-        LinkError::NotSent(why.to_owned())
+        self.events.try_send(TransportEvent::Ended(why.to_owned()));
+        TransportError::NotSent(why.to_owned())
     }
 
-    fn failed(&self, error: &HttpError) -> LinkError {
-        let why = self.remote.why(error);
+    fn map_http_error(&self, error: &HttpError) -> TransportError {
+        let why = self.remote.describe_error(error);
         if matches!(error, HttpError::NotSent(_)) {
-            self.lost(&why)
+            self.end_not_sent(&why)
         } else {
-            LinkError::Lost(why)
+            TransportError::Lost(why)
         }
     }
 
-    async fn read_answer(&self, response: HttpResponse, id: u64) -> Result<Reply, LinkError> {
+    async fn read_answer(&self, response: HttpResponse, id: u64) -> Result<Reply, TransportError> {
         if is_stream(&response) {
             return self.read_stream(response, id).await;
         }
-        let body = self.remote.read(response).await?;
+        let body = self.remote.read_body(response).await?;
         match message::parse(&body) {
             Some(Message::Answer { reply, .. }) => Ok(reply),
-            Some(Message::Unusable { why, .. }) => Err(LinkError::Protocol(why)),
+            Some(Message::Malformed { why, .. }) => Err(TransportError::Protocol(why)),
             Some(Message::Incoming(_)) | None => {
-                let (url, said) = (&self.remote.url, remote::shown(body.get()));
-                Err(LinkError::Protocol(format!(
+                let (url, said) = (&self.remote.url, remote::excerpt(body.get()));
+                Err(TransportError::Protocol(format!(
                     "{url} answered something that is not JSON-RPC: {said}"
                 )))
             }
@@ -280,22 +291,26 @@ impl HttpLink {
 
     /// Reads a stream until the answer. If the stream breaks, resumes it if the server supports
     /// that.
-    async fn read_stream(&self, mut response: HttpResponse, id: u64) -> Result<Reply, LinkError> {
-        let mut events = Events::new(MAX_MESSAGE);
+    async fn read_stream(
+        &self,
+        mut response: HttpResponse,
+        id: u64,
+    ) -> Result<Reply, TransportError> {
+        let mut parser = SseParser::new(MAX_MESSAGE);
         let mut breaks = 0;
         loop {
-            let before = events.last_id().map(ToOwned::to_owned);
-            let broken = match self.read_until_answer(response, &mut events, id).await? {
-                Read::Answered(reply) => return Ok(reply),
-                Read::Broken(error) => error,
+            let before = parser.last_id().map(ToOwned::to_owned);
+            let broken = match self.read_until_answer(response, &mut parser, id).await? {
+                StreamOutcome::Answered(reply) => return Ok(reply),
+                StreamOutcome::Broken(error) => error,
             };
-            let last_id = events.last_id().map(ToOwned::to_owned);
+            let last_id = parser.last_id().map(ToOwned::to_owned);
             breaks = if last_id == before { breaks + 1 } else { 0 };
             let (Some(last_id), false) = (last_id, self.is_modern() || breaks >= MAX_BREAKS) else {
                 return Err(broken);
             };
-            events.reconnected();
-            response = match self.take_up(&last_id, events.retry()).await {
+            parser.reset_for_reconnect();
+            response = match self.resume_stream(&last_id, parser.retry()).await {
                 Some(response) => response,
                 None => return Err(broken),
             };
@@ -305,35 +320,37 @@ impl HttpLink {
     async fn read_until_answer(
         &self,
         mut response: HttpResponse,
-        events: &mut Events,
+        parser: &mut SseParser,
         id: u64,
-    ) -> Result<Read, LinkError> {
+    ) -> Result<StreamOutcome, TransportError> {
         loop {
             let chunk = match response.chunk().await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
-                Err(error) => return Ok(Read::Broken(self.failed(&error))),
+                Err(error) => return Ok(StreamOutcome::Broken(self.map_http_error(&error))),
             };
-            for event in events.push(&chunk).map_err(|_| self.too_long())? {
+            for event in parser.push(&chunk).map_err(|_| self.too_long_error())? {
                 match message::parse(&Json::new(event.data)) {
                     Some(Message::Answer {
                         id: answered,
                         reply,
                     }) if answered == Some(id) || answered.is_none() => {
-                        return Ok(Read::Answered(reply));
+                        return Ok(StreamOutcome::Answered(reply));
                     }
                     Some(Message::Incoming(message)) => {
-                        self.upstream
-                            .tell(FromServer::Message {
+                        self.events
+                            .send(TransportEvent::Message {
                                 message,
                                 during: Some(id),
                             })
                             .await;
                     }
-                    Some(Message::Unusable { ids, why }) if ids.is_empty() || ids.contains(&id) => {
-                        return Err(LinkError::Protocol(why));
+                    Some(Message::Malformed { ids, why })
+                        if ids.is_empty() || ids.contains(&id) =>
+                    {
+                        return Err(TransportError::Protocol(why));
                     }
-                    Some(Message::Answer { .. } | Message::Unusable { .. }) | None => {}
+                    Some(Message::Answer { .. } | Message::Malformed { .. }) | None => {}
                 }
             }
         }
@@ -341,17 +358,17 @@ impl HttpLink {
             "{} ended its stream of events before the answer",
             self.remote.url
         );
-        Ok(Read::Broken(LinkError::Lost(why)))
+        Ok(StreamOutcome::Broken(TransportError::Lost(why)))
     }
 
     /// Resumes a stream after an event, once the pause that the server asks for is over.
-    async fn take_up(&self, last_id: &str, pause: Option<Duration>) -> Option<HttpResponse> {
+    async fn resume_stream(&self, last_id: &str, pause: Option<Duration>) -> Option<HttpResponse> {
         // An id that is not a valid header value would begin another stream, without the answer.
         HeaderValue::try_from(last_id).ok()?;
-        sleep(pause.unwrap_or(RETRY).min(MAX_RETRY)).await;
+        sleep(pause.unwrap_or(RETRY_PAUSE).min(MAX_RETRY_PAUSE)).await;
         let response = self
             .remote
-            .send(self.listening(Some(last_id)))
+            .send(self.stream_request(Some(last_id)))
             .await
             .ok()?
             .ok()?;
@@ -359,20 +376,22 @@ impl HttpLink {
     }
 
     /// Returns a request for a stream, from the beginning or after an event.
-    fn listening(&self, last_id: Option<&str>) -> HttpRequest {
-        let mut request = self.with_session(self.remote.request(Method::GET, self.uri()));
+    fn stream_request(&self, last_id: Option<&str>) -> HttpRequest {
+        let mut request = self.with_session(self.remote.build_request(Method::GET, self.uri()));
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        headers.extend(last_id.and_then(|id| Some((LAST_EVENT, HeaderValue::try_from(id).ok()?))));
+        headers.extend(
+            last_id.and_then(|id| Some((LAST_EVENT_HEADER, HeaderValue::try_from(id).ok()?))),
+        );
         request
     }
 
-    fn too_long(&self) -> LinkError {
-        LinkError::Protocol(self.remote.too_long())
+    fn too_long_error(&self) -> TransportError {
+        TransportError::Protocol(self.remote.too_long_message())
     }
 }
 
-impl Drop for HttpLink {
+impl Drop for HttpTransport {
     fn drop(&mut self) {
         if let Some(listener) = self.listener.get() {
             listener.abort();
@@ -391,23 +410,23 @@ fn is_stream(response: &HttpResponse) -> bool {
 
 /// A request that waits for its answer. If the value is dropped before the answer arrives, the
 /// server is notified that the request is cancelled.
-struct InFlight {
-    link: Arc<HttpLink>,
+struct CancelOnDrop {
+    transport: Arc<HttpTransport>,
     id: u64,
     answered: bool,
 }
 
-impl Drop for InFlight {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         // In the modern era, closing the connection cancels the request.
         if !self.answered
-            && !self.link.is_modern()
+            && !self.transport.is_modern()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            let (link, id) = (self.link.clone(), self.id);
+            let (link, id) = (self.transport.clone(), self.id);
             runtime.spawn(async move {
                 let cancelled =
-                    message::cancelled(id, "the client cancelled it, or it took too long");
+                    message::encode_cancelled(id, "the client cancelled it, or it took too long");
                 let _ = timeout(Duration::from_secs(5), link.post(cancelled, &[])).await;
             });
         }

@@ -19,15 +19,15 @@ use crate::{
         headers::{self, HeaderParam},
         meta::{self, OutgoingMeta},
     },
-    transport::{Link, LinkError, Reply, Request},
+    transport::{Reply, Transport, TransportError, TransportRequest},
 };
 
 /// Generates ids for requests to servers. No id is used twice while Drawbridge runs. Cheap to
 /// clone.
 #[derive(Clone, Default)]
-pub(super) struct Ids(Arc<AtomicU64>);
+pub(super) struct RequestIds(Arc<AtomicU64>);
 
-impl Ids {
+impl RequestIds {
     pub(super) fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -35,9 +35,9 @@ impl Ids {
 
 /// A connection with a completed handshake.
 pub struct Connection {
-    link: Link,
+    transport: Transport,
     pub hello: ServerHello,
-    ids: Ids,
+    ids: RequestIds,
     /// The level from which on the server was asked to log, if it was.
     log_level: Mutex<Option<LogLevel>>,
     /// Whether the server has answered a request other than for a list.
@@ -46,7 +46,7 @@ pub struct Connection {
 
 /// A request that is not encoded for a revision yet.
 #[derive(Clone, Copy)]
-pub(super) struct Asking<'a> {
+pub(super) struct ServerRequest<'a> {
     pub(super) id: u64,
     pub(super) method: &'a str,
     pub(super) params: Option<&'a RawValue>,
@@ -56,13 +56,13 @@ pub(super) struct Asking<'a> {
     pub(super) client: Option<&'a ClientHello>,
     pub(super) log_level: Option<LogLevel>,
     /// The arguments that are repeated in headers.
-    pub(super) mirrored: &'a [HeaderParam],
+    pub(super) header_params: &'a [HeaderParam],
 }
 
 impl Connection {
-    pub(super) fn new(link: Link, hello: ServerHello, ids: Ids) -> Self {
+    pub(super) fn new(transport: Transport, hello: ServerHello, ids: RequestIds) -> Self {
         Self {
-            link,
+            transport,
             hello,
             ids,
             log_level: Mutex::default(),
@@ -71,7 +71,7 @@ impl Connection {
     }
 
     /// Notes that the server has answered a request with a result.
-    pub(super) fn note_answered(&self, method: &str) {
+    pub(super) fn record_success(&self, method: &str) {
         if self.era().is_modern()
             && matches!(method, "tools/call" | "prompts/get" | "resources/read")
         {
@@ -89,13 +89,13 @@ impl Connection {
         self.hello.era()
     }
 
-    pub(super) fn link(&self) -> &Link {
-        &self.link
+    pub(super) fn transport(&self) -> &Transport {
+        &self.transport
     }
 
     /// Returns whether the server has to be asked to log from this level on. If so, stores the
     /// level as the one that the server was asked for.
-    pub(super) fn wants_level(&self, level: LogLevel) -> bool {
+    pub(super) fn update_log_level(&self, level: LogLevel) -> bool {
         let mut told = self
             .log_level
             .lock()
@@ -111,16 +111,16 @@ impl Connection {
     ///
     /// # Errors
     /// Returns an error if the server does not answer, or not in time.
-    pub async fn ask(
+    pub async fn request_with_timeout(
         &self,
         method: &str,
         params: &RawValue,
-        patience: Duration,
+        time_limit: Duration,
     ) -> Result<Reply, UpstreamError> {
-        let asking = Asking::own(self.ids.next(), method, Some(params));
-        match timeout(patience, self.request(asking)).await {
+        let request = ServerRequest::internal(self.ids.next(), method, Some(params));
+        match timeout(time_limit, self.request(request)).await {
             Ok(reply) => Ok(reply?),
-            Err(_) => Err(UpstreamError::no_answer(patience)),
+            Err(_) => Err(UpstreamError::no_answer(time_limit)),
         }
     }
 
@@ -128,30 +128,33 @@ impl Connection {
     ///
     /// # Errors
     /// Returns an error if the server does not answer, or not in time.
-    pub(super) async fn ping(&self, patience: Duration) -> Result<(), UpstreamError> {
-        let asking = Asking::own(self.ids.next(), "ping", None);
-        match timeout(patience, self.request(asking)).await {
+    pub(super) async fn ping(&self, time_limit: Duration) -> Result<(), UpstreamError> {
+        let request = ServerRequest::internal(self.ids.next(), "ping", None);
+        match timeout(time_limit, self.request(request)).await {
             Ok(reply) => Ok(reply.map(drop)?),
-            Err(_) => Err(UpstreamError::no_answer(patience)),
+            Err(_) => Err(UpstreamError::no_answer(time_limit)),
         }
     }
 
     /// Sends a request and waits for the answer, without a timeout. Dropping the future cancels the
     /// request.
-    pub(super) async fn request(&self, asking: Asking<'_>) -> Result<Reply, LinkError> {
-        let Asking {
+    pub(super) async fn request(
+        &self,
+        request: ServerRequest<'_>,
+    ) -> Result<Reply, TransportError> {
+        let ServerRequest {
             id,
             method,
             params,
             client,
             log_level,
             ..
-        } = asking;
+        } = request;
         let modern = self.era().is_modern();
-        if !modern && !asking.wants_progress {
+        if !modern && !request.wants_progress {
             return self
-                .link
-                .request(Request {
+                .transport
+                .request(TransportRequest {
                     id,
                     method,
                     params: params.map(RawValue::get),
@@ -160,26 +163,26 @@ impl Connection {
                 .await;
         }
         let unreadable =
-            |e: serde_json::Error| LinkError::NotSent(format!("the params of {method}: {e}"));
-        let told = OutgoingMeta {
+            |e: serde_json::Error| TransportError::NotSent(format!("the params of {method}: {e}"));
+        let outgoing_meta = OutgoingMeta {
             modern,
             client,
             log_level,
-            progress_token: asking.wants_progress.then_some(id),
+            progress_token: request.wants_progress.then_some(id),
         };
-        let text = meta::add_meta(params, &told).map_err(unreadable)?;
-        let headers = if modern && self.link.is_http() {
+        let text = meta::add_meta(params, &outgoing_meta).map_err(unreadable)?;
+        let headers = if modern && self.transport.is_http() {
             let params = params
                 .map(RawObject::parse)
                 .transpose()
                 .map_err(unreadable)?
                 .unwrap_or_default();
-            repeated(method, &params, asking.mirrored)
+            modern_headers(method, &params, request.header_params)
         } else {
             Vec::new()
         };
-        self.link
-            .request(Request {
+        self.transport
+            .request(TransportRequest {
                 id,
                 method,
                 params: Some(&text),
@@ -189,12 +192,12 @@ impl Connection {
     }
 
     pub async fn close(&self) {
-        self.link.close().await;
+        self.transport.close().await;
     }
 }
 
-impl<'a> Asking<'a> {
-    pub(super) fn own(id: u64, method: &'a str, params: Option<&'a RawValue>) -> Self {
+impl<'a> ServerRequest<'a> {
+    pub(super) fn internal(id: u64, method: &'a str, params: Option<&'a RawValue>) -> Self {
         Self {
             id,
             method,
@@ -202,20 +205,20 @@ impl<'a> Asking<'a> {
             wants_progress: false,
             client: None,
             log_level: None,
-            mirrored: &[],
+            header_params: &[],
         }
     }
 }
 
 /// Returns the headers of a request of the modern era.
-fn repeated(
+fn modern_headers(
     method: &str,
     params: &RawObject<'_>,
-    mirrored: &[HeaderParam],
+    header_params: &[HeaderParam],
 ) -> Vec<(String, String)> {
     let mut all = headers::standard_headers(method, params);
     if let Some(arguments) = params.get("arguments") {
-        let given = mirrored
+        let given = header_params
             .iter()
             .filter_map(|one| Some((one, headers::param_value(arguments, one)?)));
         all.extend(given.map(|(one, value)| (one.header.clone(), headers::encode(&value))));

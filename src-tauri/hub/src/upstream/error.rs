@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{secrets::SecretError, transport::LinkError};
+use crate::{secrets::SecretError, transport::TransportError};
 
 /// A failure of a server or of the connection to it. The failure of a tool is a result, and not an
 /// error of this type.
@@ -35,7 +35,7 @@ pub enum UpstreamError {
 }
 
 /// The remedy if a person has to sign in.
-pub const SIGN_IN: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers authorize` \
+pub const SIGN_IN_REMEDY: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers authorize` \
     with its id. If it takes a token of yours instead, put that into its Authorization header.";
 
 impl UpstreamError {
@@ -55,7 +55,7 @@ impl UpstreamError {
 
     /// Returns the error for a request that waited for a failed start, and was therefore not sent.
     #[must_use]
-    pub(super) fn before_sending(self) -> Self {
+    pub(super) fn into_not_sent(self) -> Self {
         match self {
             Self::Lost(why) | Self::TimedOut(why) | Self::Protocol(why) => {
                 Self::Unreachable(format!("it could not be started: {why}"))
@@ -69,10 +69,10 @@ impl UpstreamError {
     }
 
     /// Returns the error for a request that was not answered in time.
-    pub(super) fn no_answer(patience: Duration) -> Self {
+    pub(super) fn no_answer(time_limit: Duration) -> Self {
         Self::TimedOut(format!(
             "it did not answer within {} s",
-            patience.as_secs_f32()
+            time_limit.as_secs_f32()
         ))
     }
 
@@ -111,7 +111,7 @@ impl UpstreamError {
                 "Check its command or URL and its log, then restart it.".into()
             }
             Self::Starting { .. } => "The start goes on. Try again in a moment.".into(),
-            Self::NeedsSignIn(_) => SIGN_IN.into(),
+            Self::NeedsSignIn(_) => SIGN_IN_REMEDY.into(),
             Self::Lost(_) => "See its log. The next call starts it again.".into(),
             Self::TimedOut(_) => {
                 "See its log; give it more time in its spec (timeouts), or restart it.".into()
@@ -123,14 +123,14 @@ impl UpstreamError {
     }
 }
 
-impl From<LinkError> for UpstreamError {
-    fn from(error: LinkError) -> Self {
+impl From<TransportError> for UpstreamError {
+    fn from(error: TransportError) -> Self {
         match error {
-            LinkError::NotSent(why) => Self::Unreachable(why),
-            LinkError::Lost(why) => Self::Lost(why),
-            LinkError::Refused { why, .. } => Self::Refused(why),
-            LinkError::NeedsSignIn(why) => Self::NeedsSignIn(why),
-            LinkError::Protocol(why) => Self::Protocol(why),
+            TransportError::NotSent(why) => Self::Unreachable(why),
+            TransportError::Lost(why) => Self::Lost(why),
+            TransportError::Refused { why, .. } => Self::Refused(why),
+            TransportError::NeedsSignIn(why) => Self::NeedsSignIn(why),
+            TransportError::Protocol(why) => Self::Protocol(why),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{UpstreamError, connection::Ids};
+use super::{UpstreamError, connection::RequestIds};
 use crate::{
     model::{
         json::RawObject,
@@ -22,18 +22,18 @@ use crate::{
         spec::{RegisteredServer, ServerSpec, TransportKind},
     },
     protocol::{Era, ServerHello, handshake, headers, meta},
-    transport::{Link, LinkError, Reply, Request},
+    transport::{Reply, Transport, TransportError, TransportRequest},
 };
 
 /// How long a server may leave `server/discover` unanswered before `initialize` is sent too.
 const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Packages that are known to leave `server/discover` unanswered.
-const NEED_INITIALIZE: [&str; 1] = ["uvx chroma-mcp"];
+const PACKAGES_NEEDING_INITIALIZE: [&str; 1] = ["uvx chroma-mcp"];
 
 /// How a connection begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Negotiation {
     /// `server/discover`, then `initialize` if that does not help.
     Discover,
     /// `initialize`, then `server/discover` if the server refuses that.
@@ -46,27 +46,31 @@ pub(super) enum Way {
 
 /// The negotiation that last worked with each server and package. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Known(Arc<Mutex<HashMap<String, Way>>>);
+pub struct NegotiationCache(Arc<Mutex<HashMap<String, Negotiation>>>);
 
-impl Known {
+impl NegotiationCache {
     /// Stores the revision that a server spoke when its lists were last read.
-    pub fn remember(&self, identity: &str, package: Option<String>, protocol_version: &str) {
-        let way = if Era::from_revision(protocol_version) == Some(Era::Legacy) {
-            Way::Initialize
+    pub fn record_revision(&self, identity: &str, package: Option<String>, protocol_version: &str) {
+        let negotiation = if Era::from_revision(protocol_version) == Some(Era::Legacy) {
+            Negotiation::Initialize
         } else {
-            Way::Discover
+            Negotiation::Discover
         };
-        self.put(identity, package, way);
+        self.insert(identity, package, negotiation);
     }
 
     /// Notes that a server requires `initialize`, whatever it answers to `server/discover`.
-    pub(super) fn needs_initialize(&self, server: &RegisteredServer) {
-        self.put(&server.identity, package(&server.spec), Way::OnlyInitialize);
+    pub(super) fn require_initialize(&self, server: &RegisteredServer) {
+        self.insert(
+            &server.identity,
+            package_name(&server.spec),
+            Negotiation::OnlyInitialize,
+        );
     }
 
-    pub(super) fn way(&self, server: &RegisteredServer) -> Way {
+    pub(super) fn negotiation_for(&self, server: &RegisteredServer) -> Negotiation {
         if server.spec.transport == Some(TransportKind::Sse) {
-            return Way::LegacySse;
+            return Negotiation::LegacySse;
         }
         match server
             .spec
@@ -74,45 +78,52 @@ impl Known {
             .as_deref()
             .and_then(Era::from_revision)
         {
-            Some(Era::Legacy) => return Way::OnlyInitialize,
-            Some(Era::Modern) => return Way::Discover,
+            Some(Era::Legacy) => return Negotiation::OnlyInitialize,
+            Some(Era::Modern) => return Negotiation::Discover,
             None => {}
         }
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let package = package(&server.spec);
+        let package = package_name(&server.spec);
         let of_package = || known.get(package.as_ref()?).copied();
         let built_in = || {
-            NEED_INITIALIZE
+            PACKAGES_NEEDING_INITIALIZE
                 .contains(&package.as_deref()?)
-                .then_some(Way::Initialize)
+                .then_some(Negotiation::Initialize)
         };
         known
             .get(&server.identity)
             .copied()
             .or_else(of_package)
             .or_else(built_in)
-            .unwrap_or(Way::Discover)
+            .unwrap_or(Negotiation::Discover)
     }
 
-    pub(super) fn note(&self, server: &RegisteredServer, way: Way, hello: &ServerHello) {
-        let way = match (way, hello.era()) {
-            (Way::LegacySse | Way::OnlyInitialize, _) => way,
-            (Way::Discover | Way::Initialize, Era::Modern) => Way::Discover,
-            (Way::Discover | Way::Initialize, Era::Legacy) => Way::Initialize,
+    pub(super) fn record(
+        &self,
+        server: &RegisteredServer,
+        negotiation: Negotiation,
+        hello: &ServerHello,
+    ) {
+        let negotiation = match (negotiation, hello.era()) {
+            (Negotiation::LegacySse | Negotiation::OnlyInitialize, _) => negotiation,
+            (Negotiation::Discover | Negotiation::Initialize, Era::Modern) => Negotiation::Discover,
+            (Negotiation::Discover | Negotiation::Initialize, Era::Legacy) => {
+                Negotiation::Initialize
+            }
         };
-        self.put(&server.identity, package(&server.spec), way);
+        self.insert(&server.identity, package_name(&server.spec), negotiation);
     }
 
-    fn put(&self, identity: &str, package: Option<String>, way: Way) {
+    fn insert(&self, identity: &str, package: Option<String>, negotiation: Negotiation) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(identity.to_owned(), way);
-        known.extend(package.map(|package| (package, way)));
+        known.insert(identity.to_owned(), negotiation);
+        known.extend(package.map(|package| (package, negotiation)));
     }
 }
 
 /// Returns the program that a spec starts, without the parts that differ between two servers of the
 /// same program: `uvx chroma-mcp`. Returns `None` if the command line does not show it.
-pub fn package(spec: &ServerSpec) -> Option<String> {
+pub fn package_name(spec: &ServerSpec) -> Option<String> {
     let command = spec.command.as_deref().filter(|_| spec.url.is_none())?;
     let program = command.rsplit(['/', '\\']).next().unwrap_or(command);
     let program = program.trim_end_matches(".exe").trim_end_matches(".cmd");
@@ -139,108 +150,114 @@ pub fn package(spec: &ServerSpec) -> Option<String> {
 }
 
 /// Why a handshake failed.
-pub(super) enum Failure {
-    TooSlow(Duration),
-    Link(LinkError),
+pub(super) enum HandshakeError {
+    TimedOut(Duration),
+    Transport(TransportError),
     Refused(RpcError),
     Unreadable(String),
 }
 
-impl Failure {
+impl HandshakeError {
     /// Returns another negotiation that may work with this server, if there is any.
-    pub(super) fn next_way(
+    pub(super) fn next_negotiation(
         &self,
-        tried: Way,
-        link: &Link,
-        asked_for: Option<TransportKind>,
-    ) -> Option<Way> {
-        match (tried, link) {
-            (Way::Discover | Way::Initialize | Way::OnlyInitialize, Link::Http(_))
-                if self.takes_no_post() && asked_for.is_none() =>
-            {
-                Some(Way::LegacySse)
-            }
+        tried: Negotiation,
+        transport: &Transport,
+        configured: Option<TransportKind>,
+    ) -> Option<Negotiation> {
+        match (tried, transport) {
+            (
+                Negotiation::Discover | Negotiation::Initialize | Negotiation::OnlyInitialize,
+                Transport::Http(_),
+            ) if self.rejects_post() && configured.is_none() => Some(Negotiation::LegacySse),
             // Some servers exit if the first message that they receive is not `initialize`.
-            (Way::Discover, Link::Stdio(_)) if link.ended().is_some() => Some(Way::Initialize),
+            (Negotiation::Discover, Transport::Stdio(_)) if transport.end_reason().is_some() => {
+                Some(Negotiation::Initialize)
+            }
             _ => None,
         }
     }
 }
 
-impl Failure {
+impl HandshakeError {
     fn needs_sign_in(&self) -> bool {
-        matches!(self, Self::Link(LinkError::NeedsSignIn(_)))
+        matches!(self, Self::Transport(TransportError::NeedsSignIn(_)))
     }
 
     /// Returns whether the URL may belong to an HTTP+SSE server, which takes no POST. Statuses
     /// about the client's rights or its request rate do not show that.
-    fn takes_no_post(&self) -> bool {
-        let Self::Link(LinkError::Refused { status, .. }) = self else {
+    fn rejects_post(&self) -> bool {
+        let Self::Transport(TransportError::Refused { status, .. }) = self else {
             return false;
         };
         (400..500).contains(status) && ![401, 403, 407, 408, 429].contains(status)
     }
 }
 
-impl From<Failure> for UpstreamError {
-    fn from(failure: Failure) -> Self {
+impl From<HandshakeError> for UpstreamError {
+    fn from(failure: HandshakeError) -> Self {
         match failure {
-            Failure::TooSlow(patience) => Self::TimedOut(format!(
+            HandshakeError::TimedOut(time_limit) => Self::TimedOut(format!(
                 "it did not answer initialize within {} s",
-                patience.as_secs_f32()
+                time_limit.as_secs_f32()
             )),
-            Failure::Link(error) => error.into(),
-            Failure::Refused(error) => {
+            HandshakeError::Transport(error) => error.into(),
+            HandshakeError::Refused(error) => {
                 Self::Protocol(format!("it refused initialize: {}", error.message))
             }
-            Failure::Unreadable(why) => Self::Protocol(why),
+            HandshakeError::Unreadable(why) => Self::Protocol(why),
         }
     }
 }
 
-impl From<LinkError> for Failure {
-    fn from(error: LinkError) -> Self {
-        Self::Link(error)
+impl From<TransportError> for HandshakeError {
+    fn from(error: TransportError) -> Self {
+        Self::Transport(error)
     }
 }
 
 /// Performs the handshake, without a timeout of its own. `revision` is the one that the spec names,
 /// if any.
-pub(super) async fn shake(
-    link: &Link,
-    ids: &Ids,
-    way: Way,
+pub(super) async fn perform(
+    transport: &Transport,
+    ids: &RequestIds,
+    negotiation: Negotiation,
     revision: Option<&str>,
-) -> Result<ServerHello, Failure> {
+) -> Result<ServerHello, HandshakeError> {
     let is_modern_only = revision.and_then(Era::from_revision) == Some(Era::Modern);
-    let hello = match way {
-        Way::Discover if is_modern_only => discover(link, ids).await,
-        Way::Discover => discover_first(link, ids).await,
-        Way::Initialize => initialize_first(link, ids).await,
-        Way::OnlyInitialize | Way::LegacySse => initialize(link, ids, revision).await,
+    let hello = match negotiation {
+        Negotiation::Discover if is_modern_only => discover(transport, ids).await,
+        Negotiation::Discover => discover_first(transport, ids).await,
+        Negotiation::Initialize => initialize_first(transport, ids).await,
+        Negotiation::OnlyInitialize | Negotiation::LegacySse => {
+            initialize(transport, ids, revision).await
+        }
     }?;
-    link.begin(&hello);
+    transport.complete_handshake(&hello);
     if hello.era() == Era::Legacy {
-        link.notify("notifications/initialized", None).await?;
+        transport.notify("notifications/initialized", None).await?;
     }
     Ok(hello)
 }
 
-async fn discover_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
-    let mut discovery = std::pin::pin!(discover(link, ids));
+async fn discover_first(
+    transport: &Transport,
+    ids: &RequestIds,
+) -> Result<ServerHello, HandshakeError> {
+    let mut discovery = std::pin::pin!(discover(transport, ids));
     tokio::select! {
         discovered = &mut discovery => return match discovered {
             Ok(hello) => Ok(hello),
             // Without a connection, `initialize` cannot be sent. If a person has to sign in,
             // `initialize` would be refused too.
-            Err(error) if link.ended().is_some() || error.needs_sign_in() => Err(error),
-            Err(_) => initialize(link, ids, None).await,
+            Err(error) if transport.end_reason().is_some() || error.needs_sign_in() => Err(error),
+            Err(_) => initialize(transport, ids, None).await,
         },
         () = sleep(DISCOVER_TIMEOUT) => {}
     }
     // The server may still be starting, and read both requests when it is ready. The first request
     // that succeeds counts.
-    let mut initialization = std::pin::pin!(initialize(link, ids, None));
+    let mut initialization = std::pin::pin!(initialize(transport, ids, None));
     tokio::select! {
         discovered = &mut discovery => match discovered {
             Ok(hello) => Ok(hello),
@@ -253,28 +270,32 @@ async fn discover_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> 
     }
 }
 
-async fn initialize_first(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
-    match initialize(link, ids, None).await {
-        Err(refused @ (Failure::Refused(_) | Failure::Link(LinkError::Refused { .. }))) => {
-            discover(link, ids).await.map_err(|_| refused)
-        }
+async fn initialize_first(
+    transport: &Transport,
+    ids: &RequestIds,
+) -> Result<ServerHello, HandshakeError> {
+    match initialize(transport, ids, None).await {
+        Err(
+            refused @ (HandshakeError::Refused(_)
+            | HandshakeError::Transport(TransportError::Refused { .. })),
+        ) => discover(transport, ids).await.map_err(|_| refused),
         other => other,
     }
 }
 
-async fn discover(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
+async fn discover(transport: &Transport, ids: &RequestIds) -> Result<ServerHello, HandshakeError> {
     const METHOD: &str = "server/discover";
     let params = meta::own_params();
     let headers = headers::standard_headers(METHOD, &RawObject::default());
-    let mut reply = ask(link, ids, METHOD, &params, &headers).await?;
+    let mut reply = send_request(transport, ids, METHOD, &params, &headers).await?;
     // Drawbridge has already named the revision that the error names. A server that negotiates in
     // two steps accepts it the second time.
     if reply.as_ref().is_err_and(meta::names_modern_revision) {
-        reply = ask(link, ids, METHOD, &params, &headers).await?;
+        reply = send_request(transport, ids, METHOD, &params, &headers).await?;
     }
-    let result = reply.map_err(Failure::Refused)?;
+    let result = reply.map_err(HandshakeError::Refused)?;
     let unknown = || {
-        Failure::Unreadable(
+        HandshakeError::Unreadable(
             "its answer to server/discover names no revision that Drawbridge knows".into(),
         )
     };
@@ -282,41 +303,42 @@ async fn discover(link: &Link, ids: &Ids) -> Result<ServerHello, Failure> {
 }
 
 async fn initialize(
-    link: &Link,
-    ids: &Ids,
+    transport: &Transport,
+    ids: &RequestIds,
     revision: Option<&str>,
-) -> Result<ServerHello, Failure> {
-    let reply = ask(
-        link,
+) -> Result<ServerHello, HandshakeError> {
+    let reply = send_request(
+        transport,
         ids,
         "initialize",
         handshake::initialize_params(revision).get(),
         &[],
     )
     .await?;
-    let result = reply.map_err(Failure::Refused)?;
-    handshake::read_initialize_result(&result).map_err(Failure::Unreadable)
+    let result = reply.map_err(HandshakeError::Refused)?;
+    handshake::read_initialize_result(&result).map_err(HandshakeError::Unreadable)
 }
 
-async fn ask(
-    link: &Link,
-    ids: &Ids,
+async fn send_request(
+    transport: &Transport,
+    ids: &RequestIds,
     method: &str,
     params: &str,
     headers: &[(String, String)],
-) -> Result<Reply, LinkError> {
-    link.request(Request {
-        id: ids.next(),
-        method,
-        params: Some(params),
-        headers,
-    })
-    .await
+) -> Result<Reply, TransportError> {
+    transport
+        .request(TransportRequest {
+            id: ids.next(),
+            method,
+            params: Some(params),
+            headers,
+        })
+        .await
 }
 
 /// Returns whether a server refuses a request because nobody has sent `initialize`. If so, the
 /// server has not carried out the request.
-pub(super) fn asks_for_initialize(error: &RpcError) -> bool {
+pub(super) fn is_initialize_required(error: &RpcError) -> bool {
     const NOT_INITIALIZED: i64 = -32002;
     let message = error.message.to_ascii_lowercase();
     matches!(error.code, code::INVALID_REQUEST | NOT_INITIALIZED)

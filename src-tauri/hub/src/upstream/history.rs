@@ -15,7 +15,7 @@ const MAX: usize = 50;
 pub struct History(Arc<Mutex<BTreeMap<ServerId, VecDeque<Transition>>>>);
 
 impl History {
-    pub(super) fn note(&self, id: &ServerId, transition: Transition) {
+    pub(super) fn record(&self, id: &ServerId, transition: Transition) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let steps = all.entry(id.clone()).or_default();
         if steps.len() == MAX {
@@ -25,7 +25,7 @@ impl History {
     }
 
     /// Returns the steps of a server, the latest last.
-    pub fn of(&self, id: &ServerId) -> Vec<Transition> {
+    pub fn transitions(&self, id: &ServerId) -> Vec<Transition> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(id)
             .map(|steps| steps.iter().cloned().collect())
@@ -33,7 +33,7 @@ impl History {
     }
 
     /// Deletes the steps of a server that was removed.
-    pub fn forget(&self, id: &ServerId) {
+    pub fn remove(&self, id: &ServerId) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -17,61 +17,61 @@ use std::{
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
-use super::{UpstreamError, session::Patience};
+use super::{UpstreamError, session::RequestTimeouts};
 use crate::{model::json::RawObject, sessions::Back};
 
 /// The requests in flight, by id.
 #[derive(Default)]
-pub(super) struct InFlight {
-    requests: Mutex<BTreeMap<u64, Request>>,
+pub(super) struct RequestTracker {
+    requests: Mutex<BTreeMap<u64, RequestState>>,
 }
 
-struct Request {
+struct RequestState {
     /// The handle of the client, or `None` if the request is Drawbridge's own.
-    back: Option<Back>,
+    client_handle: Option<Back>,
     /// The client's own progress token.
     progress_token: Option<Box<RawValue>>,
-    pulse: Arc<Pulse>,
+    clock: Arc<ProgressClock>,
 }
 
 /// The signs of life of a request.
-struct Pulse {
+struct ProgressClock {
     last: Mutex<Instant>,
     /// How many requests of the server wait for an answer. A person may have to give it.
-    asking: AtomicU32,
+    unanswered: AtomicU32,
 }
 
-impl InFlight {
+impl RequestTracker {
     /// Registers a request until the returned value is dropped.
-    pub(super) fn begin(
+    pub(super) fn register(
         &self,
         id: u64,
-        back: Option<&Back>,
+        client_handle: Option<&Back>,
         progress_token: Option<&RawValue>,
-    ) -> Flight<'_> {
-        let pulse = Arc::new(Pulse {
+    ) -> TrackedRequest<'_> {
+        let clock = Arc::new(ProgressClock {
             last: Mutex::new(Instant::now()),
-            asking: AtomicU32::new(0),
+            unanswered: AtomicU32::new(0),
         });
         let progress_token = progress_token.map(ToOwned::to_owned);
         self.lock().insert(
             id,
-            Request {
-                back: back.cloned(),
+            RequestState {
+                client_handle: client_handle.cloned(),
                 progress_token,
-                pulse: pulse.clone(),
+                clock: clock.clone(),
             },
         );
-        Flight {
-            all: self,
+        TrackedRequest {
+            tracker: self,
             id,
-            pulse,
+            clock,
             began: Instant::now(),
         }
     }
 
     /// Passes progress on to the client that asked for it, with the client's own token.
-    pub(super) fn progress(&self, params: &RawValue) {
+    pub(super) fn forward_progress(&self, params: &RawValue) {
         let Ok(mut params) = RawObject::parse(params) else {
             return;
         };
@@ -82,14 +82,14 @@ impl InFlight {
         let Some(request) = id.and_then(|id: u64| requests.get(&id)) else {
             return;
         };
-        request.pulse.beat();
-        if let Some(back) = &request.back
-            && let Some(token) = back
+        request.clock.reset();
+        if let Some(client_handle) = &request.client_handle
+            && let Some(token) = client_handle
                 .progress_token()
                 .or_else(|| request.progress_token.clone())
         {
             params.set("progressToken", token);
-            back.notify("notifications/progress", Some(&params.to_raw()));
+            client_handle.notify("notifications/progress", Some(&params.to_raw()));
         }
     }
 
@@ -97,81 +97,81 @@ impl InFlight {
     /// request during which the message was sent, this is the client of that request. Otherwise it
     /// is the only client with a request in flight. Returns `None` if there is none, or more than
     /// one.
-    pub(super) fn owner(&self, during: Option<u64>) -> Option<Owner> {
+    pub(super) fn recipient(&self, during: Option<u64>) -> Option<Recipient> {
         let requests = self.lock();
-        let owner = |request: &Request| {
-            Some(Owner {
-                back: request.back.clone()?,
-                pulse: request.pulse.clone(),
+        let recipient_of = |request: &RequestState| {
+            Some(Recipient {
+                client_handle: request.client_handle.clone()?,
+                clock: request.clock.clone(),
             })
         };
         if let Some(id) = during {
-            return requests.get(&id).and_then(owner);
+            return requests.get(&id).and_then(recipient_of);
         }
-        let mut owners = requests.values().rev().filter_map(owner);
-        let latest = owners.next()?;
-        owners
-            .all(|other| other.back.session().id == latest.back.session().id)
+        let mut recipients = requests.values().rev().filter_map(recipient_of);
+        let latest = recipients.next()?;
+        recipients
+            .all(|other| other.client_handle.session().id == latest.client_handle.session().id)
             .then_some(latest)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Request>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, RequestState>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The client that receives the server's messages.
-pub(super) struct Owner {
-    pub(super) back: Back,
-    pulse: Arc<Pulse>,
+pub(super) struct Recipient {
+    pub(super) client_handle: Back,
+    clock: Arc<ProgressClock>,
 }
 
-impl Owner {
+impl Recipient {
     /// Stops the timeout for signs of life until the returned value is dropped, because the server
     /// waits for an answer. The total timeout continues.
-    pub(super) fn asked(&self) -> impl Drop + use<> {
-        self.pulse.asking.fetch_add(1, Ordering::Relaxed);
-        Asked(self.pulse.clone())
+    pub(super) fn pause_timeout(&self) -> impl Drop + use<> {
+        self.clock.unanswered.fetch_add(1, Ordering::Relaxed);
+        TimeoutPause(self.clock.clone())
     }
 }
 
-struct Asked(Arc<Pulse>);
+struct TimeoutPause(Arc<ProgressClock>);
 
-impl Drop for Asked {
+impl Drop for TimeoutPause {
     fn drop(&mut self) {
-        self.0.beat();
-        self.0.asking.fetch_sub(1, Ordering::Relaxed);
+        self.0.reset();
+        self.0.unanswered.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Pulse {
-    fn beat(&self) {
+impl ProgressClock {
+    fn reset(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// Returns the deadline for the next sign of life.
-    fn due(&self, patience: Duration) -> Instant {
-        if self.asking.load(Ordering::Relaxed) > 0 {
-            return Instant::now() + patience;
+    fn deadline(&self, time_limit: Duration) -> Instant {
+        if self.unanswered.load(Ordering::Relaxed) > 0 {
+            return Instant::now() + time_limit;
         }
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) + patience
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) + time_limit
     }
 }
 
 /// A request in flight.
-pub(super) struct Flight<'a> {
-    all: &'a InFlight,
+pub(super) struct TrackedRequest<'a> {
+    tracker: &'a RequestTracker,
     id: u64,
-    pulse: Arc<Pulse>,
+    clock: Arc<ProgressClock>,
     began: Instant,
 }
 
-impl Flight<'_> {
+impl TrackedRequest<'_> {
     /// Returns once the request has taken too long: without progress, or in total.
-    pub(super) async fn expired(&self, patience: Patience) {
-        let end = self.began + patience.total;
+    pub(super) async fn expired(&self, timeouts: RequestTimeouts) {
+        let end = self.began + timeouts.total;
         loop {
-            let due = self.pulse.due(patience.quiet).min(end);
+            let due = self.clock.deadline(timeouts.inactivity).min(end);
             if due <= Instant::now() {
                 return;
             }
@@ -180,19 +180,19 @@ impl Flight<'_> {
     }
 
     /// Returns the error for a request that has expired.
-    pub(super) fn too_slow(&self, patience: Patience) -> UpstreamError {
-        if self.began.elapsed() < patience.total {
-            return UpstreamError::no_answer(patience.quiet);
+    pub(super) fn timeout_error(&self, timeouts: RequestTimeouts) -> UpstreamError {
+        if self.began.elapsed() < timeouts.total {
+            return UpstreamError::no_answer(timeouts.inactivity);
         }
-        let total = patience.total.as_secs_f32();
+        let total = timeouts.total.as_secs_f32();
         UpstreamError::TimedOut(format!(
             "it went on for {total} s without an answer, the most that its spec lets it"
         ))
     }
 }
 
-impl Drop for Flight<'_> {
+impl Drop for TrackedRequest<'_> {
     fn drop(&mut self) {
-        self.all.lock().remove(&self.id);
+        self.tracker.lock().remove(&self.id);
     }
 }

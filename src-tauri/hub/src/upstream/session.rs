@@ -2,9 +2,9 @@
 //! handles the messages that the server sends by itself, and `rounds` obtains the input that the
 //! server requires.
 
-mod hearing;
-mod life;
-mod rounds;
+mod driver;
+mod incoming;
+mod input_required;
 
 use std::{
     sync::{
@@ -18,14 +18,14 @@ use serde_json::value::RawValue;
 use tokio::{task::JoinSet, time::Instant};
 
 use super::{
-    Mailbox, UpstreamError,
-    connection::{Asking, Connection},
-    following::Wanted,
+    SessionEvents, UpstreamError,
+    connection::{Connection, ServerRequest},
+    connector::Connector,
     handshake,
-    in_flight::InFlight,
-    link::Linker,
-    state::{Event as StateEvent, State},
-    visits::Visits,
+    in_flight::RequestTracker,
+    server_subscriptions::DesiredSubscriptions,
+    state::{State, StateEvent},
+    url_elicitations::UrlElicitations,
 };
 use crate::{
     model::{
@@ -39,75 +39,79 @@ use crate::{
 };
 
 /// How long a client may take to answer a server's request: a person may have to answer it.
-const ANSWER: Duration = Duration::from_secs(300);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// How often a server may require more input before it answers.
-const MAX_ROUNDS: u32 = 16;
-const SHORT: Duration = Duration::from_secs(5);
+const MAX_ROUND_TRIPS: u32 = 16;
+const SET_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long an answer may take: without a sign of life, and in total.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    pub quiet: Duration,
+pub struct RequestTimeouts {
+    pub inactivity: Duration,
     pub total: Duration,
 }
 
-impl Patience {
+impl RequestTimeouts {
     /// Returns the timeouts of a request, or of a call of `tool` if it is given.
-    pub fn of(timeouts: &Timeouts, tool: Option<&str>) -> Self {
-        let quiet = tool
+    pub fn from_spec(timeouts: &Timeouts, tool: Option<&str>) -> Self {
+        let inactivity = tool
             .and_then(|tool| timeouts.tools.get(tool))
             .copied()
             .unwrap_or(timeouts.call_ms);
         let ms = |ms: u32| Duration::from_millis(ms.into());
         Self {
-            quiet: ms(quiet),
-            total: ms(timeouts.total_ms.max(quiet)),
+            inactivity: ms(inactivity),
+            total: ms(timeouts.total_ms.max(inactivity)),
         }
     }
 }
 
-impl From<Duration> for Patience {
+impl From<Duration> for RequestTimeouts {
     /// Progress extends the timeout to at most ten times its length.
-    fn from(quiet: Duration) -> Self {
+    fn from(inactivity: Duration) -> Self {
         Self {
-            quiet,
-            total: quiet * 10,
+            inactivity,
+            total: inactivity * 10,
         }
     }
 }
 
 /// A request to a server.
-pub struct Outgoing<'a> {
+pub struct OutgoingRequest<'a> {
     method: &'a str,
     params: Option<&'a RawValue>,
-    patience: Patience,
-    back: Option<&'a Back>,
+    timeouts: RequestTimeouts,
+    client_handle: Option<&'a Back>,
     progress_token: Option<&'a RawValue>,
-    mirrored: &'a [HeaderParam],
+    header_params: &'a [HeaderParam],
 }
 
-impl<'a> Outgoing<'a> {
+impl<'a> OutgoingRequest<'a> {
     pub fn new(
         method: &'a str,
         params: Option<&'a RawValue>,
-        patience: impl Into<Patience>,
+        timeouts: impl Into<RequestTimeouts>,
     ) -> Self {
         Self {
             method,
             params,
-            patience: patience.into(),
-            back: None,
+            timeouts: timeouts.into(),
+            client_handle: None,
             progress_token: None,
-            mirrored: &[],
+            header_params: &[],
         }
     }
 
     /// Sends the request for a client. `back` receives the messages that the server sends
     /// meanwhile, and progress carries the client's token.
     #[must_use]
-    pub fn on_behalf_of(self, back: &'a Back, progress_token: Option<&'a RawValue>) -> Self {
+    pub fn on_behalf_of(
+        self,
+        client_handle: &'a Back,
+        progress_token: Option<&'a RawValue>,
+    ) -> Self {
         Self {
-            back: Some(back),
+            client_handle: Some(client_handle),
             progress_token,
             ..self
         }
@@ -115,8 +119,11 @@ impl<'a> Outgoing<'a> {
 
     /// Repeats arguments in headers, if the transport and the revision support that.
     #[must_use]
-    pub fn repeating(self, mirrored: &'a [HeaderParam]) -> Self {
-        Self { mirrored, ..self }
+    pub fn with_mirrored_headers(self, header_params: &'a [HeaderParam]) -> Self {
+        Self {
+            header_params,
+            ..self
+        }
     }
 }
 
@@ -125,15 +132,15 @@ pub struct ServerSession {
     server: Arc<RegisteredServer>,
     /// The client that the session belongs to, if the session is not shared.
     client: Option<ClientName>,
-    linker: Linker,
-    mailbox: Mailbox,
+    connector: Connector,
+    session_events: SessionEvents,
     inner: Mutex<Inner>,
     /// Held while the server is being started, so that concurrent callers start it only once.
     starting: tokio::sync::Mutex<()>,
-    in_flight: InFlight,
-    wanted: Arc<Wanted>,
-    visits: Visits,
-    noise: Arc<AtomicU32>,
+    in_flight: RequestTracker,
+    subscriptions: Arc<DesiredSubscriptions>,
+    url_elicitations: UrlElicitations,
+    non_jsonrpc_lines: Arc<AtomicU32>,
     starts: AtomicU32,
 }
 
@@ -162,9 +169,9 @@ pub struct Status {
     pub reason: String,
     pub failure: Option<UpstreamError>,
     /// How long the server is not started yet, even if somebody needs it.
-    pub left_alone: Option<Duration>,
+    pub retry_after: Option<Duration>,
     pub pid: Option<u32>,
-    pub noise_lines: u32,
+    pub non_jsonrpc_lines: u32,
     pub starts: u32,
 }
 
@@ -173,8 +180,8 @@ impl ServerSession {
     pub(super) fn new(
         server: Arc<RegisteredServer>,
         client: Option<ClientName>,
-        linker: Linker,
-        mailbox: Mailbox,
+        connector: Connector,
+        session_events: SessionEvents,
         retired: bool,
     ) -> Arc<Self> {
         let inner = Inner {
@@ -192,14 +199,14 @@ impl ServerSession {
         Arc::new(Self {
             server,
             client,
-            linker,
-            mailbox,
+            connector,
+            session_events,
             inner: Mutex::new(inner),
             starting: tokio::sync::Mutex::default(),
-            in_flight: InFlight::default(),
-            wanted: Arc::default(),
-            visits: Visits::default(),
-            noise: Arc::default(),
+            in_flight: RequestTracker::default(),
+            subscriptions: Arc::default(),
+            url_elicitations: UrlElicitations::default(),
+            non_jsonrpc_lines: Arc::default(),
             starts: AtomicU32::new(0),
         })
     }
@@ -210,7 +217,7 @@ impl ServerSession {
 
     /// Returns whether the session was made from this spec, apart from fields that do not matter to
     /// a session.
-    pub(super) fn is_of(&self, server: &RegisteredServer) -> bool {
+    pub(super) fn matches_spec(&self, server: &RegisteredServer) -> bool {
         let (now, made_from) = (&server.spec, &self.server.spec);
         self.server.identity == server.identity
             && now.timeouts == made_from.timeouts
@@ -227,24 +234,27 @@ impl ServerSession {
     /// # Errors
     /// Returns an error if the server cannot be started, its connection ends, or it does not answer
     /// in time.
-    pub async fn request(self: &Arc<Self>, outgoing: Outgoing<'_>) -> Result<Reply, UpstreamError> {
-        let _used = self.in_use();
+    pub async fn request(
+        self: &Arc<Self>,
+        outgoing: OutgoingRequest<'_>,
+    ) -> Result<Reply, UpstreamError> {
+        let _used = self.mark_in_use();
         let connection = self
-            .connection_for(&outgoing)
+            .connect_for(&outgoing)
             .await
-            .map_err(UpstreamError::before_sending)?;
-        if let Some(level) = outgoing.back.and_then(Back::log_level) {
-            Box::pin(self.set_level(&connection, level)).await;
+            .map_err(UpstreamError::into_not_sent)?;
+        if let Some(level) = outgoing.client_handle.and_then(Back::log_level) {
+            Box::pin(self.set_log_level(&connection, level)).await;
         }
-        let mut reply = self.converse(&connection, &outgoing).await;
+        let mut reply = self.request_until_final(&connection, &outgoing).await;
         if let Ok(Err(error)) = &reply
             && connection.may_need_initialize()
-            && handshake::asks_for_initialize(error)
+            && handshake::is_initialize_required(error)
         {
             reply = Box::pin(self.request_after_initialize(&connection, &outgoing, &error.message))
                 .await;
         }
-        reply.map_err(|error| error.map_text(|text| self.linker.logs().mask_text(text)))
+        reply.map_err(|error| error.map_text(|text| self.connector.logs().mask_text(text)))
     }
 
     /// Sends a request again after the server refused it for lack of `initialize`, on a new
@@ -252,53 +262,57 @@ impl ServerSession {
     async fn request_after_initialize(
         self: &Arc<Self>,
         refused_on: &Arc<Connection>,
-        outgoing: &Outgoing<'_>,
+        outgoing: &OutgoingRequest<'_>,
         why: &str,
     ) -> Result<Reply, UpstreamError> {
-        self.linker.known().needs_initialize(&self.server);
-        self.end_for_now(
+        self.connector
+            .negotiations()
+            .require_initialize(&self.server);
+        self.end_connection(
             refused_on,
             format!("it wants initialize first ({why}): starting again with that"),
         )
         .await;
         let connection = self
-            .connection_for(outgoing)
+            .connect_for(outgoing)
             .await
-            .map_err(UpstreamError::before_sending)?;
+            .map_err(UpstreamError::into_not_sent)?;
         // Have the lists read again, so that the revision is stored with them.
-        self.mailbox.list_changes.tell(self.server.id.clone());
-        self.converse(&connection, outgoing).await
+        self.session_events
+            .list_changes
+            .insert(self.server.id.clone());
+        self.request_until_final(&connection, outgoing).await
     }
 
     /// Sends the request until the answer is final. If a server of the modern era requires input, a
     /// client of the legacy era is asked for it.
-    async fn converse(
+    async fn request_until_final(
         &self,
         connection: &Connection,
-        outgoing: &Outgoing<'_>,
+        outgoing: &OutgoingRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
-        let Outgoing {
+        let OutgoingRequest {
             method,
             params,
-            back,
+            client_handle,
             ..
         } = *outgoing;
         // Drawbridge's own requests need no translation.
-        let client = back.map_or(connection.era(), Back::era);
+        let client = client_handle.map_or(connection.era(), Back::era);
         let mut current = match (client, connection.era()) {
-            (Era::Modern, Era::Legacy) => rounds::without_retry(params),
+            (Era::Modern, Era::Legacy) => input_required::without_retry(params),
             _ => None,
         };
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..MAX_ROUND_TRIPS {
             let result = match self
-                .exchange(connection, outgoing, current.as_deref().or(params))
+                .send_once(connection, outgoing, current.as_deref().or(params))
                 .await?
             {
                 Ok(result) => result,
                 Err(error) => return Ok(Err(error)),
             };
             let required = translate::needs_client_input(client, connection.era(), &result);
-            let (Some(back), Some(required)) = (back, required) else {
+            let (Some(client_handle), Some(required)) = (client_handle, required) else {
                 return Ok(Ok(translate::translate_result(
                     client,
                     connection.era(),
@@ -306,71 +320,73 @@ impl ServerSession {
                     result,
                 )));
             };
-            let answers = match Box::pin(rounds::ask_all(back, &required)).await {
+            let answers = match Box::pin(input_required::ask_all(client_handle, &required)).await {
                 Ok(answers) => answers,
                 Err(error) => return Ok(Err(error)),
             };
-            current = rounds::retry(params, &required, &answers);
+            current = input_required::retry_params(params, &required, &answers);
         }
         Err(UpstreamError::Protocol(
             "it asks for more input without end".into(),
         ))
     }
 
-    async fn exchange(
+    async fn send_once(
         &self,
         connection: &Connection,
-        outgoing: &Outgoing<'_>,
+        outgoing: &OutgoingRequest<'_>,
         params: Option<&RawValue>,
     ) -> Result<Reply, UpstreamError> {
-        let Outgoing {
+        let OutgoingRequest {
             method,
-            patience,
-            back,
+            timeouts,
+            client_handle,
             progress_token,
-            mirrored,
+            header_params,
             ..
         } = *outgoing;
-        let id = self.linker.ids().next();
-        let flight = self.in_flight.begin(id, back, progress_token);
-        let asking = Asking {
+        let id = self.connector.ids().next();
+        let tracked = self.in_flight.register(id, client_handle, progress_token);
+        let request = ServerRequest {
             id,
             method,
             params,
             wants_progress: progress_token.is_some(),
-            client: back.map(|back| &back.session().hello),
-            log_level: back.and_then(Back::log_level),
-            mirrored,
+            client: client_handle.map(|back| &back.session().hello),
+            log_level: client_handle.and_then(Back::log_level),
+            header_params,
         };
         tokio::select! {
             biased;
-            reply = connection.request(asking) => {
+            reply = connection.request(request) => {
                 let reply = reply?;
                 if reply.is_ok() {
-                    connection.note_answered(method);
+                    connection.record_success(method);
                 }
                 Ok(reply)
             }
-            () = flight.expired(patience) => Err(flight.too_slow(patience)),
+            () = tracked.expired(timeouts) => Err(tracked.timeout_error(timeouts)),
         }
     }
 
     /// Asks a server of the legacy era to log from this level on. The server is never asked to log
     /// less, because other clients may want more.
-    async fn set_level(&self, connection: &Connection, level: LogLevel) {
+    async fn set_log_level(&self, connection: &Connection, level: LogLevel) {
         if connection.era() == Era::Legacy
             && connection.hello.capabilities.supports_logging()
-            && connection.wants_level(level)
+            && connection.update_log_level(level)
         {
             let params = json::raw(format!(r#"{{"level":"{}"}}"#, level.as_str()));
-            let _ = connection.ask("logging/setLevel", &params, SHORT).await;
+            let _ = connection
+                .request_with_timeout("logging/setLevel", &params, SET_LEVEL_TIMEOUT)
+                .await;
         }
     }
 
     /// Asks the server to log from this level on, if it runs.
-    pub async fn log_from(&self, level: LogLevel) {
-        if let Some(connection) = self.live() {
-            self.set_level(&connection, level).await;
+    pub async fn request_log_level(&self, level: LogLevel) {
+        if let Some(connection) = self.live_connection() {
+            self.set_log_level(&connection, level).await;
         }
     }
 
@@ -381,17 +397,17 @@ impl ServerSession {
     pub async fn subscribe(
         self: &Arc<Self>,
         uri: &str,
-        outgoing: Outgoing<'_>,
+        outgoing: OutgoingRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
-        let connection = self.connection().await?;
+        let connection = self.connect().await?;
         if connection.era() == Era::Modern {
-            self.wanted.add(uri);
-            self.wanted.told(uri).await;
+            self.subscriptions.add(uri);
+            self.subscriptions.wait_until_acknowledged(uri).await;
             return Ok(Ok(Json::new("{}")));
         }
         let reply = self.request(outgoing).await?;
         if reply.is_ok() {
-            self.wanted.add(uri);
+            self.subscriptions.add(uri);
         }
         Ok(reply)
     }
@@ -403,10 +419,10 @@ impl ServerSession {
     pub async fn unsubscribe(
         self: &Arc<Self>,
         uri: &str,
-        outgoing: Outgoing<'_>,
+        outgoing: OutgoingRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
-        self.wanted.remove(uri);
-        match self.live() {
+        self.subscriptions.remove(uri);
+        match self.live_connection() {
             Some(connection) if connection.era() == Era::Legacy => self.request(outgoing).await,
             _ => Ok(Ok(Json::new("{}"))),
         }
@@ -415,10 +431,10 @@ impl ServerSession {
     /// Sends a notification, if the server runs and belongs to the legacy era.
     pub async fn notify(&self, method: &str, params: Option<&RawValue>) {
         if let Some(connection) = self
-            .live()
+            .live_connection()
             .filter(|connection| connection.era() == Era::Legacy)
         {
-            let _ = connection.link().notify(method, params).await;
+            let _ = connection.transport().notify(method, params).await;
         }
     }
 
@@ -428,7 +444,7 @@ impl ServerSession {
     /// # Errors
     /// Returns an error if the server cannot be started.
     pub async fn hello(self: &Arc<Self>) -> Result<ServerHello, UpstreamError> {
-        Ok(self.connection().await?.hello.clone())
+        Ok(self.connect().await?.hello.clone())
     }
 
     pub fn status(&self) -> Status {
@@ -437,14 +453,14 @@ impl ServerSession {
             state: inner.state,
             reason: inner.reason.clone(),
             failure: inner.failure.clone(),
-            left_alone: inner
+            retry_after: inner
                 .paused_until
                 .map(|until| until.saturating_duration_since(Instant::now())),
             pid: inner
                 .connection
                 .as_ref()
-                .and_then(|connection| connection.link().pid()),
-            noise_lines: self.noise.load(Ordering::Relaxed),
+                .and_then(|connection| connection.transport().pid()),
+            non_jsonrpc_lines: self.non_jsonrpc_lines.load(Ordering::Relaxed),
             starts: self.starts.load(Ordering::Relaxed),
         }
     }
@@ -465,9 +481,9 @@ impl ServerSession {
         }
     }
 
-    fn in_use(self: &Arc<Self>) -> InUse {
+    fn mark_in_use(self: &Arc<Self>) -> InUseGuard {
         self.inner().in_use += 1;
-        InUse(self.clone())
+        InUseGuard(self.clone())
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -476,9 +492,9 @@ impl ServerSession {
 }
 
 /// Marks the session as in use while a request is in flight.
-struct InUse(Arc<ServerSession>);
+struct InUseGuard(Arc<ServerSession>);
 
-impl Drop for InUse {
+impl Drop for InUseGuard {
     fn drop(&mut self) {
         let mut inner = self.0.inner();
         inner.in_use -= 1;

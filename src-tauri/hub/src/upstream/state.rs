@@ -24,7 +24,7 @@ pub const CRASH_WINDOW: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long the breaker stays open.
-const OPEN: Duration = Duration::from_secs(30);
+const BREAKER_PAUSE: Duration = Duration::from_secs(30);
 
 /// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,19 +43,19 @@ pub enum State {
     },
     /// The breaker is open: the server crashed so often that it is not started for a while, even if
     /// somebody needs it.
-    Open,
+    BreakerOpen,
     Closed,
 }
 
 /// An event of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum StateEvent {
     /// Somebody needs the server.
     Wanted,
     Ready,
     /// A start failed. `for_good` is set if no retry can help.
     Failed {
-        for_good: bool,
+        is_permanent: bool,
         /// How many starts may follow the first one.
         retries: u32,
         /// See [`Event::Ended`]. A start that failed without a crash adds none.
@@ -75,7 +75,7 @@ pub enum Event {
 
 /// An action for the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum StateEffect {
     Start,
     /// Wait for about this long (the driver adds jitter), then apply [`Event::PauseOver`].
     Pause(Duration),
@@ -85,22 +85,22 @@ pub enum Effect {
 impl State {
     /// Returns the next state and the action to perform. If an event has no meaning in a state,
     /// nothing changes.
-    pub fn on(self, event: Event) -> (Self, Option<Effect>) {
+    pub fn on(self, event: StateEvent) -> (Self, Option<StateEffect>) {
         match (self, event) {
-            (Self::Idle | Self::Closed, Event::Wanted) => {
-                (Self::Initializing { failures: 0 }, Some(Effect::Start))
+            (Self::Idle | Self::Closed, StateEvent::Wanted) => {
+                (Self::Initializing { failures: 0 }, Some(StateEffect::Start))
             }
-            (Self::Initializing { .. }, Event::Ready) => (Self::Active, None),
+            (Self::Initializing { .. }, StateEvent::Ready) => (Self::Active, None),
             (
                 Self::Initializing { failures },
-                Event::Failed {
-                    for_good,
+                StateEvent::Failed {
+                    is_permanent: for_good,
                     retries,
                     crashes,
                 },
             ) => {
                 if crashes >= MAX_CRASHES {
-                    (Self::Open, Some(Effect::Pause(OPEN)))
+                    (Self::BreakerOpen, Some(StateEffect::Pause(BREAKER_PAUSE)))
                 } else if for_good || failures >= retries {
                     (Self::Closed, None)
                 } else {
@@ -108,46 +108,48 @@ impl State {
                         Self::Error {
                             failures: failures + 1,
                         },
-                        Some(Effect::Pause(pause(failures))),
+                        Some(StateEffect::Pause(pause_after(failures))),
                     )
                 }
             }
-            (Self::Error { failures: 0 } | Self::Open, Event::PauseOver) => (Self::Idle, None),
-            (Self::Error { failures }, Event::PauseOver) => {
-                (Self::Initializing { failures }, Some(Effect::Start))
+            (Self::Error { failures: 0 } | Self::BreakerOpen, StateEvent::PauseOver) => {
+                (Self::Idle, None)
             }
-            (Self::Active, Event::Ended { crashes }) if crashes >= MAX_CRASHES => {
-                (Self::Open, Some(Effect::Pause(OPEN)))
+            (Self::Error { failures }, StateEvent::PauseOver) => {
+                (Self::Initializing { failures }, Some(StateEffect::Start))
             }
-            (Self::Active, Event::Ended { crashes }) => (
+            (Self::Active, StateEvent::Ended { crashes }) if crashes >= MAX_CRASHES => {
+                (Self::BreakerOpen, Some(StateEffect::Pause(BREAKER_PAUSE)))
+            }
+            (Self::Active, StateEvent::Ended { crashes }) => (
                 Self::Error { failures: 0 },
-                Some(Effect::Pause(pause(crashes.saturating_sub(1)))),
+                Some(StateEffect::Pause(pause_after(crashes.saturating_sub(1)))),
             ),
-            (Self::Active, Event::IdleTimeout) => (Self::Idle, Some(Effect::Stop)),
-            (Self::Active, Event::Close) => (Self::Closed, Some(Effect::Stop)),
+            (Self::Active, StateEvent::IdleTimeout) => (Self::Idle, Some(StateEffect::Stop)),
+            (Self::Active, StateEvent::Close) => (Self::Closed, Some(StateEffect::Stop)),
             (
                 Self::Idle
                 | Self::Initializing { .. }
                 | Self::Error { .. }
-                | Self::Open
+                | Self::BreakerOpen
                 | Self::Closed,
-                Event::Close,
+                StateEvent::Close,
             ) => (Self::Closed, None),
             (
                 state,
-                Event::Wanted
-                | Event::Ready
-                | Event::Failed { .. }
-                | Event::PauseOver
-                | Event::Ended { .. }
-                | Event::IdleTimeout,
+                StateEvent::Wanted
+                | StateEvent::Ready
+                | StateEvent::Failed { .. }
+                | StateEvent::PauseOver
+                | StateEvent::Ended { .. }
+                | StateEvent::IdleTimeout,
             ) => (state, None),
         }
     }
 }
 
 /// Returns the pause after so many failures. Each failure doubles it, up to [`LONGEST_PAUSE`].
-fn pause(failures: u32) -> Duration {
+fn pause_after(failures: u32) -> Duration {
     (FIRST_PAUSE * 2_u32.saturating_pow(failures.min(16))).min(LONGEST_PAUSE)
 }
 

@@ -50,7 +50,7 @@ impl Authorize {
     async fn sign_in(&self, context: &Context, connection: &Connection) -> Result<SignIn, Failure> {
         let id = ServerId::new(self.id.as_str());
         let attempt = connection.run(AuthorizeServer { id: id.clone() }).await?;
-        let url = oauth::openable(&attempt.url).map_err(Failure::new)?;
+        let url = oauth::check_browser_url(&attempt.url).map_err(Failure::new)?;
         let lines = format!("Sign in here, within five minutes:\n{url}");
         if context.json {
             say(&lines);

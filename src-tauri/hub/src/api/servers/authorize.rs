@@ -64,7 +64,7 @@ impl Verb for AwaitSignIn {
     type Answer = SignIn;
 
     async fn run(self, hub: &Hub) -> Result<SignIn, ApiError> {
-        let ended = tokio::time::timeout(AWAIT, hub.authorizer.ended(&self.id)).await;
+        let ended = tokio::time::timeout(AWAIT, hub.authorizer.wait_until_ended(&self.id)).await;
         let attempt = ended.unwrap_or_else(|_| hub.authorizer.attempt(&self.id));
         attempt.ok_or_else(|| ApiError::not_found(format!("nobody signs in to '{}' now", self.id)))
     }

@@ -22,7 +22,7 @@ use crate::{
     },
     protocol,
     secrets::{self, Secret},
-    upstream::Linked,
+    upstream::Connected,
 };
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -107,7 +107,7 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     let server = hub.registry.get(id)?;
     hub.registry.remove(id)?;
     hub.pool.remove(id, "it was removed").await;
-    hub.pool.history().forget(id);
+    hub.pool.history().remove(id);
     hub.catalog.forget(id).await?;
     hub.rules.remove_server(id).await?;
     forget_tokens(hub, id, &server.spec).await?;
@@ -203,19 +203,23 @@ pub(super) async fn try_spec(
 /// Returns an error if the server cannot be reached, or if its tools cannot be read.
 pub(super) async fn verify(hub: &Hub, server: &RegisteredServer) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
-    let Linked {
+    let Connected {
         connection,
         mut inbox,
     } = hub
         .pool
-        .linker()
-        .link(server, Arc::new(AtomicU32::new(0)), &|_| {})
+        .connector()
+        .connect(server, Arc::new(AtomicU32::new(0)), &|_| {})
         .await?;
     // Incoming messages are discarded, because a full inbox would block the server.
     let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
     let ask = |method: &'static str, params: Box<RawValue>| {
         let connection = connection.clone();
-        async move { connection.ask(method, &params, PATIENCE).await }
+        async move {
+            connection
+                .request_with_timeout(method, &params, PATIENCE)
+                .await
+        }
     };
     let read = all_of(CapabilityKind::Tools, ask).await;
     connection.close().await;

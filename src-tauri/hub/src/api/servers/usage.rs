@@ -34,12 +34,12 @@ impl Verb for MeasureServers {
     type Answer = Vec<ServerUsage>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ServerUsage>, ApiError> {
-        let processes = hub.pool.processes();
+        let processes = hub.pool.server_processes();
         let used = hub
             .pool
-            .linker()
+            .connector()
             .meter()
-            .measure(processes.iter().map(|(_, pid)| *pid).collect())
+            .read_usage(processes.iter().map(|(_, pid)| *pid).collect())
             .await;
         let mut servers: BTreeMap<ServerId, ServerUsage> = BTreeMap::new();
         for (id, usage) in processes

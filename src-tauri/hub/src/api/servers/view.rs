@@ -31,10 +31,10 @@ pub(super) fn server(hub: &Hub, server: &RegisteredServer) -> ServerView {
         remedy,
         retry_at: status
             .as_ref()
-            .and_then(|status| status.left_alone)
+            .and_then(|status| status.retry_after)
             .map(clock::time_after),
-        transitions: hub.pool.history().of(&server.id),
-        authorization: hub.authorizer.standing(&server.spec),
+        transitions: hub.pool.history().transitions(&server.id),
+        authorization: hub.authorizer.authorization(&server.spec),
         signing_in: hub.authorizer.attempt(&server.id),
         pid: status.as_ref().and_then(|status| status.pid),
         sync_status: copy.row.sync_status,
@@ -58,7 +58,7 @@ pub(super) fn server(hub: &Hub, server: &RegisteredServer) -> ServerView {
         .unwrap_or(u32::MAX),
         tools,
         left_out: hub.catalog.left_out(&server.id),
-        noise_lines: status.as_ref().map_or(0, |status| status.noise_lines),
+        noise_lines: status.as_ref().map_or(0, |status| status.non_jsonrpc_lines),
         starts: status.as_ref().map_or(0, |status| status.starts),
     }
 }
@@ -82,8 +82,8 @@ pub(super) fn state(hub: &Hub, server: &RegisteredServer) -> (ServerState, Strin
         );
     }
     match hub.registry.acceptance(server) {
-        Acceptance::Accepted => match hub.authorizer.wants_sign_in(&server.spec) {
-            Some(reason) => said(ServerState::NeedsSignIn, &reason, upstream::SIGN_IN),
+        Acceptance::Accepted => match hub.authorizer.sign_in_reason(&server.spec) {
+            Some(reason) => said(ServerState::NeedsSignIn, &reason, upstream::SIGN_IN_REMEDY),
             None => hub
                 .pool
                 .status(&server.id)
@@ -108,12 +108,12 @@ fn of_session(status: Status) -> (ServerState, String, String) {
         (State::Idle, _) => ServerState::Idle,
         (State::Initializing { .. }, _) => ServerState::Initializing,
         (State::Active, _) => ServerState::Active,
-        (State::Error { .. } | State::Open, _) => ServerState::Error,
+        (State::Error { .. } | State::BreakerOpen, _) => ServerState::Error,
         // The session gave up after its last retry, which a person sees as an error too.
         (State::Closed, Some(_)) => ServerState::Error,
         (State::Closed, None) => ServerState::Closed,
     };
-    let remedy = if status.state == State::Open {
+    let remedy = if status.state == State::BreakerOpen {
         "See its log for why it crashes. Restart it to try at once.".into()
     } else {
         status

@@ -1,19 +1,19 @@
 use super::*;
 
-fn code(text: &str) -> Option<Answer> {
-    Some(Answer {
-        outcome: Outcome::Code(text.into()),
+fn code(text: &str) -> Option<AuthorizationResponse> {
+    Some(AuthorizationResponse {
+        outcome: AuthorizationResult::Code(text.into()),
         issuer: None,
     })
 }
 
 #[test]
 fn only_an_answer_with_the_state_counts() {
-    assert_eq!(read("code=c&state=s", "s"), code("c"));
+    assert_eq!(parse_query("code=c&state=s", "s"), code("c"));
     assert_eq!(
-        read("state=s&code=c%2B&iss=https%3A%2F%2Fa.example", "s"),
-        Some(Answer {
-            outcome: Outcome::Code("c+".into()),
+        parse_query("state=s&code=c%2B&iss=https%3A%2F%2Fa.example", "s"),
+        Some(AuthorizationResponse {
+            outcome: AuthorizationResult::Code("c+".into()),
             issuer: Some("https://a.example".into())
         })
     );
@@ -26,28 +26,28 @@ fn only_an_answer_with_the_state_counts() {
         "code=c&state=s&error=e",
         "code=c&state=s&state=s",
     ] {
-        assert_eq!(read(other, "s"), None, "{other}");
+        assert_eq!(parse_query(other, "s"), None, "{other}");
     }
     let twice = ["code=c&code=d&state=s", "code=c&state=s&iss=a&iss=b"];
     assert!(
-        twice.iter().all(|query| read(query, "s").is_none()),
+        twice.iter().all(|query| parse_query(query, "s").is_none()),
         "what is said twice is not said"
     );
 }
 
 #[test]
 fn a_refusal_has_its_reason() {
-    let refused = read(
+    let refused = parse_query(
         "error=access_denied&error_description=not+today&state=s",
         "s",
     )
     .expect("an answer");
     assert_eq!(
         refused.outcome,
-        Outcome::Refused("access_denied: not today".into())
+        AuthorizationResult::Refused("access_denied: not today".into())
     );
     assert_eq!(
-        read("error=access_denied&state=x", "s"),
+        parse_query("error=access_denied&state=x", "s"),
         None,
         "a refusal of somebody else's ends nothing"
     );
@@ -106,7 +106,7 @@ async fn the_browser_gets_a_page_and_the_listener_is_gone_after_one_answer() {
 }
 
 #[tokio::test]
-async fn the_port_of_before_is_taken_again_where_it_is_free() {
+async fn the_previous_port_is_reused_if_it_is_free() {
     let first = Callback::bind(None).await.expect("bind");
     let port = Callback::port_of(&first.redirect_uri());
     assert!(Callback::bind(port).await.is_err(), "it is taken");

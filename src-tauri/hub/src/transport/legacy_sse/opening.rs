@@ -11,8 +11,8 @@ use crate::{
     http::HttpResponse,
     transport::{
         MAX_MESSAGE,
-        remote::{Remote, is_same_origin, shown, uri_of},
-        sse::{Events, SseEvent},
+        remote::{Remote, excerpt, is_same_origin, to_uri},
+        sse::{SseEvent, SseParser},
     },
 };
 
@@ -21,12 +21,12 @@ const MAX_LINES: usize = 100;
 const MAX_BYTES: usize = 64 * 1024;
 
 /// A stream whose endpoint is known.
-pub(super) struct Opened {
+pub(super) struct OpenedStream {
     pub(super) endpoint: Url,
     pub(super) response: HttpResponse,
-    pub(super) events: Events,
+    pub(super) parser: SseParser,
     /// Events that arrived after the endpoint, in the same chunk.
-    pub(super) early: Vec<SseEvent>,
+    pub(super) early_events: Vec<SseEvent>,
 }
 
 /// Opens the stream. Does not return if the server sends nothing.
@@ -34,18 +34,22 @@ pub(super) struct Opened {
 /// # Errors
 /// Returns an error, as text for people, if the stream cannot be opened, or ends without an
 /// endpoint.
-pub(super) async fn open(remote: &Remote) -> Result<Opened, String> {
+pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, String> {
     let (mut response, url) = get(remote).await?;
-    let mut opening = Opening::new();
-    while let Some(chunk) = response.chunk().await.map_err(|e| remote.why(&e))? {
+    let mut opening = EndpointReader::new();
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|e| remote.describe_error(&e))?
+    {
         opening.push(&chunk).map_err(|why| format!("{url} {why}"))?;
         if let Some(said) = opening.endpoint {
-            let endpoint = resolve(&url, &said)?;
-            return Ok(Opened {
+            let endpoint = resolve_endpoint(&url, &said)?;
+            return Ok(OpenedStream {
                 endpoint,
                 response,
-                events: opening.events,
-                early: opening.early,
+                parser: opening.parser,
+                early_events: opening.early_events,
             });
         }
     }
@@ -61,17 +65,17 @@ async fn get(remote: &Remote) -> Result<(HttpResponse, Url), String> {
     let mut url = Url::parse(&remote.uri.to_string())
         .map_err(|e| format!("{} is not a URL: {e}", remote.url))?;
     let mut response = send(remote, &url).await?;
-    if let Some(place) = redirect(&response) {
-        url = at_the_same_origin(&url, url.join(&place), "redirects to", &place)?;
+    if let Some(place) = redirect_location(&response) {
+        url = require_same_origin(&url, url.join(&place), "redirects to", &place)?;
         response = send(remote, &url).await?;
     }
     let status = response.status();
     if !status.is_success() {
         let text = remote.read_text(response).await;
         let why = remote
-            .refused(status, &text)
+            .parse_refusal(status, &text)
             .map_or_else(|e| e.to_string(), |e| format!("it refused: {}", e.message));
-        return Err(format!("{why}. {OTHER_WAY}"));
+        return Err(format!("{why}. {TRY_HTTP_HINT}"));
     }
     let kind = response
         .headers()
@@ -80,17 +84,17 @@ async fn get(remote: &Remote) -> Result<(HttpResponse, Url), String> {
         .unwrap_or("nothing");
     if !kind.starts_with("text/event-stream") {
         return Err(format!(
-            "{url} answered with {}, not with a stream of events. {OTHER_WAY}",
-            shown(kind)
+            "{url} answered with {}, not with a stream of events. {TRY_HTTP_HINT}",
+            excerpt(kind)
         ));
     }
     Ok((response, url))
 }
 
-const OTHER_WAY: &str = "If it speaks streamable HTTP, choose the transport 'http'";
+const TRY_HTTP_HINT: &str = "If it speaks streamable HTTP, choose the transport 'http'";
 
 async fn send(remote: &Remote, url: &Url) -> Result<HttpResponse, String> {
-    let mut request = remote.request(Method::GET, &uri_of(url)?);
+    let mut request = remote.build_request(Method::GET, &to_uri(url)?);
     request
         .headers_mut()
         .insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -98,10 +102,10 @@ async fn send(remote: &Remote, url: &Url) -> Result<HttpResponse, String> {
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     let sent = remote.send(request).await.map_err(|e| e.to_string())?;
-    sent.map_err(|error| remote.why(&error))
+    sent.map_err(|error| remote.describe_error(&error))
 }
 
-fn redirect(response: &HttpResponse) -> Option<String> {
+fn redirect_location(response: &HttpResponse) -> Option<String> {
     let moved = [
         StatusCode::MOVED_PERMANENTLY,
         StatusCode::FOUND,
@@ -120,36 +124,36 @@ fn redirect(response: &HttpResponse) -> Option<String> {
 ///
 /// # Errors
 /// Returns an error if the event names no URL, or one at another origin.
-pub(super) fn resolve(url: &Url, said: &str) -> Result<Url, String> {
-    let said = said.trim();
+pub(super) fn resolve_endpoint(url: &Url, data: &str) -> Result<Url, String> {
+    let said = data.trim();
     let place = if said.starts_with('{') {
-        match serde_json::from_str::<Said>(said) {
-            Ok(Said { uri: Some(uri), .. }) => uri,
-            Ok(Said {
+        match serde_json::from_str::<EndpointData>(said) {
+            Ok(EndpointData { uri: Some(uri), .. }) => uri,
+            Ok(EndpointData {
                 session_id: Some(id),
                 ..
-            }) => return Ok(messages(url, &id)),
-            Ok(Said { .. }) | Err(_) => {
+            }) => return Ok(messages_url(url, &id)),
+            Ok(EndpointData { .. }) | Err(_) => {
                 return Err(format!(
                     "{url} did not say where to post: {} has neither 'uri' nor 'session_id'",
-                    shown(said)
+                    excerpt(said)
                 ));
             }
         }
     } else {
         said.to_owned()
     };
-    at_the_same_origin(url, url.join(&place), "wants messages at", &place)
+    require_same_origin(url, url.join(&place), "wants messages at", &place)
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct EndpointData {
     uri: Option<String>,
     session_id: Option<String>,
 }
 
 /// Returns the URL of `messages/` in the same folder as the stream, with the session in its query.
-fn messages(url: &Url, session: &str) -> Url {
+fn messages_url(url: &Url, session: &str) -> Url {
     let mut place = url.clone();
     let path = url.path().trim_end_matches('/');
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -162,41 +166,41 @@ fn messages(url: &Url, session: &str) -> Url {
     place
 }
 
-fn at_the_same_origin(
+fn require_same_origin(
     url: &Url,
     place: Result<Url, url::ParseError>,
     does: &str,
     said: &str,
 ) -> Result<Url, String> {
     let place =
-        place.map_err(|e| format!("{url} {does} {}, which is not a URL: {e}", shown(said)))?;
+        place.map_err(|e| format!("{url} {does} {}, which is not a URL: {e}", excerpt(said)))?;
     if is_same_origin(url, &place) {
         return Ok(place);
     }
     Err(format!(
         "{url} {does} {}, which is another server: Drawbridge sends nothing there. If that is its right place, \
          give its URL there",
-        shown(place.as_str())
+        excerpt(place.as_str())
     ))
 }
 
 /// The beginning of a stream, bounded until the endpoint is known.
-pub(super) struct Opening {
-    events: Events,
+pub(super) struct EndpointReader {
+    parser: SseParser,
     lines: usize,
     bytes: usize,
     pub(super) endpoint: Option<String>,
-    early: Vec<SseEvent>,
+    early_events: Vec<SseEvent>,
 }
 
-impl Opening {
+impl EndpointReader {
     pub(super) fn new() -> Self {
         Self {
-            events: Events::new(MAX_MESSAGE),
+            parser: SseParser::new(MAX_MESSAGE),
             lines: 0,
             bytes: 0,
             endpoint: None,
-            early: Vec::new(),
+            early_events: Vec::new(),
         }
     }
 
@@ -220,12 +224,12 @@ impl Opening {
                 }
             }
             for event in self
-                .events
+                .parser
                 .push(line)
                 .map_err(|_| format!("sent more than {MAX_MESSAGE} bytes"))?
             {
                 match &self.endpoint {
-                    Some(_) => self.early.push(event),
+                    Some(_) => self.early_events.push(event),
                     None if event.name == "endpoint" => self.endpoint = Some(event.data),
                     None => {}
                 }

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{
-    opening::{Opening, resolve},
+    opening::{EndpointReader, resolve_endpoint},
     *,
 };
 use url::Url;
@@ -36,7 +36,7 @@ impl Server {
 
     /// Answers the next request with `says`. Returns the request as text, and the connection, which
     /// is still open.
-    async fn exchange(&self, says: &str) -> (String, TcpStream) {
+    async fn exchange(&self, response: &str) -> (String, TcpStream) {
         let (mut stream, _) = timeout(LONG, self.0.accept())
             .await
             .expect("a request")
@@ -48,7 +48,10 @@ impl Server {
                 "the request ends early"
             );
         }
-        stream.write_all(says.as_bytes()).await.expect("written");
+        stream
+            .write_all(response.as_bytes())
+            .await
+            .expect("written");
         (String::from_utf8(request).expect("UTF-8"), stream)
     }
 }
@@ -67,23 +70,26 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-async fn connect(
+async fn try_connect(
     url: &str,
-    patience: Duration,
-) -> (Result<SseLink, SseError>, mpsc::Receiver<FromServer>) {
+    time_limit: Duration,
+) -> (
+    Result<SseTransport, SseError>,
+    mpsc::Receiver<TransportEvent>,
+) {
     let http = HttpClient::new();
     let headers = BTreeMap::from([("X-Key".to_owned(), "s3cret".to_owned())]);
     let (upstream, inbox) = mpsc::channel(8);
-    let upstream = ToUpstream::new(upstream);
+    let upstream = EventSender::new(upstream);
     (
-        SseLink::connect(
+        SseTransport::connect(
             http,
             &HttpTarget {
                 url: url.to_owned(),
                 headers,
                 bearer: None,
             },
-            patience,
+            time_limit,
             upstream,
         )
         .await,
@@ -92,11 +98,13 @@ async fn connect(
 }
 
 /// Returns a connected transport, its open stream, and its events.
-async fn linked(server: &Server) -> (Arc<SseLink>, TcpStream, mpsc::Receiver<FromServer>) {
+async fn connected(
+    server: &Server,
+) -> (Arc<SseTransport>, TcpStream, mpsc::Receiver<TransportEvent>) {
     let opening = format!("{STREAM}event: endpoint\ndata: /messages/?session_id=abc\n\n");
     let url = server.url("/sse");
-    let ((link, inbox), (request, stream)) =
-        tokio::join!(connect(&url, LONG), server.exchange(&opening));
+    let ((transport, inbox), (request, stream)) =
+        tokio::join!(try_connect(&url, LONG), server.exchange(&opening));
     assert!(
         request.to_lowercase().contains("accept: text/event-stream"),
         "{request}"
@@ -105,17 +113,17 @@ async fn linked(server: &Server) -> (Arc<SseLink>, TcpStream, mpsc::Receiver<Fro
         request.to_lowercase().contains("x-key: s3cret"),
         "{request}"
     );
-    (Arc::new(link.expect("a link")), stream, inbox)
+    (Arc::new(transport.expect("a link")), stream, inbox)
 }
 
-async fn refusal(server: &Server, says: &str) -> String {
+async fn connect_error(server: &Server, response: &str) -> String {
     let url = server.url("/sse");
-    let ((link, _inbox), _) = tokio::join!(connect(&url, LONG), server.exchange(says));
-    link.err().expect("an error").to_string()
+    let ((transport, _inbox), _) = tokio::join!(try_connect(&url, LONG), server.exchange(response));
+    transport.err().expect("an error").to_string()
 }
 
-fn list(id: u64) -> Request<'static> {
-    Request {
+fn list_request(id: u64) -> TransportRequest<'static> {
+    TransportRequest {
         id,
         method: "tools/list",
         params: None,
@@ -123,22 +131,22 @@ fn list(id: u64) -> Request<'static> {
     }
 }
 
-fn ask(
-    link: &Arc<SseLink>,
+fn send_request(
+    transport: &Arc<SseTransport>,
     id: u64,
-    patience: Duration,
-) -> tokio::task::JoinHandle<Result<Reply, LinkError>> {
-    let link = link.clone();
-    let given_up = || Err(LinkError::Lost("given up".into()));
+    time_limit: Duration,
+) -> tokio::task::JoinHandle<Result<Reply, TransportError>> {
+    let transport = transport.clone();
+    let given_up = || Err(TransportError::Lost("given up".into()));
     tokio::spawn(async move {
-        timeout(patience, link.request(list(id)))
+        timeout(time_limit, transport.request(list_request(id)))
             .await
             .unwrap_or_else(|_| given_up())
     })
 }
 
 #[test]
-fn every_form_of_an_endpoint_is_an_address_beside_the_stream() {
+fn every_form_of_an_endpoint_is_resolved_against_the_url_of_the_stream() {
     for (url, said, expected) in [
         (
             "http://h:1/sse",
@@ -167,13 +175,13 @@ fn every_form_of_an_endpoint_is_an_address_beside_the_stream() {
             "https://h/a/messages/?session_id=a%26b",
         ),
     ] {
-        let found = resolve(&Url::parse(url).expect("a URL"), said).expect(said);
+        let found = resolve_endpoint(&Url::parse(url).expect("a URL"), said).expect(said);
         assert_eq!(found.as_str(), expected, "{said}");
     }
 }
 
 #[test]
-fn an_endpoint_elsewhere_or_nowhere_is_refused() {
+fn an_endpoint_at_another_origin_or_without_a_url_is_refused() {
     let url = Url::parse("http://h:1/sse").expect("a URL");
     for said in [
         "http://other:1/m",
@@ -183,7 +191,7 @@ fn an_endpoint_elsewhere_or_nowhere_is_refused() {
         r#"{"uri":"http://other/m"}"#,
     ] {
         assert!(
-            resolve(&url, said)
+            resolve_endpoint(&url, said)
                 .expect_err(said)
                 .contains("another server"),
             "{said}"
@@ -191,7 +199,7 @@ fn an_endpoint_elsewhere_or_nowhere_is_refused() {
     }
     for said in ["{}", "{", r#"{"uri":1}"#] {
         assert!(
-            resolve(&url, said)
+            resolve_endpoint(&url, said)
                 .expect_err(said)
                 .contains("did not say where to post"),
             "{said}"
@@ -200,27 +208,27 @@ fn an_endpoint_elsewhere_or_nowhere_is_refused() {
 }
 
 #[test]
-fn what_comes_before_the_endpoint_is_bounded_and_what_comes_after_is_not() {
+fn only_the_text_before_the_endpoint_is_bounded() {
     let endpoint = "event: endpoint\ndata:\n\nevent: endpoint\ndata: /m\n\n";
-    let mut opening = Opening::new();
+    let mut opening = EndpointReader::new();
     let after = ": more\n".repeat(200);
     opening
         .push(format!("{}{endpoint}{after}", ": ping\n".repeat(94)).as_bytes())
         .expect("100 lines");
     assert_eq!(opening.endpoint.as_deref(), Some("/m"));
     assert!(
-        Opening::new()
+        EndpointReader::new()
             .push(format!("{}{endpoint}", ": ping\n".repeat(95)).as_bytes())
             .is_err()
     );
-    assert!(Opening::new().push(&[b'x'; 64 * 1024 + 1]).is_err());
+    assert!(EndpointReader::new().push(&[b'x'; 64 * 1024 + 1]).is_err());
 }
 
 #[tokio::test]
 async fn answers_come_on_the_stream_in_any_order() {
     let server = Server::new().await;
-    let (link, mut stream, mut inbox) = linked(&server).await;
-    let first = ask(&link, 1, LONG);
+    let (transport, mut stream, mut inbox) = connected(&server).await;
+    let first = send_request(&transport, 1, LONG);
     let (request, _) = server.exchange(ACCEPTED).await;
     assert!(
         request.starts_with("POST /messages/?session_id=abc HTTP/1.1"),
@@ -230,7 +238,7 @@ async fn answers_come_on_the_stream_in_any_order() {
         request.to_lowercase().contains("x-key: s3cret"),
         "{request}"
     );
-    let second = ask(&link, 2, LONG);
+    let second = send_request(&transport, 2, LONG);
     server.exchange(ACCEPTED).await;
     let events = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"n\":2.0}}\n\n\
                   event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n\
@@ -246,15 +254,15 @@ async fn answers_come_on_the_stream_in_any_order() {
     }
     let told = inbox.recv().await;
     assert!(
-        matches!(told, Some(FromServer::Message { message: Incoming::Notification { ref method, .. }, during: None }) if method == "notifications/x")
+        matches!(told, Some(TransportEvent::Message { message: Incoming::Notification { ref method, .. }, during: None }) if method == "notifications/x")
     );
 }
 
 #[tokio::test]
-async fn an_answer_in_the_body_of_the_post_is_one_too() {
+async fn an_answer_in_the_response_to_the_post_is_accepted() {
     let server = Server::new().await;
-    let (link, _stream, _inbox) = linked(&server).await;
-    let asked = ask(&link, 1, LONG);
+    let (transport, _stream, _inbox) = connected(&server).await;
+    let asked = send_request(&transport, 1, LONG);
     let body = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
     let length = body.len();
     server
@@ -276,61 +284,63 @@ async fn an_answer_in_the_body_of_the_post_is_one_too() {
 #[tokio::test]
 async fn requests_in_flight_are_lost_with_the_stream() {
     let server = Server::new().await;
-    let (link, stream, mut inbox) = linked(&server).await;
-    let asked = ask(&link, 1, LONG);
+    let (transport, stream, mut inbox) = connected(&server).await;
+    let asked = send_request(&transport, 1, LONG);
     server.exchange(ACCEPTED).await;
     drop(stream);
     let lost = asked.await.expect("done").expect_err("no answer");
     assert!(
-        matches!(&lost, LinkError::Lost(why) if why.contains("stream")),
+        matches!(&lost, TransportError::Lost(why) if why.contains("stream")),
         "{lost}"
     );
-    assert!(matches!(inbox.recv().await, Some(FromServer::Ended(_))));
-    assert!(link.ended().is_some());
+    assert!(matches!(inbox.recv().await, Some(TransportEvent::Ended(_))));
+    assert!(transport.end_reason().is_some());
     assert!(matches!(
-        link.request(list(9)).await,
-        Err(LinkError::NotSent(_))
+        transport.request(list_request(9)).await,
+        Err(TransportError::NotSent(_))
     ));
 }
 
 #[tokio::test]
 async fn a_request_that_takes_too_long_is_cancelled_at_the_server() {
     let server = Server::new().await;
-    let (link, _stream, _inbox) = linked(&server).await;
-    let asked = ask(&link, 1, Duration::from_millis(200));
+    let (transport, _stream, _inbox) = connected(&server).await;
+    let asked = send_request(&transport, 1, Duration::from_millis(200));
     server.exchange(ACCEPTED).await;
     let (cancelled, _) = server.exchange(ACCEPTED).await;
     assert!(
         cancelled.contains("notifications/cancelled") && cancelled.contains(r#""requestId":1"#),
         "{cancelled}"
     );
-    assert!(matches!(asked.await.expect("done"), Err(LinkError::Lost(why)) if why == "given up"));
+    assert!(
+        matches!(asked.await.expect("done"), Err(TransportError::Lost(why)) if why == "given up")
+    );
 }
 
 #[tokio::test]
-async fn a_server_that_forgot_the_session_ends_the_link_with_nothing_sent() {
+async fn a_server_that_lost_the_session_ends_the_connection_with_nothing_sent() {
     let server = Server::new().await;
-    let (link, _stream, mut inbox) = linked(&server).await;
-    let asked = ask(&link, 1, LONG);
+    let (transport, _stream, mut inbox) = connected(&server).await;
+    let asked = send_request(&transport, 1, LONG);
     server
         .exchange("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         .await;
     assert!(
-        matches!(asked.await.expect("done"), Err(LinkError::NotSent(why)) if why.contains("forgot"))
+        matches!(asked.await.expect("done"), Err(TransportError::NotSent(why)) if why.contains("forgot"))
     );
-    assert!(matches!(inbox.recv().await, Some(FromServer::Ended(_))));
+    assert!(matches!(inbox.recv().await, Some(TransportEvent::Ended(_))));
 }
 
 #[tokio::test]
-async fn a_closed_link_closes_its_stream() {
+async fn a_closed_transport_closes_its_stream() {
     let server = Server::new().await;
-    let (link, mut stream, _inbox) = linked(&server).await;
-    link.close().await;
+    let (transport, mut stream, _inbox) = connected(&server).await;
+    transport.close().await;
     let end = timeout(LONG, stream.read(&mut [0]))
         .await
         .expect("the stream is closed");
     assert!(matches!(end, Ok(0) | Err(_)));
-    assert_eq!(link.ended().as_deref(), Some("it was stopped"));
+    assert_eq!(transport.end_reason().as_deref(), Some("it was stopped"));
 }
 
 #[tokio::test]
@@ -339,36 +349,52 @@ async fn a_redirect_to_the_same_origin_is_followed_once() {
     let moved = "HTTP/1.1 307 Temporary Redirect\r\nLocation: /sse/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     let url = server.url("/sse");
     let opening = format!("{STREAM}event: endpoint\ndata: /m\n\n");
-    let ((link, _inbox), (_, (again, _stream))) = tokio::join!(connect(&url, LONG), async {
-        (
-            server.exchange(moved).await,
-            server.exchange(&opening).await,
-        )
-    });
-    link.expect("a link");
+    let ((transport, _inbox), (_, (again, _stream))) =
+        tokio::join!(try_connect(&url, LONG), async {
+            (
+                server.exchange(moved).await,
+                server.exchange(&opening).await,
+            )
+        });
+    transport.expect("a link");
     assert!(
         again.starts_with("GET /sse/ ") && again.to_lowercase().contains("x-key: s3cret"),
         "{again}"
     );
 
     let twice = async { (server.exchange(moved).await, server.exchange(moved).await) };
-    let ((link, _inbox), _) = tokio::join!(connect(&url, LONG), twice);
-    assert!(link.err().expect("an error").to_string().contains("307"));
+    let ((transport, _inbox), _) = tokio::join!(try_connect(&url, LONG), twice);
+    assert!(
+        transport
+            .err()
+            .expect("an error")
+            .to_string()
+            .contains("307")
+    );
 }
 
 #[tokio::test]
-async fn what_is_no_stream_is_refused_in_words() {
+async fn a_response_that_is_no_stream_is_refused_with_a_reason() {
     let server = Server::new().await;
     let elsewhere =
         "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/sse\r\nContent-Length: 0\r\n\r\n";
-    assert!(refusal(&server, elsewhere).await.contains("another server"));
-    let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    assert!(refusal(&server, page).await.contains("text/html"));
-    let locked = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    assert!(refusal(&server, locked).await.contains("check the token"));
-    let (link, _inbox) = connect("http://127.0.0.1:1/sse", LONG).await;
     assert!(
-        link.err()
+        connect_error(&server, elsewhere)
+            .await
+            .contains("another server")
+    );
+    let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    assert!(connect_error(&server, page).await.contains("text/html"));
+    let locked = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    assert!(
+        connect_error(&server, locked)
+            .await
+            .contains("check the token")
+    );
+    let (transport, _inbox) = try_connect("http://127.0.0.1:1/sse", LONG).await;
+    assert!(
+        transport
+            .err()
             .expect("an error")
             .to_string()
             .contains("cannot connect")
@@ -376,14 +402,14 @@ async fn what_is_no_stream_is_refused_in_words() {
 }
 
 #[tokio::test]
-async fn a_stream_without_an_endpoint_is_an_error_with_what_to_check() {
+async fn a_stream_without_an_endpoint_is_an_error_that_lists_what_to_check() {
     let server = Server::new().await;
     let url = server.url("/sse");
-    let (link, _stream) = tokio::join!(
-        connect(&url, Duration::from_millis(200)),
+    let (transport, _stream) = tokio::join!(
+        try_connect(&url, Duration::from_millis(200)),
         server.exchange(STREAM)
     );
-    let why = link.0.err().expect("an error").to_string();
+    let why = transport.0.err().expect("an error").to_string();
     for part in [
         "0.2 s",
         "server is running",

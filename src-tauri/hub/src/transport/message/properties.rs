@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Incoming, Message, answer, notification, parse, request};
+use super::{Incoming, Message, encode_answer, encode_notification, encode_request, parse};
 use crate::model::{json::Json, rpc::RpcError};
 
 /// Checks that each part of a message occurs in its text, and stays the same if it is written and
@@ -13,30 +13,30 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     };
     let Some(message) = parse(&text) else { return };
     let text = text.get();
-    let stood =
+    let assert_in_text =
         |raw: &RawValue| assert!(text.contains(raw.get()), "{raw} does not stand in {text}");
     match message {
         Message::Answer { id, reply } => {
             if let Ok(result) = &reply {
                 let result: &RawValue =
                     serde_json::from_str(result.get()).expect("a result is JSON");
-                stood(result);
+                assert_in_text(result);
                 written_is_read(id.unwrap_or(0), "m", Some(result));
             }
             reply
                 .err()
                 .and_then(|error| error.data)
                 .iter()
-                .for_each(|data| stood(data));
+                .for_each(|data| assert_in_text(data));
         }
-        Message::Unusable { .. } => {}
+        Message::Malformed { .. } => {}
         Message::Incoming(Incoming::Request { id, method, params }) => {
-            stood(&id);
-            params.iter().for_each(|params| stood(params));
+            assert_in_text(&id);
+            params.iter().for_each(|params| assert_in_text(params));
             written_is_read(7, &method, params.as_deref());
         }
         Message::Incoming(Incoming::Notification { method, params }) => {
-            params.iter().for_each(|params| stood(params));
+            params.iter().for_each(|params| assert_in_text(params));
             written_is_read(7, &method, params.as_deref());
         }
     }
@@ -53,7 +53,7 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
         .filter(|value| value.get() != "null")
         .map(RawValue::get);
     let get = |raw: &Option<Box<RawValue>>| raw.as_deref().map(|raw| raw.get().to_owned());
-    match read(request(id, text, value.map(RawValue::get))) {
+    match read(encode_request(id, text, value.map(RawValue::get))) {
         Some(Message::Incoming(Incoming::Request {
             id: read,
             method,
@@ -68,7 +68,7 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
         }
         other => panic!("a request is read as {other:?}"),
     }
-    match read(notification(text, value.map(RawValue::get))) {
+    match read(encode_notification(text, value.map(RawValue::get))) {
         Some(Message::Incoming(Incoming::Notification {
             method,
             params: sent,
@@ -81,7 +81,7 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
 
 fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue>) {
     if let Some(value) = value {
-        match read(answer(raw_id, &Ok(value.to_owned().into()))) {
+        match read(encode_answer(raw_id, &Ok(value.to_owned().into()))) {
             Some(Message::Answer {
                 id: read,
                 reply: Ok(result),
@@ -101,7 +101,7 @@ fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue
         data: value.map(ToOwned::to_owned),
         other_members: more,
     };
-    match read(answer(raw_id, &Err(error))) {
+    match read(encode_answer(raw_id, &Err(error))) {
         Some(Message::Answer {
             id: read,
             reply: Err(error),

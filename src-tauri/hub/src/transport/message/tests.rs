@@ -33,7 +33,7 @@ fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
 }
 
 #[test]
-fn an_error_keeps_members_that_nobody_knows_and_one_that_cannot_be_read_is_passed_on_whole() {
+fn an_error_keeps_unknown_members_and_a_malformed_error_is_passed_on_whole() {
     let error = |error: &str| match parse(&Json::new(format!(
         r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#
     ))) {
@@ -64,7 +64,7 @@ fn an_answer_to_no_request_is_an_answer_without_id() {
 }
 
 #[test]
-fn what_is_not_json_rpc_is_nothing() {
+fn text_that_is_not_json_rpc_is_no_message() {
     for text in [
         "",
         "hello",
@@ -80,10 +80,10 @@ fn what_is_not_json_rpc_is_nothing() {
 }
 
 #[test]
-fn what_is_written_can_be_read() {
+fn a_written_message_can_be_read() {
     let params = json::raw(r#"{"a":1.50}"#.into());
     let Some(Message::Incoming(Incoming::Request { id, method, params })) =
-        read(request(3, "a\"b", Some(params.get())))
+        read(encode_request(3, "a\"b", Some(params.get())))
     else {
         panic!("no request")
     };
@@ -92,11 +92,11 @@ fn what_is_written_can_be_read() {
         ("3", "a\"b", r#"{"a":1.50}"#)
     );
     assert!(matches!(
-        read(cancelled(3, "why")),
+        read(encode_cancelled(3, "why")),
         Some(Message::Incoming(Incoming::Notification { .. }))
     ));
     assert!(matches!(
-        read(answer(&id, &Err(RpcError::new(1, "m")))),
+        read(encode_answer(&id, &Err(RpcError::new(1, "m")))),
         Some(Message::Answer {
             id: Some(3),
             reply: Err(_)
@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_read_or_passed_over(bytes: Vec<u8>) {
+    fn any_bytes_are_read_or_skipped(bytes: Vec<u8>) {
         properties::read_is_what_was_sent(&bytes);
     }
 
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_written_is_read_as_it_was(id: u64, method: String, bytes: Vec<u8>) {
+    fn any_written_message_is_read_unchanged(id: u64, method: String, bytes: Vec<u8>) {
         let value = json::raw(Choices::new(&bytes).value());
         properties::written_is_read(id, &method, Some(&value));
         properties::written_is_read(id, &method, None);
@@ -161,12 +161,12 @@ proptest! {
 }
 
 #[test]
-fn an_answer_nested_too_deep_is_an_error_to_who_waits_and_anything_else_is_nothing() {
+fn an_answer_nested_too_deep_fails_its_request_and_other_messages_are_dropped() {
     let deep = "[".repeat(200) + &"]".repeat(200);
     let answer = Json::new(format!(
         r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":{deep}}}}}"#
     ));
-    assert!(matches!(parse(&answer), Some(Message::Unusable { ids, .. }) if ids == [7]));
+    assert!(matches!(parse(&answer), Some(Message::Malformed { ids, .. }) if ids == [7]));
     let notice = Json::new(format!(
         r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":{deep}}}}}"#
     ));
@@ -181,13 +181,13 @@ fn an_answer_nested_too_deep_is_an_error_to_who_waits_and_anything_else_is_nothi
 }
 
 #[test]
-fn what_is_too_long_to_read_still_says_which_request_it_answers() {
+fn a_message_too_long_to_read_still_names_the_request_that_it_answers() {
     assert_eq!(
-        answers(br#"{"jsonrpc":"2.0","id":42,"result":{"content":"xxxx"#),
+        answered_id(br#"{"jsonrpc":"2.0","id":42,"result":{"content":"xxxx"#),
         Some(42)
     );
     assert_eq!(
-        answers(br#"{"jsonrpc":"2.0", "id" : 7 , "result":[1"#),
+        answered_id(br#"{"jsonrpc":"2.0", "id" : 7 , "result":[1"#),
         Some(7)
     );
     for other in [
@@ -196,12 +196,12 @@ fn what_is_too_long_to_read_still_says_which_request_it_answers() {
         "xxxxxxxx",
         "",
     ] {
-        assert_eq!(answers(other.as_bytes()), None, "{other}");
+        assert_eq!(answered_id(other.as_bytes()), None, "{other}");
     }
 }
 
 #[test]
-fn an_answer_that_breaks_a_rule_says_which_and_whose_answer_it_is() {
+fn a_malformed_answer_names_the_broken_rule_and_its_request() {
     for (text, rule) in [
         (r#"{"id":7,"result":{}}"#, r#"has no "jsonrpc":"2.0""#),
         (
@@ -226,7 +226,7 @@ fn an_answer_that_breaks_a_rule_says_which_and_whose_answer_it_is() {
         ),
     ] {
         match parse(&Json::new(text)) {
-            Some(Message::Unusable { ids, why }) => {
+            Some(Message::Malformed { ids, why }) => {
                 assert_eq!(ids, [7], "{text}");
                 assert!(why.contains(rule), "{text}: {why}");
             }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::login_path::login_path;
 
 /// Marks every process of a hub's run, so that the guard finds those that left their process group.
-pub(super) const RUN: &str = "DRAWBRIDGE_RUN";
+pub(super) const RUN_ID_VARIABLE: &str = "DRAWBRIDGE_RUN";
 
-const PASSED: &[&str] = &[
+const PASSED_VARIABLES: &[&str] = &[
     "HOME",
     "USER",
     "LOGNAME",
@@ -51,12 +51,13 @@ const PASSED: &[&str] = &[
     "PROCESSOR_ARCHITECTURE",
 ];
 
-pub(super) async fn environment(
+pub(super) async fn build_environment(
     spec: &BTreeMap<String, String>,
     run: &str,
 ) -> BTreeMap<String, String> {
-    let passed =
-        |(name, _): &(String, String)| PASSED.contains(&name.as_str()) || name.starts_with("LC_");
+    let passed = |(name, _): &(String, String)| {
+        PASSED_VARIABLES.contains(&name.as_str()) || name.starts_with("LC_")
+    };
     let mut env: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(passed)
@@ -66,6 +67,6 @@ pub(super) async fn environment(
         spec.iter()
             .map(|(name, value)| (name.clone(), value.clone())),
     );
-    env.insert(RUN.into(), run.to_owned());
+    env.insert(RUN_ID_VARIABLE.into(), run.to_owned());
     env
 }

@@ -30,7 +30,7 @@ pub fn run_if_asked() {
     let mut args = std::env::args().skip(1);
     if args.next().as_deref() == Some(ARGUMENT) {
         let run = args.next().unwrap_or_default();
-        guard(&run);
+        run_guard(&run);
         std::process::exit(0);
     }
 }
@@ -38,12 +38,12 @@ pub fn run_if_asked() {
 /// The hub's handle to the guard. Cheap to clone.
 #[derive(Clone)]
 pub struct Guard {
-    run: Arc<str>,
-    process: Arc<Mutex<Process>>,
+    run_id: Arc<str>,
+    process: Arc<Mutex<GuardProcess>>,
 }
 
 /// The guard's process.
-enum Process {
+enum GuardProcess {
     /// No process has been started yet that needs a guard.
     NotNeeded,
     Running(Child, ChildStdin),
@@ -56,39 +56,41 @@ impl Guard {
     /// hub ends gracefully.
     pub fn new() -> Self {
         Self {
-            run: random::id().into(),
-            process: Arc::new(Mutex::new(Process::NotNeeded)),
+            run_id: random::id().into(),
+            process: Arc::new(Mutex::new(GuardProcess::NotNeeded)),
         }
     }
 
     /// Returns the id of this run of the hub.
-    pub fn run(&self) -> &str {
-        &self.run
+    pub fn run_id(&self) -> &str {
+        &self.run_id
     }
 
     pub(super) fn watch(&self, pid: u32) {
         let mut process = self.lock();
-        if matches!(*process, Process::NotNeeded) && CAN_GUARD.load(Ordering::Relaxed) && cfg!(unix)
+        if matches!(*process, GuardProcess::NotNeeded)
+            && CAN_GUARD.load(Ordering::Relaxed)
+            && cfg!(unix)
         {
-            *process = spawn(&self.run);
+            *process = spawn(&self.run_id);
         }
-        process.say(&format!("+{pid}\n"));
+        process.send_line(&format!("+{pid}\n"));
     }
 
-    pub(super) fn forget(&self, pid: u32) {
-        self.lock().say(&format!("-{pid}\n"));
+    pub(super) fn unwatch(&self, pid: u32) {
+        self.lock().send_line(&format!("-{pid}\n"));
     }
 
     /// Ends the guard, and waits for it.
     pub fn dismiss(&self) {
-        let process = std::mem::replace(&mut *self.lock(), Process::Gone);
-        if let Process::Running(mut child, stdin) = process {
+        let process = std::mem::replace(&mut *self.lock(), GuardProcess::Gone);
+        if let GuardProcess::Running(mut child, stdin) = process {
             drop(stdin);
             let _ = child.wait();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Process> {
+    fn lock(&self) -> MutexGuard<'_, GuardProcess> {
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -99,8 +101,8 @@ impl Default for Guard {
     }
 }
 
-impl Process {
-    fn say(&mut self, line: &str) {
+impl GuardProcess {
+    fn send_line(&mut self, line: &str) {
         let Self::Running(_, stdin) = self else {
             return;
         };
@@ -113,12 +115,12 @@ impl Process {
     }
 }
 
-fn spawn(run: &str) -> Process {
+fn spawn(run: &str) -> GuardProcess {
     match try_spawn(run) {
-        Ok((child, stdin)) => Process::Running(child, stdin),
+        Ok((child, stdin)) => GuardProcess::Running(child, stdin),
         Err(error) => {
             tracing::error!("cannot start the guard: {error}");
-            Process::Gone
+            GuardProcess::Gone
         }
     }
 }
@@ -141,7 +143,7 @@ fn try_spawn(run: &str) -> std::io::Result<(Child, ChildStdin)> {
 }
 
 /// Waits for the hub's end, then ends the server processes that are left.
-fn guard(run: &str) {
+fn run_guard(run: &str) {
     let mut groups: Vec<i32> = Vec::new();
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         match line
@@ -154,13 +156,13 @@ fn guard(run: &str) {
         }
     }
     #[cfg(unix)]
-    end(&groups, run);
+    end_processes(&groups, run);
     #[cfg(not(unix))]
     let _ = (groups, run);
 }
 
 #[cfg(unix)]
-fn end(groups: &[i32], run: &str) {
+fn end_processes(groups: &[i32], run: &str) {
     use std::time::Duration;
 
     use nix::sys::signal::{
@@ -169,9 +171,9 @@ fn end(groups: &[i32], run: &str) {
     };
     use nix::unistd::Pid;
 
-    let mark = format!("{}={run}", super::environment::RUN);
+    let mark = format!("{}={run}", super::environment::RUN_ID_VARIABLE);
     for (signal, pause) in [(SIGTERM, 300), (SIGKILL, 100), (SIGKILL, 100), (SIGKILL, 0)] {
-        let left = marked(&mark);
+        let left = find_marked(&mark);
         let alive = groups
             .iter()
             .filter(|pid| **pid > 1 && killpg(Pid::from_raw(**pid), signal).is_ok())
@@ -188,7 +190,7 @@ fn end(groups: &[i32], run: &str) {
 
 /// Returns the processes whose environment holds `mark`. Returns none if there is no `/proc`.
 #[cfg(unix)]
-fn marked(mark: &str) -> Vec<i32> {
+fn find_marked(mark: &str) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };

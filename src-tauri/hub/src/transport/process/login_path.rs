@@ -7,7 +7,7 @@ use tokio::{process::Command, sync::OnceCell, time::timeout};
 
 use super::platform;
 
-const PATIENCE: Duration = Duration::from_secs(3);
+const SHELL_TIMEOUT: Duration = Duration::from_secs(3);
 const MARK: &str = "\u{1}drawbridge\u{1}";
 
 static LOGIN_PATH: OnceCell<String> = OnceCell::const_new();
@@ -19,7 +19,7 @@ pub(super) async fn login_path() -> &'static str {
         .get_or_init(|| async {
             let own = std::env::var("PATH").unwrap_or_default();
             match ask_shell().await {
-                Some(shell) => joined(&shell, &own),
+                Some(shell) => join_paths(&shell, &own),
                 None => own,
             }
         })
@@ -47,7 +47,7 @@ async fn ask_shell() -> Option<String> {
         .stderr(Stdio::null())
         .kill_on_drop(true);
     let child = platform::without_terminal(command).spawn().ok()?;
-    let output = timeout(PATIENCE, Box::into_pin(child.wait_with_output()))
+    let output = timeout(SHELL_TIMEOUT, Box::into_pin(child.wait_with_output()))
         .await
         .ok()?
         .ok()?;
@@ -58,7 +58,7 @@ async fn ask_shell() -> Option<String> {
         .map(str::to_owned)
 }
 
-fn joined(first: &str, second: &str) -> String {
+fn join_paths(first: &str, second: &str) -> String {
     let mut folders: Vec<&str> = Vec::new();
     for folder in first.split(':').chain(second.split(':')) {
         if !folder.is_empty() && !folders.contains(&folder) {
@@ -70,12 +70,12 @@ fn joined(first: &str, second: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::joined;
+    use super::join_paths;
 
     #[test]
     fn the_shells_folders_come_first_and_none_comes_twice() {
         assert_eq!(
-            joined("/nvm/bin:/usr/bin", "/usr/bin::/bin"),
+            join_paths("/nvm/bin:/usr/bin", "/usr/bin::/bin"),
             "/nvm/bin:/usr/bin:/bin"
         );
     }

@@ -10,12 +10,12 @@ use super::{environment, platform};
 use crate::model::runtime::{Runtime, RuntimeFound};
 
 /// The timeout of each program that is run.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Checks all runtimes concurrently.
 pub async fn check(runtimes: &[Runtime]) -> Vec<RuntimeFound> {
-    let mut env = environment::environment(&BTreeMap::new(), "").await;
-    env.remove(environment::RUN);
+    let mut env = environment::build_environment(&BTreeMap::new(), "").await;
+    env.remove(environment::RUN_ID_VARIABLE);
     join_all(runtimes.iter().map(|runtime| check_in(*runtime, &env))).await
 }
 
@@ -32,15 +32,15 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeFo
     };
     let Ok(program) = which::which_in(command, Some(path), ".") else {
         found.problem = format!("'{command}' was not found");
-        found.remedy = install(runtime).to_owned();
+        found.remedy = install_hint(runtime).to_owned();
         return found;
     };
     found.path = Some(program.display().to_string());
-    match ask(&program, asked_for_version(runtime), env).await {
-        Ok(said) => found.version = version(&said),
+    match run_program(&program, version_args(runtime), env).await {
+        Ok(said) => found.version = parse_version(&said),
         Err(why) => {
             found.problem = format!("'{command}' was found, but {why}");
-            found.remedy = install(runtime).to_owned();
+            found.remedy = install_hint(runtime).to_owned();
         }
     }
     if runtime == Runtime::Docker
@@ -48,22 +48,22 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeFo
         && !daemon_answers(&program, env).await
     {
         found.problem = "Docker is installed, but its daemon does not answer".to_owned();
-        found.remedy = START_DOCKER.to_owned();
+        found.remedy = START_DOCKER_HINT.to_owned();
     }
     found
 }
 
 async fn daemon_answers(docker: &Path, env: &BTreeMap<String, String>) -> bool {
-    ask(docker, &["version", "--format", "{{.Server.Version}}"], env)
+    run_program(docker, &["version", "--format", "{{.Server.Version}}"], env)
         .await
-        .is_ok_and(|said| version(&said).is_some())
+        .is_ok_and(|said| parse_version(&said).is_some())
 }
 
 /// Runs a program, and returns the beginning of its stdout.
 ///
 /// # Errors
 /// Returns an error, as text for people, if the program fails or does not end in time.
-async fn ask(
+async fn run_program(
     program: &Path,
     args: &[&str],
     env: &BTreeMap<String, String>,
@@ -79,7 +79,7 @@ async fn ask(
         .map_err(|e| format!("it cannot be started: {e}"))?;
     let pid = child.id().unwrap_or_default();
     let stdout = child.stdout().take();
-    let answer = timeout(PATIENCE, async {
+    let answer = timeout(PROGRAM_TIMEOUT, async {
         let mut said = Vec::new();
         if let Some(stdout) = stdout {
             let _ = stdout.take(4096).read_to_end(&mut said).await;
@@ -94,11 +94,14 @@ async fn ask(
     match answer {
         Ok((said, Ok(status))) if status.success() => Ok(said),
         Ok((_, status)) => Err(platform::how_it_ended(status)),
-        Err(_) => Err(format!("it did not answer within {} s", PATIENCE.as_secs())),
+        Err(_) => Err(format!(
+            "it did not answer within {} s",
+            PROGRAM_TIMEOUT.as_secs()
+        )),
     }
 }
 
-fn asked_for_version(runtime: Runtime) -> &'static [&'static str] {
+fn version_args(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
         Runtime::Npx | Runtime::Uvx | Runtime::Docker | Runtime::Node | Runtime::Python => {
             &["--version"]
@@ -110,7 +113,7 @@ fn asked_for_version(runtime: Runtime) -> &'static [&'static str] {
 
 /// Returns the first word that begins with a digit: `Docker version 28.2.2, build e6534b4`,
 /// `v22.3.0`, `uvx 0.5.1 (abc)`.
-fn version(said: &str) -> Option<String> {
+fn parse_version(said: &str) -> Option<String> {
     let words = said.lines().next()?.split([' ', ',']);
     let mut numbers = words.map(|word| word.strip_prefix('v').unwrap_or(word));
     numbers
@@ -118,14 +121,14 @@ fn version(said: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-const START_DOCKER: &str = if cfg!(target_os = "linux") {
+const START_DOCKER_HINT: &str = if cfg!(target_os = "linux") {
     "Start it, as with `sudo systemctl start docker`, and see to it that you may use it: your user must be in the group 'docker'."
 } else {
     "Start Docker Desktop, and wait until it says that it runs."
 };
 
 /// Returns how to install a runtime on this system.
-fn install(runtime: Runtime) -> &'static str {
+fn install_hint(runtime: Runtime) -> &'static str {
     let (linux, mac, windows) = match runtime {
         Runtime::Npx | Runtime::Node => (
             "Install Node.js from your distribution (as with `sudo apt install nodejs npm`) or from nodejs.org.",

@@ -21,19 +21,19 @@ pub struct Usage {
 
 /// Measures process trees. Cheap to clone. All clones share the last measurement.
 #[derive(Clone, Default)]
-pub struct Meter(Arc<Mutex<Option<System>>>);
+pub struct UsageMeter(Arc<Mutex<Option<System>>>);
 
-impl Meter {
+impl UsageMeter {
     /// Returns the usage of each of these processes with its tree, by process id. A process that
     /// has ended is left out.
-    pub async fn measure(&self, pids: Vec<u32>) -> BTreeMap<u32, Usage> {
+    pub async fn read_usage(&self, pids: Vec<u32>) -> BTreeMap<u32, Usage> {
         let meter = self.clone();
-        tokio::task::spawn_blocking(move || meter.look(&pids))
+        tokio::task::spawn_blocking(move || meter.read_usage_blocking(&pids))
             .await
             .unwrap_or_default()
     }
 
-    fn look(&self, pids: &[u32]) -> BTreeMap<u32, Usage> {
+    fn read_usage_blocking(&self, pids: &[u32]) -> BTreeMap<u32, Usage> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // If the system gives no information, the usage is unknown.
         let Some(mut system) = last.take().or_else(|| System::new().ok()) else {
@@ -55,9 +55,9 @@ impl Meter {
             system.process(root)?;
             Some((
                 *pid,
-                tree(root, &children)
+                process_tree(root, &children)
                     .filter_map(|pid| system.process(pid))
-                    .fold(Usage::default(), add),
+                    .fold(Usage::default(), add_process),
             ))
         };
         let used = pids.iter().filter_map(of).collect();
@@ -67,7 +67,7 @@ impl Meter {
 }
 
 /// Returns a process and all its descendants.
-fn tree(root: Pid, children: &BTreeMap<Pid, Vec<Pid>>) -> impl Iterator<Item = Pid> {
+fn process_tree(root: Pid, children: &BTreeMap<Pid, Vec<Pid>>) -> impl Iterator<Item = Pid> {
     let mut waiting = vec![root];
     std::iter::from_fn(move || {
         let next = waiting.pop()?;
@@ -76,7 +76,7 @@ fn tree(root: Pid, children: &BTreeMap<Pid, Vec<Pid>>) -> impl Iterator<Item = P
     })
 }
 
-fn add(sum: Usage, process: &Process) -> Usage {
+fn add_process(sum: Usage, process: &Process) -> Usage {
     Usage {
         processes: sum.processes + 1,
         memory: sum.memory + process.memory(),
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_tree_is_measured_as_a_whole_and_one_that_is_gone_is_left_out() {
+    async fn the_usage_is_that_of_the_whole_tree_and_an_ended_process_is_omitted() {
         let mut shell = Command::new("sh");
         let mut child = shell
             .args(["-c", "sleep 60 & echo started; wait"])
@@ -102,8 +102,8 @@ mod tests {
         let mut line = String::new();
         let mut stdout = std::io::BufReader::new(child.stdout.take().expect("stdout"));
         std::io::BufRead::read_line(&mut stdout, &mut line).expect("it says that it has started");
-        let meter = Meter::default();
-        let used = meter.measure(vec![child.id()]).await[&child.id()];
+        let meter = UsageMeter::default();
+        let used = meter.read_usage(vec![child.id()]).await[&child.id()];
         assert_eq!(used.processes, 2, "the shell and what it started");
         assert!(
             (100_000..1_000_000_000).contains(&used.memory),
@@ -115,6 +115,6 @@ mod tests {
             .status()
             .expect("pkill");
         child.wait().expect("it ends");
-        assert!(meter.measure(vec![child.id()]).await.is_empty());
+        assert!(meter.read_usage(vec![child.id()]).await.is_empty());
     }
 }

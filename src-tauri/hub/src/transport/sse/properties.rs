@@ -1,6 +1,6 @@
 //! Properties that hold for any bytes.
 
-use super::{Events, SseEvent};
+use super::{SseEvent, SseParser};
 
 /// Checks that the events do not depend on how the bytes are split. If an event is too long, all
 /// complete events before it are found.
@@ -49,7 +49,7 @@ pub(crate) fn written_is_read(data: &str) {
 
 /// Returns the events, and whether an event was too long.
 fn read(pieces: &[&[u8]], max: usize) -> (Vec<SseEvent>, bool) {
-    let mut reader = Events::new(max);
+    let mut reader = SseParser::new(max);
     let mut found = Vec::new();
     // The last piece is empty, and fetches an error that follows complete events.
     for piece in pieces.iter().copied().chain([&[][..]]) {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn events(parts: &[&str]) -> Vec<String> {
-    let mut reader = Events::new(1_000);
+    let mut reader = SseParser::new(1_000);
     parts
         .iter()
         .flat_map(|part| reader.push(part.as_bytes()).expect("short"))
@@ -21,7 +21,7 @@ fn an_event_is_its_data_lines() {
 
 #[test]
 fn an_event_has_its_name_and_only_its_own() {
-    let found = Events::new(1_000)
+    let found = SseParser::new(1_000)
         .push(b"event: endpoint\ndata: /m\n\ndata: x\n\nevent: ping\n\ndata: y\n\n");
     let found: Vec<_> = found
         .expect("short")
@@ -45,17 +45,17 @@ fn line_ends_of_every_kind_and_cuts_at_any_byte_are_the_same() {
 }
 
 #[test]
-fn an_empty_event_is_none() {
+fn an_empty_event_is_ignored() {
     assert!(events(&["data:\n\ndata: \n\nevent: x\n\n"]).is_empty());
 }
 
 #[test]
 fn an_endless_event_is_an_error() {
-    assert_eq!(Events::new(10).push(b"data: 0123456789"), Err(TooLong));
+    assert_eq!(SseParser::new(10).push(b"data: 0123456789"), Err(TooLong));
 }
 
 #[test]
-fn a_bom_before_the_first_event_is_passed_over() {
+fn a_bom_before_the_first_event_is_skipped() {
     assert_eq!(
         events(&["\u{feff}data: one\n\n\u{feff}data: no field\ndata: two\n\n"]),
         ["one", "two"]
@@ -63,8 +63,8 @@ fn a_bom_before_the_first_event_is_passed_over() {
 }
 
 #[test]
-fn what_came_whole_before_an_endless_event_is_not_lost_with_it() {
-    let mut reader = Events::new(10);
+fn complete_events_before_an_endless_event_are_not_lost() {
+    let mut reader = SseParser::new(10);
     let found = reader.push(b"data: one\n\ndata: 0123456789");
     assert_eq!(found.map(|events| events.len()), Ok(1));
     assert_eq!(reader.push(b""), Err(TooLong));

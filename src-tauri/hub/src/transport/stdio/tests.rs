@@ -7,7 +7,7 @@ use crate::{events::Events, lines::properties::Pieces, transport::message::Incom
 
 /// Returns the methods of the messages that are read if a server writes these pieces, and the count
 /// of the other lines.
-async fn arrives(pieces: &[&[u8]]) -> (Vec<String>, u32) {
+async fn read_pieces(pieces: &[&[u8]]) -> (Vec<String>, u32) {
     let folder = TempDir::new().expect("a folder");
     let logs = Logs::open(folder.path(), Events::default()).expect("logs");
     let noise = Arc::new(AtomicU32::new(0));
@@ -15,15 +15,15 @@ async fn arrives(pieces: &[&[u8]]) -> (Vec<String>, u32) {
         server: ServerId::new("s"),
         logs,
         pending: Pending::default(),
-        noise: noise.clone(),
-        last_words: Mutex::default(),
+        non_jsonrpc_lines: noise.clone(),
+        last_stderr_line: Mutex::default(),
     };
     let (upstream, mut inbox) = mpsc::channel(100);
-    let upstream = ToUpstream::new(upstream);
+    let upstream = EventSender::new(upstream);
     read_messages(Pieces::new(pieces), &shared, &upstream).await;
     drop(upstream);
     let mut methods = Vec::new();
-    while let Some(FromServer::Message {
+    while let Some(TransportEvent::Message {
         message: Incoming::Notification { method, .. } | Incoming::Request { method, .. },
         ..
     }) = inbox.recv().await
@@ -41,7 +41,7 @@ fn a_message_is_one_line_whatever_stands_between_its_tokens() {
     let mut line = Vec::new();
     append_line(
         &mut line,
-        &message::request(1, "prompts/get", Some(params.get())),
+        &message::encode_request(1, "prompts/get", Some(params.get())),
     );
     assert_eq!(
         line.iter()
@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_message_arrives_whatever_stands_between_and_however_it_comes(
+    fn every_message_arrives_between_other_text_and_in_any_pieces(
         seeds in prop::collection::vec((any::<Vec<u8>>(), "[^\n{]{0,40}"), 0..8),
         sizes: Vec<u8>,
     ) {
@@ -64,7 +64,7 @@ proptest! {
         let mut noise = 0;
         for (index, (seed, said)) in seeds.iter().enumerate() {
             let params = crate::model::json::raw(Choices::new(seed).value());
-            append_line(&mut bytes, &message::notification(&format!("m{index}"), Some(params.get())));
+            append_line(&mut bytes, &message::encode_notification(&format!("m{index}"), Some(params.get())));
             bytes.extend_from_slice(said.as_bytes());
             bytes.push(b'\n');
             // A line that is empty but for its line break, or holds only a BOM, is skipped.
@@ -72,7 +72,7 @@ proptest! {
             noise += u32::from(!said.strip_prefix('\u{feff}').unwrap_or(said).is_empty());
         }
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let found = runtime.block_on(arrives(&odd_json::cut(&bytes, &sizes)));
+        let found = runtime.block_on(read_pieces(&odd_json::cut(&bytes, &sizes)));
         let expected: Vec<String> = (0..seeds.len()).map(|index| format!("m{index}")).collect();
         prop_assert_eq!(found, (expected, noise));
     }

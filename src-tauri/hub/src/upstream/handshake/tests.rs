@@ -46,53 +46,61 @@ fn servers_of_the_same_package_have_the_same_package_name() {
         (r#"{"command":"uv","args":["run","server.py"]}"#, None),
         (r#"{"url":"http://127.0.0.1:1/mcp"}"#, None),
     ] {
-        assert_eq!(package(&spec(text)).as_deref(), expected, "{text}");
+        assert_eq!(package_name(&spec(text)).as_deref(), expected, "{text}");
     }
 }
 
 #[test]
 fn a_second_server_of_a_package_is_not_probed_again() {
-    let known = Known::default();
+    let known = NegotiationCache::default();
     let first = registered(r#"{"command":"uvx","args":["my-server","--db","a"]}"#);
     let second = registered(r#"{"command":"uvx","args":["my-server","--db","b"]}"#);
-    assert_eq!(known.way(&second), Way::Discover, "nothing is known of it");
-    known.note(&first, Way::Discover, &hello("2025-06-18"));
-    assert_eq!(known.way(&second), Way::Initialize);
     assert_eq!(
-        known.way(&registered(r#"{"command":"uvx","args":["chroma-mcp"]}"#)),
-        Way::Initialize,
+        known.negotiation_for(&second),
+        Negotiation::Discover,
+        "nothing is known of it"
+    );
+    known.record(&first, Negotiation::Discover, &hello("2025-06-18"));
+    assert_eq!(known.negotiation_for(&second), Negotiation::Initialize);
+    assert_eq!(
+        known.negotiation_for(&registered(r#"{"command":"uvx","args":["chroma-mcp"]}"#)),
+        Negotiation::Initialize,
         "built in"
     );
 }
 
 #[test]
 fn a_server_that_needs_initialize_is_not_asked_to_discover_again() {
-    let known = Known::default();
+    let known = NegotiationCache::default();
     let server = registered(r#"{"command":"half-modern"}"#);
-    known.needs_initialize(&server);
-    known.note(&server, Way::OnlyInitialize, &hello("2025-06-18"));
-    assert_eq!(known.way(&server), Way::OnlyInitialize);
+    known.require_initialize(&server);
+    known.record(&server, Negotiation::OnlyInitialize, &hello("2025-06-18"));
+    assert_eq!(known.negotiation_for(&server), Negotiation::OnlyInitialize);
 }
 
 #[test]
 fn a_spec_that_names_the_revision_decides_whatever_is_known() {
-    let known = Known::default();
+    let known = NegotiationCache::default();
     for (revision, expected) in [
-        ("2025-06-18", Way::OnlyInitialize),
-        ("2026-07-28", Way::Discover),
+        ("2025-06-18", Negotiation::OnlyInitialize),
+        ("2026-07-28", Negotiation::Discover),
     ] {
         let server = registered(&format!(
             r#"{{"command":"x","protocol_version":"{revision}"}}"#
         ));
         for spoken in ["2025-11-25", "2026-07-28"] {
-            known.note(&server, Way::Initialize, &hello(spoken));
-            assert_eq!(known.way(&server), expected, "{revision} after {spoken}");
+            known.record(&server, Negotiation::Initialize, &hello(spoken));
+            assert_eq!(
+                known.negotiation_for(&server),
+                expected,
+                "{revision} after {spoken}"
+            );
         }
     }
 }
 
 #[test]
-fn only_a_refusal_for_want_of_initialize_counts_as_one() {
+fn only_an_error_about_a_missing_initialize_requires_it() {
     for (code, message, expected) in [
         (-32600, "initialize is required", true),
         (-32600, "Bad Request: Missing session ID", true),
@@ -102,7 +110,7 @@ fn only_a_refusal_for_want_of_initialize_counts_as_one() {
         (-32600, "unknown argument", false),
     ] {
         assert_eq!(
-            asks_for_initialize(&RpcError::new(code, message)),
+            is_initialize_required(&RpcError::new(code, message)),
             expected,
             "{code} {message}"
         );

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::{Opening, resolve};
+use super::{EndpointReader, resolve_endpoint};
 
 /// Checks that the endpoint and the events after it do not depend on how the bytes are split.
 pub(crate) fn the_endpoint_does_not_depend_on_cuts(pieces: &[&[u8]]) {
@@ -15,12 +15,12 @@ pub(crate) fn the_endpoint_does_not_depend_on_cuts(pieces: &[&[u8]]) {
 
 /// Returns the endpoint, the events after it, and whether the reader gave up.
 fn read(pieces: &[&[u8]]) -> (Option<String>, Vec<(String, String)>, bool) {
-    let mut opening = Opening::new();
+    let mut opening = EndpointReader::new();
     let gave_up = pieces.iter().any(|piece| opening.push(piece).is_err());
     (
         opening.endpoint,
         opening
-            .early
+            .early_events
             .into_iter()
             .map(|event| (event.name, event.data))
             .collect(),
@@ -29,13 +29,13 @@ fn read(pieces: &[&[u8]]) -> (Option<String>, Vec<(String, String)>, bool) {
 }
 
 /// Checks that messages, and the headers with them, are posted only to the server at the given URL.
-pub(crate) fn a_place_is_at_the_same_origin(said: &str) {
+pub(crate) fn endpoint_has_the_same_origin(said: &str) {
     for given in [
         "http://127.0.0.1:8000/sse?key=1#x",
         "https://example.com/a/b/",
     ] {
         let url = Url::parse(given).expect("a URL");
-        if let Ok(place) = resolve(&url, said) {
+        if let Ok(place) = resolve_endpoint(&url, said) {
             let read = Url::parse(place.as_str()).expect("a URL");
             assert_eq!(
                 (read.scheme(), read.host_str(), read.port()),

@@ -7,9 +7,9 @@ fn url() -> Url {
 }
 
 #[test]
-fn an_endpoint_is_found_whatever_ends_its_lines_and_however_much_comes_behind_it() {
+fn an_endpoint_is_found_with_any_line_ends_and_any_text_after_it() {
     for end in ["\n", "\r\n", "\r"] {
-        let mut opening = Opening::new();
+        let mut opening = EndpointReader::new();
         let text = format!(
             "event: endpoint{end}data: /m{end}{end}data: x{end}{end}: {}{end}",
             "x".repeat(MAX_BYTES)
@@ -18,7 +18,7 @@ fn an_endpoint_is_found_whatever_ends_its_lines_and_however_much_comes_behind_it
             .push(text.as_bytes())
             .expect("the endpoint is there");
         assert_eq!(
-            (opening.endpoint.as_deref(), opening.early.len()),
+            (opening.endpoint.as_deref(), opening.early_events.len()),
             (Some("/m"), 1),
             "{end:?}"
         );
@@ -26,19 +26,19 @@ fn an_endpoint_is_found_whatever_ends_its_lines_and_however_much_comes_behind_it
 }
 
 #[test]
-fn a_url_that_only_holds_the_servers_is_another() {
+fn a_url_that_only_contains_the_servers_origin_is_refused() {
     for said in [
         "blob:http://127.0.0.1:8000/m",
         "http://127.0.0.1:8001/m",
         "//example.com/m",
         "https://127.0.0.1:8000",
     ] {
-        assert!(resolve(&url(), said).is_err(), "{said}");
+        assert!(resolve_endpoint(&url(), said).is_err(), "{said}");
     }
 }
 
 /// Generates beginnings of streams, as real servers send them and as faulty ones might.
-fn said() -> impl Strategy<Value = Vec<u8>> {
+fn stream_beginnings() -> impl Strategy<Value = Vec<u8>> {
     const PARTS: &[&str] = &[
         "\n",
         "\r",
@@ -74,13 +74,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_endpoint_is_the_same_however_the_stream_is_cut(bytes in said(), sizes: Vec<u8>) {
+    fn the_endpoint_does_not_depend_on_how_the_stream_is_split(bytes in stream_beginnings(), sizes: Vec<u8>) {
         properties::the_endpoint_does_not_depend_on_cuts(&odd_json::cut(&bytes, &sizes));
     }
 
     #[test]
-    fn messages_go_to_the_server_that_was_given_whatever_it_says(bytes in said(), text: String) {
-        properties::a_place_is_at_the_same_origin(&String::from_utf8_lossy(&bytes));
-        properties::a_place_is_at_the_same_origin(&text);
+    fn messages_are_posted_only_to_the_given_server(bytes in stream_beginnings(), text: String) {
+        properties::endpoint_has_the_same_origin(&String::from_utf8_lossy(&bytes));
+        properties::endpoint_has_the_same_origin(&text);
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_version_is_found_in_what_programs_say_of_themselves() {
+fn the_version_is_found_in_the_output_of_each_program() {
     for (said, expected) in [
         ("10.9.2\n", Some("10.9.2")),
         ("v22.3.0\n", Some("22.3.0")),
@@ -11,7 +11,7 @@ fn the_version_is_found_in_what_programs_say_of_themselves() {
         ("usage: dnx\n", None),
         ("", None),
     ] {
-        assert_eq!(version(said).as_deref(), expected, "{said}");
+        assert_eq!(parse_version(said).as_deref(), expected, "{said}");
     }
 }
 
@@ -34,7 +34,7 @@ mod with_programs {
 
     /// Returns a folder with one program that runs `script`, and an environment in which no other
     /// program is found.
-    fn only(name: &str, script: &str) -> (TempDir, BTreeMap<String, String>) {
+    fn environment_with(name: &str, script: &str) -> (TempDir, BTreeMap<String, String>) {
         let folder = TempDir::new().expect("a folder");
         let file = folder.path().join(name);
         fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a program");
@@ -45,7 +45,7 @@ mod with_programs {
 
     #[tokio::test]
     async fn a_runtime_is_found_with_its_path_and_version() {
-        let (folder, env) = only("npx", "echo 10.9.2");
+        let (folder, env) = environment_with("npx", "echo 10.9.2");
         let found = check_in(Runtime::Npx, &env).await;
         assert_eq!(
             found.path,
@@ -59,8 +59,8 @@ mod with_programs {
     }
 
     #[tokio::test]
-    async fn what_is_not_there_comes_with_how_to_install_it() {
-        let (_folder, env) = only("npx", "echo 10.9.2");
+    async fn a_missing_runtime_comes_with_how_to_install_it() {
+        let (_folder, env) = environment_with("npx", "echo 10.9.2");
         let found = check_in(Runtime::Uvx, &env).await;
         assert_eq!(found.path, None);
         assert!(
@@ -73,7 +73,7 @@ mod with_programs {
 
     #[tokio::test]
     async fn a_runtime_that_fails_is_no_runtime() {
-        let (_folder, env) = only("node", "exit 3");
+        let (_folder, env) = environment_with("node", "exit 3");
         let found = check_in(Runtime::Node, &env).await;
         assert!(found.path.is_some() && found.version.is_none());
         assert!(found.problem.contains("exit code 3"), "{}", found.problem);
@@ -81,14 +81,14 @@ mod with_programs {
 
     #[tokio::test(start_paused = true)]
     async fn a_runtime_that_hangs_is_not_waited_for() {
-        let (_folder, env) = only("uvx", "exec /bin/sleep 600");
+        let (_folder, env) = environment_with("uvx", "exec /bin/sleep 600");
         let found = check_in(Runtime::Uvx, &env).await;
         assert!(found.problem.contains("within 5 s"), "{}", found.problem);
     }
 
     #[tokio::test]
-    async fn docker_without_its_daemon_is_told_apart() {
-        let (_folder, env) = only(
+    async fn docker_without_its_daemon_is_reported_as_such() {
+        let (_folder, env) = environment_with(
             "docker",
             r#"[ "$1" = --version ] && echo "Docker version 28.2.2, build x""#,
         );
@@ -100,7 +100,7 @@ mod with_programs {
             found.problem
         );
         assert!(found.remedy.contains("Start"), "{}", found.remedy);
-        let (_folder, env) = only("docker", "echo 28.2.2");
+        let (_folder, env) = environment_with("docker", "echo 28.2.2");
         assert_eq!(check_in(Runtime::Docker, &env).await.problem, "");
     }
 }

@@ -14,7 +14,7 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use super::{ANSWER, Connection, ServerSession};
+use super::{ANSWER_TIMEOUT, Connection, ServerSession};
 use crate::{
     model::{
         json::{Json, RawObject},
@@ -23,25 +23,25 @@ use crate::{
     },
     protocol::{input::InputRequest, meta},
     sessions::Back,
-    transport::{FromServer, Reply, message::Incoming},
+    transport::{Reply, TransportEvent, message::Incoming},
 };
 
 /// The requests of a server that are being answered on one connection. They end with it.
 #[derive(Default)]
-struct Answering {
+struct AnswerTasks {
     tasks: JoinSet<()>,
     /// The tasks by the server's request ids, as raw text.
-    by_id: HashMap<Box<str>, (Work, AbortHandle)>,
+    by_id: HashMap<Box<str>, (DroppableFuture, AbortHandle)>,
 }
 
-impl Answering {
-    fn begin(&mut self, id: Box<str>, answer: impl Future<Output = ()> + Send + 'static) {
+impl AnswerTasks {
+    fn spawn(&mut self, id: Box<str>, answer: impl Future<Output = ()> + Send + 'static) {
         while self.tasks.try_join_next().is_some() {}
         // Clean up only now and then, because each scan visits all entries.
         if self.by_id.len() >= 2 * self.tasks.len() + 16 {
             self.by_id.retain(|_, (_, task)| !task.is_finished());
         }
-        let work = Work(Arc::new(Mutex::new(Some(Box::pin(answer)))));
+        let work = DroppableFuture(Arc::new(Mutex::new(Some(Box::pin(answer)))));
         let task = self.tasks.spawn(work.clone());
         self.by_id.insert(id, (work, task));
     }
@@ -63,15 +63,15 @@ impl Answering {
 /// next. The client must be notified that its answer is not needed any more before it receives the
 /// answer to its own request.
 #[derive(Clone)]
-struct Work(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+struct DroppableFuture(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
 
-impl Work {
+impl DroppableFuture {
     fn drop_now(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-impl Future for Work {
+impl Future for DroppableFuture {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -88,27 +88,29 @@ impl Future for Work {
 }
 
 impl ServerSession {
-    pub(super) async fn listen(
+    pub(super) async fn handle_incoming(
         self: Arc<Self>,
         connection: Arc<Connection>,
-        mut inbox: mpsc::Receiver<FromServer>,
+        mut inbox: mpsc::Receiver<TransportEvent>,
     ) {
-        let mut answering = Answering::default();
-        while let Some(told) = inbox.recv().await {
-            match told {
-                FromServer::Message {
+        let mut answering = AnswerTasks::default();
+        while let Some(event) = inbox.recv().await {
+            match event {
+                TransportEvent::Message {
                     message: Incoming::Request { id, method, params },
                     during,
                 } => {
                     // Answer in a separate task: a person may have to answer, and the messages that
                     // follow must not wait.
                     let (me, connection) = (self.clone(), connection.clone());
-                    answering.begin(id.get().into(), async move {
-                        let reply = me.answer(InputRequest { method, params }, during).await;
-                        let _ = connection.link().answer(&id, &reply).await;
+                    answering.spawn(id.get().into(), async move {
+                        let reply = me
+                            .answer_request(InputRequest { method, params }, during)
+                            .await;
+                        let _ = connection.transport().answer(&id, &reply).await;
                     });
                 }
-                FromServer::Message {
+                TransportEvent::Message {
                     message:
                         Incoming::Notification {
                             method,
@@ -116,19 +118,19 @@ impl ServerSession {
                         },
                     ..
                 } if method == "notifications/cancelled" => answering.cancel(&params),
-                FromServer::Message {
+                TransportEvent::Message {
                     message: Incoming::Notification { method, params },
                     during,
                 } => {
-                    self.notified(&method, params.as_deref(), during);
+                    self.handle_notification(&method, params.as_deref(), during);
                 }
-                FromServer::Ended(how) => return self.ended(&connection, how),
+                TransportEvent::Ended(how) => return self.handle_connection_end(&connection, how),
             }
         }
     }
 
     /// Answers a request of the server with the help of the client whose request is in flight.
-    async fn answer(&self, request: InputRequest, during: Option<u64>) -> Reply {
+    async fn answer_request(&self, request: InputRequest, during: Option<u64>) -> Reply {
         let InputRequest { method, params } = &request;
         if method == "ping" {
             return Ok(Json::new("{}"));
@@ -139,11 +141,11 @@ impl ServerSession {
                 format!("nobody can answer '{method}': {why}"),
             )
         };
-        let owner = self.in_flight.owner(during);
-        let owner =
-            owner.ok_or_else(|| nobody("there is not one client with a request in flight"))?;
-        if !owner
-            .back
+        let recipient = self.in_flight.recipient(during);
+        let recipient =
+            recipient.ok_or_else(|| nobody("there is not one client with a request in flight"))?;
+        if !recipient
+            .client_handle
             .session()
             .hello
             .capabilities
@@ -151,46 +153,53 @@ impl ServerSession {
         {
             return Err(nobody("the client does not offer it"));
         }
-        self.visits.note(&request, owner.back.session());
-        let _asked = owner.asked();
-        owner.back.ask(&request, ANSWER).await
+        self.url_elicitations
+            .record(&request, recipient.client_handle.session());
+        let _asked = recipient.pause_timeout();
+        recipient.client_handle.ask(&request, ANSWER_TIMEOUT).await
     }
 
-    fn notified(&self, method: &str, params: Option<&RawValue>, during: Option<u64>) {
+    fn handle_notification(&self, method: &str, params: Option<&RawValue>, during: Option<u64>) {
         match (method, params) {
             (
                 "notifications/tools/list_changed"
                 | "notifications/prompts/list_changed"
                 | "notifications/resources/list_changed",
                 _,
-            ) => self.mailbox.list_changes.tell(self.server.id.clone()),
-            ("notifications/progress", Some(params)) => self.in_flight.progress(params),
+            ) => self
+                .session_events
+                .list_changes
+                .insert(self.server.id.clone()),
+            ("notifications/progress", Some(params)) => self.in_flight.forward_progress(params),
             (
                 "notifications/resources/updated"
                 | "notifications/tasks/status"
                 | "notifications/tasks",
                 Some(params),
             ) => {
-                self.mailbox.announce(
+                self.session_events.send_notification(
                     &self.server.id,
                     method,
                     meta::without_subscription_id(params),
                 );
             }
             ("notifications/subscriptions/acknowledged", Some(params)) => {
-                self.wanted.acknowledge(params)
+                self.subscriptions.set_acknowledged(params)
             }
             ("notifications/message", params) => {
                 let text = params.map_or("", RawValue::get);
-                self.linker
-                    .logs()
-                    .add_server_line(&self.server.id, Level::Info, "message", text);
-                if let Some(owner) = self.in_flight.owner(during) {
-                    owner.back.log(params);
+                self.connector.logs().add_server_line(
+                    &self.server.id,
+                    Level::Info,
+                    "message",
+                    text,
+                );
+                if let Some(recipient) = self.in_flight.recipient(during) {
+                    recipient.client_handle.log(params);
                 }
             }
             ("notifications/elicitation/complete", Some(params)) => {
-                if let Some(session) = self.visits.done(params) {
+                if let Some(session) = self.url_elicitations.complete(params) {
                     Back::at_any_time(session).notify(method, Some(params));
                 }
             }

@@ -13,27 +13,27 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::connection::{Asking, Connection, Ids};
+use super::connection::{Connection, RequestIds, ServerRequest};
 use crate::{
     model::{json, rpc::code},
     protocol::Era,
 };
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait before a stream that ended is opened again: at first, and at most
 /// (`MAX_PAUSE`).
-const PAUSE: Duration = Duration::from_secs(1);
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// The subscriptions at one server.
-pub(super) struct Wanted {
+pub(super) struct DesiredSubscriptions {
     resources: Mutex<BTreeSet<String>>,
     changed: Notify,
     /// The resources whose changes a server of the modern era has agreed to report.
     acknowledged: watch::Sender<BTreeSet<String>>,
 }
 
-impl Default for Wanted {
+impl Default for DesiredSubscriptions {
     fn default() -> Self {
         Self {
             resources: Mutex::default(),
@@ -43,7 +43,7 @@ impl Default for Wanted {
     }
 }
 
-impl Wanted {
+impl DesiredSubscriptions {
     pub(super) fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
@@ -60,13 +60,13 @@ impl Wanted {
 
     /// Waits until the server has agreed to report changes of this resource, for at most
     /// [`PATIENCE`].
-    pub(super) async fn told(&self, uri: &str) {
+    pub(super) async fn wait_until_acknowledged(&self, uri: &str) {
         let mut acknowledged = self.acknowledged.subscribe();
-        let _ = timeout(PATIENCE, acknowledged.wait_for(|uris| uris.contains(uri))).await;
+        let _ = timeout(TIMEOUT, acknowledged.wait_for(|uris| uris.contains(uri))).await;
     }
 
     /// Stores the resources whose changes the server agrees to report.
-    pub(super) fn acknowledge(&self, params: &RawValue) {
+    pub(super) fn set_acknowledged(&self, params: &RawValue) {
         #[derive(serde::Deserialize)]
         struct Params {
             notifications: Notifications,
@@ -92,19 +92,23 @@ impl Wanted {
 
 /// Renews the subscriptions on a new connection. In the modern era, also keeps the stream of
 /// notifications open for as long as the connection lives.
-pub(super) async fn follow(wanted: Arc<Wanted>, connection: Arc<Connection>, ids: Ids) {
+pub(super) async fn maintain(
+    desired: Arc<DesiredSubscriptions>,
+    connection: Arc<Connection>,
+    ids: RequestIds,
+) {
     match connection.era() {
-        Era::Legacy => subscribe_again(&wanted, &connection).await,
-        Era::Modern => listen(&wanted, &connection, &ids).await,
+        Era::Legacy => renew_subscriptions(&desired, &connection).await,
+        Era::Modern => listen(&desired, &connection, &ids).await,
     }
 }
 
-async fn subscribe_again(wanted: &Wanted, connection: &Connection) {
-    let uris = wanted.lock().clone();
+async fn renew_subscriptions(desired: &DesiredSubscriptions, connection: &Connection) {
+    let uris = desired.lock().clone();
     for uri in uris {
         let params = json::to_raw(&json!({ "uri": uri }));
         if connection
-            .ask("resources/subscribe", &params, PATIENCE)
+            .request_with_timeout("resources/subscribe", &params, TIMEOUT)
             .await
             .is_err()
         {
@@ -113,27 +117,27 @@ async fn subscribe_again(wanted: &Wanted, connection: &Connection) {
     }
 }
 
-async fn listen(wanted: &Wanted, connection: &Connection, ids: &Ids) {
-    let mut pause = PAUSE;
+async fn listen(desired: &DesiredSubscriptions, connection: &Connection, ids: &RequestIds) {
+    let mut pause = FIRST_PAUSE;
     loop {
-        let uris = wanted.lock().clone();
+        let uris = desired.lock().clone();
         let params = json::to_raw(&json!({ "notifications": {
             "toolsListChanged": true,
             "promptsListChanged": true,
             "resourcesListChanged": true,
             "resourceSubscriptions": uris,
         }}));
-        let asking = Asking::own(ids.next(), "subscriptions/listen", Some(&params));
+        let request = ServerRequest::internal(ids.next(), "subscriptions/listen", Some(&params));
         tokio::select! {
-            reply = connection.request(asking) => match reply {
+            reply = connection.request(request) => match reply {
                 Ok(Err(error)) if error.code == code::METHOD_NOT_FOUND => return,
-                _ if connection.link().ended().is_some() => return,
+                _ if connection.transport().end_reason().is_some() => return,
                 _ => {
                     sleep(pause).await;
                     pause = (pause * 2).min(MAX_PAUSE);
                 }
             },
-            () = wanted.changed.notified() => {}
+            () = desired.changed.notified() => {}
         }
     }
 }

@@ -7,8 +7,8 @@ use tokio::time::{Instant, sleep_until};
 
 /// The cost of a line in addition to its bytes: of a line that is only logged (`WORDS`), and of a
 /// message that is acted on (`MESSAGE`).
-const WORDS: usize = 128;
-const MESSAGE: usize = 2 * 1024;
+const LOG_LINE_COST: usize = 128;
+const MESSAGE_COST: usize = 2 * 1024;
 /// The most that is read within one [`SPAN`]: some 40 messages, or 40 MiB a second of long ones.
 const BUDGET: usize = 80 * 1024;
 /// The span is short, so that reading a full budget at once delays nobody.
@@ -16,41 +16,41 @@ const SPAN: Duration = Duration::from_millis(2);
 
 /// The budget that was spent in the current span.
 #[derive(Debug)]
-pub(super) struct Pace {
-    line: usize,
-    since: Instant,
+pub(super) struct RateLimit {
+    line_cost: usize,
+    span_start: Instant,
     spent: usize,
 }
 
-impl Pace {
+impl RateLimit {
     /// Returns the rate limit for log lines.
-    pub(super) fn of_words() -> Self {
+    pub(super) fn for_log_lines() -> Self {
         Self {
-            line: WORDS,
-            since: Instant::now(),
+            line_cost: LOG_LINE_COST,
+            span_start: Instant::now(),
             spent: 0,
         }
     }
 
     /// Returns the rate limit for requests and notifications.
-    pub(super) fn of_messages() -> Self {
+    pub(super) fn for_messages() -> Self {
         Self {
-            line: MESSAGE,
-            since: Instant::now(),
+            line_cost: MESSAGE_COST,
+            span_start: Instant::now(),
             spent: 0,
         }
     }
 
     /// Counts a line of this many bytes, and waits if the budget of the span is exceeded.
     pub(super) async fn spend(&mut self, bytes: usize) {
-        if self.since.elapsed() >= SPAN {
-            (self.since, self.spent) = (Instant::now(), 0);
+        if self.span_start.elapsed() >= SPAN {
+            (self.span_start, self.spent) = (Instant::now(), 0);
         }
-        self.spent += self.line + bytes;
+        self.spent += self.line_cost + bytes;
         if self.spent > BUDGET {
             // A long line costs several spans.
             let spans = u32::try_from(self.spent / BUDGET).unwrap_or(u32::MAX);
-            sleep_until(self.since + SPAN * spans).await;
+            sleep_until(self.span_start + SPAN * spans).await;
         }
     }
 }
@@ -59,40 +59,46 @@ impl Pace {
 mod tests {
     use super::*;
 
-    async fn reads(mut pace: Pace, lines: usize, bytes: usize) -> Duration {
+    async fn read_duration(mut rate_limit: RateLimit, lines: usize, bytes: usize) -> Duration {
         let start = Instant::now();
         for _ in 0..lines {
-            pace.spend(bytes).await;
+            rate_limit.spend(bytes).await;
         }
         start.elapsed()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_servers_say_now_and_then_does_not_wait() {
-        assert_eq!(reads(Pace::of_messages(), 35, 100).await, Duration::ZERO);
-        assert_eq!(reads(Pace::of_words(), 300, 100).await, Duration::ZERO);
-        let mut pace = Pace::of_messages();
+    async fn occasional_messages_are_not_delayed() {
+        assert_eq!(
+            read_duration(RateLimit::for_messages(), 35, 100).await,
+            Duration::ZERO
+        );
+        assert_eq!(
+            read_duration(RateLimit::for_log_lines(), 300, 100).await,
+            Duration::ZERO
+        );
+        let mut rate_limit = RateLimit::for_messages();
         let start = Instant::now();
         for _ in 0..1_000 {
             tokio::time::sleep(Duration::from_millis(1)).await;
-            pace.spend(10_000).await;
+            rate_limit.spend(10_000).await;
         }
         assert_eq!(start.elapsed(), Duration::from_secs(1));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_flood_is_read_slowly_whether_its_lines_are_short_or_long() {
-        let messages = reads(Pace::of_messages(), 100_000, 10).await;
+        let messages = read_duration(RateLimit::for_messages(), 100_000, 10).await;
         assert!(
             (4..=6).contains(&messages.as_secs()),
             "20,000 short ones a second: {messages:?}"
         );
-        let words = reads(Pace::of_words(), 1_000_000, 72).await;
+        let words = read_duration(RateLimit::for_log_lines(), 1_000_000, 72).await;
         assert!(
             (4..=6).contains(&words.as_secs()),
             "200,000 short lines a second: {words:?}"
         );
-        let long = reads(Pace::of_messages(), 400, 1024 * 1024).await;
+        let long = read_duration(RateLimit::for_messages(), 400, 1024 * 1024).await;
         assert!(
             (8..=12).contains(&long.as_secs()),
             "some 40 MiB a second: {long:?}"

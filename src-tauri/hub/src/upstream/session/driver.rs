@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 
-use super::{Connection, Inner, Outgoing, ServerSession};
+use super::{Connection, Inner, OutgoingRequest, ServerSession};
 use crate::{
     clock,
     model::{
@@ -23,22 +23,23 @@ use crate::{
     },
     protocol::Era,
     upstream::{
-        UpstreamError, following,
-        link::Linked,
-        state::{CRASH_WINDOW, Effect, Event as StateEvent, MAX_CRASHES, State},
+        UpstreamError,
+        connector::Connected,
+        server_subscriptions,
+        state::{CRASH_WINDOW, MAX_CRASHES, State, StateEffect, StateEvent},
     },
 };
 
 /// How long a server may take to answer a ping. If a server misses two in a row, its connection is
 /// closed.
-const PING: Duration = Duration::from_secs(10);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a client that waits for a start receives progress.
-const TELL_CLIENT: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 impl ServerSession {
     /// Returns the live connection, and makes one if there is none.
-    pub(super) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
-        if let Some(connection) = self.live() {
+    pub(super) async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+        if let Some(connection) = self.live_connection() {
             return Ok(connection);
         }
         // Start in a separate task, so that a caller that disconnects does not leave the start half
@@ -54,72 +55,72 @@ impl ServerSession {
     /// request waits for a start no longer than for an answer, unless the client asked for
     /// progress. In that case the client is notified that the server is being started. The start
     /// goes on in either case.
-    pub(super) async fn connection_for(
+    pub(super) async fn connect_for(
         self: &Arc<Self>,
-        outgoing: &Outgoing<'_>,
+        outgoing: &OutgoingRequest<'_>,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let (Some(back), None) = (outgoing.back, self.live()) else {
-            return self.connection().await;
+        let (Some(client_handle), None) = (outgoing.client_handle, self.live_connection()) else {
+            return self.connect().await;
         };
-        let mut connection = std::pin::pin!(self.connection());
+        let mut connection = std::pin::pin!(self.connect());
         let Some(token) = outgoing.progress_token else {
-            let waited = outgoing.patience.quiet;
+            let waited = outgoing.timeouts.inactivity;
             return timeout(waited, connection)
                 .await
                 .unwrap_or(Err(UpstreamError::Starting { waited }));
         };
         for beat in 1_u32.. {
-            match timeout(TELL_CLIENT, &mut connection).await {
+            match timeout(PROGRESS_INTERVAL, &mut connection).await {
                 Ok(connected) => return connected,
-                Err(_) => back.notify(
+                Err(_) => client_handle.notify(
                     "notifications/progress",
-                    Some(&waiting(token, beat, &self.inner().reason)),
+                    Some(&start_progress_params(token, beat, &self.inner().reason)),
                 ),
             }
         }
         connection.await
     }
 
-    pub(super) fn live(&self) -> Option<Arc<Connection>> {
+    pub(super) fn live_connection(&self) -> Option<Arc<Connection>> {
         self.inner()
             .connection
             .clone()
-            .filter(|connection| connection.link().ended().is_none())
+            .filter(|connection| connection.transport().end_reason().is_none())
     }
 
     async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         let _starting = self.starting.lock().await;
-        if let Some(connection) = self.live() {
+        if let Some(connection) = self.live_connection() {
             return Ok(connection);
         }
         // The end of the last connection may not have been handled yet.
-        self.crashed("its connection ended".into());
+        self.handle_crash("its connection ended".into());
         self.wait_out_pause().await?;
         if self.inner().retired {
-            return Err(stopped());
+            return Err(stopped_error());
         }
         let mut effect = self.step(
             StateEvent::Wanted,
             "somebody needs it: starting".into(),
             None,
         );
-        let mut failure = stopped();
-        while let Some(Effect::Start) = effect {
+        let mut failure = stopped_error();
+        while let Some(StateEffect::Start) = effect {
             self.starts.fetch_add(1, Ordering::Relaxed);
-            let progress = |words| self.starting(words);
+            let progress = |words| self.report_start_progress(words);
             match self
-                .linker
-                .link(&self.server, self.noise.clone(), &progress)
+                .connector
+                .connect(&self.server, self.non_jsonrpc_lines.clone(), &progress)
                 .await
             {
-                Ok(linked) => return self.ready(linked).await,
+                Ok(connected) => return self.activate(connected).await,
                 Err(error) => failure = error,
             }
             tracing::warn!("server {}: {failure}", self.server.id);
-            effect = self.failed(&failure);
+            effect = self.handle_failed_start(&failure);
             let state = self.inner().state;
-            if let (Some(Effect::Pause(pause)), State::Error { .. }) = (effect, state) {
-                sleep(jittered(pause)).await;
+            if let (Some(StateEffect::Pause(pause)), State::Error { .. }) = (effect, state) {
+                sleep(with_jitter(pause)).await;
                 effect = self.step(
                     StateEvent::PauseOver,
                     "starting again".into(),
@@ -131,9 +132,9 @@ impl ServerSession {
     }
 
     /// Reports the progress of a start that takes long.
-    fn starting(&self, words: String) {
-        self.inner().reason = words;
-        self.tell_screens();
+    fn report_start_progress(&self, message: String) {
+        self.inner().reason = message;
+        self.emit_server_changed();
     }
 
     /// Waits until the pause after a crash is over.
@@ -146,17 +147,17 @@ impl ServerSession {
             (inner.state, inner.paused_until)
         };
         match (state, until) {
-            (State::Open, until) => Err(self.left_alone(until)),
+            (State::BreakerOpen, until) => Err(self.breaker_open_error(until)),
             (State::Error { .. }, Some(until)) => {
                 sleep_until(until).await;
-                self.pause_over(until);
+                self.end_pause(until);
                 Ok(())
             }
             _ => Ok(()),
         }
     }
 
-    fn left_alone(&self, until: Option<Instant>) -> UpstreamError {
+    fn breaker_open_error(&self, until: Option<Instant>) -> UpstreamError {
         let seconds = until.map_or(0, |until| {
             until.saturating_duration_since(Instant::now()).as_secs() + 1
         });
@@ -164,8 +165,11 @@ impl ServerSession {
         UpstreamError::Unreachable(format!("{reason}; it may be started again in {seconds} s"))
     }
 
-    async fn ready(self: &Arc<Self>, linked: Linked) -> Result<Arc<Connection>, UpstreamError> {
-        let Linked { connection, inbox } = linked;
+    async fn activate(
+        self: &Arc<Self>,
+        connected: Connected,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let Connected { connection, inbox } = connected;
         let accepted = {
             let mut inner = self.inner();
             let (next, _) = inner.state.on(StateEvent::Ready);
@@ -180,49 +184,52 @@ impl ServerSession {
                 inner.tasks = JoinSet::new();
                 inner
                     .tasks
-                    .spawn(self.clone().listen(connection.clone(), inbox));
-                let (wanted, ids) = (self.wanted.clone(), self.linker.ids().clone());
-                inner
-                    .tasks
-                    .spawn(following::follow(wanted, connection.clone(), ids));
+                    .spawn(self.clone().handle_incoming(connection.clone(), inbox));
+                let (subscriptions, ids) =
+                    (self.subscriptions.clone(), self.connector.ids().clone());
+                inner.tasks.spawn(server_subscriptions::maintain(
+                    subscriptions,
+                    connection.clone(),
+                    ids,
+                ));
             }
             accepted
         };
         if !accepted {
             connection.close().await;
-            return Err(stopped());
+            return Err(stopped_error());
         }
-        self.tell(State::Active, "it answered initialize".into());
+        self.report_transition(State::Active, "it answered initialize".into());
         tokio::spawn(self.clone().end_when_idle(connection.clone()));
-        tokio::spawn(self.clone().end_when_dead(connection.clone()));
+        tokio::spawn(self.clone().end_when_unresponsive(connection.clone()));
         Ok(connection)
     }
 
     /// Handles a failed start, and returns the action to perform.
-    fn failed(self: &Arc<Self>, failure: &UpstreamError) -> Option<Effect> {
+    fn handle_failed_start(self: &Arc<Self>, failure: &UpstreamError) -> Option<StateEffect> {
         // A program that ends while it is being started has crashed. A URL that does not answer has
         // not.
         let is_crash =
             self.server.spec.command.is_some() && matches!(failure, UpstreamError::Lost(_));
         let crashes = self.inner().count_crash(is_crash);
         let event = StateEvent::Failed {
-            for_good: !failure.is_transient(),
+            is_permanent: !failure.is_transient(),
             retries: self.server.spec.retries,
             crashes,
         };
         let effect = self.step(
             event,
-            in_words(crashes, failure.to_string()),
+            failure_reason(crashes, failure.to_string()),
             Some(failure.clone()),
         );
-        if self.inner().state == State::Open {
-            self.pause(effect);
+        if self.inner().state == State::BreakerOpen {
+            self.begin_pause(effect);
         }
         effect
     }
 
     /// Handles a connection that ended by itself.
-    fn crashed(self: &Arc<Self>, how: String) {
+    fn handle_crash(self: &Arc<Self>, how: String) {
         let crashes = {
             let mut inner = self.inner();
             if inner.state != State::Active {
@@ -237,17 +244,21 @@ impl ServerSession {
         let failure = UpstreamError::Lost(how.clone());
         let effect = self.step(
             StateEvent::Ended { crashes },
-            in_words(crashes, how),
+            failure_reason(crashes, how),
             Some(failure),
         );
-        self.pause(effect);
+        self.begin_pause(effect);
     }
 
     /// Ends a connection that is of no use. The next request makes a new one.
-    pub(super) async fn end_for_now(self: &Arc<Self>, connection: &Arc<Connection>, why: String) {
+    pub(super) async fn end_connection(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        why: String,
+    ) {
         let is_ours = {
             let mut inner = self.inner();
-            let is_ours = inner.is(connection);
+            let is_ours = inner.owns(connection);
             if is_ours {
                 let (next, _) = inner.state.on(StateEvent::IdleTimeout);
                 inner.state = next;
@@ -257,36 +268,40 @@ impl ServerSession {
             is_ours
         };
         if is_ours {
-            self.tell(State::Idle, why);
+            self.report_transition(State::Idle, why);
             connection.close().await;
         }
     }
 
-    pub(super) fn ended(self: &Arc<Self>, connection: &Arc<Connection>, how: String) {
-        if self.inner().is(connection) {
-            self.crashed(how);
+    pub(super) fn handle_connection_end(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        how: String,
+    ) {
+        if self.inner().owns(connection) {
+            self.handle_crash(how);
         }
     }
 
     /// Begins a pause, if `effect` is one.
-    fn pause(self: &Arc<Self>, effect: Option<Effect>) {
-        let Some(Effect::Pause(pause)) = effect else {
+    fn begin_pause(self: &Arc<Self>, effect: Option<StateEffect>) {
+        let Some(StateEffect::Pause(pause)) = effect else {
             return;
         };
-        let until = Instant::now() + jittered(pause);
+        let until = Instant::now() + with_jitter(pause);
         self.inner().paused_until = Some(until);
-        self.tell_screens();
+        self.emit_server_changed();
         let me = Arc::downgrade(self);
         tokio::spawn(async move {
             sleep_until(until).await;
             if let Some(me) = me.upgrade() {
-                me.pause_over(until);
+                me.end_pause(until);
             }
         });
     }
 
     /// Ends the pause that lasts until `until`. Only the first call for a pause has an effect.
-    fn pause_over(&self, until: Instant) {
+    fn end_pause(&self, until: Instant) {
         let is_ours = self
             .inner()
             .paused_until
@@ -308,7 +323,7 @@ impl ServerSession {
         event: StateEvent,
         reason: String,
         failure: Option<UpstreamError>,
-    ) -> Option<Effect> {
+    ) -> Option<StateEffect> {
         let mut inner = self.inner();
         let (next, effect) = inner.state.on(event);
         if next != inner.state {
@@ -316,12 +331,12 @@ impl ServerSession {
             inner.reason.clone_from(&reason);
             inner.failure = failure;
             drop(inner);
-            self.tell(next, reason);
+            self.report_transition(next, reason);
         }
         effect
     }
 
-    fn tell(&self, state: State, reason: String) {
+    fn report_transition(&self, state: State, reason: String) {
         let transition = Transition {
             at: clock::now(),
             client: self.client.clone(),
@@ -335,58 +350,59 @@ impl ServerSession {
             word.as_str().unwrap_or_default(),
             transition.reason
         );
-        self.linker
+        self.connector
             .logs()
             .add_server_line(id, Level::Info, "session", &line);
-        self.mailbox.history.note(id, transition.clone());
-        self.linker.events().publish(Event::SessionChanged {
+        self.session_events.history.record(id, transition.clone());
+        self.connector.events().publish(Event::SessionChanged {
             server: id.clone(),
             transition,
         });
-        self.tell_screens();
+        self.emit_server_changed();
     }
 
-    fn tell_screens(&self) {
-        self.linker.events().publish(Event::ServerChanged {
+    fn emit_server_changed(&self) {
+        self.connector.events().publish(Event::ServerChanged {
             id: self.server.id.clone(),
         });
     }
 
     async fn end_when_idle(self: Arc<Self>, connection: Arc<Connection>) {
-        let patience = Duration::from_millis(self.server.spec.timeouts.idle_ms.into());
+        let idle_timeout = Duration::from_millis(self.server.spec.timeouts.idle_ms.into());
         loop {
-            let due = match self
-                .inner()
-                .idle(&connection, patience, !self.wanted.is_empty())
-            {
-                Idle::Gone => return,
-                Idle::Until(due) => due,
-                Idle::Now => break,
+            let due = match self.inner().check_idle(
+                &connection,
+                idle_timeout,
+                !self.subscriptions.is_empty(),
+            ) {
+                IdleCheck::Gone => return,
+                IdleCheck::Until(due) => due,
+                IdleCheck::Now => break,
             };
             sleep_until(due).await;
         }
-        self.tell(State::Idle, "ended, as nobody used it".into());
+        self.report_transition(State::Idle, "ended, as nobody used it".into());
         connection.close().await;
     }
 
     /// Pings a server of the legacy era while no request is in flight. Ends the connection if the
     /// server misses two pings in a row.
-    async fn end_when_dead(self: Arc<Self>, connection: Arc<Connection>) {
+    async fn end_when_unresponsive(self: Arc<Self>, connection: Arc<Connection>) {
         let period = Duration::from_millis(self.server.spec.timeouts.ping_ms.into());
         if period.is_zero() || connection.era() == Era::Modern {
             return;
         }
         let mut missed = 0;
         while missed < 2 {
-            sleep(jittered(period)).await;
-            if !self.inner().is(&connection) {
+            sleep(with_jitter(period)).await;
+            if !self.inner().owns(&connection) {
                 return;
             }
             if self.inner().in_use > 0 {
                 continue;
             }
             // Any answer is a sign of life, even the error that the server knows no ping.
-            missed = if connection.ping(PING).await.is_ok() {
+            missed = if connection.ping(PING_TIMEOUT).await.is_ok() {
                 0
             } else {
                 missed + 1
@@ -394,7 +410,7 @@ impl ServerSession {
         }
         let how = "it did not answer two pings in a row";
         connection.close().await;
-        self.ended(&connection, how.into());
+        self.handle_connection_end(&connection, how.into());
     }
 }
 
@@ -404,14 +420,14 @@ impl From<State> for ServerState {
             State::Idle => Self::Idle,
             State::Initializing { .. } => Self::Initializing,
             State::Active => Self::Active,
-            State::Error { .. } | State::Open => Self::Error,
+            State::Error { .. } | State::BreakerOpen => Self::Error,
             State::Closed => Self::Closed,
         }
     }
 }
 
 /// The result of checking whether a connection is idle.
-enum Idle {
+enum IdleCheck {
     Until(Instant),
     /// The connection was idle for long enough. The session has given it up, and the caller closes
     /// it.
@@ -421,7 +437,7 @@ enum Idle {
 }
 
 impl Inner {
-    fn is(&self, connection: &Arc<Connection>) -> bool {
+    fn owns(&self, connection: &Arc<Connection>) -> bool {
         self.connection
             .as_ref()
             .is_some_and(|ours| Arc::ptr_eq(ours, connection))
@@ -443,34 +459,39 @@ impl Inner {
         u32::try_from(self.crashes.len()).unwrap_or(u32::MAX)
     }
 
-    fn idle(&mut self, connection: &Arc<Connection>, patience: Duration, is_wanted: bool) -> Idle {
+    fn check_idle(
+        &mut self,
+        connection: &Arc<Connection>,
+        idle_timeout: Duration,
+        has_subscriptions: bool,
+    ) -> IdleCheck {
         // The least time until the next check, so that even a very short timeout does not make the
         // loop spin.
-        const PAUSE: Duration = Duration::from_millis(50);
-        if connection.link().ended().is_some() || !self.is(connection) {
-            return Idle::Gone;
+        const MIN_PAUSE: Duration = Duration::from_millis(50);
+        if connection.transport().end_reason().is_some() || !self.owns(connection) {
+            return IdleCheck::Gone;
         }
         let now = Instant::now();
-        if is_wanted {
+        if has_subscriptions {
             self.last_used = now;
         }
-        let due = self.last_used + patience;
+        let due = self.last_used + idle_timeout;
         if self.in_use > 0 || due > now {
-            return Idle::Until(due.max(now + PAUSE));
+            return IdleCheck::Until(due.max(now + MIN_PAUSE));
         }
         let (next, effect) = self.state.on(StateEvent::IdleTimeout);
         self.state = next;
         self.reason = "ended, as nobody used it".into();
-        if effect == Some(Effect::Stop) {
+        if effect == Some(StateEffect::Stop) {
             self.take_connection();
         }
-        Idle::Now
+        IdleCheck::Now
     }
 }
 
 /// Returns a progress notification for a request that is not sent yet. The values grow, but stay
 /// close to zero, because the server's own progress follows them.
-fn waiting(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
+fn start_progress_params(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
     let progress = f64::from(beat) * 1e-6;
     let token = token.get();
     json::raw(format!(
@@ -481,7 +502,7 @@ fn waiting(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
 
 /// Returns the reason for a failure. If the breaker opens, adds that the server is not started for
 /// a while.
-fn in_words(crashes: u32, how: String) -> String {
+fn failure_reason(crashes: u32, how: String) -> String {
     if crashes < MAX_CRASHES {
         return how;
     }
@@ -490,10 +511,10 @@ fn in_words(crashes: u32, how: String) -> String {
     )
 }
 
-fn jittered(pause: Duration) -> Duration {
+fn with_jitter(pause: Duration) -> Duration {
     pause.mul_f64(rand::random_range(0.5..1.5))
 }
 
-pub(super) fn stopped() -> UpstreamError {
+pub(super) fn stopped_error() -> UpstreamError {
     UpstreamError::Unreachable("it was stopped".into())
 }

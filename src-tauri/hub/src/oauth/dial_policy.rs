@@ -10,25 +10,25 @@ const MAX_URL: usize = 8 * 1024;
 
 /// The addresses that the sign-in to one server may connect to.
 #[derive(Debug, Clone)]
-pub(super) struct Reach {
+pub(super) struct DialPolicy {
     host: String,
-    literal: Option<IpAddr>,
+    ip: Option<IpAddr>,
     loopback: bool,
 }
 
-impl Reach {
+impl DialPolicy {
     /// Returns the boundary for a server.
     ///
     /// # Errors
     /// Returns an error if a token would cross the network to this server in plain text.
-    pub(super) fn of(server: &Url) -> Result<Self, String> {
-        let reach = Self {
-            host: host(server),
-            literal: literal(server),
+    pub(super) fn for_server(server: &Url) -> Result<Self, String> {
+        let policy = Self {
+            host: normalized_host(server),
+            ip: ip_literal(server),
             loopback: is_loopback(server),
         };
-        if server.scheme() == "https" || reach.loopback {
-            return Ok(reach);
+        if server.scheme() == "https" || policy.loopback {
+            return Ok(policy);
         }
         Err(format!(
             "{server} is http: a token would cross the network for all to read. Use its https URL"
@@ -40,22 +40,28 @@ impl Reach {
     ///
     /// # Errors
     /// Returns the reason if the URL may not be used.
-    pub(super) fn check(&self, url: &Url) -> Result<(), String> {
+    pub(super) fn check_url(&self, url: &Url) -> Result<(), String> {
         let plain = url.scheme() == "http" && self.loopback && is_loopback(url);
         if url.scheme() != "https" && !plain {
-            return Err(format!("'{}' is not an https URL", shown(url.as_str())));
+            return Err(format!(
+                "'{}' is not an https URL",
+                printable_excerpt(url.as_str())
+            ));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(format!("'{}' has a user name in it", shown(url.as_str())));
+            return Err(format!(
+                "'{}' has a user name in it",
+                printable_excerpt(url.as_str())
+            ));
         }
-        let allowed = match literal(url) {
-            Some(address) => self.allows(&host(url), address),
+        let allowed = match ip_literal(url) {
+            Some(address) => self.allows(&normalized_host(url), address),
             None => !is_loopback(url) || self.loopback,
         };
         let why = || {
             format!(
                 "'{}' is an address inside of a network, where the server is not",
-                shown(url.as_str())
+                printable_excerpt(url.as_str())
             )
         };
         allowed.then_some(()).ok_or_else(why)
@@ -64,11 +70,15 @@ impl Reach {
     /// Returns true if `host` may be reached at `address`. The HTTP client calls this with the
     /// resolved address when it connects, so that a DNS answer cannot change after the check.
     pub(super) fn allows(&self, host: &str, address: IpAddr) -> bool {
-        match Class::of(address) {
-            Class::Public => true,
-            Class::Loopback => self.loopback,
-            Class::Private if host.trim_end_matches('.').eq_ignore_ascii_case(&self.host) => true,
-            Class::Private | Class::Reserved => self.literal == Some(address),
+        match AddressClass::of(address) {
+            AddressClass::Public => true,
+            AddressClass::Loopback => self.loopback,
+            AddressClass::Private
+                if host.trim_end_matches('.').eq_ignore_ascii_case(&self.host) =>
+            {
+                true
+            }
+            AddressClass::Private | AddressClass::Reserved => self.ip == Some(address),
         }
     }
 }
@@ -78,8 +88,13 @@ impl Reach {
 ///
 /// # Errors
 /// Returns the reason if the URL may not be opened.
-pub fn openable(text: &str) -> Result<Url, String> {
-    let refused = |why: &str| Err(format!("'{}' is not opened: {why}", shown(text)));
+pub fn check_browser_url(text: &str) -> Result<Url, String> {
+    let refused = |why: &str| {
+        Err(format!(
+            "'{}' is not opened: {why}",
+            printable_excerpt(text)
+        ))
+    };
     if text.len() > MAX_URL {
         return refused("it is too long");
     }
@@ -104,21 +119,21 @@ pub fn openable(text: &str) -> Result<Url, String> {
 
 /// Returns the first 300 characters of a server's text, without control characters that a terminal
 /// would interpret.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn printable_excerpt(text: &str) -> String {
     text.chars()
         .take(300)
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()
 }
 
-fn host(url: &Url) -> String {
+fn normalized_host(url: &Url) -> String {
     url.host_str()
         .unwrap_or_default()
         .trim_end_matches('.')
         .to_ascii_lowercase()
 }
 
-fn literal(url: &Url) -> Option<IpAddr> {
+fn ip_literal(url: &Url) -> Option<IpAddr> {
     match url.host()? {
         Host::Ipv4(address) => Some(address.into()),
         Host::Ipv6(address) => Some(address.into()),
@@ -127,14 +142,14 @@ fn literal(url: &Url) -> Option<IpAddr> {
 }
 
 fn is_loopback(url: &Url) -> bool {
-    match literal(url) {
-        Some(address) => Class::of(address) == Class::Loopback,
-        None => host(url) == "localhost" || host(url).ends_with(".localhost"),
+    match ip_literal(url) {
+        Some(address) => AddressClass::of(address) == AddressClass::Loopback,
+        None => normalized_host(url) == "localhost" || normalized_host(url).ends_with(".localhost"),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum AddressClass {
     Public,
     Loopback,
     /// An address of a private network (RFC 1918, RFC 6598, RFC 4193).
@@ -143,12 +158,12 @@ enum Class {
     Reserved,
 }
 
-impl Class {
+impl AddressClass {
     fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => Self::of_v4(address),
             IpAddr::V6(address) => {
-                inner_v4(address).map_or_else(|| Self::of_v6(address), Self::of_v4)
+                embedded_v4(address).map_or_else(|| Self::of_v6(address), Self::of_v4)
             }
         }
     }
@@ -189,7 +204,7 @@ impl Class {
 }
 
 /// Returns the IPv4 address that an IPv6 address embeds: mapped, compatible, NAT64 and 6to4.
-fn inner_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let from = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
     match [a, b, c, d, e, f] {

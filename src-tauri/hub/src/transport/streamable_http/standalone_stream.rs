@@ -6,52 +6,55 @@ use std::{sync::Weak, time::Duration};
 use http::StatusCode;
 use tokio::time::sleep;
 
-use super::{HttpLink, MAX_RETRY, RETRY, is_stream};
+use super::{HttpTransport, MAX_RETRY_PAUSE, RETRY_PAUSE, is_stream};
 use crate::{
     http::HttpResponse,
     model::json::Json,
     transport::{
-        FromServer, MAX_MESSAGE,
+        MAX_MESSAGE, TransportEvent,
         message::{self, Message},
         remote,
-        sse::Events,
+        sse::SseParser,
     },
 };
 
 /// Reads the stream until the connection is gone, or the server answers that there is no such
 /// stream.
-pub(super) async fn listen(link: Weak<HttpLink>) {
-    let mut events = Events::new(MAX_MESSAGE);
+pub(super) async fn listen(transport: Weak<HttpTransport>) {
+    let mut parser = SseParser::new(MAX_MESSAGE);
     let mut pause = Duration::ZERO;
-    let mut has_it = false;
+    let mut is_supported = false;
     loop {
         sleep(pause).await;
-        let Some(response) = open(&link, events.last_id(), has_it).await else {
+        let Some(response) = open(&transport, parser.last_id(), is_supported).await else {
             return;
         };
         // If the stream is not available for now, the server is asked less and less often.
-        pause = events
+        pause = parser
             .retry()
-            .unwrap_or((pause * 2).max(RETRY))
-            .min(MAX_RETRY);
+            .unwrap_or((pause * 2).max(RETRY_PAUSE))
+            .min(MAX_RETRY_PAUSE);
         let Ok(mut response) = response else { continue };
-        events.reconnected();
-        has_it = true;
+        parser.reset_for_reconnect();
+        is_supported = true;
         while let Ok(Some(chunk)) = response.chunk().await {
-            let Ok(complete) = events.push(&chunk) else {
+            let Ok(complete) = parser.push(&chunk) else {
                 return;
             };
             for event in complete {
-                let Some(link) = link.upgrade() else { return };
+                let Some(transport) = transport.upgrade() else {
+                    return;
+                };
                 if let Some(Message::Incoming(message)) = message::parse(&Json::new(event.data)) {
-                    link.upstream
-                        .tell(FromServer::Message {
+                    transport
+                        .events
+                        .send(TransportEvent::Message {
                             message,
                             during: None,
                         })
                         .await;
                 }
-                pause = RETRY;
+                pause = RETRY_PAUSE;
             }
         }
     }
@@ -60,23 +63,31 @@ pub(super) async fn listen(link: Weak<HttpLink>) {
 /// Requests the stream. `has_it` is set if the server is known to have it. Returns `None` if the
 /// stream must not be requested again.
 async fn open(
-    link: &Weak<HttpLink>,
+    transport: &Weak<HttpTransport>,
     last_id: Option<&str>,
-    has_it: bool,
+    is_supported: bool,
 ) -> Option<Result<HttpResponse, ()>> {
-    let link = link.upgrade().filter(|link| link.ended().is_none())?;
-    match link.remote.send(link.listening(last_id)).await {
+    let transport = transport
+        .upgrade()
+        .filter(|link| link.end_reason().is_none())?;
+    match transport
+        .remote
+        .send(transport.stream_request(last_id))
+        .await
+    {
         Ok(Ok(response)) if response.status() == StatusCode::OK => {
             is_stream(&response).then_some(Ok(response))
         }
         Ok(Ok(response)) if response.status().is_client_error() => {
             let status = response.status();
-            let text = link.remote.read_text(response).await;
+            let text = transport.remote.read_text(response).await;
             // If the lost session is noticed here, it costs no call: the next call begins a new
             // session.
-            if has_it && link.session.get().is_some() && remote::is_about_the_session(status, &text)
+            if is_supported
+                && transport.session.get().is_some()
+                && remote::is_session_lost(status, &text)
             {
-                link.lost(remote::FORGOTTEN);
+                transport.end_not_sent(remote::SESSION_LOST);
             }
             None
         }

@@ -15,9 +15,9 @@ use tokio::{
 use url::Url;
 
 use super::{
-    FromServer, Link, ToUpstream,
-    pace::Pace,
+    EventSender, Transport, TransportEvent,
     process::{self, Launch, Pipes, Process, SpawnError, guard::Guard},
+    rate_limit::RateLimit,
 };
 use crate::{
     lines::{Line, next_line},
@@ -27,10 +27,10 @@ use crate::{
 
 const MAX_LINE: usize = 64 * 1024;
 /// The pause between two attempts to reach a program that is still starting.
-const PAUSE: Duration = Duration::from_millis(100);
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// A running program whose URL can be reached.
-pub struct Served {
+pub struct LocalHttpServer {
     process: Arc<Process>,
     /// Some programs end when their stdin is closed.
     stdin: Mutex<Option<ChildStdin>>,
@@ -38,16 +38,16 @@ pub struct Served {
 
 /// Why the program does not serve its URL.
 #[derive(Debug, thiserror::Error)]
-pub enum ServedError {
+pub enum LocalHttpServerError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
     #[error("its program ended while it was being started: {0}")]
     Ended(String),
-    #[error("its program did not listen at {url} within {} s", .patience.as_secs_f32())]
-    Silent { url: String, patience: Duration },
+    #[error("its program did not listen at {url} within {} s", .timeout.as_secs_f32())]
+    NotListening { url: String, timeout: Duration },
 }
 
-impl Served {
+impl LocalHttpServer {
     /// Starts the program, and waits until a connection to the URL succeeds.
     ///
     /// # Errors
@@ -57,10 +57,10 @@ impl Served {
         server: &ServerId,
         launch: &Launch,
         url: &str,
-        patience: Duration,
+        timeout: Duration,
         guard: &Guard,
         logs: &Logs,
-    ) -> Result<Self, ServedError> {
+    ) -> Result<Self, LocalHttpServerError> {
         let (
             process,
             Pipes {
@@ -69,16 +69,16 @@ impl Served {
                 stderr,
             },
         ) = Process::spawn(launch, guard).await?;
-        process::beside(drain(stdout, "stdout", server.clone(), logs.clone()));
-        process::beside(drain(stderr, "stderr", server.clone(), logs.clone()));
+        process::spawn_on_log_thread(log_output(stdout, "stdout", server.clone(), logs.clone()));
+        process::spawn_on_log_thread(log_output(stderr, "stderr", server.clone(), logs.clone()));
         let served = Self {
             process: Arc::new(process),
             stdin: Mutex::new(Some(stdin)),
         };
         let listens = tokio::select! {
-            how = served.process.exited() => Err(ServedError::Ended(how)),
-            listens = wait_for(url, patience) => {
-                listens.then_some(()).ok_or_else(|| ServedError::Silent { url: url.to_owned(), patience })
+            how = served.process.wait_for_exit() => Err(LocalHttpServerError::Ended(how)),
+            listens = wait_until_listening(url, timeout) => {
+                listens.then_some(()).ok_or_else(|| LocalHttpServerError::NotListening { url: url.to_owned(), timeout })
             }
         };
         match listens {
@@ -92,21 +92,21 @@ impl Served {
 
     /// Combines the program with the connection to it. When the program ends, `upstream` is
     /// notified.
-    pub fn with(self, link: Link, upstream: ToUpstream) -> Link {
+    pub fn into_transport(self, transport: Transport, events: EventSender) -> Transport {
         let process = self.process.clone();
         tokio::spawn(async move {
-            let how = process.exited().await;
-            upstream.tell(FromServer::Ended(how)).await;
+            let how = process.wait_for_exit().await;
+            events.send(TransportEvent::Ended(how)).await;
         });
-        Link::Served(Box::new((self, link)))
+        Transport::LocalHttp(Box::new((self, transport)))
     }
 
     pub(super) fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    pub(super) fn ended(&self) -> Option<String> {
-        self.process.ended()
+    pub(super) fn end_reason(&self) -> Option<String> {
+        self.process.end_reason()
     }
 
     /// Ends the program and its process tree.
@@ -120,7 +120,7 @@ impl Served {
 }
 
 /// Returns whether a connection to the URL succeeds in time.
-async fn wait_for(url: &str, patience: Duration) -> bool {
+async fn wait_until_listening(url: &str, time_limit: Duration) -> bool {
     let url = Url::parse(url).ok();
     let address = url.as_ref().and_then(|url| {
         Some((
@@ -129,23 +129,28 @@ async fn wait_for(url: &str, patience: Duration) -> bool {
         ))
     });
     let Some(address) = address else { return false };
-    let end = Instant::now() + patience;
+    let end = Instant::now() + time_limit;
     while Instant::now() < end {
         if TcpStream::connect(address).await.is_ok() {
             return true;
         }
-        sleep(PAUSE).await;
+        sleep(RETRY_PAUSE).await;
     }
     false
 }
 
-async fn drain(from: impl AsyncRead + Unpin, area: &'static str, server: ServerId, logs: Logs) {
+async fn log_output(
+    from: impl AsyncRead + Unpin,
+    area: &'static str,
+    server: ServerId,
+    logs: Logs,
+) {
     let mut reader = BufReader::new(from);
-    let mut pace = Pace::of_words();
+    let mut rate_limit = RateLimit::for_log_lines();
     while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) =
         next_line(&mut reader, MAX_LINE).await
     {
-        pace.spend(line.len()).await;
+        rate_limit.spend(line.len()).await;
         let text = String::from_utf8_lossy(&line);
         if !text.trim().is_empty() {
             logs.add_server_line(&server, Level::Info, area, &text);

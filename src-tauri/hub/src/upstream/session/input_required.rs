@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures_util::future::try_join_all;
 use serde_json::value::RawValue;
 
-use super::ANSWER;
+use super::ANSWER_TIMEOUT;
 use crate::{
     model::{json, json::RawObject, rpc::RpcError},
     protocol::{
@@ -29,7 +29,7 @@ pub(super) fn without_retry(params: Option<&RawValue>) -> Option<Box<RawValue>> 
 }
 
 /// Returns the params with the client's answers.
-pub(super) fn retry(
+pub(super) fn retry_params(
     params: Option<&RawValue>,
     required: &InputRequired,
     answers: &BTreeMap<String, Box<RawValue>>,
@@ -41,14 +41,14 @@ pub(super) fn retry(
 
 /// Asks a client for all the input that a server requires.
 pub(super) async fn ask_all(
-    back: &Back,
+    client_handle: &Back,
     required: &InputRequired,
 ) -> Result<BTreeMap<String, Box<RawValue>>, RpcError> {
     let ask = |(key, request): &(String, InputRequest)| {
         let request = translate::request_for_legacy_client(request, &random::id());
         let key = key.clone();
         async move {
-            if !back
+            if !client_handle
                 .session()
                 .hello
                 .capabilities
@@ -60,7 +60,10 @@ pub(super) async fn ask_all(
                 );
                 return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
             }
-            Ok((key, back.ask(&request, ANSWER).await?.to_raw()))
+            Ok((
+                key,
+                client_handle.ask(&request, ANSWER_TIMEOUT).await?.to_raw(),
+            ))
         }
     };
     Ok(try_join_all(required.requests.iter().map(ask))

@@ -14,8 +14,8 @@ use tokio::{
 
 use super::{
     UpstreamError,
-    connection::{Connection, Ids},
-    handshake::{self, Known, Way},
+    connection::{Connection, RequestIds},
+    handshake::{self, Negotiation, NegotiationCache},
 };
 use crate::{
     events::Events,
@@ -28,45 +28,45 @@ use crate::{
     oauth::Authorizer,
     secrets::{Secret, Secrets},
     transport::{
-        FromServer, HttpLink, HttpTarget, Link, Served, ServedError, SseError, SseLink, StdioLink,
-        ToUpstream,
-        process::{Launch, guard::Guard, usage::Meter},
+        EventSender, HttpTarget, HttpTransport, LocalHttpServer, LocalHttpServerError, SseError,
+        SseTransport, StdioTransport, Transport, TransportEvent,
+        process::{Launch, guard::Guard, usage::UsageMeter},
     },
 };
 
 /// The most messages of a server that may wait. If a server sends more, it is slowed down.
-const INBOX: usize = 256;
+const INBOX_CAPACITY: usize = 256;
 /// The longest time for which a program may prepare a server, as long as it uses CPU time.
-const LONGEST_START: Duration = Duration::from_secs(300);
+const MAX_START: Duration = Duration::from_secs(300);
 /// How often the CPU time of the program is read meanwhile. A difference of at least
 /// `LEAST_WORK_MS` counts as work.
-const LOOK: Duration = Duration::from_secs(1);
-const LEAST_WORK_MS: u64 = 20;
+const CPU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+const MIN_CPU_MS: u64 = 20;
 
 /// Makes connections. Cheap to clone.
 #[derive(Clone)]
-pub struct Linker {
+pub struct Connector {
     events: Events,
     logs: Logs,
     secrets: Secrets,
     authorizer: Authorizer,
     guard: Guard,
     http: HttpClient,
-    ids: Ids,
-    known: Known,
-    meter: Meter,
+    ids: RequestIds,
+    negotiations: NegotiationCache,
+    meter: UsageMeter,
 }
 
 /// Receives the progress of a server's start, as text for people.
 pub(super) type Progress<'a> = &'a (dyn Fn(String) + Send + Sync);
 
 /// A connection with a completed handshake, and the receiver of its server's messages.
-pub struct Linked {
+pub struct Connected {
     pub connection: Arc<Connection>,
-    pub inbox: mpsc::Receiver<FromServer>,
+    pub inbox: mpsc::Receiver<TransportEvent>,
 }
 
-impl Linker {
+impl Connector {
     pub fn new(
         events: Events,
         logs: Logs,
@@ -81,9 +81,9 @@ impl Linker {
             authorizer,
             guard,
             http: HttpClient::new(),
-            ids: Ids::default(),
-            known: Known::default(),
-            meter: Meter::default(),
+            ids: RequestIds::default(),
+            negotiations: NegotiationCache::default(),
+            meter: UsageMeter::default(),
         }
     }
 
@@ -95,17 +95,17 @@ impl Linker {
         &self.logs
     }
 
-    pub(super) fn ids(&self) -> &Ids {
+    pub(super) fn ids(&self) -> &RequestIds {
         &self.ids
     }
 
     /// Returns the negotiations that have worked before.
-    pub fn known(&self) -> &Known {
-        &self.known
+    pub fn negotiations(&self) -> &NegotiationCache {
+        &self.negotiations
     }
 
     /// Returns the meter for the servers' usage of CPU and memory.
-    pub fn meter(&self) -> &Meter {
+    pub fn meter(&self) -> &UsageMeter {
         &self.meter
     }
 
@@ -118,71 +118,81 @@ impl Linker {
     /// Returns an error if a secret is missing, or if the server cannot be reached or does not
     /// speak the protocol. The server's processes are ended then. If the handshake timed out, they
     /// may end after the return.
-    pub async fn link(
+    pub async fn connect(
         &self,
         server: &RegisteredServer,
-        noise: Arc<AtomicU32>,
+        non_jsonrpc_lines: Arc<AtomicU32>,
         progress: Progress<'_>,
-    ) -> Result<Linked, UpstreamError> {
-        let mut way = self.known.way(server);
+    ) -> Result<Connected, UpstreamError> {
+        let mut negotiation = self.negotiations.negotiation_for(server);
         let mut tried = Vec::new();
         loop {
-            tried.push(way);
-            let (linked, next) = self.try_way(server, noise.clone(), way, progress).await;
-            let may_try =
-                |next: &Way| !tried.contains(next) && server.spec.protocol_version.is_none();
-            match (linked, next.filter(may_try)) {
-                (Ok(linked), _) => {
-                    self.known.note(server, way, &linked.connection.hello);
-                    return Ok(linked);
+            tried.push(negotiation);
+            let (connected, next) = self
+                .try_negotiation(server, non_jsonrpc_lines.clone(), negotiation, progress)
+                .await;
+            let may_try = |next: &Negotiation| {
+                !tried.contains(next) && server.spec.protocol_version.is_none()
+            };
+            match (connected, next.filter(may_try)) {
+                (Ok(connected), _) => {
+                    self.negotiations
+                        .record(server, negotiation, &connected.connection.hello);
+                    return Ok(connected);
                 }
                 (Err(error), None) => return Err(error.map_text(|text| self.logs.mask_text(text))),
-                (Err(_), Some(next)) => way = next,
+                (Err(_), Some(next)) => negotiation = next,
             }
         }
     }
 
     /// Connects with one negotiation. If that fails, also returns the next one that is worth
     /// trying.
-    async fn try_way(
+    async fn try_negotiation(
         &self,
         server: &RegisteredServer,
-        noise: Arc<AtomicU32>,
-        way: Way,
+        non_jsonrpc_lines: Arc<AtomicU32>,
+        negotiation: Negotiation,
         progress: Progress<'_>,
-    ) -> (Result<Linked, UpstreamError>, Option<Way>) {
-        let (to_upstream, inbox) = mpsc::channel(INBOX);
-        let to_upstream = ToUpstream::new(to_upstream);
-        let link = match self
-            .open(&server.id, &server.spec, noise, to_upstream, way)
+    ) -> (Result<Connected, UpstreamError>, Option<Negotiation>) {
+        let (events, inbox) = mpsc::channel(INBOX_CAPACITY);
+        let events = EventSender::new(events);
+        let transport = match self
+            .open_transport(
+                &server.id,
+                &server.spec,
+                non_jsonrpc_lines,
+                events,
+                negotiation,
+            )
             .await
         {
-            Ok(link) => link,
+            Ok(transport) => transport,
             Err(error) => return (Err(error), None),
         };
-        let patience = Duration::from_millis(server.spec.timeouts.initialize_ms.into());
-        let handshake = handshake::shake(
-            &link,
+        let time_limit = Duration::from_millis(server.spec.timeouts.initialize_ms.into());
+        let handshake = handshake::perform(
+            &transport,
             &self.ids,
-            way,
+            negotiation,
             server.spec.protocol_version.as_deref(),
         );
-        let shaken = self
-            .in_time(server, &link, patience, progress, handshake)
+        let outcome = self
+            .await_start(server, &transport, time_limit, progress, handshake)
             .await;
-        match shaken.unwrap_or(Err(handshake::Failure::TooSlow(patience))) {
+        match outcome.unwrap_or(Err(handshake::HandshakeError::TimedOut(time_limit))) {
             Ok(hello) => {
-                let connection = Arc::new(Connection::new(link, hello, self.ids.clone()));
-                (Ok(Linked { connection, inbox }), None)
+                let connection = Arc::new(Connection::new(transport, hello, self.ids.clone()));
+                (Ok(Connected { connection, inbox }), None)
             }
             Err(failure) => {
-                let next = failure.next_way(way, &link, server.spec.transport);
+                let next = failure.next_negotiation(negotiation, &transport, server.spec.transport);
                 // A server that timed out may also be slow to end. Wait for its end only if another
                 // one is to be started in its place.
-                if next.is_some() || !matches!(failure, handshake::Failure::TooSlow(_)) {
-                    link.close().await;
+                if next.is_some() || !matches!(failure, handshake::HandshakeError::TimedOut(_)) {
+                    transport.close().await;
                 } else {
-                    tokio::spawn(async move { link.close().await });
+                    tokio::spawn(async move { transport.close().await });
                 }
                 (Err(failure.into()), next)
             }
@@ -192,11 +202,11 @@ impl Linker {
     /// Returns the output of `awaited`, or `None` if it takes too long. If the server's program may
     /// have to be downloaded first (`npx` and the like), the timeout begins anew as long as the
     /// program works.
-    async fn in_time<T>(
+    async fn await_start<T>(
         &self,
         server: &RegisteredServer,
-        link: &Link,
-        patience: Duration,
+        transport: &Transport,
+        time_limit: Duration,
         progress: Progress<'_>,
         awaited: impl Future<Output = T>,
     ) -> Option<T> {
@@ -204,26 +214,26 @@ impl Linker {
             .spec
             .runtime()
             .filter(|runtime| runtime.may_download());
-        let (Some(runtime), Some(pid)) = (runtime, link.pid()) else {
-            return timeout(patience, awaited).await.ok();
+        let (Some(runtime), Some(pid)) = (runtime, transport.pid()) else {
+            return timeout(time_limit, awaited).await.ok();
         };
         let mut awaited = std::pin::pin!(awaited);
         let (began, mut worked_at, mut worked) = (Instant::now(), Instant::now(), 0_u64);
-        while worked_at.elapsed() < patience && began.elapsed() < LONGEST_START.max(patience) {
+        while worked_at.elapsed() < time_limit && began.elapsed() < MAX_START.max(time_limit) {
             tokio::select! {
                 done = &mut awaited => return Some(done),
-                () = sleep(LOOK.min(patience)) => {}
+                () = sleep(CPU_CHECK_INTERVAL.min(time_limit)) => {}
             }
             let used = self
                 .meter
-                .measure(vec![pid])
+                .read_usage(vec![pid])
                 .await
                 .get(&pid)
                 .map_or(0, |used| used.cpu_ms);
-            if used.abs_diff(worked) >= LEAST_WORK_MS {
+            if used.abs_diff(worked) >= MIN_CPU_MS {
                 (worked, worked_at) = (used, Instant::now());
             }
-            if began.elapsed() > 2 * LOOK {
+            if began.elapsed() > 2 * CPU_CHECK_INTERVAL {
                 let seconds = began.elapsed().as_secs();
                 progress(format!(
                     "{} prepares it, {seconds} s so far: a first start may have to fetch it",
@@ -234,76 +244,85 @@ impl Linker {
         None
     }
 
-    async fn open(
+    async fn open_transport(
         &self,
         id: &ServerId,
         spec: &ServerSpec,
-        noise: Arc<AtomicU32>,
-        to_upstream: ToUpstream,
-        way: Way,
-    ) -> Result<Link, UpstreamError> {
+        non_jsonrpc_lines: Arc<AtomicU32>,
+        events: EventSender,
+        negotiation: Negotiation,
+    ) -> Result<Transport, UpstreamError> {
         match (&spec.command, &spec.url) {
             (Some(_), Some(url)) => {
-                let launch = self.launch(spec).await?;
-                let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
+                let launch = self.prepare_launch(spec).await?;
+                let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
                 let served =
-                    Served::start(id, &launch, url, patience, &self.guard, &self.logs).await?;
-                match self.open_url(id, spec, url, to_upstream.clone(), way).await {
-                    Ok(link) => Ok(served.with(link, to_upstream)),
+                    LocalHttpServer::start(id, &launch, url, time_limit, &self.guard, &self.logs)
+                        .await?;
+                match self
+                    .open_url_transport(id, spec, url, events.clone(), negotiation)
+                    .await
+                {
+                    Ok(transport) => Ok(served.into_transport(transport, events)),
                     Err(error) => {
                         served.stop().await;
                         Err(error)
                     }
                 }
             }
-            (None, Some(url)) => self.open_url(id, spec, url, to_upstream, way).await,
+            (None, Some(url)) => {
+                self.open_url_transport(id, spec, url, events, negotiation)
+                    .await
+            }
             (_, None) => {
-                let launch = self.launch(spec).await?;
-                let link = StdioLink::start(
+                let launch = self.prepare_launch(spec).await?;
+                let transport = StdioTransport::start(
                     id.clone(),
                     &launch,
                     &self.guard,
                     self.logs.clone(),
-                    noise,
-                    to_upstream,
+                    non_jsonrpc_lines,
+                    events,
                 );
-                link.await
-                    .map(Link::Stdio)
+                transport
+                    .await
+                    .map(Transport::Stdio)
                     .map_err(|e| UpstreamError::Unreachable(e.to_string()))
             }
         }
     }
 
-    async fn open_url(
+    async fn open_url_transport(
         &self,
         id: &ServerId,
         spec: &ServerSpec,
         url: &str,
-        to_upstream: ToUpstream,
-        way: Way,
-    ) -> Result<Link, UpstreamError> {
+        events: EventSender,
+        negotiation: Negotiation,
+    ) -> Result<Transport, UpstreamError> {
         let (headers, used) = self.secrets.resolve(&spec.all_headers()).await?;
-        self.mask(&used);
+        self.mask_secrets(&used);
         let target = HttpTarget {
             url: url.to_owned(),
             headers,
             bearer: self.authorizer.bearer(id, spec),
         };
-        if way == Way::LegacySse {
-            let patience = Duration::from_millis(spec.timeouts.initialize_ms.into());
-            let link = SseLink::connect(self.http.clone(), &target, patience, to_upstream).await;
-            return link
-                .map(Link::Sse)
-                .map_err(|e| no_stream(&e).map_text(|text| self.logs.mask_text(text)));
+        if negotiation == Negotiation::LegacySse {
+            let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
+            let transport =
+                SseTransport::connect(self.http.clone(), &target, time_limit, events).await;
+            return transport
+                .map(Transport::Sse)
+                .map_err(|e| from_sse_error(&e).map_text(|text| self.logs.mask_text(text)));
         }
-        HttpLink::new(self.http.clone(), &target, to_upstream)
-            .map(Link::Http)
+        HttpTransport::new(self.http.clone(), &target, events)
+            .map(Transport::Http)
             .map_err(UpstreamError::Unreachable)
     }
 
-    async fn launch(&self, spec: &ServerSpec) -> Result<Launch, UpstreamError> {
+    async fn prepare_launch(&self, spec: &ServerSpec) -> Result<Launch, UpstreamError> {
         let (env, used) = self.secrets.resolve(&spec.env).await?;
-        self.mask(&used);
+        self.mask_secrets(&used);
         Ok(Launch {
             command: spec.command.clone().unwrap_or_default(),
             args: spec.args.clone(),
@@ -313,14 +332,14 @@ impl Linker {
         })
     }
 
-    fn mask(&self, secrets: &[Secret]) {
+    fn mask_secrets(&self, secrets: &[Secret]) {
         secrets
             .iter()
             .for_each(|secret| self.logs.add_secret(secret));
     }
 }
 
-fn no_stream(error: &SseError) -> UpstreamError {
+fn from_sse_error(error: &SseError) -> UpstreamError {
     match error {
         SseError::TimedOut { .. } => UpstreamError::TimedOut(error.to_string()),
         SseError::NeedsSignIn(why) => UpstreamError::NeedsSignIn(why.clone()),
@@ -328,12 +347,12 @@ fn no_stream(error: &SseError) -> UpstreamError {
     }
 }
 
-impl From<ServedError> for UpstreamError {
-    fn from(error: ServedError) -> Self {
+impl From<LocalHttpServerError> for UpstreamError {
+    fn from(error: LocalHttpServerError) -> Self {
         match error {
-            ServedError::Spawn(error) => Self::Unreachable(error.to_string()),
-            ServedError::Ended(_) => Self::Lost(error.to_string()),
-            ServedError::Silent { .. } => Self::TimedOut(error.to_string()),
+            LocalHttpServerError::Spawn(error) => Self::Unreachable(error.to_string()),
+            LocalHttpServerError::Ended(_) => Self::Lost(error.to_string()),
+            LocalHttpServerError::NotListening { .. } => Self::TimedOut(error.to_string()),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::Place;
+use super::AccountKey;
 use crate::{
     model::ids::Timestamp,
     store::{Store, StoreError},
@@ -16,20 +16,20 @@ use serde::{Deserialize, Serialize};
 const SETTING: &str = "signed_in";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Signed {
+pub(super) struct SignedIn {
     pub(super) issuer: String,
     pub(super) expires_at: Option<Timestamp>,
 }
 
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct SignedInServers {
     store: Store,
-    servers: Arc<Mutex<BTreeMap<String, Signed>>>,
+    servers: Arc<Mutex<BTreeMap<String, SignedIn>>>,
     /// Held from the change until it is written, so that the latest state is written last.
     writing: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl Known {
+impl SignedInServers {
     pub(super) async fn load(store: Store) -> Result<Self, StoreError> {
         let text = store.setting(SETTING).await?;
         let servers = text
@@ -42,39 +42,39 @@ impl Known {
         })
     }
 
-    pub(super) fn of(&self, place: &Place) -> Option<Signed> {
-        self.servers().get(&key(place)).cloned()
+    pub(super) fn get(&self, account: &AccountKey) -> Option<SignedIn> {
+        self.servers().get(&record_key(account)).cloned()
     }
 
     /// Sets or removes the record of a server. If the record cannot be written, the change is lost
     /// when the hub ends.
-    pub(super) async fn set(&self, place: &Place, signed: Option<Signed>) {
+    pub(super) async fn set(&self, account: &AccountKey, signed_in: Option<SignedIn>) {
         let _one_at_a_time = self.writing.lock().await;
         let text = {
             let mut servers = self.servers();
-            match signed {
-                Some(signed) => servers.insert(key(place), signed),
-                None => servers.remove(&key(place)),
+            match signed_in {
+                Some(signed_in) => servers.insert(record_key(account), signed_in),
+                None => servers.remove(&record_key(account)),
             };
             serde_json::to_string(&*servers).unwrap_or_default()
         };
         if let Err(error) = self.store.set_setting(SETTING, &text).await {
             tracing::warn!(
                 "that {} is signed in to, or is not any more, is not written: {error}",
-                place.server
+                account.server
             );
         }
     }
 
-    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, Signed>> {
+    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, SignedIn>> {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the key of a record. The space is unambiguous, because no URL contains one.
-fn key(place: &Place) -> String {
-    match &place.client_id {
-        None => place.server.to_string(),
-        Some(client_id) => format!("{} {client_id}", place.server),
+fn record_key(account: &AccountKey) -> String {
+    match &account.client_id {
+        None => account.server.to_string(),
+        Some(client_id) => format!("{} {client_id}", account.server),
     }
 }

@@ -14,11 +14,11 @@ const MAX: usize = 256;
 
 /// The visits, by the server's elicitation ids.
 #[derive(Default)]
-pub(super) struct Visits(Mutex<VecDeque<(String, Weak<ClientSession>)>>);
+pub(super) struct UrlElicitations(Mutex<VecDeque<(String, Weak<ClientSession>)>>);
 
-impl Visits {
+impl UrlElicitations {
     /// Notes which client a server has asked to have a page visited.
-    pub(super) fn note(&self, request: &InputRequest, session: &Arc<ClientSession>) {
+    pub(super) fn record(&self, request: &InputRequest, session: &Arc<ClientSession>) {
         if let Some(id) = request.params.as_deref().and_then(elicitation_id) {
             let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if visits.len() == MAX {
@@ -30,7 +30,7 @@ impl Visits {
 
     /// Ends a visit, and returns the client session to notify. Returns `None` if the visit is
     /// unknown or has already ended.
-    pub(super) fn done(&self, params: &RawValue) -> Option<Arc<ClientSession>> {
+    pub(super) fn complete(&self, params: &RawValue) -> Option<Arc<ClientSession>> {
         let id = elicitation_id(params)?;
         let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = visits.iter().position(|(known, _)| *known == id)?;

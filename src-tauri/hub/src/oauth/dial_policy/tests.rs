@@ -1,12 +1,12 @@
 use super::*;
 
-fn reach(server: &str) -> Reach {
-    Reach::of(&Url::parse(server).expect("a URL")).expect("a server to sign in to")
+fn dial_policy(server: &str) -> DialPolicy {
+    DialPolicy::for_server(&Url::parse(server).expect("a URL")).expect("a server to sign in to")
 }
 
-fn checked(server: &str, url: &str) -> bool {
-    reach(server)
-        .check(&Url::parse(url).expect("a URL"))
+fn is_allowed(server: &str, url: &str) -> bool {
+    dial_policy(server)
+        .check_url(&Url::parse(url).expect("a URL"))
         .is_ok()
 }
 
@@ -44,13 +44,15 @@ fn a_hostile_authorization_url_is_not_opened() {
         " https://auth.example.com/",
     ];
     for url in hostile {
-        assert!(openable(url).is_err(), "{url:?} would be opened");
+        assert!(check_browser_url(url).is_err(), "{url:?} would be opened");
     }
-    assert!(openable(&format!("https://auth.example.com/{}", "a".repeat(MAX_URL))).is_err());
+    assert!(
+        check_browser_url(&format!("https://auth.example.com/{}", "a".repeat(MAX_URL))).is_err()
+    );
 }
 
 #[test]
-fn an_honest_one_is() {
+fn an_honest_authorization_url_is_opened() {
     for url in [
         "https://auth.example.com/authorize?response_type=code&scope=a+b%3Ac&redirect_uri=http%3A%2F%2F127.0.0.1%3A1",
         "https://login.example.com:8443/t/oauth2/v2.0/authorize",
@@ -58,7 +60,11 @@ fn an_honest_one_is() {
         "http://localhost:4000/auth",
         "http://[::1]:4000/auth",
     ] {
-        assert!(openable(url).is_ok(), "{:?}", openable(url));
+        assert!(
+            check_browser_url(url).is_ok(),
+            "{:?}",
+            check_browser_url(url)
+        );
     }
 }
 
@@ -87,18 +93,18 @@ fn metadata_of_a_public_server_leads_to_no_private_address() {
         "javascript:alert(1)",
         "file:///etc/passwd",
     ] {
-        assert!(!checked(server, url), "{url} would be dialled");
+        assert!(!is_allowed(server, url), "{url} would be dialled");
     }
     assert!(
-        checked(server, "https://auth.example.com/token")
-            && checked(server, "https://93.184.216.34/token")
+        is_allowed(server, "https://auth.example.com/token")
+            && is_allowed(server, "https://93.184.216.34/token")
     );
 }
 
 #[test]
 fn a_name_is_refused_for_what_it_resolves_to() {
     let address = |text: &str| text.parse::<IpAddr>().expect("an address");
-    let public = reach("https://mcp.example.com/mcp");
+    let public = dial_policy("https://mcp.example.com/mcp");
     for private in ["127.0.0.1", "10.0.0.9", "169.254.169.254", "::1", "fd00::1"] {
         assert!(
             !public.allows("auth.example.com", address(private)),
@@ -115,7 +121,7 @@ fn a_name_is_refused_for_what_it_resolves_to() {
         "and not this machine"
     );
     assert!(!public.allows("mcp.example.com", address("169.254.169.254")));
-    let house = reach("https://10.0.0.4/mcp");
+    let house = dial_policy("https://10.0.0.4/mcp");
     assert!(
         house.allows("10.0.0.4", address("10.0.0.4"))
             && !house.allows("10.0.0.9", address("10.0.0.9"))
@@ -126,17 +132,19 @@ fn a_name_is_refused_for_what_it_resolves_to() {
 fn a_server_on_this_machine_may_have_its_authorization_server_there() {
     let server = "http://127.0.0.1:3000/mcp";
     assert!(
-        checked(server, "http://127.0.0.1:4000/token")
-            && checked(server, "http://localhost:4000/token")
+        is_allowed(server, "http://127.0.0.1:4000/token")
+            && is_allowed(server, "http://localhost:4000/token")
     );
     assert!(
-        !checked(server, "http://10.0.0.9/token")
-            && !checked(server, "http://auth.example.com/token")
+        !is_allowed(server, "http://10.0.0.9/token")
+            && !is_allowed(server, "http://auth.example.com/token")
     );
-    assert!(!checked(server, "http://169.254.169.254/"));
+    assert!(!is_allowed(server, "http://169.254.169.254/"));
 }
 
 #[test]
 fn no_token_goes_over_the_network_in_plain_text() {
-    assert!(Reach::of(&Url::parse("http://mcp.example.com/mcp").expect("a URL")).is_err());
+    assert!(
+        DialPolicy::for_server(&Url::parse("http://mcp.example.com/mcp").expect("a URL")).is_err()
+    );
 }
