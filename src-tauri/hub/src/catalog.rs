@@ -10,7 +10,7 @@ mod profiles;
 mod schema;
 mod search;
 mod sync;
-mod unlisted;
+mod unlisted_resources;
 
 use std::{
     collections::BTreeMap,
@@ -28,11 +28,11 @@ use tokio::{
 };
 
 pub use definition::Definition;
-pub use merge::{CatalogEntry, Lists, Offered, Snapshot, Unlisted};
+pub use merge::{CatalogEntry, CatalogView, Exclusion, Offered, Snapshot};
 pub use profiles::{ProfileError, Profiles};
-pub use sync::{SyncError, all_of};
+pub use sync::{SyncError, read_list};
 
-use acceptance::Accepted;
+use acceptance::AcceptedDefinitions;
 
 use crate::{
     clock,
@@ -49,7 +49,7 @@ use crate::{
         tool::AcceptanceState,
     },
     registry::Registry,
-    sessions::{ClientSession, Reach},
+    sessions::{ClientScope, ClientSession},
     settings::Settings,
     store::{
         Store, StoreError,
@@ -60,20 +60,20 @@ use crate::{
 
 /// The minimum time between two reads of a server, even if the server states a shorter time to
 /// live.
-const LEAST_TTL: Duration = Duration::from_secs(10);
+const MIN_TTL: Duration = Duration::from_secs(10);
 /// The time after a failed sync in which the server is not read again.
-const AFTER_FAILURE: Duration = Duration::from_secs(30);
+const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: tools that a server adds this soon after its first sync count as accepted
 /// together with the server.
-const SETTLING: Duration = Duration::from_secs(60);
+const GRACE_PERIOD: Duration = Duration::from_secs(60);
 /// The number of servers that are read at once. Many programs that start at the same time are
 /// slower than a few one after another.
-const READS: usize = 8;
+const MAX_CONCURRENT_READS: usize = 8;
 /// The longest time that the first read of a server delays a list. Later results are announced with
 /// `list_changed`.
-const FIRST_READ: Duration = Duration::from_millis(1_500);
+const FIRST_READ_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// A read that takes longer gives up its slot, and continues beside the next one.
-const SLOW_READ: Duration = Duration::from_secs(3);
+const SLOT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The number of excluded entries that one new snapshot logs.
 const MAX_LOGGED: usize = 100;
@@ -94,9 +94,9 @@ pub struct Catalog {
     changed: KindChanges,
     copies: Arc<Mutex<BTreeMap<ServerId, ServerCopy>>>,
     /// Limits how many servers are read at once.
-    reading: Arc<Semaphore>,
+    read_slots: Arc<Semaphore>,
     /// Limits each server to one sync at a time.
-    syncing: Arc<Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>>,
+    sync_locks: Arc<Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
 /// The catalog's copy of a server.
@@ -104,40 +104,40 @@ pub struct Catalog {
 pub struct ServerCopy {
     pub row: ServerRow,
     pub offered: Offered,
-    accepted: Accepted,
+    accepted: AcceptedDefinitions,
     /// The newest accepted definition of each tool.
-    kept: BTreeMap<String, Arc<Definition>>,
+    last_accepted: BTreeMap<String, Arc<Definition>>,
     /// The accepted part of the offer, which clients may see.
-    shown: Offered,
+    visible: Offered,
     /// The same, but with the accepted definition of each changed tool.
-    shown_as_kept: Offered,
+    visible_retained: Offered,
     /// The end of the grace period, in which additions count as accepted together with the server.
-    settling_until: Option<Instant>,
+    grace_period_end: Option<Instant>,
     /// The identity of the server that the copy was read from. The copy is worthless for any other
     /// identity.
     identity: String,
     /// `begun` counts the syncs that have begun, and `attempts` those that have ended, failed or
     /// not.
-    begun: u64,
-    attempts: u64,
+    syncs_begun: u64,
+    syncs_ended: u64,
     failed_at: Option<Instant>,
     /// When the running or waiting sync began, if there is one.
     reading_since: Option<Instant>,
 }
 
 impl ServerCopy {
-    fn unknown(id: ServerId) -> Self {
+    fn empty(id: ServerId) -> Self {
         Self {
             row: ServerRow::new(id),
             offered: Offered::new(),
-            accepted: Accepted::default(),
-            kept: BTreeMap::new(),
-            shown: Offered::new(),
-            shown_as_kept: Offered::new(),
-            settling_until: None,
+            accepted: AcceptedDefinitions::default(),
+            last_accepted: BTreeMap::new(),
+            visible: Offered::new(),
+            visible_retained: Offered::new(),
+            grace_period_end: None,
             identity: String::new(),
-            begun: 0,
-            attempts: 0,
+            syncs_begun: 0,
+            syncs_ended: 0,
             failed_at: None,
             reading_since: None,
         }
@@ -150,53 +150,53 @@ impl ServerCopy {
     }
 
     /// Returns the acceptance state of a tool's definition.
-    pub fn standing(&self, tool: &Definition) -> AcceptanceState {
-        self.accepted.standing(tool)
+    pub fn acceptance_state(&self, tool: &Definition) -> AcceptanceState {
+        self.accepted.acceptance_state(tool)
     }
 
     /// Recomputes the definitions that clients may see.
-    fn sort_out(&mut self) {
-        self.shown.clone_from(&self.offered);
-        self.shown_as_kept.clone_from(&self.offered);
+    fn recompute_visible(&mut self) {
+        self.visible.clone_from(&self.offered);
+        self.visible_retained.clone_from(&self.offered);
         let Some(tools) = self.offered.get(&CapabilityKind::Tools) else {
             return;
         };
         let accepted: Vec<_> = tools
             .iter()
-            .filter(|tool| self.accepted.holds(tool))
+            .filter(|tool| self.accepted.contains(tool))
             .cloned()
             .collect();
-        self.kept.extend(
+        self.last_accepted.extend(
             accepted
                 .iter()
                 .map(|tool| (tool.name.clone(), tool.clone())),
         );
-        let as_kept = |tool: &Arc<Definition>| match self.accepted.standing(tool) {
+        let retained = |tool: &Arc<Definition>| match self.accepted.acceptance_state(tool) {
             AcceptanceState::Accepted => Some(tool.clone()),
-            AcceptanceState::Changed => {
-                Some(Arc::new(self.kept.get(&tool.name)?.while_it_is(tool)))
-            }
+            AcceptanceState::Changed => Some(Arc::new(
+                self.last_accepted.get(&tool.name)?.retained_for(tool),
+            )),
             AcceptanceState::New => None,
         };
-        self.shown_as_kept.insert(
+        self.visible_retained.insert(
             CapabilityKind::Tools,
-            tools.iter().filter_map(as_kept).collect(),
+            tools.iter().filter_map(retained).collect(),
         );
-        self.shown.insert(CapabilityKind::Tools, accepted);
+        self.visible.insert(CapabilityKind::Tools, accepted);
     }
 
     /// Returns the definitions of this server that clients may see.
-    fn shown(&self, server: &RegisteredServer) -> &Offered {
+    fn visible(&self, server: &RegisteredServer) -> &Offered {
         match server.spec.definitions {
-            DefinitionPolicy::Keep => &self.shown_as_kept,
-            DefinitionPolicy::Ask | DefinitionPolicy::Trust => &self.shown,
+            DefinitionPolicy::Keep => &self.visible_retained,
+            DefinitionPolicy::Ask | DefinitionPolicy::Trust => &self.visible,
         }
     }
 
     /// Returns the copy after a sync.
-    fn take(&self, server: &RegisteredServer, row: ServerRow, mut offered: Offered) -> Self {
+    fn after_sync(&self, server: &RegisteredServer, row: ServerRow, mut offered: Offered) -> Self {
         for (kind, read) in &mut offered {
-            definition::keep(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
+            definition::reuse_known(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
         }
         let mut read = Self {
             row,
@@ -207,12 +207,12 @@ impl ServerCopy {
         };
         let is_unread = self.row.last_synced_at.is_none() && self.accepted.is_empty();
         if is_unread || self.identity != server.identity {
-            read.settling_until = Some(Instant::now() + SETTLING);
+            read.grace_period_end = Some(Instant::now() + GRACE_PERIOD);
         }
-        let is_settling = read
-            .settling_until
+        let in_grace_period = read
+            .grace_period_end
             .is_some_and(|until| Instant::now() < until);
-        if is_settling || server.spec.definitions == DefinitionPolicy::Trust {
+        if in_grace_period || server.spec.definitions == DefinitionPolicy::Trust {
             for tool in read
                 .offered
                 .get(&CapabilityKind::Tools)
@@ -222,7 +222,7 @@ impl ServerCopy {
                 read.accepted.insert(&tool.name, &tool.digest);
             }
         }
-        read.sort_out();
+        read.recompute_visible();
         read
     }
 }
@@ -242,8 +242,8 @@ impl Catalog {
     ) -> Result<Self, StoreError> {
         let mut copies = BTreeMap::new();
         for row in store.servers().await? {
-            let copy = load(&store, row).await?;
-            log_left_out(
+            let copy = load_copy(&store, row).await?;
+            log_excluded(
                 pool.connector().logs(),
                 &copy.row.id,
                 &copy.row.excluded,
@@ -271,8 +271,8 @@ impl Catalog {
             snapshot: Arc::default(),
             changed: KindChanges::default(),
             copies: Arc::new(Mutex::new(copies)),
-            reading: Arc::new(Semaphore::new(READS)),
-            syncing: Arc::default(),
+            read_slots: Arc::new(Semaphore::new(MAX_CONCURRENT_READS)),
+            sync_locks: Arc::default(),
         };
         catalog.rebuild();
         Ok(catalog)
@@ -284,15 +284,15 @@ impl Catalog {
     }
 
     /// Returns the catalog view of a client session.
-    pub fn of(&self, session: &ClientSession) -> Arc<Lists> {
-        self.of_client(&session.client, &session.reach)
+    pub fn session_view(&self, session: &ClientSession) -> Arc<CatalogView> {
+        self.client_view(&session.client, &session.scope)
     }
 
     /// Returns the catalog view of a client without a session.
-    pub fn of_client(&self, client: &ClientName, reach: &Reach) -> Arc<Lists> {
+    pub fn client_view(&self, client: &ClientName, scope: &ClientScope) -> Arc<CatalogView> {
         self.snapshot
             .load()
-            .of(reach, self.profiles.of(client).as_ref())
+            .client_view(scope, self.profiles.client_profile(client).as_ref())
     }
 
     pub fn profiles(&self) -> &Profiles {
@@ -309,7 +309,7 @@ impl Catalog {
         self.lock()
             .get(id)
             .cloned()
-            .unwrap_or_else(|| ServerCopy::unknown(id.clone()))
+            .unwrap_or_else(|| ServerCopy::empty(id.clone()))
     }
 
     /// Returns true if a server's copy is older than its time to live: that of its spec or of the
@@ -321,8 +321,11 @@ impl Catalog {
             .map(|ms| Duration::from_millis(ms.into()));
         // A program is not started repeatedly only because its lists have a short time to live.
         let may_be_asked = server.spec.command.is_none() || self.pool.is_active(&server.id);
-        let said = copy.row.ttl_ms.filter(|_| may_be_asked);
-        let ttl = time_to_live(own.unwrap_or_else(|| self.settings.get().cache_ttl), said);
+        let stated_ttl = copy.row.ttl_ms.filter(|_| may_be_asked);
+        let ttl = effective_ttl(
+            own.unwrap_or_else(|| self.settings.get().cache_ttl),
+            stated_ttl,
+        );
         copy.row
             .last_synced_at
             .is_none_or(|at| is_old(at, clock::now(), ttl))
@@ -342,25 +345,25 @@ impl Catalog {
             let copy = copies
                 .get(&server.id)
                 .filter(|copy| copy.identity == server.identity)?;
-            Some((server.clone(), copy.shown(server)))
+            Some((server.clone(), copy.visible(server)))
         });
         let mut offered: Vec<_> = offered.collect();
         // The server that was accepted first keeps a contested name.
         offered.sort_by_cached_key(|(server, _)| self.registry.accepted_since(&server.id));
-        if self.snapshot.load().is_of(&offered) {
+        if self.snapshot.load().is_merged_from(&offered) {
             // Keep the old snapshot, because its lists are already rendered and indexed.
             return;
         }
         let new = Snapshot::merge(&offered);
         let old = self.snapshot.swap(Arc::new(new));
         let new = self.snapshot.load();
-        let is_new = |one: &&Unlisted| !one.is_wanted && !old.all().left_out().contains(one);
-        for one in new.all().left_out().iter().filter(is_new).take(MAX_LOGGED) {
-            log_one_left_out(self.pool.connector().logs(), &one.server, &one.entry);
+        let is_new = |one: &&Exclusion| !one.is_intended && !old.all().excluded().contains(one);
+        for one in new.all().excluded().iter().filter(is_new).take(MAX_LOGGED) {
+            log_excluded_entry(self.pool.connector().logs(), &one.server, &one.entry);
         }
         for kind in CapabilityKind::ALL
             .into_iter()
-            .filter(|kind| !old.all().same(new.all(), *kind))
+            .filter(|kind| !old.all().has_same_entries(new.all(), *kind))
         {
             self.changed.insert(kind);
         }
@@ -371,9 +374,9 @@ impl Catalog {
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
-    pub async fn forget(&self, id: &ServerId) -> Result<(), StoreError> {
-        let one = self.one_sync(id);
-        let _one_at_a_time = one.lock().await;
+    pub async fn delete_server(&self, id: &ServerId) -> Result<(), StoreError> {
+        let lock = self.sync_lock(id);
+        let _one_at_a_time = lock.lock().await;
         self.store.remove_server(id).await?;
         self.lock().remove(id);
         self.rebuild();
@@ -382,10 +385,10 @@ impl Catalog {
 
     /// Returns the instructions for models from the servers within a client's scope, if any server
     /// has some.
-    pub fn instructions(&self, reach: &Reach) -> Option<String> {
+    pub fn instructions(&self, scope: &ClientScope) -> Option<String> {
         let copies = self.lock();
         let specs = self.registry.specs();
-        let told = specs
+        let texts = specs
             .servers
             .values()
             .filter(|server| self.registry.may_run(server))
@@ -401,13 +404,13 @@ impl Catalog {
                         .filter(|text| !text.trim().is_empty())?,
                 ))
             });
-        match reach {
-            Reach::One(id) => told
+        match scope {
+            ClientScope::One(id) => texts
                 .into_iter()
                 .find(|(server, _)| server.id == *id)
                 .map(|(_, text)| text.to_owned()),
-            Reach::All => {
-                let all: Vec<_> = told
+            ClientScope::All => {
+                let all: Vec<_> = texts
                     .map(|(server, text)| format!("# {}\n{text}", server.id))
                     .collect();
                 (!all.is_empty()).then(|| all.join("\n\n"))
@@ -418,17 +421,17 @@ impl Catalog {
     /// Reads the servers whose copies are missing or old, before an answer from the catalog. Waits
     /// for a server that is read for the first time, but no longer than [`FIRST_READ`] after that
     /// read began.
-    pub async fn freshen(&self) {
+    pub async fn refresh_stale(&self) {
         let now = Instant::now();
         let (mut first_reads, mut deadline) = (Vec::new(), now);
-        for Due {
+        for StaleServer {
             id,
-            attempts,
+            syncs_ended,
             reading_since,
             is_first,
-        } in self.due()
+        } in self.stale_servers()
         {
-            let waits_until = reading_since.unwrap_or(now) + FIRST_READ;
+            let waits_until = reading_since.unwrap_or(now) + FIRST_READ_TIMEOUT;
             let may_wait = is_first && waits_until > now;
             if reading_since.is_some() && !may_wait {
                 continue;
@@ -436,7 +439,7 @@ impl Catalog {
             let catalog = self.clone();
             let sync = tokio::spawn(async move {
                 catalog
-                    .sync_unless(&id, |copy| copy.attempts != attempts)
+                    .sync_unless(&id, |copy| copy.syncs_ended != syncs_ended)
                     .await
             });
             if may_wait {
@@ -448,7 +451,7 @@ impl Catalog {
     }
 
     /// Returns the servers whose copies are missing or old.
-    fn due(&self) -> Vec<Due> {
+    fn stale_servers(&self) -> Vec<StaleServer> {
         let copies = self.lock();
         let specs = self.registry.specs();
         let due = |server: &Arc<RegisteredServer>| {
@@ -457,12 +460,12 @@ impl Catalog {
                 copy.row.last_synced_at.is_none() || copy.identity != server.identity
             });
             let failed_at = copy.and_then(|copy| copy.failed_at);
-            let failed_lately = failed_at.is_some_and(|at| at.elapsed() < AFTER_FAILURE);
+            let failed_lately = failed_at.is_some_and(|at| at.elapsed() < RETRY_DELAY);
             let is_due =
                 !failed_lately && (unread || copy.is_some_and(|copy| self.is_stale(server, copy)));
-            (is_due && self.registry.may_run(server)).then(|| Due {
+            (is_due && self.registry.may_run(server)).then(|| StaleServer {
                 id: server.id.clone(),
-                attempts: copy.map_or(0, |copy| copy.attempts),
+                syncs_ended: copy.map_or(0, |copy| copy.syncs_ended),
                 reading_since: copy.and_then(|copy| copy.reading_since),
                 is_first: unread && failed_at.is_none(),
             })
@@ -478,11 +481,14 @@ impl Catalog {
     pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
         // A sync that begins after this call has read all earlier changes, so this call need not
         // read again.
-        let begun = self.copy(id).begun;
+        let syncs_begun = self.copy(id).syncs_begun;
         let (catalog, id) = (self.clone(), id.clone());
-        let sync =
-            tokio::spawn(async move { catalog.sync_unless(&id, |copy| copy.begun != begun).await });
-        sync.await.unwrap_or(Err(SyncError::FailedJustNow))
+        let sync = tokio::spawn(async move {
+            catalog
+                .sync_unless(&id, |copy| copy.syncs_begun != syncs_begun)
+                .await
+        });
+        sync.await.unwrap_or(Err(SyncError::FailedRecently))
     }
 
     /// Syncs the server, unless another task has done so, or has tried to, in the meantime.
@@ -491,31 +497,31 @@ impl Catalog {
         id: &ServerId,
         is_done: impl Fn(&ServerCopy) -> bool,
     ) -> Result<(), SyncError> {
-        let one = self.one_sync(id);
-        let _one_at_a_time = one.lock().await;
+        let lock = self.sync_lock(id);
+        let _one_at_a_time = lock.lock().await;
         let copy = self.copy(id);
         if is_done(&copy) {
             return if copy.failed_at.is_none() {
                 Ok(())
             } else {
-                Err(SyncError::FailedJustNow)
+                Err(SyncError::FailedRecently)
             };
         }
-        self.note(id, |copy| {
-            copy.begun += 1;
+        self.update_copy(id, |copy| {
+            copy.syncs_begun += 1;
             copy.reading_since = Some(Instant::now());
             copy.row.sync_status = SyncStatus::Syncing;
         });
-        let synced = self.read_in_turn(id).await;
-        self.change(id, |copy| {
-            copy.attempts += 1;
+        let synced = self.read_with_slot(id).await;
+        self.update_visible(id, |copy| {
+            copy.syncs_ended += 1;
             copy.reading_since = None;
             match &synced {
                 Ok(read) => {
-                    let (begun, attempts) = (copy.begun, copy.attempts);
+                    let (begun, attempts) = (copy.syncs_begun, copy.syncs_ended);
                     *copy = ServerCopy {
-                        begun,
-                        attempts,
+                        syncs_begun: begun,
+                        syncs_ended: attempts,
                         reading_since: None,
                         ..read.clone()
                     };
@@ -532,20 +538,20 @@ impl Catalog {
     }
 
     /// Reads a server as soon as a slot is free. A slow server does not delay the others.
-    async fn read_in_turn(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
-        let turn = self.reading.acquire().await;
-        let mut reading = std::pin::pin!(self.read(id));
+    async fn read_with_slot(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
+        let slot = self.read_slots.acquire().await;
+        let mut reading = std::pin::pin!(self.read_server(id));
         tokio::select! {
             read = &mut reading => read,
-            () = tokio::time::sleep(SLOW_READ) => {
-                drop(turn);
+            () = tokio::time::sleep(SLOT_TIMEOUT) => {
+                drop(slot);
                 reading.await
             }
         }
     }
 
     /// Reads a server, and writes the result to the store.
-    async fn read(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
+    async fn read_server(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
         let server = self
             .registry
             .get(id)
@@ -555,17 +561,17 @@ impl Catalog {
         let session = self.pool.session(&server, None);
         let server = self
             .registry
-            .runnable(id)
+            .get_runnable(id)
             .map_err(|e| SyncError::MayNotRun(e.to_string()))?;
         if session.server().identity != server.identity {
             return Err(SyncError::MayNotRun("its spec is being changed".into()));
         }
-        let sync::Read {
+        let sync::SyncedServer {
             hello,
             offered,
             ttl_ms,
-            left_out,
-        } = sync::read(&session).await?;
+            excluded: left_out,
+        } = sync::read_server(&session).await?;
         let row = ServerRow {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
@@ -576,14 +582,14 @@ impl Catalog {
             instructions: hello.instructions,
             ttl_ms,
             offers_resources: Some(hello.capabilities.may_offer(CapabilityKind::Resources)),
-            excluded: self.masked(left_out),
+            excluded: self.mask_secrets(left_out),
             ..self.copy(id).row
         };
         let before = self.copy(id);
-        let read = before.take(&server, row, offered);
-        self.keep(&read).await?;
-        tell_read(&before, &read, &self.store);
-        log_left_out(
+        let read = before.after_sync(&server, row, offered);
+        self.store_synced(&read).await?;
+        report_changed_tools(&before, &read, &self.store);
+        log_excluded(
             self.pool.connector().logs(),
             id,
             &read.row.excluded,
@@ -593,35 +599,35 @@ impl Catalog {
     }
 
     /// Returns the entries with secrets masked in the server's own texts.
-    pub fn masked(&self, mut left_out: ExcludedEntries) -> ExcludedEntries {
+    pub fn mask_secrets(&self, mut excluded: ExcludedEntries) -> ExcludedEntries {
         let logs = self.pool.connector().logs();
-        for entry in &mut left_out.entries {
+        for entry in &mut excluded.entries {
             (entry.name, entry.why) = (logs.mask_text(&entry.name), logs.mask_text(&entry.why));
         }
-        left_out
+        excluded
     }
 
     /// Returns the excluded entries of a server: malformed definitions, and names that are taken.
-    pub fn left_out(&self, id: &ServerId) -> ExcludedEntries {
-        let mut left_out = self.copy(id).row.excluded;
+    pub fn excluded(&self, id: &ServerId) -> ExcludedEntries {
+        let mut excluded = self.copy(id).row.excluded;
         let snapshot = self.snapshot();
         let taken = snapshot
             .all()
-            .left_out()
+            .excluded()
             .iter()
-            .filter(|one| one.server == *id && !one.is_wanted);
+            .filter(|one| one.server == *id && !one.is_intended);
         taken.for_each(|one| {
-            left_out.push(ExcludedEntry::new(
+            excluded.push(ExcludedEntry::new(
                 one.entry.kind,
                 &one.entry.name,
                 &one.entry.why,
             ))
         });
-        left_out
+        excluded
     }
 
     /// Writes the result of a sync to the store.
-    async fn keep(&self, read: &ServerCopy) -> Result<(), StoreError> {
+    async fn store_synced(&self, read: &ServerCopy) -> Result<(), StoreError> {
         let texts = |definitions: &'_ Vec<Arc<Definition>>| {
             definitions
                 .iter()
@@ -637,7 +643,7 @@ impl Catalog {
             name: tool.name.clone(),
             digest: tool.digest.clone(),
             definition: tool.raw.get().to_owned(),
-            accepted: read.accepted.holds(tool),
+            accepted: read.accepted.contains(tool),
         };
         self.store
             .record_sync(
@@ -659,8 +665,8 @@ impl Catalog {
         id: &ServerId,
         tools: &[(String, String)],
     ) -> Result<(), AcceptError> {
-        let one = self.one_sync(id);
-        let _one_at_a_time = one.lock().await;
+        let lock = self.sync_lock(id);
+        let _one_at_a_time = lock.lock().await;
         let copy = self.copy(id);
         let offers = |(name, digest): &(String, String)| {
             copy.tools()
@@ -671,17 +677,17 @@ impl Catalog {
             return Err(AcceptError::Gone(name.clone()));
         }
         self.store.accept_definitions(id, tools).await?;
-        self.change(id, |copy| {
+        self.update_visible(id, |copy| {
             tools
                 .iter()
                 .for_each(|(name, digest)| copy.accepted.insert(name, digest));
-            copy.sort_out();
+            copy.recompute_visible();
         });
         Ok(())
     }
 
-    fn one_sync(&self, id: &ServerId) -> Arc<tokio::sync::Mutex<()>> {
-        self.syncing
+    fn sync_lock(&self, id: &ServerId) -> Arc<tokio::sync::Mutex<()>> {
+        self.sync_locks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .entry(id.clone())
@@ -689,26 +695,26 @@ impl Catalog {
             .clone()
     }
 
-    fn change(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
-        self.note(id, change);
+    fn update_visible(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
+        self.update_copy(id, change);
         self.rebuild();
     }
 
     /// Changes a copy in a way that clients cannot see, so that the snapshot stays valid.
-    fn note(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
+    fn update_copy(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
         change(
             self.lock()
                 .entry(id.clone())
-                .or_insert_with(|| ServerCopy::unknown(id.clone())),
+                .or_insert_with(|| ServerCopy::empty(id.clone())),
         );
         self.events.publish(Event::ServerChanged { id: id.clone() });
     }
 
     /// Processes list changes of servers, and refreshes running servers before their copies become
     /// old. The tasks end when the returned set is dropped.
-    pub fn follow(&self, list_changes: ListChanges) -> JoinSet<()> {
+    pub fn spawn_refresh(&self, list_changes: ListChanges) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
-        tasks.spawn(sync::follow_changes(self.clone(), list_changes));
+        tasks.spawn(sync::sync_changed(self.clone(), list_changes));
         tasks.spawn(sync::refresh_active(self.clone()));
         tasks
     }
@@ -719,9 +725,9 @@ impl Catalog {
 }
 
 /// A server whose copy is missing or old.
-struct Due {
+struct StaleServer {
     id: ServerId,
-    attempts: u64,
+    syncs_ended: u64,
     reading_since: Option<Instant>,
     /// True if the server with this identity was never read, and no read has failed.
     is_first: bool,
@@ -737,11 +743,11 @@ pub enum AcceptError {
 }
 
 /// Loads the copy of a server from the store.
-async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
+async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
     let read = |kind, texts: Vec<String>| {
         texts
             .into_iter()
-            .filter_map(|text| Definition::read(kind, text).ok())
+            .filter_map(|text| Definition::parse(kind, text).ok())
             .map(Arc::new)
             .collect()
     };
@@ -751,7 +757,7 @@ async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
         .map(|(kind, texts)| (kind, read(kind, texts)))
         .collect();
     let versions = store.definitions(&row.id).await?;
-    let mut accepted = Accepted::default();
+    let mut accepted = AcceptedDefinitions::default();
     versions
         .iter()
         .filter(|one| one.accepted_at.is_some())
@@ -771,33 +777,33 @@ async fn load(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
         .into_iter()
         .rev()
         .filter(|one| one.accepted_at.is_some());
-    let kept = accepted_ones
-        .filter_map(|one| Definition::read(CapabilityKind::Tools, one.definition).ok());
-    let kept = kept
+    let last_accepted = accepted_ones
+        .filter_map(|one| Definition::parse(CapabilityKind::Tools, one.definition).ok());
+    let last_accepted = last_accepted
         .map(|tool| (tool.name.clone(), Arc::new(tool)))
         .collect();
     let mut copy = ServerCopy {
         row,
         offered,
         accepted,
-        kept,
+        last_accepted,
         identity,
-        ..ServerCopy::unknown(id)
+        ..ServerCopy::empty(id)
     };
-    copy.sort_out();
+    copy.recompute_visible();
     Ok(copy)
 }
 
-fn tell_read(before: &ServerCopy, read: &ServerCopy, store: &Store) {
+fn report_changed_tools(before: &ServerCopy, read: &ServerCopy, store: &Store) {
     let id = &read.row.id;
     tracing::info!("server {id}: {} tools read", read.tools().len());
     let known = |tool: &Definition| before.tools().iter().any(|one| one.digest == tool.digest);
     for tool in read
         .tools()
         .iter()
-        .filter(|tool| !read.accepted.holds(tool) && !known(tool))
+        .filter(|tool| !read.accepted.contains(tool) && !known(tool))
     {
-        let what = if read.standing(tool) == AcceptanceState::New {
+        let what = if read.acceptance_state(tool) == AcceptanceState::New {
             "is new"
         } else {
             "has changed"
@@ -812,14 +818,14 @@ fn tell_read(before: &ServerCopy, read: &ServerCopy, store: &Store) {
 }
 
 /// Logs the entries of a server's lists that are excluded now and were not before.
-fn log_left_out(logs: &Logs, id: &ServerId, now: &ExcludedEntries, before: &ExcludedEntries) {
+fn log_excluded(logs: &Logs, id: &ServerId, now: &ExcludedEntries, before: &ExcludedEntries) {
     if now == before {
         return;
     }
     now.entries
         .iter()
         .filter(|entry| !before.entries.contains(entry))
-        .for_each(|one| log_one_left_out(logs, id, one));
+        .for_each(|one| log_excluded_entry(logs, id, one));
     if now.more > 0 {
         logs.add_server_line(
             id,
@@ -830,7 +836,7 @@ fn log_left_out(logs: &Logs, id: &ServerId, now: &ExcludedEntries, before: &Excl
     }
 }
 
-fn log_one_left_out(logs: &Logs, id: &ServerId, entry: &ExcludedEntry) {
+fn log_excluded_entry(logs: &Logs, id: &ServerId, entry: &ExcludedEntry) {
     logs.add_server_line(id, Level::Warn, "catalog", &format!("left out {entry}"));
 }
 
@@ -843,9 +849,9 @@ fn is_old(read_at: Timestamp, now: Timestamp, ttl: Duration) -> bool {
 
 /// Returns how long a copy counts as fresh: as long as the user wants, or shorter if the server
 /// states it.
-fn time_to_live(wanted: Duration, ttl_ms: Option<u32>) -> Duration {
+fn effective_ttl(wanted: Duration, ttl_ms: Option<u32>) -> Duration {
     ttl_ms.map_or(wanted, |ttl| {
-        Duration::from_millis(ttl.into()).clamp(LEAST_TTL.min(wanted), wanted)
+        Duration::from_millis(ttl.into()).clamp(MIN_TTL.min(wanted), wanted)
     })
 }
 

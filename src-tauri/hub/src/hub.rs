@@ -41,7 +41,10 @@ use crate::{
     registry::{Registry, Watch},
     router::Router,
     secrets::{Keyring, Secrets},
-    sessions::{Back, ClientSession, ClientSessions, Reach, Rounds, Subscription, Try},
+    sessions::{
+        ClientHandle, ClientScope, ClientSession, ClientSessions, PendingInputs, StatelessRequest,
+        Subscription,
+    },
     settings::Settings,
     store::{Journal, Store},
     transport::process::guard::Guard,
@@ -67,7 +70,7 @@ pub struct Hub {
     pub(crate) drawbridge: Drawbridge,
     pipeline: Pipeline,
     router: Router,
-    rounds: Rounds,
+    rounds: PendingInputs,
     guard: Guard,
     transports: Mutex<Vec<TransportHealth>>,
     watch: Mutex<Option<Watch>>,
@@ -181,7 +184,7 @@ impl Hub {
             profiles,
         )
         .await?;
-        let mut tasks = catalog.follow(mailbox.list_changes);
+        let mut tasks = catalog.spawn_refresh(mailbox.list_changes);
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
         let journal = store.journal();
@@ -203,7 +206,7 @@ impl Hub {
             sessions: ClientSessions::new(events.clone()),
             pipeline: Pipeline::new(router.clone(), gate),
             router,
-            rounds: Rounds::default(),
+            rounds: PendingInputs::default(),
             transports: Mutex::default(),
             watch: Mutex::default(),
             refused: Mutex::default(),
@@ -335,7 +338,7 @@ impl Hub {
         &self,
         client: ClientName,
         hello: ClientHello,
-        reach: Reach,
+        reach: ClientScope,
     ) -> Arc<ClientSession> {
         self.note_session(&client, &hello).await;
         self.sessions.open(client, hello, reach)
@@ -346,9 +349,9 @@ impl Hub {
         &self,
         client: &ClientName,
         hello: &ClientHello,
-        reach: &Reach,
+        reach: &ClientScope,
     ) -> Arc<ClientSession> {
-        let (session, is_new) = self.sessions.stateless(client, hello, reach);
+        let (session, is_new) = self.sessions.get_or_open_stateless(client, hello, reach);
         if is_new {
             self.note_session(client, hello).await;
         }
@@ -372,21 +375,26 @@ impl Hub {
     }
 
     /// Returns the servers' instructions for a client with this scope.
-    pub fn instructions(&self, reach: &Reach) -> Option<String> {
+    pub fn instructions(&self, reach: &ClientScope) -> Option<String> {
         self.catalog.instructions(reach)
     }
 
     /// Returns whether the server exists and may run.
     pub fn has_server(&self, id: &ServerId) -> bool {
-        self.registry.runnable(id).is_ok()
+        self.registry.get_runnable(id).is_ok()
     }
 
     /// Returns the arguments of a tool that a client must repeat in headers.
-    pub fn mirrored(&self, client: &ClientName, reach: &Reach, tool: &str) -> Vec<HeaderParam> {
-        let lists = self.catalog.of_client(client, reach);
+    pub fn mirrored(
+        &self,
+        client: &ClientName,
+        reach: &ClientScope,
+        tool: &str,
+    ) -> Vec<HeaderParam> {
+        let lists = self.catalog.client_view(client, reach);
         lists
             .find(CapabilityKind::Tools, tool)
-            .and_then(|tool| tool.definition.mirrored.clone().ok())
+            .and_then(|tool| tool.definition.header_params.clone().ok())
             .unwrap_or_default()
     }
 
@@ -397,7 +405,12 @@ impl Hub {
     /// Returns an error if the protocol demands one: for unknown methods and names, for bad params,
     /// and for the server's own errors. A denied call and a call that the server failed are results
     /// with `isError`.
-    pub async fn request(&self, back: &Back, method: &str, params: Option<&RawValue>) -> Reply {
+    pub async fn request(
+        &self,
+        back: &ClientHandle,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Reply {
         match method {
             "ping" => Ok(Json::new("{}")),
             // Boxed separately, because otherwise every future around this one has the size of the
@@ -409,13 +422,17 @@ impl Hub {
             {
                 Some(kind) => {
                     protocol::reject_cursor(method, params)?;
-                    Box::pin(self.catalog.freshen()).await;
-                    Ok(self.catalog.of(back.session()).listed(kind).clone())
+                    Box::pin(self.catalog.refresh_stale()).await;
+                    Ok(self
+                        .catalog
+                        .session_view(back.session())
+                        .list_result(kind)
+                        .clone())
                 }
                 None if self.drawbridge.is_raised() => {
                     Err(RpcError::new(code::INTERNAL_ERROR, RAISED))
                 }
-                None => Box::pin(self.router.pass(back, method, params)).await,
+                None => Box::pin(self.router.pass_through(back, method, params)).await,
             },
         }
     }
@@ -426,19 +443,19 @@ impl Hub {
     /// # Errors
     /// Returns an error in the same cases as [`Hub::request`], and if the retry matches no pending
     /// request.
-    pub async fn request_stateless(self: &Arc<Self>, attempt: Try) -> Reply {
+    pub async fn request_stateless(self: &Arc<Self>, attempt: StatelessRequest) -> Reply {
         let method = attempt.method.clone();
         let reply = if method == "server/discover" {
             Ok(protocol::handshake::discover_result(
-                self.instructions(&attempt.session.reach).as_deref(),
+                self.instructions(&attempt.session.scope).as_deref(),
             )
             .into())
         } else {
             let hub = self.clone();
-            let begin = |back: Back, method: String, params: Box<RawValue>| async move {
+            let begin = |back: ClientHandle, method: String, params: Box<RawValue>| async move {
                 hub.request(&back, &method, Some(&params)).await
             };
-            self.rounds.play(attempt, begin).await
+            self.rounds.start_or_resume(attempt, begin).await
         };
         protocol::translate::reply_for_modern_client(&method, reply)
     }
@@ -451,15 +468,17 @@ impl Hub {
         &self,
         client: ClientName,
         hello: ClientHello,
-        reach: Reach,
+        reach: ClientScope,
         subscription: Subscription,
     ) -> Result<Arc<ClientSession>, RpcError> {
-        let session = self.sessions.listen(client, hello, reach, subscription);
-        let back = Back::at_any_time(session.clone());
+        let session = self
+            .sessions
+            .open_subscription(client, hello, reach, subscription);
+        let back = ClientHandle::for_session(session.clone());
         let acknowledged = session
             .subscription
             .as_ref()
-            .map(|wanted| json::to_raw(&wanted.acknowledged()));
+            .map(|wanted| json::to_raw(&wanted.acknowledgement()));
         let resources = session
             .subscription
             .iter()
@@ -496,12 +515,12 @@ impl Hub {
         let client = ClientName::new(BY_HAND);
         self.admit_local(&client).await?;
         let session = self
-            .open_session(client, ClientHello::for_manual_calls(), Reach::All)
+            .open_session(client, ClientHello::for_manual_calls(), ClientScope::All)
             .await;
         let params = json::to_raw(&serde_json::json!({ "name": name, "arguments": arguments }));
         let reply = self
             .request(
-                &Back::at_any_time(session.clone()),
+                &ClientHandle::for_session(session.clone()),
                 "tools/call",
                 Some(&params),
             )
@@ -629,14 +648,14 @@ fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>) 
         .filter(wanted)
         .map(|kind| kind.list_changed_method())
         .collect();
-    let back = Back::at_any_time(session.clone());
+    let back = ClientHandle::for_session(session.clone());
     methods.iter().for_each(|method| back.notify(method, None));
 }
 
 /// Forwards notifications that servers send by themselves.
 async fn pass_on(router: Router, mut announcements: mpsc::Receiver<ServerNotification>) {
     while let Some(announced) = announcements.recv().await {
-        router.announce(&announced);
+        router.forward_notification(&announced);
     }
 }
 

@@ -15,12 +15,12 @@ use crate::{
     },
     policy::{Gate, Permitted, ToolCall},
     router::{ForwardError, Router, take_progress_token},
-    sessions::Back,
+    sessions::ClientHandle,
     upstream::UpstreamError,
 };
 
 /// The answer to a call that was in flight when the user raised the drawbridge.
-const CALLED_BACK: &str = "The user has raised the drawbridge: the call was cancelled, and whether it ran is unknown. \
+const PAUSED_MESSAGE: &str = "The user has raised the drawbridge: the call was cancelled, and whether it ran is unknown. \
                            Do not try again until the user says so.";
 
 /// The steps of a call. Cheap to clone.
@@ -41,9 +41,9 @@ impl Pipeline {
     /// Returns an error if the protocol demands one: for an unknown tool, for bad params, and for
     /// the server's own errors. A denied call, arguments that do not match the schema, and a server
     /// that failed are results with `isError`, which a model can read.
-    pub async fn call(&self, back: &Back, params: Option<&RawValue>) -> Reply {
-        let mut request = parse(params)?;
-        let mut tool = match self.find(back, &mut request).await? {
+    pub async fn call(&self, handle: &ClientHandle, params: Option<&RawValue>) -> Reply {
+        let mut request = parse_call(params)?;
+        let mut tool = match self.find(handle, &mut request).await? {
             Found::Tool(tool) => tool,
             Found::Answer(answer) => return Ok(answer),
         };
@@ -54,17 +54,17 @@ impl Pipeline {
                 .check_arguments(&request.arguments, tool.server.spec.validate)
             {
                 let name = &tool.exposed_name;
-                return Ok(failure(&format!(
+                return Ok(error_result(&format!(
                     "Nothing was sent: the arguments do not fit the schema of '{name}': {why}"
                 )));
             }
             let permitted = match self
                 .gate
-                .admit(request.call(tool.clone(), back), Some(back))
+                .admit(request.build_call(tool.clone(), handle), Some(handle))
                 .await
             {
                 Ok(permitted) => permitted,
-                Err(refusal) => return Ok(failure(&refusal.to_string())),
+                Err(refusal) => return Ok(error_result(&refusal.to_string())),
             };
             // A person has edited the arguments. If the call goes to a fallback, the edited ones
             // are decided anew and sent there.
@@ -75,15 +75,15 @@ impl Pipeline {
             let forwarded = tokio::select! {
                 biased;
                 // Dropping the other future cancels the call at the server.
-                () = self.gate.drawbridge.raised() => return Ok(failure(CALLED_BACK)),
-                forwarded = self.router.forward(&permitted, back) => forwarded,
+                () = self.gate.drawbridge.raised() => return Ok(error_result(PAUSED_MESSAGE)),
+                forwarded = self.router.forward(&permitted, handle) => forwarded,
             };
             match forwarded {
                 Err(ForwardError::Upstream(error)) if error.was_not_sent() => {
-                    let next = self.router.fallback(back.session(), &tool, &tried);
+                    let next = self.router.next_fallback(handle.session(), &tool, &tried);
                     tried.push((tool.server.clone(), error.to_string()));
                     let Some(next) = next else {
-                        return Ok(unreachable(permitted, &error, &tried));
+                        return Ok(unreachable_result(permitted, &error, &tried));
                     };
                     permitted.ended(
                         Outcome::Unreachable,
@@ -91,50 +91,56 @@ impl Pipeline {
                     );
                     tool = next;
                 }
-                Ok(Ok(result)) => match self.gate.release(&permitted, result, Some(back)).await {
+                Ok(Ok(result)) => match self.gate.release(&permitted, result, Some(handle)).await {
                     Ok(result) => {
-                        back.session()
-                            .note_issued(&permitted.call().tool.server.id, &result);
-                        return answer(permitted, Ok(Ok(result)));
+                        handle
+                            .session()
+                            .record_issued_uris(&permitted.call().tool.server.id, &result);
+                        return finish_call(permitted, Ok(Ok(result)));
                     }
                     Err(refusal) => {
                         permitted.ended(Outcome::Withheld, refusal.to_string());
-                        return Ok(failure(&refusal.to_string()));
+                        return Ok(error_result(&refusal.to_string()));
                     }
                 },
-                forwarded => return answer(permitted, forwarded),
+                forwarded => return finish_call(permitted, forwarded),
             }
         }
     }
 
     /// Finds the tool that a request names, directly or through `tool_call`. Answers `tool_search`.
-    async fn find(&self, back: &Back, request: &mut Request<'_>) -> Result<Found, RpcError> {
+    async fn find(
+        &self,
+        handle: &ClientHandle,
+        request: &mut CallRequest<'_>,
+    ) -> Result<Found, RpcError> {
         let found = self
             .router
-            .find(back.session(), CapabilityKind::Tools, &request.name)
+            .find(handle.session(), CapabilityKind::Tools, &request.name)
             .await;
         if let Some(tool) = found {
             return Ok(Found::Tool(tool));
         }
         let unknown =
             |name: &str| RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"));
-        let lists = self
+        let view = self
             .router
-            .deferring(back.session())
+            .deferring_view(handle.session())
             .ok_or_else(|| unknown(&request.name))?;
-        let wrong = |name: &str, why: String| Ok(Found::Answer(failure(&format!("{name}: {why}"))));
+        let wrong =
+            |name: &str, why: String| Ok(Found::Answer(error_result(&format!("{name}: {why}"))));
         match request.name.as_str() {
-            name @ deferred::TOOL_SEARCH => match deferred::search(&lists, &request.arguments) {
+            name @ deferred::TOOL_SEARCH => match deferred::search(&view, &request.arguments) {
                 Ok(answer) => Ok(Found::Answer(answer)),
                 Err(why) => wrong(name, why),
             },
-            name @ deferred::TOOL_CALL => match deferred::called(&request.arguments) {
+            name @ deferred::TOOL_CALL => match deferred::parse_call(&request.arguments) {
                 Ok((name, arguments)) => {
-                    let tool = lists
+                    let tool = view
                         .find(CapabilityKind::Tools, &name)
                         .cloned()
                         .ok_or_else(|| unknown(&name))?;
-                    request.arguments = object_of(Some(&arguments))?;
+                    request.arguments = arguments_object(Some(&arguments))?;
                     request.params.set("arguments", arguments);
                     Ok(Found::Tool(tool))
                 }
@@ -153,7 +159,7 @@ enum Found {
 }
 
 /// A `tools/call` as the client sent it.
-struct Request<'a> {
+struct CallRequest<'a> {
     name: String,
     /// An object. If `params` has no arguments, or null, it is empty.
     arguments: Box<RawValue>,
@@ -161,14 +167,14 @@ struct Request<'a> {
     params: RawObject<'a>,
 }
 
-impl Request<'_> {
+impl CallRequest<'_> {
     /// Builds the call of a tool, with the server's own name of the tool.
-    fn call(&mut self, tool: Arc<CatalogEntry>, back: &Back) -> ToolCall {
+    fn build_call(&mut self, tool: Arc<CatalogEntry>, handle: &ClientHandle) -> ToolCall {
         self.params
             .set("name", json::raw(json::quote(&tool.definition.name)));
         ToolCall {
-            client: back.session().client.clone(),
-            session: back.session().id.clone(),
+            client: handle.session().client.clone(),
+            session: handle.session().id.clone(),
             tool,
             params: self.params.to_raw(),
             extra: self.params.without(&["name", "arguments"]),
@@ -178,21 +184,21 @@ impl Request<'_> {
     }
 }
 
-fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
+fn parse_call(params: Option<&RawValue>) -> Result<CallRequest<'_>, RpcError> {
     let invalid =
         |why: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {why}"));
     let params = params.ok_or_else(|| invalid("it has no params".into()))?;
     let mut params =
         RawObject::parse(params).map_err(|e| invalid(format!("params: {e}").into()))?;
-    refuse_look_alikes(&params).map_err(|key| {
+    reject_ambiguous_keys(&params).map_err(|key| {
         invalid(format!("params has a member '{key}' that looks like another").into())
     })?;
     let name = params
         .get_string("name")
         .ok_or_else(|| invalid("params.name must be a string".into()))?;
-    let arguments = object_of(params.get("arguments"))?;
+    let arguments = arguments_object(params.get("arguments"))?;
     let progress_token = take_progress_token(&mut params);
-    Ok(Request {
+    Ok(CallRequest {
         name,
         arguments,
         progress_token,
@@ -202,7 +208,7 @@ fn parse(params: Option<&RawValue>) -> Result<Request<'_>, RpcError> {
 
 /// Rejects params with keys that differ only in case. Otherwise a server that ignores case could
 /// read another call than the one that was decided.
-fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
+fn reject_ambiguous_keys(params: &RawObject<'_>) -> Result<(), String> {
     const KNOWN: [&str; 4] = ["name", "arguments", "_meta", "task"];
     let mut seen = HashSet::new();
     for key in params.keys().filter(|key| !KNOWN.contains(key)) {
@@ -219,7 +225,7 @@ fn refuse_look_alikes(params: &RawObject<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// Returns an error if the arguments are neither an object nor null.
-fn object_of(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
+fn arguments_object(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
     let Some(arguments) = arguments.filter(|arguments| arguments.get() != "null") else {
         return Ok(json::raw("{}".into()));
     };
@@ -235,7 +241,7 @@ fn object_of(arguments: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
 
 /// Records that no server could be reached, and returns the result for the client. Nothing was
 /// sent.
-fn unreachable(
+fn unreachable_result(
     permitted: Permitted,
     error: &UpstreamError,
     tried: &[(Arc<RegisteredServer>, String)],
@@ -250,14 +256,14 @@ fn unreachable(
     } else {
         "any of the servers"
     };
-    failure(&format!(
+    error_result(&format!(
         "The call did not reach {servers} {}. {}",
         each.join("; "),
         error.remedy()
     ))
 }
 
-fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply {
+fn finish_call(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply {
     let server = permitted.call().tool.server.name().to_owned();
     match forwarded {
         Ok(Ok(result)) => {
@@ -280,16 +286,16 @@ fn answer(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply
                 tool.server.id,
                 tool.definition.name
             );
-            let outcome = outcome(&error);
-            let text = format!("{} {}", what_is_known(outcome, &server), error);
+            let outcome = error_outcome(&error);
+            let text = format!("{} {}", describe_outcome(outcome, &server), error);
             permitted.ended(outcome, error.to_string());
-            Ok(failure(&text))
+            Ok(error_result(&text))
         }
     }
 }
 
 /// Returns the words that let a model judge whether it may retry the call.
-fn what_is_known(outcome: Outcome, server: &str) -> String {
+fn describe_outcome(outcome: Outcome, server: &str) -> String {
     match outcome {
         Outcome::NotSent | Outcome::Unreachable => {
             format!("The call did not reach the server '{server}':")
@@ -310,7 +316,7 @@ fn what_is_known(outcome: Outcome, server: &str) -> String {
     }
 }
 
-fn outcome(error: &ForwardError) -> Outcome {
+fn error_outcome(error: &ForwardError) -> Outcome {
     match error {
         ForwardError::Changed => Outcome::NotSent,
         ForwardError::Upstream(
@@ -327,7 +333,7 @@ fn outcome(error: &ForwardError) -> Outcome {
 }
 
 /// Returns a result that reports a failed call and its reason to the model.
-fn failure(text: &str) -> Json {
+fn error_result(text: &str) -> Json {
     Json::new(json!({ "content": [{ "type": "text", "text": text }], "isError": true }).to_string())
 }
 

@@ -17,7 +17,7 @@ use std::{
 use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 
-pub use import::{Read, read_specs};
+pub use import::{ImportedServer, read_specs};
 pub use spec_file::BrokenFile;
 pub use watch::Watch;
 
@@ -69,7 +69,7 @@ pub enum RegistryError {
 }
 
 /// The identity of a server that the user accepted.
-struct Accepted {
+struct AcceptedIdentity {
     identity: String,
     /// When the server was first accepted, whatever its identity was then.
     since: Timestamp,
@@ -82,7 +82,7 @@ pub struct Registry {
     store: Store,
     events: Events,
     specs: Arc<ArcSwap<Specs>>,
-    accepted: Arc<Mutex<BTreeMap<ServerId, Accepted>>>,
+    accepted: Arc<Mutex<BTreeMap<ServerId, AcceptedIdentity>>>,
     reloading: Arc<Mutex<()>>,
     /// Receives the ids of the servers that differ, whether a user or a program changed them.
     changes: mpsc::UnboundedSender<Vec<ServerId>>,
@@ -100,13 +100,13 @@ impl Registry {
         events: Events,
         changes: mpsc::UnboundedSender<Vec<ServerId>>,
     ) -> Result<Self, RegistryError> {
-        spec_file::make_folder(&folder)?;
+        spec_file::create_folder(&folder)?;
         let accepted = store.servers().await?;
         let accepted = accepted.into_iter().filter_map(|row| {
             let since = row.accepted_at.unwrap_or(Timestamp(0));
             Some((
                 row.id,
-                Accepted {
+                AcceptedIdentity {
                     identity: row.accepted_identity?,
                     since,
                 },
@@ -185,7 +185,7 @@ impl Registry {
     ///
     /// # Errors
     /// Returns an error if there is no such server, or if it may not run.
-    pub fn runnable(&self, id: &ServerId) -> Result<Arc<RegisteredServer>, RegistryError> {
+    pub fn get_runnable(&self, id: &ServerId) -> Result<Arc<RegisteredServer>, RegistryError> {
         let server = self.get(id)?;
         if self.may_run(&server) {
             Ok(server)
@@ -201,7 +201,7 @@ impl Registry {
     /// one.
     pub fn new_id(&self, name: &str) -> Result<ServerId, RegistryError> {
         let id = names::server_id_from_name(name).ok_or(RegistryError::BadName)?;
-        if self.file(&id).exists() {
+        if self.spec_path(&id).exists() {
             return Err(RegistryError::Taken(id));
         }
         Ok(id)
@@ -218,8 +218,8 @@ impl Registry {
         spec: &ServerSpec,
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
         protocol::check_spec(spec)?;
-        spec_file::make_folder(&self.folder)?;
-        spec_file::write(&self.file(id), spec)?;
+        spec_file::create_folder(&self.folder)?;
+        spec_file::write(&self.spec_path(id), spec)?;
         self.reload();
         let written = self.get(id)?;
         if written.identity == spec.identity() {
@@ -243,13 +243,13 @@ impl Registry {
             .map_or_else(clock::now, |before| before.since);
         accepted.insert(
             server.id.clone(),
-            Accepted {
+            AcceptedIdentity {
                 identity: server.identity.clone(),
                 since,
             },
         );
         drop(accepted);
-        self.tell(&server.id);
+        self.notify_changed(&server.id);
         Ok(())
     }
 
@@ -258,7 +258,7 @@ impl Registry {
     /// # Errors
     /// Returns an error if the file cannot be removed.
     pub fn remove(&self, id: &ServerId) -> Result<(), RegistryError> {
-        spec_file::remove(&self.file(id))?;
+        spec_file::remove(&self.spec_path(id))?;
         self.accepted
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -311,12 +311,12 @@ impl Registry {
         }
         changed.dedup();
         self.specs.store(Arc::new(new));
-        changed.iter().for_each(|id| self.tell(id));
+        changed.iter().for_each(|id| self.notify_changed(id));
         let _ = self.changes.send(changed.clone());
         changed
     }
 
-    fn file(&self, id: &ServerId) -> PathBuf {
+    fn spec_path(&self, id: &ServerId) -> PathBuf {
         self.folder.join(format!("{id}.json"))
     }
 
@@ -324,7 +324,7 @@ impl Registry {
         &self.folder
     }
 
-    fn tell(&self, id: &ServerId) {
+    fn notify_changed(&self, id: &ServerId) {
         self.events.publish(Event::ServerChanged { id: id.clone() });
     }
 }

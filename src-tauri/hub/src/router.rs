@@ -1,24 +1,24 @@
 //! The router maps an exposed name or a URI to a server and forwards requests to it.
 
-mod pass;
-mod results;
+mod passthrough;
+mod result_cache;
 mod subscriptions;
 mod tasks;
 
 use std::sync::Arc;
 
-pub use pass::take_progress_token;
-use results::Results;
+pub use passthrough::take_progress_token;
+use result_cache::ResultCache;
 use subscriptions::Subscriptions;
 use tasks::Tasks;
 
 use crate::{
-    catalog::{Catalog, CatalogEntry, Lists, deferred},
+    catalog::{Catalog, CatalogEntry, CatalogView, deferred},
     model::{capability::CapabilityKind, ids::ServerId, spec::RegisteredServer},
     policy::{Permitted, ToolCall},
     protocol,
     registry::Registry,
-    sessions::{Back, ClientSession, Reach},
+    sessions::{ClientHandle, ClientScope, ClientSession},
     transport::Reply,
     upstream::{OutgoingRequest, Pool, RequestTimeouts, UpstreamError},
 };
@@ -31,7 +31,7 @@ pub struct Router {
     pool: Pool,
     subscriptions: Subscriptions,
     tasks: Tasks,
-    results: Results,
+    result_cache: ResultCache,
 }
 
 /// The reason why a permitted call was not forwarded or has no answer.
@@ -53,7 +53,7 @@ impl Router {
             pool,
             subscriptions: Subscriptions::default(),
             tasks: Tasks::default(),
-            results: Results::default(),
+            result_cache: ResultCache::default(),
         }
     }
 
@@ -74,24 +74,24 @@ impl Router {
     async fn search<T>(
         &self,
         session: &ClientSession,
-        look: impl Fn(&Lists) -> Option<T>,
+        lookup: impl Fn(&CatalogView) -> Option<T>,
     ) -> Option<T> {
-        if let Some(found) = look(&self.catalog.of(session)) {
+        if let Some(found) = lookup(&self.catalog.session_view(session)) {
             return Some(found);
         }
-        Box::pin(self.catalog.freshen()).await;
-        look(&self.catalog.of(session))
+        Box::pin(self.catalog.refresh_stale()).await;
+        lookup(&self.catalog.session_view(session))
     }
 
     /// Returns the client's catalog view if the client finds a part of it only with `tool_search`.
-    pub fn deferring(&self, session: &ClientSession) -> Option<Arc<Lists>> {
-        Some(self.catalog.of(session)).filter(|lists| deferred::offered(lists))
+    pub fn deferring_view(&self, session: &ClientSession) -> Option<Arc<CatalogView>> {
+        Some(self.catalog.session_view(session)).filter(|lists| deferred::is_offered(lists))
     }
 
     /// Returns the same tool of the next fallback server, if there is one that was not tried yet.
     /// The fallbacks are those of the server that was tried first. The client's profile limits the
     /// choice; the scope of its endpoint does not.
-    pub fn fallback(
+    pub fn next_fallback(
         &self,
         session: &ClientSession,
         tool: &CatalogEntry,
@@ -101,8 +101,8 @@ impl Router {
         let is_new = |id: &&ServerId| {
             **id != tool.server.id && tried.iter().all(|(server, _)| server.id != **id)
         };
-        let lists = self.catalog.of_client(&session.client, &Reach::All);
-        let same = |id: &ServerId| lists.tool_of(id, &tool.definition.name).cloned();
+        let view = self.catalog.client_view(&session.client, &ClientScope::All);
+        let same = |id: &ServerId| view.find_server_tool(id, &tool.definition.name).cloned();
         first.spec.fallback.iter().filter(is_new).find_map(same)
     }
 
@@ -111,7 +111,11 @@ impl Router {
     /// # Errors
     /// Returns an error if the tool or its server is not the permitted one any more, or if the
     /// server does not answer.
-    pub async fn forward(&self, permitted: &Permitted, back: &Back) -> Result<Reply, ForwardError> {
+    pub async fn forward(
+        &self,
+        permitted: &Permitted,
+        handle: &ClientHandle,
+    ) -> Result<Reply, ForwardError> {
         let call = permitted.call();
         let server = self
             .registry
@@ -122,45 +126,53 @@ impl Router {
         if session.server().identity != call.tool.server.identity || !self.is_unchanged(call) {
             return Err(ForwardError::Changed);
         }
-        let kept = results::Key::of_call(
+        let cache_key = result_cache::CacheKey::for_call(
             &call.client,
             &call.tool,
             &call.arguments,
             call.extra.as_deref(),
         );
-        if let Some(result) = kept.as_ref().and_then(|key| self.results.get(key)) {
+        if let Some(result) = cache_key
+            .as_ref()
+            .and_then(|key| self.result_cache.get(key))
+        {
             return Ok(Ok(result));
         }
-        let patience =
+        let deadlines =
             RequestTimeouts::from_spec(&server.spec.timeouts, Some(&call.tool.definition.name));
-        let mirrored = call.tool.definition.mirrored.as_deref().unwrap_or_default();
-        let outgoing = OutgoingRequest::new("tools/call", Some(&call.params), patience)
-            .on_behalf_of(back, call.progress_token.as_deref())
-            .with_mirrored_headers(mirrored);
+        let header_params = call
+            .tool
+            .definition
+            .header_params
+            .as_deref()
+            .unwrap_or_default();
+        let outgoing = OutgoingRequest::new("tools/call", Some(&call.params), deadlines)
+            .on_behalf_of(handle, call.progress_token.as_deref())
+            .with_mirrored_headers(header_params);
         let reply = session.request(outgoing).await?;
-        match (kept, &reply) {
-            (Some(key), Ok(result)) => self.results.put(key, result),
+        match (cache_key, &reply) {
+            (Some(key), Ok(result)) => self.result_cache.put(key, result),
             (None, _)
                 if server.spec.cache_results_ms > 0
                     && call.tool.definition.annotations.read_only != Some(true) =>
             {
-                self.results.forget_of(&server.id);
+                self.result_cache.remove_server(&server.id);
             }
             _ => {}
         }
         let may_begin =
-            protocol::tasks::may_become_task(&back.session().hello, call.extra.as_deref());
+            protocol::tasks::may_become_task(&handle.session().hello, call.extra.as_deref());
         match &reply {
-            Ok(result) if may_begin => Ok(self.tasks.note(&server.id, back, result).and(reply)),
+            Ok(result) if may_begin => Ok(self.tasks.record(&server.id, handle, result).and(reply)),
             Ok(_) | Err(_) => Ok(reply),
         }
     }
 
     fn is_unchanged(&self, call: &ToolCall) -> bool {
-        let server = self.registry.runnable(&call.tool.server.id);
+        let server = self.registry.get_runnable(&call.tool.server.id);
         let snapshot = self.catalog.snapshot();
         let tool = snapshot
-            .alone(&call.tool.server.id)
+            .server_view(&call.tool.server.id)
             .and_then(|alone| alone.find(CapabilityKind::Tools, &call.tool.definition.name));
         server.is_ok_and(|now| now.identity == call.tool.server.identity)
             && tool.is_some_and(|now| now.definition.digest == call.tool.definition.digest)

@@ -1,10 +1,10 @@
 //! Client sessions: the clients that are connected now, and the handles that reach them.
 
-mod back;
+mod client_handle;
 mod in_flight;
-mod issued;
-mod reach;
-mod rounds;
+mod input_required;
+mod issued_uris;
+mod scope;
 mod subscription;
 
 use std::{
@@ -16,10 +16,10 @@ use std::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub use back::{Ask, Back};
-pub use in_flight::{Cut, Flight};
-pub use reach::Reach;
-pub use rounds::{Rounds, Try};
+pub use client_handle::{ClientHandle, PendingQuestion};
+pub use in_flight::{Aborted, InFlightRequest};
+pub use input_required::{PendingInputs, StatelessRequest};
+pub use scope::ClientScope;
 pub use subscription::Subscription;
 
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
 /// Sessions that a client may have open. If a client opens more, its oldest session ends.
 const MAX_PER_CLIENT: usize = 1_000;
 /// A modern client without a request for this long counts as disconnected.
-const IDLE: Duration = Duration::from_secs(30 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// A live connection of a client. A modern client has one too, as long as it introduces itself in
 /// the same way: a decision "for this session" applies to it.
@@ -46,17 +46,17 @@ pub struct ClientSession {
     /// The client's description of itself: name, version, capabilities and era.
     pub hello: ClientHello,
     /// The part of the catalog that the client can see.
-    pub reach: Reach,
+    pub scope: ClientScope,
     /// The subscription, if the session exists only to receive notifications.
     pub subscription: Option<Subscription>,
     /// Cancelled when the session ends. The requests in flight end with it.
     pub ended: CancellationToken,
     log_level: Mutex<Option<LogLevel>>,
-    in_flight: in_flight::InFlight,
-    outbox: back::Outbox,
-    asked: back::Asked,
+    in_flight: in_flight::AbortHandles,
+    outbox: client_handle::Outbox,
+    pending_requests: client_handle::PendingRequests,
     /// Shared with the sessions in which the same modern client listens.
-    issued: Arc<issued::Issued>,
+    issued_uris: Arc<issued_uris::IssuedUris>,
     number: u64,
     last_used: Mutex<Instant>,
 }
@@ -90,30 +90,30 @@ impl ClientSession {
             .last_used
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        last_used.elapsed() > IDLE
+        last_used.elapsed() > IDLE_TIMEOUT
     }
 }
 
 /// The open client sessions.
 pub struct ClientSessions {
     events: Events,
-    open: Mutex<Open>,
+    table: Mutex<SessionTable>,
 }
 
 /// A client, its scope, and its description of itself.
-type StatelessKey = (ClientName, Reach, String);
+type StatelessKey = (ClientName, ClientScope, String);
 
-fn stateless_key(client: &ClientName, hello: &ClientHello, reach: &Reach) -> StatelessKey {
-    let said = format!(
+fn stateless_key(client: &ClientName, hello: &ClientHello, scope: &ClientScope) -> StatelessKey {
+    let description = format!(
         "{}{}",
         hello.capabilities.raw(),
         hello.info.as_ref().map_or("", |info| info.get())
     );
-    (client.clone(), reach.clone(), said)
+    (client.clone(), scope.clone(), description)
 }
 
 #[derive(Default)]
-struct Open {
+struct SessionTable {
     sessions: HashMap<SessionId, Arc<ClientSession>>,
     /// The sessions of modern clients, by client, scope and description.
     stateless: HashMap<StatelessKey, SessionId>,
@@ -124,64 +124,69 @@ impl ClientSessions {
     pub fn new(events: Events) -> Self {
         Self {
             events,
-            open: Mutex::default(),
+            table: Mutex::default(),
         }
     }
 
     /// Opens a session with an id that cannot be guessed.
-    pub fn open(&self, client: ClientName, hello: ClientHello, reach: Reach) -> Arc<ClientSession> {
-        let session = self.lock().open(client, hello, reach, None, Arc::default());
+    pub fn open(
+        &self,
+        client: ClientName,
+        hello: ClientHello,
+        scope: ClientScope,
+    ) -> Arc<ClientSession> {
+        let session = self.lock().open(client, hello, scope, None, Arc::default());
         self.events.publish(Event::ClientsChanged);
         session
     }
 
     /// Opens a session that only receives notifications. The caller has to close it.
-    pub fn listen(
+    pub fn open_subscription(
         &self,
         client: ClientName,
         hello: ClientHello,
-        reach: Reach,
+        scope: ClientScope,
         subscription: Subscription,
     ) -> Arc<ClientSession> {
-        let key = stateless_key(&client, &hello, &reach);
-        let mut open = self.lock();
-        let of_requests = open
+        let key = stateless_key(&client, &hello, &scope);
+        let mut table = self.lock();
+        let of_requests = table
             .stateless
             .get(&key)
-            .and_then(|id| open.sessions.get(id));
+            .and_then(|id| table.sessions.get(id));
         let issued = of_requests
-            .map(|session| session.issued.clone())
+            .map(|session| session.issued_uris.clone())
             .unwrap_or_default();
-        open.open(client, hello, reach, Some(subscription), issued)
+        table.open(client, hello, scope, Some(subscription), issued)
     }
 
     /// Returns the session of a modern client, and whether it is new.
-    pub fn stateless(
+    pub fn get_or_open_stateless(
         &self,
         client: &ClientName,
         hello: &ClientHello,
-        reach: &Reach,
+        scope: &ClientScope,
     ) -> (Arc<ClientSession>, bool) {
-        let key = stateless_key(client, hello, reach);
-        let mut open = self.lock();
-        if let Some(session) = open
+        let key = stateless_key(client, hello, scope);
+        let mut table = self.lock();
+        if let Some(session) = table
             .stateless
             .get(&key)
-            .and_then(|id| open.sessions.get(id))
+            .and_then(|id| table.sessions.get(id))
         {
             session.touch();
             return (session.clone(), false);
         }
-        open.end_idle();
-        let session = open.open(
+        table.end_idle();
+        let session = table.open(
             client.clone(),
             hello.clone(),
-            reach.clone(),
+            scope.clone(),
             None,
             Arc::default(),
         );
-        open.stateless.insert(key, session.id.clone());
-        drop(open);
+        table.stateless.insert(key, session.id.clone());
+        drop(table);
         self.events.publish(Event::ClientsChanged);
         (session, true)
     }
@@ -201,7 +206,7 @@ impl ClientSessions {
     }
 
     /// Ends all sessions of a client.
-    pub fn close_all_of(&self, client: &ClientName) {
+    pub fn close_client(&self, client: &ClientName) {
         self.lock().sessions.retain(|_, session| {
             let stays = session.client != *client;
             if !stays {
@@ -221,33 +226,34 @@ impl ClientSessions {
         self.lock().sessions.len()
     }
 
-    pub fn count_of(&self, client: &ClientName) -> usize {
-        self.lock().of(client).count()
+    pub fn count_for_client(&self, client: &ClientName) -> usize {
+        self.lock().client_sessions(client).count()
     }
 
     /// Returns the number of clients with at least one open session.
     pub fn count_clients(&self) -> usize {
-        let open = self.lock();
-        open.sessions
+        let table = self.lock();
+        table
+            .sessions
             .values()
             .map(|session| &session.client)
             .collect::<std::collections::HashSet<_>>()
             .len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, SessionTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Open {
+impl SessionTable {
     fn open(
         &mut self,
         client: ClientName,
         hello: ClientHello,
-        reach: Reach,
+        scope: ClientScope,
         subscription: Option<Subscription>,
-        issued: Arc<issued::Issued>,
+        issued_uris: Arc<issued_uris::IssuedUris>,
     ) -> Arc<ClientSession> {
         self.make_room(&client);
         self.opened += 1;
@@ -255,14 +261,14 @@ impl Open {
             id: SessionId::new(random::token()),
             client,
             hello,
-            reach,
+            scope,
             subscription,
             ended: CancellationToken::new(),
             log_level: Mutex::default(),
-            in_flight: in_flight::InFlight::default(),
-            outbox: back::Outbox::default(),
-            asked: back::Asked::default(),
-            issued,
+            in_flight: in_flight::AbortHandles::default(),
+            outbox: client_handle::Outbox::default(),
+            pending_requests: client_handle::PendingRequests::default(),
+            issued_uris,
             number: self.opened,
             last_used: Mutex::new(Instant::now()),
         });
@@ -286,18 +292,21 @@ impl Open {
             .retain(|_, id| self.sessions.contains_key(id));
     }
 
-    fn of<'a>(&'a self, client: &ClientName) -> impl Iterator<Item = &'a Arc<ClientSession>> {
+    fn client_sessions<'a>(
+        &'a self,
+        client: &ClientName,
+    ) -> impl Iterator<Item = &'a Arc<ClientSession>> {
         self.sessions
             .values()
             .filter(move |session| session.client == *client)
     }
 
     fn make_room(&mut self, client: &ClientName) {
-        if self.of(client).count() < MAX_PER_CLIENT {
+        if self.client_sessions(client).count() < MAX_PER_CLIENT {
             return;
         }
         let oldest = self
-            .of(client)
+            .client_sessions(client)
             .min_by_key(|session| session.number)
             .map(|session| session.id.clone());
         if let Some(session) = oldest.and_then(|id| self.sessions.remove(&id)) {

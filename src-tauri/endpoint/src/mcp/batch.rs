@@ -161,7 +161,7 @@ impl Batch {
                 notification(door, session, &method, params)
             }
             Ok(Message::Response { id, reply }) => match wire::read_reply(reply) {
-                Ok(reply) => session.answered(id, reply),
+                Ok(reply) => session.deliver_reply(id, reply),
                 Err(error) => self.answers.push(bad_error(error).into_body()),
             },
             Err(fault) => self.answers.push(RpcRefusal::from(fault).into_body()),

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use bytes::Bytes;
 use drawbridge_hub::{
     model::rpc::{RpcError, code},
-    sessions::{Back, ClientSession, Flight},
+    sessions::{ClientHandle, ClientSession, InFlightRequest},
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,7 +21,7 @@ use crate::{
 /// A client's request in flight. Dropping it cancels the request.
 pub(crate) struct Exchange {
     door: Arc<Door>,
-    flight: Flight,
+    flight: InFlightRequest,
     method: Box<str>,
     params: Option<Box<RawValue>>,
 }
@@ -38,7 +38,7 @@ impl Exchange {
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<Self, RpcRefusal> {
-        let Some(flight) = session.begin(id.as_str()) else {
+        let Some(flight) = session.begin_request(id.as_str()) else {
             let error = RpcError::new(
                 code::INVALID_REQUEST,
                 "a request with this id is in flight already",
@@ -58,8 +58,8 @@ impl Exchange {
     pub(crate) async fn answer(mut self, stream: Option<mpsc::Sender<Bytes>>) -> Bytes {
         let session = Arc::clone(self.flight.session());
         let back = match stream {
-            Some(stream) => Back::during(session, stream),
-            None => Back::at_any_time(session),
+            Some(stream) => ClientHandle::for_request(session, stream),
+            None => ClientHandle::for_session(session),
         };
         let answer = self
             .door
@@ -88,7 +88,7 @@ pub(crate) fn notification(
         && let Some(Ok(cancelled)) =
             params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
     {
-        session.cancel(cancelled.request.get());
+        session.cancel_request(cancelled.request.get());
     }
     if method == "notifications/roots/list_changed" {
         let hub = Arc::clone(&door.hub);

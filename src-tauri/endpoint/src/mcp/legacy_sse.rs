@@ -23,7 +23,7 @@ use drawbridge_hub::{
     },
     protocol::handshake,
     random,
-    sessions::{ClientSession, Reach},
+    sessions::{ClientScope, ClientSession},
 };
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
@@ -129,7 +129,7 @@ pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Rep
         Message::Response { id, reply } => {
             let reply = wire::read_reply(reply).map_err(bad_error)?;
             if let Some(session) = outlet.session.get() {
-                session.answered(id, reply);
+                session.deliver_reply(id, reply);
             }
         }
     }
@@ -142,10 +142,10 @@ async fn initialize(door: &Door, outlet: &Arc<Outlet>, id: Id<'_>, params: Optio
         Err(error) => return outlet.say(wire::error(Some(id), &error)),
     };
     let result =
-        handshake::initialize_result(&hello, door.hub.instructions(&Reach::All).as_deref());
+        handshake::initialize_result(&hello, door.hub.instructions(&ClientScope::All).as_deref());
     let session = door
         .hub
-        .open_session(outlet.client.clone(), hello, Reach::All)
+        .open_session(outlet.client.clone(), hello, ClientScope::All)
         .await;
     if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
         door.hub.sessions().close(&session.id);

@@ -18,7 +18,7 @@ use drawbridge_hub::{
         Era, RequestMeta, headers as repeated,
         meta::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION},
     },
-    sessions::{ClientSession, Subscription, Try},
+    sessions::{ClientSession, StatelessRequest, Subscription},
 };
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
@@ -100,8 +100,8 @@ pub(super) async fn answer(door: &Arc<Door>, headers: &HeaderMap, asked: Asked<'
     let id = asked.id;
     match check(door, headers, &asked) {
         Ok((RequestMeta { hello, .. }, params)) if asked.method == "subscriptions/listen" => {
-            let subscription =
-                Subscription::read(id.to_raw(), &params).map_err(|error| refused(id, &error))?;
+            let subscription = Subscription::from_params(id.to_raw(), &params)
+                .map_err(|error| refused(id, &error))?;
             let Caller { client, reach } = asked.caller;
             let session = door.hub.listen(client, hello, reach, subscription).await;
             Ok(listen(
@@ -116,7 +116,7 @@ pub(super) async fn answer(door: &Arc<Door>, headers: &HeaderMap, asked: Asked<'
                 .stateless_session(&asked.caller.client, &hello, &asked.caller.reach)
                 .await;
             let (stream, messages) = mpsc::channel(MAX_WAITING);
-            let attempt = Try {
+            let attempt = StatelessRequest {
                 session,
                 stream,
                 log_level,
@@ -249,7 +249,7 @@ fn status_of(code: i64, is_ours: bool) -> StatusCode {
 async fn converse(
     hub: Arc<Hub>,
     id: Id<'_>,
-    attempt: Try,
+    attempt: StatelessRequest,
     messages: mpsc::Receiver<bytes::Bytes>,
 ) -> Response {
     let failed = Arc::new(OnceLock::new());

@@ -20,7 +20,7 @@ use drawbridge_hub::{
         rpc::{RpcError, code},
     },
     protocol::{self, handshake},
-    sessions::{ClientSession, Reach},
+    sessions::{ClientScope, ClientSession},
 };
 use futures_util::StreamExt;
 use serde_json::value::RawValue;
@@ -50,7 +50,7 @@ pub(super) type Reply = Result<Response, RpcRefusal>;
 /// The client that sent a request, and the scope that the path names.
 pub(super) struct Caller {
     pub(super) client: ClientName,
-    pub(super) reach: Reach,
+    pub(super) reach: ClientScope,
 }
 
 impl Caller {
@@ -73,14 +73,14 @@ impl Caller {
         if server.is_empty() {
             return Ok(Self {
                 client,
-                reach: Reach::All,
+                reach: ClientScope::All,
             });
         }
         let id = ServerId::new(server);
         if door.hub.has_server(&id) {
             return Ok(Self {
                 client,
-                reach: Reach::One(id),
+                reach: ClientScope::One(id),
             });
         }
         Err(Refusal::new(
@@ -112,7 +112,7 @@ impl Caller {
         };
         let session = door.hub.sessions().get(&name);
         let session =
-            session.filter(|session| session.client == self.client && session.reach == self.reach);
+            session.filter(|session| session.client == self.client && session.scope == self.reach);
         session.ok_or_else(|| {
             refusal(
                 StatusCode::NOT_FOUND,
@@ -170,7 +170,7 @@ pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Rep
         }
         Message::Response { id, reply } => {
             let session = caller.session(&door, &headers, None)?;
-            session.answered(id, wire::read_reply(reply).map_err(bad_error)?);
+            session.deliver_reply(id, wire::read_reply(reply).map_err(bad_error)?);
             Ok(StatusCode::ACCEPTED.into_response())
         }
     }

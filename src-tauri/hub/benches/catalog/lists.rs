@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use drawbridge_hub::{
     catalog::{Offered, Snapshot, deferred},
     model::{capability::CapabilityKind, json, profile::Profile, spec::RegisteredServer},
-    sessions::Reach,
+    sessions::ClientScope,
 };
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn making(servers: &Servers, one: &MadeUp) -> Vec<Row> {
     after_sync[0].1 = one.offered();
     let again = |()| {
         let new = snapshot(&after_sync);
-        let same = CapabilityKind::ALL.map(|kind| old.all().same(new.all(), kind));
+        let same = CapabilityKind::ALL.map(|kind| old.all().has_same_entries(new.all(), kind));
         (new, same)
     };
     vec![
@@ -86,7 +86,7 @@ fn making(servers: &Servers, one: &MadeUp) -> Vec<Row> {
 fn listing(servers: &Servers) -> Vec<Row> {
     let new = || snapshot(servers);
     let made = new();
-    let list = |snapshot: &Snapshot| snapshot.all().listed(CapabilityKind::Tools).clone();
+    let list = |snapshot: &Snapshot| snapshot.all().list_result(CapabilityKind::Tools).clone();
     let all = made.all();
     let names: Vec<_> = all
         .entries(CapabilityKind::Tools)
@@ -101,8 +101,8 @@ fn listing(servers: &Servers) -> Vec<Row> {
     let profiles = [profile(servers, 2), profile(servers, 3)];
     let switch = |(snapshot, profile): &(Snapshot, &Arc<Profile>)| {
         snapshot
-            .of(&Reach::All, Some(profile))
-            .listed(CapabilityKind::Tools)
+            .client_view(&ClientScope::All, Some(profile))
+            .list_result(CapabilityKind::Tools)
             .clone()
     };
     let known = (new(), &profiles[1]);
@@ -173,7 +173,8 @@ fn searching(deferred: &Servers) -> Vec<Row> {
 /// Measures how much memory each part needs in addition to the definitions.
 fn holding(servers: &Servers, deferred: &Servers) -> Vec<Row> {
     let (made, lists) = memory::held(|| snapshot(servers));
-    let ((), rendered) = memory::held(|| drop(made.all().listed(CapabilityKind::Tools).clone()));
+    let ((), rendered) =
+        memory::held(|| drop(made.all().list_result(CapabilityKind::Tools).clone()));
     let made = snapshot(deferred);
     let ((), index) = memory::held(|| assert!(made.all().index().search("", |_| false).is_empty()));
     vec![

@@ -131,7 +131,7 @@ impl MadeUp {
     /// Returns the server's tools, parsed.
     pub(crate) fn offered(&self) -> Offered {
         let read = |text: &String| {
-            Arc::new(Definition::read(CapabilityKind::Tools, text.clone()).expect("a definition"))
+            Arc::new(Definition::parse(CapabilityKind::Tools, text.clone()).expect("a definition"))
         };
         Offered::from([(CapabilityKind::Tools, self.tools.iter().map(read).collect())])
     }

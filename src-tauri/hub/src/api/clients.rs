@@ -85,12 +85,13 @@ impl Verb for ListClients {
                 created_at: row.created_at,
                 last_seen_at: row.last_seen_at,
                 revoked_at: row.revoked_at,
-                sessions: u32::try_from(hub.sessions.count_of(&row.name)).unwrap_or(u32::MAX),
+                sessions: u32::try_from(hub.sessions.count_for_client(&row.name))
+                    .unwrap_or(u32::MAX),
                 software: row.software,
                 profile: hub
                     .catalog
                     .profiles()
-                    .of(&row.name)
+                    .client_profile(&row.name)
                     .map(|profile| profile.name.clone()),
                 name: row.name,
             })
@@ -106,8 +107,8 @@ impl Verb for AddClient {
         let token = hub.access.add(&self.name, self.token).await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
         let url = hub.url().unwrap_or_else(|| DEFAULT_URL.to_owned());
-        let config = standard::http(&url, &token);
-        let stdio_config = standard::stdio(&self.name);
+        let config = standard::http_config(&url, &token);
+        let stdio_config = standard::stdio_config(&self.name);
         Ok(ClientAdded {
             name: self.name,
             token,
@@ -124,7 +125,7 @@ impl Verb for RevokeClient {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.access.revoke(&self.name).await?;
-        hub.sessions.close_all_of(&self.name);
+        hub.sessions.close_client(&self.name);
         hub.rules.remove_client(&self.name).await?;
         hub.catalog.profiles().assign(&self.name, None).await?;
         Ok(Done {})

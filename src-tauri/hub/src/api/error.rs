@@ -205,7 +205,7 @@ impl From<SyncError> for ApiError {
             | SyncError::Unreadable(..)
             | SyncError::Endless
             | SyncError::MayNotRun(_)
-            | SyncError::FailedJustNow
+            | SyncError::FailedRecently
             | SyncError::Store(_) => Self::unavailable(error.to_string()),
         }
     }

@@ -6,7 +6,7 @@ use super::{ApiError, Done, Verb};
 use crate::{
     hub::Hub,
     model::{capability::CapabilityKind, ids::ClientName, profile::Profile},
-    sessions::Reach,
+    sessions::ClientScope,
 };
 
 /// A profile, its clients, and what its tools cost.
@@ -65,10 +65,10 @@ impl Verb for ListProfiles {
         let view = |profile: std::sync::Arc<Profile>| {
             let has = |client: &ClientName| {
                 profiles
-                    .of(client)
+                    .client_profile(client)
                     .is_some_and(|its| its.name == profile.name)
             };
-            let lists = snapshot.of(&Reach::All, Some(&profile));
+            let lists = snapshot.client_view(&ClientScope::All, Some(&profile));
             let visible = || {
                 lists
                     .entries(CapabilityKind::Tools)
@@ -82,7 +82,9 @@ impl Verb for ListProfiles {
                     .filter(has)
                     .collect(),
                 tools: u32::try_from(visible().count()).unwrap_or(u32::MAX),
-                tokens: visible().map(|tool| tool.definition.tokens()).sum(),
+                tokens: visible()
+                    .map(|tool| tool.definition.estimate_tokens())
+                    .sum(),
                 profile: (*profile).clone(),
             }
         };
@@ -101,7 +103,7 @@ impl Verb for PutProfile {
         let has = |client: &ClientName| {
             hub.catalog
                 .profiles()
-                .of(client)
+                .client_profile(client)
                 .is_some_and(|its| its.name == name)
         };
         clients
@@ -125,7 +127,7 @@ impl Verb for RemoveProfile {
         let has = |client: &&ClientName| {
             hub.catalog
                 .profiles()
-                .of(client)
+                .client_profile(client)
                 .is_some_and(|its| its.name == self.name)
         };
         let had: Vec<_> = clients.iter().filter(has).collect();

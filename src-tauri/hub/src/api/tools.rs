@@ -17,7 +17,7 @@ use crate::{
         tool::{AcceptanceState, Annotations},
     },
     policy::Facts,
-    sessions::Reach,
+    sessions::ClientScope,
 };
 
 /// A tool of a server, and the effect of the policy on its calls.
@@ -60,7 +60,7 @@ impl Verb for ListTools {
     type Answer = Vec<ToolView>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ToolView>, ApiError> {
-        hub.catalog.freshen().await;
+        hub.catalog.refresh_stale().await;
         let snapshot = hub.catalog.snapshot();
         let views = snapshot
             .all()
@@ -135,9 +135,9 @@ impl Verb for ExportTools {
     type Answer = Vec<FunctionTool>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<FunctionTool>, ApiError> {
-        hub.catalog.freshen().await;
+        hub.catalog.refresh_stale().await;
         let lists = match &self.client {
-            Some(client) => hub.catalog.of_client(client, &Reach::All),
+            Some(client) => hub.catalog.client_view(client, &ClientScope::All),
             None => hub.catalog.snapshot().all().clone(),
         };
         Ok(lists
@@ -173,12 +173,12 @@ pub(super) fn of_server(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy)
     let snapshot = hub.catalog.snapshot();
     let at_door: HashMap<&str, &CatalogEntry> = snapshot
         .all()
-        .of_server(&server.id)
+        .server_tools(&server.id)
         .iter()
         .map(|entry| (entry.definition.name.as_str(), &**entry))
         .collect();
     let view = |tool: &Arc<Definition>| {
-        let (standing, plain) = (copy.standing(tool), view(hub, server, tool));
+        let (standing, plain) = (copy.acceptance_state(tool), view(hub, server, tool));
         match at_door
             .get(tool.name.as_str())
             .filter(|entry| entry.definition.digest == tool.digest)
@@ -210,7 +210,7 @@ fn why_hidden(
     let left_out = || {
         snapshot
             .all()
-            .left_out()
+            .excluded()
             .iter()
             .find(|one| one.server == server.id && is_meant(&one.entry))
     };
@@ -250,7 +250,7 @@ pub(super) fn view(hub: &Hub, server: &RegisteredServer, tool: &Definition) -> T
         },
         hidden: String::new(),
         standing: AcceptanceState::Accepted,
-        tokens: tool.tokens(),
+        tokens: tool.estimate_tokens(),
         title: tool.title.clone(),
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),

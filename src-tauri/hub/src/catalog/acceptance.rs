@@ -13,9 +13,9 @@ use crate::model::tool::AcceptanceState;
 
 /// The accepted definitions of a server: their digests, by the tools' own names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Accepted(BTreeMap<String, BTreeSet<String>>);
+pub(super) struct AcceptedDefinitions(BTreeMap<String, BTreeSet<String>>);
 
-impl Accepted {
+impl AcceptedDefinitions {
     pub(super) fn insert(&mut self, name: &str, digest: &str) {
         self.0
             .entry(name.to_owned())
@@ -25,7 +25,7 @@ impl Accepted {
 
     /// Returns the acceptance state of a tool. A definition that was accepted earlier is accepted
     /// again if it returns.
-    pub(super) fn standing(&self, tool: &Definition) -> AcceptanceState {
+    pub(super) fn acceptance_state(&self, tool: &Definition) -> AcceptanceState {
         match self.0.get(&tool.name) {
             Some(digests) if digests.contains(&tool.digest) => AcceptanceState::Accepted,
             Some(_) => AcceptanceState::Changed,
@@ -37,7 +37,7 @@ impl Accepted {
         self.0.is_empty()
     }
 
-    pub(super) fn holds(&self, tool: &Definition) -> bool {
-        self.standing(tool) == AcceptanceState::Accepted
+    pub(super) fn contains(&self, tool: &Definition) -> bool {
+        self.acceptance_state(tool) == AcceptanceState::Accepted
     }
 }

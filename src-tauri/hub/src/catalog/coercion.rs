@@ -31,7 +31,7 @@ struct Attempt {
 
 /// Returns true if some conversion makes the arguments fit. The search is bounded. If it reaches a
 /// bound, the result is false.
-pub(super) fn fits(validator: &Validator, arguments: Value) -> bool {
+pub(super) fn fits_after_conversion(validator: &Validator, arguments: Value) -> bool {
     let mut open = vec![Attempt {
         value: arguments,
         converted: BTreeSet::new(),
@@ -79,7 +79,7 @@ fn next_attempts(attempt: &Attempt, errors: &[ValidationError<'_>]) -> Vec<Attem
     let all = all.into_iter().flatten().collect();
     std::iter::once(all)
         .chain(others)
-        .map(|conversions| attempt.with(conversions))
+        .map(|conversions| attempt.converted_by(conversions))
         .collect()
 }
 
@@ -123,7 +123,7 @@ fn alternatives<'a>(
 }
 
 impl Attempt {
-    fn with(&self, conversions: Vec<(String, Conversion)>) -> Self {
+    fn converted_by(&self, conversions: Vec<(String, Conversion)>) -> Self {
         let mut next = self.clone();
         for (path, conversion) in conversions {
             // If one value has two faults, the first conversion counts.
@@ -191,20 +191,20 @@ fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Opt
 
 fn to_type(value: &Value, wanted: JsonType) -> Option<Value> {
     match (value, wanted) {
-        (Value::String(text), JsonType::Number) => number(text).map(Value::Number),
+        (Value::String(text), JsonType::Number) => parse_number(text).map(Value::Number),
         (Value::String(text), JsonType::Integer) => {
             let is_integer =
                 |number: &Number| number.as_f64().is_some_and(|number| number.fract() == 0.0);
-            number(text).filter(is_integer).map(Value::Number)
+            parse_number(text).filter(is_integer).map(Value::Number)
         }
         (Value::String(text), JsonType::Boolean) => match text.trim() {
             text if text.eq_ignore_ascii_case("true") => Some(Value::Bool(true)),
             text if text.eq_ignore_ascii_case("false") => Some(Value::Bool(false)),
             _ => None,
         },
-        (Value::String(text), JsonType::Object) => from_text(text).filter(Value::is_object),
-        (Value::String(text), JsonType::Array) => from_text(text).filter(Value::is_array),
-        (Value::String(text), JsonType::Null) => from_text(text).filter(Value::is_null),
+        (Value::String(text), JsonType::Object) => parse_json(text).filter(Value::is_object),
+        (Value::String(text), JsonType::Array) => parse_json(text).filter(Value::is_array),
+        (Value::String(text), JsonType::Null) => parse_json(text).filter(Value::is_null),
         (Value::Number(_) | Value::Bool(_), JsonType::String) => {
             Some(Value::String(value.to_string()))
         }
@@ -230,10 +230,10 @@ fn to_constant(value: &Value, wanted: &Value) -> Option<Value> {
     to_type(value, kind).filter(is_wanted)
 }
 
-fn number(text: &str) -> Option<Number> {
+fn parse_number(text: &str) -> Option<Number> {
     serde_json::from_str(text).ok()
 }
 
-fn from_text(text: &str) -> Option<Value> {
+fn parse_json(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }

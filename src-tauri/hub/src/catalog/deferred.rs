@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-use super::{CatalogEntry, Lists};
+use super::{CatalogEntry, CatalogView};
 use crate::model::{
     capability::CapabilityKind,
     json::{self, Json, RawObject},
@@ -13,8 +13,8 @@ use crate::model::{
 
 pub use names::{TOOL_CALL, TOOL_SEARCH};
 
-const MAX_FOUND: usize = 50;
-const FOUND: usize = 10;
+const MAX_LIMIT: usize = 50;
+const DEFAULT_LIMIT: usize = 10;
 
 #[derive(Deserialize)]
 struct Query {
@@ -37,7 +37,7 @@ pub(super) fn definitions() -> [String; 2] {
             "properties": {
                 "query": { "type": "string", "description": "Some words for what the tool should do" },
                 "server": { "type": "string", "description": "The id of a server to search in; all where it is not given" },
-                "limit": { "type": "integer", "minimum": 1, "maximum": MAX_FOUND, "description": "How many to return; 10 where it is not given" },
+                "limit": { "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "description": "How many to return; 10 where it is not given" },
             },
             "required": ["query"],
         },
@@ -63,20 +63,20 @@ pub(super) fn definitions() -> [String; 2] {
 ///
 /// # Errors
 /// Returns the reason, for people, if the arguments do not fit.
-pub fn search(lists: &Lists, arguments: &RawValue) -> Result<Json, String> {
+pub fn search(view: &CatalogView, arguments: &RawValue) -> Result<Json, String> {
     let query: Query = serde_json::from_str(arguments.get()).map_err(|e| e.to_string())?;
-    let limit = query.limit.unwrap_or(FOUND).clamp(1, MAX_FOUND);
+    let limit = query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let of_server = |tool: &CatalogEntry| {
         query
             .server
             .as_ref()
             .is_none_or(|id| tool.server.id.as_str() == id)
     };
-    let found = lists.index().search(&query.query, of_server);
+    let found = view.index().search(&query.query, of_server);
     let shown: Vec<_> = found
         .iter()
         .take(limit)
-        .filter_map(|tool| shown(tool))
+        .filter_map(|tool| render_definition(tool))
         .collect();
     let result = format!(
         r#"{{"tools":[{}],"found":{}}}"#,
@@ -90,7 +90,7 @@ pub fn search(lists: &Lists, arguments: &RawValue) -> Result<Json, String> {
 }
 
 /// Returns the definition with its exposed name, without members that are of no use to a model.
-fn shown(tool: &CatalogEntry) -> Option<String> {
+fn render_definition(tool: &CatalogEntry) -> Option<String> {
     let mut definition = RawObject::parse(&tool.definition.raw).ok()?;
     definition.set("name", json::raw(json::quote(&tool.exposed_name)));
     definition.remove("_meta");
@@ -103,7 +103,7 @@ fn shown(tool: &CatalogEntry) -> Option<String> {
 ///
 /// # Errors
 /// Returns the reason, for people, if the arguments do not fit.
-pub fn called(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
+pub fn parse_call(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
     let object = RawObject::parse(arguments).map_err(|e| e.to_string())?;
     if let Some(other) = object
         .keys()
@@ -123,9 +123,8 @@ pub fn called(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
 }
 
 /// Returns true if clients with this view get the two tools.
-pub fn offered(lists: &Lists) -> bool {
-    lists
-        .entries(CapabilityKind::Tools)
+pub fn is_offered(view: &CatalogView) -> bool {
+    view.entries(CapabilityKind::Tools)
         .iter()
-        .any(|tool| lists.defers(tool))
+        .any(|tool| view.defers(tool))
 }

@@ -34,7 +34,7 @@ pub struct Definition {
     /// SHA-256 in hex, of `raw` or of `now` if that is set.
     pub digest: String,
     /// The definition that the server offers now, if `raw` is one that was accepted earlier.
-    pub now: Option<Box<RawValue>>,
+    pub offered: Option<Box<RawValue>>,
     /// The server's own name for it. For a resource the URI, for a template the URI template.
     pub name: String,
     pub title: Option<String>,
@@ -43,9 +43,9 @@ pub struct Definition {
     pub annotations: Annotations,
     /// The arguments that the server wants to be repeated in headers, or the reason why that is
     /// impossible.
-    pub mirrored: Result<Vec<HeaderParam>, String>,
+    pub header_params: Result<Vec<HeaderParam>, String>,
     /// The range of the name in `raw`, with its quotes.
-    name_at: Range<usize>,
+    name_range: Range<usize>,
     /// Compiled at the first call of the tool.
     validator: OnceLock<Option<Arc<Validator>>>,
 }
@@ -56,7 +56,7 @@ impl Definition {
     /// # Errors
     /// Returns the reason, for people, if the definition is malformed. Other definitions of the
     /// server are not affected.
-    pub fn read(kind: CapabilityKind, text: String) -> Result<Self, String> {
+    pub fn parse(kind: CapabilityKind, text: String) -> Result<Self, String> {
         if text.len() > MAX_BYTES {
             return Err(format!(
                 "its definition has {} bytes; at most {MAX_BYTES} are taken",
@@ -66,26 +66,26 @@ impl Definition {
         let digest = digest::sha256(text.as_bytes());
         let raw = RawValue::from_string(text).map_err(|e| e.to_string())?;
         let object = RawObject::parse(&raw).map_err(|e| format!("it cannot be read: {e}"))?;
-        let (name, name_at) = name(kind, &raw, &object)?;
-        let title = member(&object, "title").map_err(|_| "its 'title' is not a string")?;
-        let description =
-            member(&object, "description").map_err(|_| "its 'description' is not a string")?;
-        let annotations = member(&object, "annotations")
+        let (name, name_at) = name_and_range(kind, &raw, &object)?;
+        let title = parse_member(&object, "title").map_err(|_| "its 'title' is not a string")?;
+        let description = parse_member(&object, "description")
+            .map_err(|_| "its 'description' is not a string")?;
+        let annotations = parse_member(&object, "annotations")
             .map_err(|e| format!("its 'annotations' are wrong: {e}"))?;
-        let input_schema = member(&object, "inputSchema")
+        let input_schema = parse_member(&object, "inputSchema")
             .map_err(|e| format!("its 'inputSchema' is wrong: {e}"))?;
         let input_schema: serde_json::Value = input_schema.unwrap_or_default();
         let mirrored = headers::header_params(&input_schema);
-        schema::check(&input_schema)?;
+        schema::check_references(&input_schema)?;
         drop(object);
         Ok(Self {
             validator: OnceLock::new(),
-            mirrored,
+            header_params: mirrored,
             raw,
             digest,
-            now: None,
+            offered: None,
             name,
-            name_at,
+            name_range: name_at,
             title,
             description: description.unwrap_or_default(),
             input_schema,
@@ -94,7 +94,7 @@ impl Definition {
     }
 
     /// Returns the name in a definition that may be malformed otherwise.
-    pub(super) fn name_in(kind: CapabilityKind, raw: &RawValue) -> Option<String> {
+    pub(super) fn parse_name(kind: CapabilityKind, raw: &RawValue) -> Option<String> {
         let object = RawObject::parse(raw).ok()?;
         object
             .get_string(kind.key_member())
@@ -102,25 +102,25 @@ impl Definition {
     }
 
     /// Returns this accepted definition for clients to see, while the server offers `now`.
-    pub(super) fn while_it_is(&self, now: &Self) -> Self {
+    pub(super) fn retained_for(&self, now: &Self) -> Self {
         Self {
             digest: now.digest.clone(),
-            now: Some(now.raw.clone()),
+            offered: Some(now.raw.clone()),
             ..self.clone()
         }
     }
 
     /// Returns true if both definitions are equal, both for clients and for decisions.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.digest == other.digest && self.now.is_some() == other.now.is_some()
+        self.digest == other.digest && self.offered.is_some() == other.offered.is_some()
     }
 
     /// Writes the definition with another name. All other bytes stay the same.
-    pub(super) fn write_as(&self, name: &str, to: &mut String) {
+    pub(super) fn write_renamed(&self, name: &str, to: &mut String) {
         let raw = self.raw.get();
-        to.push_str(&raw[..self.name_at.start]);
+        to.push_str(&raw[..self.name_range.start]);
         to.push_str(&json::quote(name));
-        to.push_str(&raw[self.name_at.end..]);
+        to.push_str(&raw[self.name_range.end..]);
     }
 
     /// Checks whether the arguments fit the tool's schema, as strictly as the server's spec
@@ -137,13 +137,13 @@ impl Definition {
     }
 
     /// Returns the approximate number of tokens that a model needs for it: a quarter of its bytes.
-    pub fn tokens(&self) -> u32 {
+    pub fn estimate_tokens(&self) -> u32 {
         u32::try_from(self.raw.get().len().div_ceil(4)).unwrap_or(u32::MAX)
     }
 }
 
 /// Returns the server's own name of the definition, and its range in `raw`.
-fn name(
+fn name_and_range(
     kind: CapabilityKind,
     raw: &RawValue,
     object: &RawObject<'_>,
@@ -158,7 +158,7 @@ fn name(
 }
 
 /// Reads a member. Returns `None` if it is missing or null.
-fn member<T: DeserializeOwned>(
+fn parse_member<T: DeserializeOwned>(
     object: &RawObject<'_>,
     key: &str,
 ) -> Result<Option<T>, serde_json::Error> {
@@ -169,7 +169,7 @@ fn member<T: DeserializeOwned>(
 
 /// Replaces each definition that is already known by the known one, so that its compiled validator
 /// is kept.
-pub(super) fn keep(known: &[Arc<Definition>], read: &mut [Arc<Definition>]) {
+pub(super) fn reuse_known(known: &[Arc<Definition>], read: &mut [Arc<Definition>]) {
     let known: HashMap<&str, &Arc<Definition>> =
         known.iter().map(|one| (one.digest.as_str(), one)).collect();
     for one in read {

@@ -15,7 +15,7 @@ use crate::{
         profile::Profile,
         spec::{RegisteredServer, Visibility},
     },
-    sessions::Reach,
+    sessions::ClientScope,
 };
 
 /// The definitions that a server offers, by kind.
@@ -40,44 +40,44 @@ impl CatalogEntry {
 
 /// An entry that clients cannot see, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unlisted {
+pub struct Exclusion {
     pub server: ServerId,
     pub entry: ExcludedEntry,
     /// True if the person excluded it: it is not among the allowed tools.
-    pub is_wanted: bool,
+    pub is_intended: bool,
 }
 
 /// The whole catalog at one moment.
 #[derive(Debug)]
 pub struct Snapshot {
-    all: Arc<Lists>,
+    all: Arc<CatalogView>,
     /// The servers, in the order in which they were passed.
     servers: Vec<ServerId>,
     /// Each server alone. Its lists are made at the first use.
-    alone: HashMap<ServerId, Alone>,
+    per_server: HashMap<ServerId, PerServer>,
     /// The catalog views of clients with a profile, made at the first use.
-    narrowed: Mutex<HashMap<(Reach, String), Narrowed>>,
+    per_profile: Mutex<HashMap<(ClientScope, String), PerProfile>>,
 }
 
 #[derive(Debug)]
-struct Alone {
+struct PerServer {
     server: Arc<RegisteredServer>,
     offered: Offered,
-    lists: OnceLock<Arc<Lists>>,
+    view: OnceLock<Arc<CatalogView>>,
 }
 
 #[derive(Debug)]
-struct Narrowed {
+struct PerProfile {
     profile: Arc<Profile>,
-    lists: Arc<Lists>,
+    view: Arc<CatalogView>,
 }
 
 /// A catalog view: all lists that a client sees.
 #[derive(Debug)]
-pub struct Lists {
+pub struct CatalogView {
     kinds: [List; CapabilityKind::ALL.len()],
     naming: Naming,
-    left_out: Vec<Unlisted>,
+    excluded: Vec<Exclusion>,
     index: OnceLock<Index>,
 }
 
@@ -86,7 +86,7 @@ pub struct Lists {
 struct List {
     entries: Vec<Arc<CatalogEntry>>,
     by_name: HashMap<String, Arc<CatalogEntry>>,
-    listed: OnceLock<Json>,
+    list_result: OnceLock<Json>,
 }
 
 /// How exposed names are formed.
@@ -110,29 +110,29 @@ impl Snapshot {
     /// If a name is taken, the second entry gets a name with a hash. The same servers always get
     /// the same names. Bare names and URIs cannot be changed, so the second entry is excluded.
     pub fn merge(servers: &[(Arc<RegisteredServer>, &Offered)]) -> Self {
-        let alone = servers.iter().map(|(server, offered)| {
-            let alone = Alone {
+        let per_server = servers.iter().map(|(server, offered)| {
+            let alone = PerServer {
                 server: server.clone(),
                 offered: (*offered).clone(),
-                lists: OnceLock::new(),
+                view: OnceLock::new(),
             };
             (server.id.clone(), alone)
         });
         Self {
-            all: Arc::new(Lists::merge(Naming::WithServer, servers)),
+            all: Arc::new(CatalogView::merge(Naming::WithServer, servers)),
             servers: servers
                 .iter()
                 .map(|(server, _)| server.id.clone())
                 .collect(),
-            alone: alone.collect(),
-            narrowed: Mutex::default(),
+            per_server: per_server.collect(),
+            per_profile: Mutex::default(),
         }
     }
 
     /// Returns true if the snapshot was made from the same servers and definitions.
-    pub(super) fn is_of(&self, servers: &[(Arc<RegisteredServer>, &Offered)]) -> bool {
+    pub(super) fn is_merged_from(&self, servers: &[(Arc<RegisteredServer>, &Offered)]) -> bool {
         let same = |(id, (server, offered)): (&ServerId, &(Arc<RegisteredServer>, &Offered))| {
-            let alone = self.alone.get(id);
+            let alone = self.per_server.get(id);
             alone.is_some_and(|alone| {
                 alone.server == *server && same_definitions(&alone.offered, offered)
             })
@@ -141,51 +141,60 @@ impl Snapshot {
     }
 
     /// Returns the view of all servers together.
-    pub fn all(&self) -> &Arc<Lists> {
+    pub fn all(&self) -> &Arc<CatalogView> {
         &self.all
     }
 
     /// Returns the view of one server alone, with its own names, or `None` if the snapshot does not
     /// contain the server.
-    pub fn alone(&self, id: &ServerId) -> Option<&Arc<Lists>> {
-        let Alone {
+    pub fn server_view(&self, id: &ServerId) -> Option<&Arc<CatalogView>> {
+        let PerServer {
             server,
             offered,
-            lists,
-        } = self.alone.get(id)?;
-        Some(
-            lists
-                .get_or_init(|| Arc::new(Lists::merge(Naming::Bare, &[(server.clone(), offered)]))),
-        )
+            view: lists,
+        } = self.per_server.get(id)?;
+        Some(lists.get_or_init(|| {
+            Arc::new(CatalogView::merge(
+                Naming::Bare,
+                &[(server.clone(), offered)],
+            ))
+        }))
     }
 
     /// Returns the view for a client with this scope, filtered by its profile. The view of an
     /// unknown server is empty.
-    pub fn of(&self, reach: &Reach, profile: Option<&Arc<Profile>>) -> Arc<Lists> {
-        static NOTHING: LazyLock<Arc<Lists>> =
-            LazyLock::new(|| Arc::new(Lists::merge(Naming::Bare, &[])));
-        let lists = match reach {
-            Reach::All => &self.all,
-            Reach::One(id) => self.alone(id).unwrap_or(&NOTHING),
+    pub fn client_view(
+        &self,
+        scope: &ClientScope,
+        profile: Option<&Arc<Profile>>,
+    ) -> Arc<CatalogView> {
+        static NOTHING: LazyLock<Arc<CatalogView>> =
+            LazyLock::new(|| Arc::new(CatalogView::merge(Naming::Bare, &[])));
+        let view = match scope {
+            ClientScope::All => &self.all,
+            ClientScope::One(id) => self.server_view(id).unwrap_or(&NOTHING),
         };
         let Some(profile) = profile else {
-            return lists.clone();
+            return view.clone();
         };
-        let key = (reach.clone(), profile.name.clone());
-        let mut all = self.narrowed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all
+        let key = (scope.clone(), profile.name.clone());
+        let mut all = self
+            .per_profile
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(cached) = all
             .get(&key)
             .filter(|known| Arc::ptr_eq(&known.profile, profile))
         {
-            return known.lists.clone();
+            return cached.view.clone();
         }
-        let narrowed = Narrowed {
+        let entry = PerProfile {
             profile: profile.clone(),
-            lists: Arc::new(lists.narrowed(profile)),
+            view: Arc::new(view.filtered(profile)),
         };
-        let lists = narrowed.lists.clone();
-        all.insert(key, narrowed);
-        lists
+        let view = entry.view.clone();
+        all.insert(key, entry);
+        view
     }
 }
 
@@ -200,21 +209,21 @@ fn same_definitions(one: &Offered, other: &Offered) -> bool {
         })
 }
 
-impl Lists {
+impl CatalogView {
     fn merge(naming: Naming, servers: &[(Arc<RegisteredServer>, &Offered)]) -> Self {
-        let mut left_out = Vec::new();
+        let mut excluded = Vec::new();
         let kinds =
-            CapabilityKind::ALL.map(|kind| List::merge(kind, naming, servers, &mut left_out));
+            CapabilityKind::ALL.map(|kind| List::merge(kind, naming, servers, &mut excluded));
         Self {
             kinds,
             naming,
-            left_out,
+            excluded,
             index: OnceLock::new(),
         }
     }
 
     /// Returns the part of the view that the profile permits, under the same names.
-    fn narrowed(&self, profile: &Profile) -> Self {
+    fn filtered(&self, profile: &Profile) -> Self {
         let has = |kind, entry: &CatalogEntry| match kind {
             CapabilityKind::Tools => profile.has_tool(&entry.server.id, &entry.definition.name),
             CapabilityKind::Prompts | CapabilityKind::Resources | CapabilityKind::Templates => {
@@ -227,12 +236,12 @@ impl Lists {
                 .iter()
                 .filter(|entry| has(kind, entry))
                 .cloned();
-            List::of(entries.collect())
+            List::from_entries(entries.collect())
         });
         Self {
             kinds,
             naming: self.naming,
-            left_out: Vec::new(),
+            excluded: Vec::new(),
             index: OnceLock::new(),
         }
     }
@@ -243,8 +252,8 @@ impl Lists {
     }
 
     /// Returns the excluded entries.
-    pub fn left_out(&self) -> &[Unlisted] {
-        &self.left_out
+    pub fn excluded(&self) -> &[Exclusion] {
+        &self.excluded
     }
 
     /// Returns the entry with this exposed name or URI.
@@ -253,7 +262,7 @@ impl Lists {
     }
 
     /// Returns a server's tools.
-    pub fn of_server(&self, id: &ServerId) -> &[Arc<CatalogEntry>] {
+    pub fn server_tools(&self, id: &ServerId) -> &[Arc<CatalogEntry>] {
         let tools = self.entries(CapabilityKind::Tools);
         let begin = tools.partition_point(|tool| tool.server.id < *id);
         let end = tools.partition_point(|tool| tool.server.id <= *id);
@@ -261,8 +270,8 @@ impl Lists {
     }
 
     /// Returns a server's tool, by the server's own name.
-    pub fn tool_of(&self, server: &ServerId, name: &str) -> Option<&Arc<CatalogEntry>> {
-        self.of_server(server)
+    pub fn find_server_tool(&self, server: &ServerId, name: &str) -> Option<&Arc<CatalogEntry>> {
+        self.server_tools(server)
             .iter()
             .find(|tool| tool.definition.name == name)
     }
@@ -270,19 +279,24 @@ impl Lists {
     /// Returns the resource with this URI, or the first template that the URI matches.
     pub fn find_resource<'a>(&'a self, uri: &'a str) -> Option<&'a Arc<CatalogEntry>> {
         self.find(CapabilityKind::Resources, uri)
-            .or_else(|| self.templates_of(uri).next())
+            .or_else(|| self.matching_templates(uri).next())
     }
 
     /// Returns the templates that a URI matches.
-    pub fn templates_of<'a>(&'a self, uri: &'a str) -> impl Iterator<Item = &'a Arc<CatalogEntry>> {
+    pub fn matching_templates<'a>(
+        &'a self,
+        uri: &'a str,
+    ) -> impl Iterator<Item = &'a Arc<CatalogEntry>> {
         self.entries(CapabilityKind::Templates)
             .iter()
-            .filter(move |entry| fits_template(uri, &entry.definition.name))
+            .filter(move |entry| matches_template(uri, &entry.definition.name))
     }
 
     /// Returns the result of the kind's list method, ready to send.
-    pub fn listed(&self, kind: CapabilityKind) -> &Json {
-        self.list(kind).listed.get_or_init(|| self.render(kind))
+    pub fn list_result(&self, kind: CapabilityKind) -> &Json {
+        self.list(kind)
+            .list_result
+            .get_or_init(|| self.render(kind))
     }
 
     /// Returns true if a tool is not listed, but found with `tool_search`.
@@ -303,7 +317,7 @@ impl Lists {
     }
 
     /// Returns true if both views show a client the same entries of a kind.
-    pub fn same(&self, other: &Self, kind: CapabilityKind) -> bool {
+    pub fn has_same_entries(&self, other: &Self, kind: CapabilityKind) -> bool {
         let (ours, theirs) = (self.entries(kind), other.entries(kind));
         ours.len() == theirs.len()
             && ours
@@ -316,7 +330,7 @@ impl Lists {
         let is_listed =
             |entry: &&Arc<CatalogEntry>| kind != CapabilityKind::Tools || !self.defers(entry);
         let listed = || self.entries(kind).iter().filter(is_listed);
-        let own = if kind == CapabilityKind::Tools && deferred::offered(self) {
+        let own = if kind == CapabilityKind::Tools && deferred::is_offered(self) {
             &deferred::definitions()[..]
         } else {
             &[]
@@ -329,7 +343,9 @@ impl Lists {
         text.extend(["{\"", kind.list_member(), "\":["]);
         own.iter().for_each(|own| text.extend([own, ","]));
         for entry in listed() {
-            entry.definition.write_as(&entry.exposed_name, &mut text);
+            entry
+                .definition
+                .write_renamed(&entry.exposed_name, &mut text);
             text.push(',');
         }
         if text.ends_with(',') {
@@ -345,7 +361,7 @@ impl Lists {
 }
 
 impl List {
-    fn of(entries: Vec<Arc<CatalogEntry>>) -> Self {
+    fn from_entries(entries: Vec<Arc<CatalogEntry>>) -> Self {
         let by_name = entries
             .iter()
             .map(|entry| (entry.exposed_name.clone(), entry.clone()))
@@ -353,7 +369,7 @@ impl List {
         Self {
             entries,
             by_name,
-            listed: OnceLock::new(),
+            list_result: OnceLock::new(),
         }
     }
 
@@ -361,7 +377,7 @@ impl List {
         kind: CapabilityKind,
         naming: Naming,
         servers: &[(Arc<RegisteredServer>, &Offered)],
-        left_out: &mut Vec<Unlisted>,
+        excluded: &mut Vec<Exclusion>,
     ) -> Self {
         let mut list = Self::default();
         let offered = servers.iter().flat_map(|(server, offered)| {
@@ -372,7 +388,7 @@ impl List {
                 .map(move |definition| (server, definition))
         });
         for (server, definition) in offered {
-            match free_name(kind, naming, server, definition, &list.by_name) {
+            match choose_name(kind, naming, server, definition, &list.by_name) {
                 Ok(exposed_name) => {
                     let (server, definition) = (server.clone(), definition.clone());
                     let entry = Arc::new(CatalogEntry {
@@ -385,17 +401,17 @@ impl List {
                     list.entries.push(entry);
                 }
                 Err(why) => {
-                    let is_wanted =
+                    let is_intended =
                         kind == CapabilityKind::Tools && !server.spec.allows_tool(&definition.name);
                     let entry = ExcludedEntry {
                         kind,
                         name: definition.name.clone(),
                         why,
                     };
-                    left_out.push(Unlisted {
+                    excluded.push(Exclusion {
                         server: server.id.clone(),
                         entry,
-                        is_wanted,
+                        is_intended,
                     });
                 }
             }
@@ -411,7 +427,7 @@ impl List {
 ///
 /// # Errors
 /// Returns the reason, for people, if the entry is excluded.
-fn free_name(
+fn choose_name(
     kind: CapabilityKind,
     naming: Naming,
     server: &RegisteredServer,
@@ -424,7 +440,7 @@ fn free_name(
     }
     let with_hash = |prefix: &str| names::hashed_name(prefix, id, name);
     // The preferred name, and the prefix for a name with a hash, if one is possible.
-    let (wanted, prefix) = match (kind, naming, server.spec.prefix.as_deref()) {
+    let (preferred, prefix) = match (kind, naming, server.spec.prefix.as_deref()) {
         (CapabilityKind::Resources | CapabilityKind::Templates, ..) | (_, Naming::Bare, _) => {
             (name.clone(), None)
         }
@@ -440,8 +456,8 @@ fn free_name(
             (names::exposed_name(prefix, id, name), Some(prefix))
         }
     };
-    let Some(mut holder) = taken.get(&wanted) else {
-        return Ok(wanted);
+    let Some(mut holder) = taken.get(&preferred) else {
+        return Ok(preferred);
     };
     if let Some(other) = prefix.map(with_hash) {
         let Some(its_holder) = taken.get(&other) else {
@@ -459,7 +475,7 @@ fn free_name(
 
 /// Returns true if a URI may result from a template (RFC 6570). Compares only the literal texts
 /// between the expressions.
-fn fits_template(uri: &str, template: &str) -> bool {
+fn matches_template(uri: &str, template: &str) -> bool {
     let mut literals = template.split('{').enumerate().map(|(index, part)| {
         if index == 0 {
             part

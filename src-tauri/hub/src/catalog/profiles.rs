@@ -15,14 +15,14 @@ use crate::{
 pub struct Profiles {
     store: Store,
     events: Events,
-    known: Arc<ArcSwap<Known>>,
+    table: Arc<ArcSwap<ProfileTable>>,
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
-struct Known {
+struct ProfileTable {
     profiles: BTreeMap<String, Arc<Profile>>,
-    of_clients: BTreeMap<ClientName, String>,
+    by_client: BTreeMap<ClientName, String>,
 }
 
 /// The reason why a profile was not changed.
@@ -42,23 +42,23 @@ impl Profiles {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub async fn load(store: Store, events: Events) -> Result<Self, StoreError> {
-        let known = Arc::new(ArcSwap::from_pointee(read(&store).await?));
+        let known = Arc::new(ArcSwap::from_pointee(read_profiles(&store).await?));
         Ok(Self {
             store,
             events,
-            known,
+            table: known,
             changing: Arc::default(),
         })
     }
 
     pub fn all(&self) -> Vec<Arc<Profile>> {
-        self.known.load().profiles.values().cloned().collect()
+        self.table.load().profiles.values().cloned().collect()
     }
 
     /// Returns the profile of a client, if it has one.
-    pub fn of(&self, client: &ClientName) -> Option<Arc<Profile>> {
-        let known = self.known.load();
-        known.profiles.get(known.of_clients.get(client)?).cloned()
+    pub fn client_profile(&self, client: &ClientName) -> Option<Arc<Profile>> {
+        let known = self.table.load();
+        known.profiles.get(known.by_client.get(client)?).cloned()
     }
 
     /// Writes a profile, and replaces one with the same name.
@@ -99,7 +99,7 @@ impl Profiles {
         profile: Option<&str>,
     ) -> Result<(), ProfileError> {
         let _one_at_a_time = self.changing.lock().await;
-        if let Some(name) = profile.filter(|name| !self.known.load().profiles.contains_key(*name)) {
+        if let Some(name) = profile.filter(|name| !self.table.load().profiles.contains_key(*name)) {
             return Err(ProfileError::Unknown(name.to_owned()));
         }
         self.store.set_client_profile(client, profile).await?;
@@ -107,21 +107,22 @@ impl Profiles {
     }
 
     async fn reload(&self) -> Result<(), ProfileError> {
-        self.known.store(Arc::new(read(&self.store).await?));
+        self.table
+            .store(Arc::new(read_profiles(&self.store).await?));
         self.events.publish(Event::ProfilesChanged);
         Ok(())
     }
 }
 
-async fn read(store: &Store) -> Result<Known, StoreError> {
+async fn read_profiles(store: &Store) -> Result<ProfileTable, StoreError> {
     let profile = |(name, servers): (String, String)| {
         // A profile that cannot be read shows nothing, because it must not show everything.
         let servers = serde_json::from_str(&servers).unwrap_or_default();
         (name.clone(), Arc::new(Profile { name, servers }))
     };
     let profiles = store.profiles().await?.into_iter().map(profile).collect();
-    Ok(Known {
+    Ok(ProfileTable {
         profiles,
-        of_clients: store.client_profiles().await?.into_iter().collect(),
+        by_client: store.client_profiles().await?.into_iter().collect(),
     })
 }

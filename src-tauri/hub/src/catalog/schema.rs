@@ -12,35 +12,35 @@ use crate::model::spec::Validate;
 /// The maximum number of backtracking steps for a pattern. A text that needs more does not match.
 const MAX_BACKTRACKS: usize = 100_000;
 /// The number of faults that are reported.
-const MAX_TOLD: usize = 3;
-const MAX_FAULT: usize = 300;
+const MAX_REPORTED: usize = 3;
+const MAX_FAULT_CHARS: usize = 300;
 
 /// Checks whether a tool with this schema can be offered.
 ///
 /// # Errors
 /// Returns the reason, for people, if the schema refers to something that would have to be fetched.
-pub(super) fn check(schema: &Value) -> Result<(), String> {
+pub(super) fn check_references(schema: &Value) -> Result<(), String> {
     let of_draft_4 = schema
         .get("$schema")
         .and_then(Value::as_str)
         .is_some_and(|draft| draft.contains("draft-04"));
     let mut references = References {
-        id: if of_draft_4 { "id" } else { "$id" },
-        named: HashSet::new(),
-        to: Vec::new(),
+        id_keyword: if of_draft_4 { "id" } else { "$id" },
+        ids: HashSet::new(),
+        targets: Vec::new(),
     };
     // The base for the relative references of a schema without an id.
     let Ok(nowhere) = Url::parse("json-schema:///") else {
         return Ok(());
     };
     references.collect(schema, &nowhere);
-    let is_here = |url: &Url| references.named.contains(url) || is_meta_schema(url);
+    let is_embedded = |url: &Url| references.ids.contains(url) || is_meta_schema(url);
     // A dangling reference, for example to a URN that no part has, causes no request.
     let is_fetched = |url: &Url| url.has_host() || url.scheme() == "file";
     match references
-        .to
+        .targets
         .iter()
-        .find(|(_, url)| is_fetched(url) && !is_here(url))
+        .find(|(_, url)| is_fetched(url) && !is_embedded(url))
     {
         Some((to, _)) => Err(format!(
             "its schema refers to '{to}', which would have to be fetched"
@@ -52,10 +52,10 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
 /// The ids of a schema's parts, and its references.
 struct References<'a> {
     /// The keyword that holds a part's id.
-    id: &'static str,
-    named: HashSet<Url>,
+    id_keyword: &'static str,
+    ids: HashSet<Url>,
     /// Each reference as written, and its URL without the fragment.
-    to: Vec<(&'a str, Url)>,
+    targets: Vec<(&'a str, Url)>,
 }
 
 impl<'a> References<'a> {
@@ -66,18 +66,18 @@ impl<'a> References<'a> {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return,
         };
         let own = members
-            .get(self.id)
+            .get(self.id_keyword)
             .and_then(Value::as_str)
-            .and_then(|id| resolved(base, id));
-        self.named.extend(own.clone());
+            .and_then(|id| resolve(base, id));
+        self.ids.extend(own.clone());
         let base = own.as_ref().unwrap_or(base);
         for (key, value) in members {
             match (key.as_str(), value) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to))
                     if !to.starts_with('#') =>
                 {
-                    self.to
-                        .extend(resolved(base, to).map(|url| (to.as_str(), url)));
+                    self.targets
+                        .extend(resolve(base, to).map(|url| (to.as_str(), url)));
                 }
                 // The keys of these members are names, not keywords.
                 (
@@ -95,7 +95,7 @@ impl<'a> References<'a> {
 }
 
 /// Returns the target of a reference, without its fragment.
-fn resolved(base: &Url, reference: &str) -> Option<Url> {
+fn resolve(base: &Url, reference: &str) -> Option<Url> {
     let mut url = base.join(reference).ok()?;
     url.set_fragment(None);
     Some(url)
@@ -120,7 +120,7 @@ fn is_meta_schema(url: &Url) -> bool {
 /// Returns the validator for arguments, or `None` if every object is valid or the schema cannot be
 /// used.
 pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
-    if demands_nothing(schema) {
+    if accepts_any_object(schema) {
         return None;
     }
     let options = || {
@@ -144,8 +144,8 @@ pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
 }
 
 /// Returns true if every object fits. The check is quick and may miss some schemas.
-fn demands_nothing(schema: &Value) -> bool {
-    const SAYS_NOTHING: [&str; 8] = [
+fn accepts_any_object(schema: &Value) -> bool {
+    const ANNOTATIONS: [&str; 8] = [
         "type",
         "$schema",
         "title",
@@ -164,7 +164,7 @@ fn demands_nothing(schema: &Value) -> bool {
     };
     is_object
         && members.iter().all(|(key, value)| {
-            SAYS_NOTHING.contains(&key.as_str())
+            ANNOTATIONS.contains(&key.as_str())
                 || (matches!(key.as_str(), "properties" | "additionalProperties")
                     && is_empty(value))
                 || (key == "required" && value.as_array().is_some_and(Vec::is_empty))
@@ -188,20 +188,25 @@ pub(super) fn check_arguments(
     let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else {
         return Ok(());
     };
-    let (told, has_more) = {
+    let (reported, has_more) = {
         let mut errors = validator.iter_errors(&arguments);
-        let told: Vec<_> = errors.by_ref().take(MAX_TOLD).map(|e| fault(&e)).collect();
-        (told, errors.next().is_some())
+        let reported: Vec<_> = errors
+            .by_ref()
+            .take(MAX_REPORTED)
+            .map(|e| describe_fault(&e))
+            .collect();
+        (reported, errors.next().is_some())
     };
     let may_convert = validate == Validate::Coercible && length <= coercion::MAX_BYTES;
-    if told.is_empty() || (may_convert && coercion::fits(validator, arguments)) {
+    if reported.is_empty() || (may_convert && coercion::fits_after_conversion(validator, arguments))
+    {
         return Ok(());
     }
     let more = if has_more { "; and more" } else { "" };
-    Err(format!("{}{more}", told.join("; ")))
+    Err(format!("{}{more}", reported.join("; ")))
 }
 
-fn fault(error: &jsonschema::ValidationError<'_>) -> String {
+fn describe_fault(error: &jsonschema::ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
     let place = if path.is_empty() {
         "the arguments"
@@ -209,7 +214,7 @@ fn fault(error: &jsonschema::ValidationError<'_>) -> String {
         path.as_str()
     };
     let mut what = error.to_string();
-    if let Some((at, _)) = what.char_indices().nth(MAX_FAULT) {
+    if let Some((at, _)) = what.char_indices().nth(MAX_FAULT_CHARS) {
         what.truncate(at);
         what.push('…');
     }

@@ -29,15 +29,15 @@ const MAX_WORD: usize = 64;
 pub struct Index {
     tools: Vec<Arc<CatalogEntry>>,
     /// The tools that contain each word, with the word's contribution to their scores.
-    words: BTreeMap<String, Found>,
+    words: BTreeMap<String, Postings>,
 }
 
 /// The number of each tool, with a weight or a score.
-type Found = Vec<(u32, f32)>;
+type Postings = Vec<(u32, f32)>;
 
 impl Index {
     pub fn new(tools: Vec<Arc<CatalogEntry>>) -> Self {
-        let (mut words, lengths) = count(&tools);
+        let (mut words, lengths) = index_words(&tools);
         #[expect(clippy::cast_precision_loss, reason = "a few thousand tools at most")]
         let number = tools.len() as f32;
         let mean = (lengths.iter().sum::<f32>() / number.max(1.0)).max(1.0);
@@ -62,22 +62,22 @@ impl Index {
     pub fn search(
         &self,
         query: &str,
-        fits: impl Fn(&CatalogEntry) -> bool,
+        accepts: impl Fn(&CatalogEntry) -> bool,
     ) -> Vec<&Arc<CatalogEntry>> {
-        let wanted = words(query);
+        let wanted = split_words(query);
         if wanted.is_empty() {
-            return self.tools.iter().filter(|tool| fits(tool)).collect();
+            return self.tools.iter().filter(|tool| accepts(tool)).collect();
         }
         let mut scores = vec![0.0_f32; self.tools.len()];
         let mut best = scores.clone();
         for word in wanted.iter().take(MAX_WORDS) {
-            self.find(word, &mut best);
+            self.score_word(word, &mut best);
             for (sum, best) in scores.iter_mut().zip(&mut best) {
                 *sum += std::mem::take(best);
             }
         }
         let fitting = scores.iter().zip(&self.tools).enumerate();
-        let fitting = fitting.filter(|(_, (score, tool))| **score > 0.0 && fits(tool));
+        let fitting = fitting.filter(|(_, (score, tool))| **score > 0.0 && accepts(tool));
         let mut found: Vec<_> = fitting
             .map(|(at, (score, tool))| (*score, at, tool))
             .collect();
@@ -87,7 +87,7 @@ impl Index {
 
     /// Computes the score of one word of the query for each tool. If several words begin with it,
     /// the best one counts.
-    fn find(&self, word: &str, best: &mut [f32]) {
+    fn score_word(&self, word: &str, best: &mut [f32]) {
         for (known, found) in self
             .words
             .range(word.to_owned()..)
@@ -108,13 +108,13 @@ impl Index {
 
 /// Returns each word with the tools that contain it and its weight there, and the sum of weights of
 /// each tool.
-fn count(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Found>, Vec<f32>) {
-    let mut words: HashMap<String, Found> = HashMap::new();
+fn index_words(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Postings>, Vec<f32>) {
+    let mut words: HashMap<String, Postings> = HashMap::new();
     let mut lengths = Vec::with_capacity(tools.len());
     for (at, tool) in (0_u32..).zip(tools) {
         let mut length = 0.0;
-        each_text(tool, |text, weight| {
-            each_word(text, |word| {
+        for_each_text(tool, |text, weight| {
+            for_each_word(text, |word| {
                 length += weight;
                 match words.get_mut(word) {
                     Some(found) => match found.last_mut() {
@@ -131,7 +131,7 @@ fn count(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Found>, Vec<f32>) {
 }
 
 /// Passes on the texts of a tool, each with the weight of its words.
-fn each_text(tool: &CatalogEntry, mut take: impl FnMut(&str, f32)) {
+fn for_each_text(tool: &CatalogEntry, mut take: impl FnMut(&str, f32)) {
     let definition = &tool.definition;
     take(&definition.name, NAME);
     take(definition.title.as_deref().unwrap_or_default(), TITLE);
@@ -153,32 +153,32 @@ fn each_text(tool: &CatalogEntry, mut take: impl FnMut(&str, f32)) {
     }
 }
 
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    each_word(text, |word| words.push(word.to_owned()));
+    for_each_word(text, |word| words.push(word.to_owned()));
     words
 }
 
 /// Passes on the words of a text: letters and digits, in lower case, with `camelCase` split and
 /// plural endings removed.
-fn each_word(text: &str, mut take: impl FnMut(&str)) {
+fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     let mut after_lower = false;
     for c in text.chars() {
         let begins = c.is_uppercase() && after_lower;
         if begins || !c.is_alphanumeric() {
-            finish(&mut word, &mut take);
+            emit_word(&mut word, &mut take);
         }
         if c.is_alphanumeric() && word.len() < MAX_WORD {
             word.extend(c.to_lowercase());
         }
         after_lower = c.is_lowercase() || c.is_numeric();
     }
-    finish(&mut word, &mut take);
+    emit_word(&mut word, &mut take);
 }
 
 /// Passes on the word, and clears it for the next one.
-fn finish(word: &mut String, take: &mut impl FnMut(&str)) {
+fn emit_word(word: &mut String, take: &mut impl FnMut(&str)) {
     if word.is_empty() {
         return;
     }

@@ -19,12 +19,12 @@ use crate::{
     upstream::{ListChanges, OutgoingRequest, ServerSession, UpstreamError},
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_PAGES: usize = 1_000;
 /// Changes that a server reports within this time are handled as one.
 const COALESCE: Duration = Duration::from_millis(300);
 /// The additional pause after a batch of changes.
-const APART: Duration = Duration::from_millis(700);
+const BATCH_PAUSE: Duration = Duration::from_millis(700);
 /// The maximum number of entries of a kind in one server, and the longest time for reading them.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(120);
@@ -43,7 +43,7 @@ pub enum SyncError {
     #[error("{0}")]
     MayNotRun(String),
     #[error("it could not be read a moment ago; see its state")]
-    FailedJustNow,
+    FailedRecently,
     #[error("{0}")]
     Store(String),
 }
@@ -55,25 +55,25 @@ impl From<StoreError> for SyncError {
 }
 
 /// The result of reading a server.
-pub(super) struct Read {
+pub(super) struct SyncedServer {
     pub(super) hello: ServerHello,
     pub(super) offered: Offered,
     /// The time to live in milliseconds: the shortest that any of the lists states.
     pub(super) ttl_ms: Option<u32>,
-    pub(super) left_out: ExcludedEntries,
+    pub(super) excluded: ExcludedEntries,
 }
 
 /// A list with the entries of all pages.
-pub struct Listed {
+pub struct FetchedList {
     pub definitions: Vec<Arc<Definition>>,
-    pub left_out: ExcludedEntries,
+    pub excluded: ExcludedEntries,
     ttl_ms: Option<u32>,
     /// The number of entries on the pages so far, including the excluded ones.
     entries: usize,
 }
 
 /// Reads the lists of a server. Retries once if the connection, or the session on it, was lost.
-pub(super) async fn read(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
+pub(super) async fn read_server(session: &Arc<ServerSession>) -> Result<SyncedServer, SyncError> {
     let starts = session.status().starts;
     match read_once(session).await {
         // The server was not started for this read, so its connection may have been stale already.
@@ -86,11 +86,11 @@ pub(super) async fn read(session: &Arc<ServerSession>) -> Result<Read, SyncError
     }
 }
 
-async fn read_once(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
+async fn read_once(session: &Arc<ServerSession>) -> Result<SyncedServer, SyncError> {
     let hello = session.hello().await?;
     let ask = |method: &'static str, params: Box<RawValue>| async move {
         session
-            .request(OutgoingRequest::new(method, Some(&params), PATIENCE))
+            .request(OutgoingRequest::new(method, Some(&params), REQUEST_TIMEOUT))
             .await
     };
     let (mut offered, mut left_out, mut ttl_ms) =
@@ -99,35 +99,35 @@ async fn read_once(session: &Arc<ServerSession>) -> Result<Read, SyncError> {
         .into_iter()
         .filter(|kind| hello.capabilities.may_offer(*kind))
     {
-        let listed = all_of(kind, ask).await?;
-        ttl_ms = shorter(ttl_ms, listed.ttl_ms);
+        let listed = read_list(kind, ask).await?;
+        ttl_ms = shorter_ttl(ttl_ms, listed.ttl_ms);
         offered.insert(kind, listed.definitions);
-        left_out.extend(listed.left_out);
+        left_out.extend(listed.excluded);
     }
     if hello.era().is_modern() && session.server().spec.url.is_some() {
-        leave_out_unusable(
+        exclude_unsendable(
             offered.entry(CapabilityKind::Tools).or_default(),
             &mut left_out,
         );
     }
-    Ok(Read {
+    Ok(SyncedServer {
         hello,
         offered,
         ttl_ms,
-        left_out,
+        excluded: left_out,
     })
 }
 
-fn shorter(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+fn shorter_ttl(one: Option<u32>, other: Option<u32>) -> Option<u32> {
     one.into_iter().chain(other).min()
 }
 
 /// Excludes tools with invalid header parameters, because their arguments cannot be sent over HTTP.
-fn leave_out_unusable(tools: &mut Vec<Arc<Definition>>, left_out: &mut ExcludedEntries) {
-    tools.retain(|tool| match &tool.mirrored {
+fn exclude_unsendable(tools: &mut Vec<Arc<Definition>>, excluded: &mut ExcludedEntries) {
+    tools.retain(|tool| match &tool.header_params {
         Ok(_) => true,
         Err(why) => {
-            left_out.push(ExcludedEntry::new(CapabilityKind::Tools, &tool.name, why));
+            excluded.push(ExcludedEntry::new(CapabilityKind::Tools, &tool.name, why));
             false
         }
     });
@@ -137,22 +137,22 @@ fn leave_out_unusable(tools: &mut Vec<Arc<Definition>>, left_out: &mut ExcludedE
 ///
 /// # Errors
 /// Returns an error if a page cannot be read, or if the list does not end.
-pub async fn all_of<F: Future<Output = Result<Reply, UpstreamError>>>(
+pub async fn read_list<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: CapabilityKind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
-) -> Result<Listed, SyncError> {
-    time::timeout(MAX_TIME, all_pages(kind, ask))
+) -> Result<FetchedList, SyncError> {
+    time::timeout(MAX_TIME, read_pages(kind, ask))
         .await
         .unwrap_or(Err(SyncError::Endless))
 }
 
-async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
+async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: CapabilityKind,
     ask: impl Fn(&'static str, Box<RawValue>) -> F,
-) -> Result<Listed, SyncError> {
-    let mut all = Listed {
+) -> Result<FetchedList, SyncError> {
+    let mut all = FetchedList {
         definitions: Vec::new(),
-        left_out: ExcludedEntries::default(),
+        excluded: ExcludedEntries::default(),
         ttl_ms: None,
         entries: 0,
     };
@@ -181,7 +181,7 @@ async fn all_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
 fn read_page(
     kind: CapabilityKind,
     result: &Json,
-    all: &mut Listed,
+    all: &mut FetchedList,
     names: &mut HashSet<String>,
 ) -> Result<Option<String>, SyncError> {
     let unreadable =
@@ -193,7 +193,7 @@ fn read_page(
     };
     for raw in entries {
         all.entries += 1;
-        match Definition::read(kind, raw.get().to_owned()) {
+        match Definition::parse(kind, raw.get().to_owned()) {
             Ok(read) if names.insert(read.name.clone()) => all.definitions.push(Arc::new(read)),
             // If two entries had the same name, a call by name would be ambiguous.
             Ok(read) => {
@@ -202,17 +202,17 @@ fn read_page(
                     kind.noun(),
                     kind.key_member()
                 );
-                all.left_out
+                all.excluded
                     .push(ExcludedEntry::new(kind, &read.name, &why));
             }
             Err(why) => {
                 let place = || format!("entry {} of {}", all.entries, kind.list_method());
-                let name = Definition::name_in(kind, raw).unwrap_or_else(place);
-                all.left_out.push(ExcludedEntry::new(kind, &name, &why));
+                let name = Definition::parse_name(kind, raw).unwrap_or_else(place);
+                all.excluded.push(ExcludedEntry::new(kind, &name, &why));
             }
         }
     }
-    all.ttl_ms = shorter(
+    all.ttl_ms = shorter_ttl(
         all.ttl_ms,
         result.get("ttlMs").and_then(|ttl| ttl.get().parse().ok()),
     );
@@ -222,7 +222,7 @@ fn read_page(
 }
 
 /// Syncs the servers that reported a changed list. Reports in quick succession cause one sync.
-pub(super) async fn follow_changes(catalog: Catalog, changes: ListChanges) {
+pub(super) async fn sync_changed(catalog: Catalog, changes: ListChanges) {
     loop {
         changes.wait().await;
         time::sleep(COALESCE).await;
@@ -230,7 +230,7 @@ pub(super) async fn follow_changes(catalog: Catalog, changes: ListChanges) {
             let catalog = catalog.clone();
             tokio::spawn(async move { catalog.sync(&id).await });
         }
-        time::sleep(APART).await;
+        time::sleep(BATCH_PAUSE).await;
     }
 }
 

@@ -1,26 +1,26 @@
 use super::*;
 
 #[test]
-fn a_server_shortens_the_time_to_live_but_not_to_nothing_and_never_lengthens_it() {
+fn a_server_shortens_the_time_to_live_down_to_the_minimum_and_never_lengthens_it() {
     let (wanted, ms) = (Duration::from_secs(300), |ms| Duration::from_millis(ms));
     for (said, expected) in [
         (None, wanted),
         (Some(60_000), ms(60_000)),
-        (Some(0), LEAST_TTL),
+        (Some(0), MIN_TTL),
         (Some(u32::MAX), wanted),
     ] {
-        assert_eq!(time_to_live(wanted, said), expected, "{said:?}");
+        assert_eq!(effective_ttl(wanted, said), expected, "{said:?}");
     }
     let short = Duration::from_secs(5);
     assert_eq!(
-        time_to_live(short, Some(0)),
+        effective_ttl(short, Some(0)),
         short,
         "the user's own is the least"
     );
 }
 
 #[test]
-fn a_clock_that_jumps_by_years_makes_a_copy_old_whichever_way() {
+fn a_clock_jump_in_either_direction_makes_a_copy_stale() {
     let (read_at, ttl) = (Timestamp(1_790_000_000_000), Duration::from_secs(300));
     let years = 20 * 365 * 86_400_000;
     for (now, old) in [
@@ -40,7 +40,7 @@ fn a_clock_that_jumps_by_years_makes_a_copy_old_whichever_way() {
     assert!(is_old(Timestamp(i64::MAX), Timestamp(i64::MIN), ttl));
 }
 
-mod accepted {
+mod acceptance {
     //! I9: only accepted definitions are listed or callable, whatever a server does.
 
     use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ mod accepted {
         /// Drawbridge restarts, and reads the stored copy.
         Restart,
         /// A minute passes.
-        Settle,
+        EndGracePeriod,
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -66,13 +66,13 @@ mod accepted {
             4 => prop::collection::vec((0_u8..6, 0_u8..4), 0..6).prop_map(Step::Read),
             2 => (0_u8..6).prop_map(Step::Accept),
             1 => Just(Step::Restart),
-            1 => Just(Step::Settle),
+            1 => Just(Step::EndGracePeriod),
         ]
     }
 
     fn tool((name, text): (u8, u8)) -> Arc<Definition> {
         let definition = format!(r#"{{"name":"t{name}","description":"does {text}"}}"#);
-        Arc::new(Definition::read(CapabilityKind::Tools, definition).expect("a definition"))
+        Arc::new(Definition::parse(CapabilityKind::Tools, definition).expect("a definition"))
     }
 
     fn server() -> RegisteredServer {
@@ -80,7 +80,7 @@ mod accepted {
         RegisteredServer::new(ServerId::new("s"), spec, std::path::PathBuf::new())
     }
 
-    fn synced() -> ServerRow {
+    fn synced_row() -> ServerRow {
         ServerRow {
             last_synced_at: Some(clock::now()),
             ..ServerRow::new(ServerId::new("s"))
@@ -90,16 +90,16 @@ mod accepted {
     /// Returns the copy after a restart. The stored parts remain, but the grace period ends.
     fn restarted(copy: &ServerCopy) -> ServerCopy {
         ServerCopy {
-            settling_until: None,
+            grace_period_end: None,
             ..copy.clone()
         }
     }
 
     proptest! {
         #[test]
-        fn what_is_at_the_door_was_accepted(steps in prop::collection::vec(step(), 1..40)) {
+        fn every_listed_tool_was_accepted(steps in prop::collection::vec(step(), 1..40)) {
             let server = Arc::new(server());
-            let mut copy = ServerCopy::unknown(server.id.clone());
+            let mut copy = ServerCopy::empty(server.id.clone());
             let mut accepted = BTreeSet::new();
             let (mut is_first, mut settling) = (true, true);
             for step in steps {
@@ -111,13 +111,13 @@ mod accepted {
                             accepted.extend(tools.iter().map(|tool| tool.digest.clone()));
                         }
                         is_first = false;
-                        copy = copy.take(&server, synced(), Offered::from([(CapabilityKind::Tools, tools)]));
+                        copy = copy.after_sync(&server, synced_row(), Offered::from([(CapabilityKind::Tools, tools)]));
                     }
                     Step::Accept(name) => {
                         let waiting = copy.tools().iter().find(|tool| tool.name == format!("t{name}")).cloned();
                         if let Some(tool) = waiting {
                             copy.accepted.insert(&tool.name, &tool.digest);
-                            copy.sort_out();
+                            copy.recompute_visible();
                             accepted.insert(tool.digest.clone());
                         }
                     }
@@ -125,19 +125,19 @@ mod accepted {
                         copy = restarted(&copy);
                         settling = false;
                     }
-                    Step::Settle if !is_first => {
-                        copy.settling_until = None;
+                    Step::EndGracePeriod if !is_first => {
+                        copy.grace_period_end = None;
                         settling = false;
                     }
-                    Step::Restart | Step::Settle => {}
+                    Step::Restart | Step::EndGracePeriod => {}
                 }
-                let snapshot = Snapshot::merge(&[(server.clone(), &copy.shown)]);
-                for lists in [snapshot.all(), snapshot.alone(&server.id).expect("it is there")] {
+                let snapshot = Snapshot::merge(&[(server.clone(), &copy.visible)]);
+                for lists in [snapshot.all(), snapshot.server_view(&server.id).expect("it is there")] {
                     for tool in lists.entries(CapabilityKind::Tools) {
                         prop_assert!(accepted.contains(&tool.definition.digest), "{}", tool.definition.raw);
                         prop_assert!(lists.find(CapabilityKind::Tools, &tool.exposed_name).is_some());
                     }
-                    let listed = lists.listed(CapabilityKind::Tools).get().matches("does ").count();
+                    let listed = lists.list_result(CapabilityKind::Tools).get().matches("does ").count();
                     prop_assert_eq!(listed, lists.entries(CapabilityKind::Tools).len());
                 }
                 let offered = copy.tools().iter().filter(|tool| accepted.contains(&tool.digest)).count();
@@ -147,7 +147,7 @@ mod accepted {
     }
 
     #[test]
-    fn a_changed_tool_and_a_new_one_wait_and_one_that_changes_back_returns() {
+    fn new_and_changed_tools_wait_and_a_reverted_tool_returns() {
         let server = server();
         let offers = |tools: &[(u8, u8)]| {
             Offered::from([(
@@ -155,25 +155,25 @@ mod accepted {
                 tools.iter().copied().map(tool).collect(),
             )])
         };
-        let copy = restarted(&ServerCopy::unknown(server.id.clone()).take(
+        let copy = restarted(&ServerCopy::empty(server.id.clone()).after_sync(
             &server,
-            synced(),
+            synced_row(),
             offers(&[(1, 1)]),
         ));
-        let changed = copy.take(&server, synced(), offers(&[(1, 2), (2, 1)]));
+        let changed = copy.after_sync(&server, synced_row(), offers(&[(1, 2), (2, 1)]));
         let standings: Vec<_> = changed
             .tools()
             .iter()
-            .map(|tool| changed.standing(tool))
+            .map(|tool| changed.acceptance_state(tool))
             .collect();
         assert_eq!(standings, [AcceptanceState::Changed, AcceptanceState::New]);
-        assert!(changed.shown[&CapabilityKind::Tools].is_empty());
-        let back = changed.take(&server, synced(), offers(&[(1, 1)]));
-        assert_eq!(back.shown[&CapabilityKind::Tools].len(), 1);
+        assert!(changed.visible[&CapabilityKind::Tools].is_empty());
+        let back = changed.after_sync(&server, synced_row(), offers(&[(1, 1)]));
+        assert_eq!(back.visible[&CapabilityKind::Tools].len(), 1);
     }
 
     #[test]
-    fn a_changed_tool_may_stay_as_it_was_accepted_for_clients_to_see() {
+    fn clients_may_keep_the_accepted_definition_of_a_changed_tool() {
         let spec = serde_json::from_str(r#"{"command":"x","definitions":"keep"}"#).expect("a spec");
         let server = RegisteredServer::new(ServerId::new("s"), spec, std::path::PathBuf::new());
         let offers = |tools: &[(u8, u8)]| {
@@ -182,14 +182,14 @@ mod accepted {
                 tools.iter().copied().map(tool).collect(),
             )])
         };
-        let first = restarted(&ServerCopy::unknown(server.id.clone()).take(
+        let first = restarted(&ServerCopy::empty(server.id.clone()).after_sync(
             &server,
-            synced(),
+            synced_row(),
             offers(&[(1, 1)]),
         ));
-        let copy = first.take(&server, synced(), offers(&[(1, 2), (2, 1)]));
-        let [kept] = &copy.shown(&server)[&CapabilityKind::Tools][..] else {
-            panic!("a new one waits: {:?}", copy.shown(&server))
+        let copy = first.after_sync(&server, synced_row(), offers(&[(1, 2), (2, 1)]));
+        let [kept] = &copy.visible(&server)[&CapabilityKind::Tools][..] else {
+            panic!("a new one waits: {:?}", copy.visible(&server))
         };
         assert_eq!(
             kept.raw.get(),
@@ -202,15 +202,19 @@ mod accepted {
             "and decisions are about what is there"
         );
         assert_eq!(
-            kept.now.as_ref().map(|now| now.get()),
+            kept.offered.as_ref().map(|now| now.get()),
             Some(copy.tools()[0].raw.get())
         );
-        let back = copy.take(&server, synced(), offers(&[(1, 1)]));
-        assert!(back.shown(&server)[&CapabilityKind::Tools][0].now.is_none());
+        let back = copy.after_sync(&server, synced_row(), offers(&[(1, 1)]));
+        assert!(
+            back.visible(&server)[&CapabilityKind::Tools][0]
+                .offered
+                .is_none()
+        );
     }
 
     #[test]
-    fn a_tool_that_is_read_again_unchanged_is_the_one_that_was_there() {
+    fn an_unchanged_tool_is_reused_after_a_sync() {
         let server = server();
         let offers = |tools: &[(u8, u8)]| {
             Offered::from([(
@@ -218,12 +222,12 @@ mod accepted {
                 tools.iter().copied().map(tool).collect(),
             )])
         };
-        let copy = ServerCopy::unknown(server.id.clone()).take(
+        let copy = ServerCopy::empty(server.id.clone()).after_sync(
             &server,
-            synced(),
+            synced_row(),
             offers(&[(1, 1), (2, 1)]),
         );
-        let again = copy.take(&server, synced(), offers(&[(2, 1), (1, 2)]));
+        let again = copy.after_sync(&server, synced_row(), offers(&[(2, 1), (1, 2)]));
         assert!(
             Arc::ptr_eq(&again.tools()[0], &copy.tools()[1]),
             "with what was made of it"
@@ -232,28 +236,31 @@ mod accepted {
     }
 
     #[test]
-    fn a_trusted_server_changes_as_it_likes_and_another_command_is_another_server() {
+    fn a_trusted_server_may_change_and_another_command_starts_a_new_grace_period() {
         let offers = |tools: &[(u8, u8)]| {
             Offered::from([(
                 CapabilityKind::Tools,
                 tools.iter().copied().map(tool).collect(),
             )])
         };
-        let first = restarted(&ServerCopy::unknown(server().id).take(
+        let first = restarted(&ServerCopy::empty(server().id).after_sync(
             &server(),
-            synced(),
+            synced_row(),
             offers(&[(1, 1)]),
         ));
         let spec =
             serde_json::from_str(r#"{"command":"x","definitions":"trust"}"#).expect("a spec");
         let trusted = RegisteredServer::new(ServerId::new("s"), spec, std::path::PathBuf::new());
-        let copy = first.take(&trusted, synced(), offers(&[(1, 1)]));
-        let later = restarted(&copy).take(&trusted, synced(), offers(&[(1, 3), (4, 1)]));
-        assert_eq!(later.shown[&CapabilityKind::Tools].len(), 2);
+        let copy = first.after_sync(&trusted, synced_row(), offers(&[(1, 1)]));
+        let later = restarted(&copy).after_sync(&trusted, synced_row(), offers(&[(1, 3), (4, 1)]));
+        assert_eq!(later.visible[&CapabilityKind::Tools].len(), 2);
         let spec = serde_json::from_str(r#"{"command":"y"}"#).expect("a spec");
         let other = RegisteredServer::new(ServerId::new("s"), spec, std::path::PathBuf::new());
         assert_eq!(
-            first.take(&other, synced(), offers(&[(5, 1)])).shown[&CapabilityKind::Tools].len(),
+            first
+                .after_sync(&other, synced_row(), offers(&[(5, 1)]))
+                .visible[&CapabilityKind::Tools]
+                .len(),
             1
         );
     }

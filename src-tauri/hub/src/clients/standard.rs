@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::model::ids::ClientName;
 
 /// Returns the config for HTTP, with the client's token.
-pub fn http(url: &str, token: &str) -> Value {
+pub fn http_config(url: &str, token: &str) -> Value {
     json!({ "mcpServers": { "drawbridge": {
         "type": "http",
         "url": url,
@@ -15,7 +15,7 @@ pub fn http(url: &str, token: &str) -> Value {
 
 /// Returns the config for the stdio bridge, for clients that refuse HTTP on localhost. It contains
 /// no token.
-pub fn stdio(name: &ClientName) -> Value {
+pub fn stdio_config(name: &ClientName) -> Value {
     json!({ "mcpServers": { "drawbridge": {
         "command": bridge_command(),
         "args": ["stdio", "--client", name.as_str()],
@@ -30,10 +30,10 @@ fn bridge_command() -> String {
     } else {
         "drawbridge"
     };
-    let beside = std::env::current_exe()
+    let sibling = std::env::current_exe()
         .ok()
         .and_then(|me| Some(me.parent()?.join(name)));
-    beside
+    sibling
         .filter(|file| file.is_file())
         .map_or_else(|| name.to_owned(), |file| file.display().to_string())
 }

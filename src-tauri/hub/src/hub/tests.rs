@@ -242,7 +242,10 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
     })
     .await
     .expect("added");
-    let session = desk.hub.sessions.open(name.clone(), hello(), Reach::All);
+    let session = desk
+        .hub
+        .sessions
+        .open(name.clone(), hello(), ClientScope::All);
     let scope = Scope {
         client: Some(name.clone()),
         ..Scope::default()
@@ -410,8 +413,8 @@ async fn the_future_of_a_request_is_small() {
     let client = desk
         .hub
         .sessions
-        .open(ClientName::new("c"), hello(), Reach::All);
-    let back = Back::at_any_time(client);
+        .open(ClientName::new("c"), hello(), ClientScope::All);
+    let back = ClientHandle::for_session(client);
     let call = desk.hub.request(&back, "tools/call", None);
     assert!(size_of_val(&call) <= 512, "{} bytes", size_of_val(&call));
 }

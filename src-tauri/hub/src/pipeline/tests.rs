@@ -2,7 +2,7 @@ use super::*;
 
 fn parsed(text: &str) -> Result<(String, String), RpcError> {
     let params = json::raw(text.into());
-    let mut request = parse(Some(&params))?;
+    let mut request = parse_call(Some(&params))?;
     request.params.set("name", json::raw("\"own\"".into()));
     Ok((
         request.params.to_raw().get().to_owned(),
@@ -11,7 +11,7 @@ fn parsed(text: &str) -> Result<(String, String), RpcError> {
 }
 
 #[test]
-fn what_is_forwarded_differs_in_the_name_and_the_progress_token_only() {
+fn only_the_name_and_the_progress_token_change_when_forwarding() {
     let (params, arguments) =
         parsed(r#"{"x":1.0,"name":"s__t","arguments":{"n":1e400, "b":2},"_meta":{"progressToken":1,"k":0.9}}"#)
             .expect("parsed");
@@ -23,7 +23,7 @@ fn what_is_forwarded_differs_in_the_name_and_the_progress_token_only() {
 }
 
 #[test]
-fn arguments_that_are_null_count_as_none_and_are_forwarded_as_they_came() {
+fn null_arguments_count_as_empty_and_are_forwarded_unchanged() {
     let (params, arguments) = parsed(r#"{"name":"s__t","arguments":null,"x":1}"#).expect("parsed");
     assert_eq!(
         (params.as_str(), arguments.as_str()),
@@ -37,13 +37,13 @@ fn arguments_that_are_null_count_as_none_and_are_forwarded_as_they_came() {
 }
 
 #[test]
-fn a_meta_that_held_the_progress_token_only_is_gone() {
+fn a_meta_with_only_a_progress_token_is_removed() {
     let (params, _) = parsed(r#"{"name":"s__t","_meta":{"progressToken":1}}"#).expect("parsed");
     assert_eq!(params, r#"{"name":"own"}"#);
 }
 
 #[test]
-fn params_that_do_not_fit_are_refused_with_the_place() {
+fn invalid_params_are_rejected_with_their_path() {
     for (text, says) in [
         ("[]", "params"),
         (r#"{"arguments":{}}"#, "params.name"),
@@ -65,8 +65,8 @@ fn params_that_do_not_fit_are_refused_with_the_place() {
 }
 
 #[test]
-fn a_failure_is_told_from_a_result_that_talks_of_one() {
-    assert!(is_error(&failure("x")));
+fn an_is_error_flag_is_told_from_text_that_mentions_it() {
+    assert!(is_error(&error_result("x")));
     assert!(!is_error(&Json::new(
         r#"{"content":[{"type":"text","text":"\"isError\": true"}]}"#
     )));

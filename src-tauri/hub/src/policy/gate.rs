@@ -29,7 +29,7 @@ use crate::{
         policy::{Effect, ResultEffect},
     },
     random,
-    sessions::Back,
+    sessions::ClientHandle,
     settings::Settings,
     store::{CANCELLED_BY_CLIENT, Journal, Store, table::call::CallRow},
 };
@@ -122,7 +122,7 @@ impl Gate {
     pub async fn admit(
         &self,
         mut call: ToolCall,
-        back: Option<&Back>,
+        back: Option<&ClientHandle>,
     ) -> Result<Permitted, Refusal> {
         let mut entry = Entry::new(self, &call);
         let mut recorded = None;
@@ -156,7 +156,7 @@ impl Gate {
     /// Returns the ruling of the rules. A tool that has changed since a person accepted it is never
     /// allowed by a rule: an allow becomes an ask, and no call is counted.
     fn ruling(&self, call: &ToolCall) -> Ruling {
-        if call.tool.definition.now.is_none() {
+        if call.tool.definition.offered.is_none() {
             return self.rules.decide(&call.facts());
         }
         let ruling = self.rules.peek(&call.facts());
@@ -174,7 +174,7 @@ impl Gate {
         &self,
         call: &mut ToolCall,
         entry: &mut Entry<'_>,
-        back: Option<&Back>,
+        back: Option<&ClientHandle>,
     ) -> Option<oneshot::Sender<Call>> {
         if call.params.get().len() > MAX_SHOWN {
             let reason = format!(
@@ -245,7 +245,7 @@ impl Gate {
         request: ApprovalRequest,
         call: &ToolCall,
         patience: Duration,
-        back: Option<&Back>,
+        back: Option<&ClientHandle>,
     ) -> Result<Decided, (Decision, String)> {
         let ticket = self.queue.ask(request, call.tool.clone(), patience);
         let mut ticket = ticket.map_err(|full: Full| (Decision::QueueFull, full.to_string()))?;
@@ -289,7 +289,7 @@ impl Gate {
         let before = rule
             .definition
             .as_ref()
-            .filter(|before| **before != now.digest && now.now.is_none());
+            .filter(|before| **before != now.digest && now.offered.is_none());
         let kept = match before {
             Some(before) => self
                 .store
@@ -319,7 +319,7 @@ impl Gate {
         &self,
         permitted: &Permitted,
         result: Json,
-        back: Option<&Back>,
+        back: Option<&ClientHandle>,
     ) -> Result<Json, Refusal> {
         let call = permitted.call();
         let Some((effect, rule)) = self.rules.result(&call.facts()) else {
@@ -638,7 +638,7 @@ fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
         suspended: None,
         changed: tool
             .definition
-            .now
+            .offered
             .as_ref()
             .map(|now| [tool.definition.raw.get(), now.get()].map(str::to_owned)),
         session: call.session.clone(),
@@ -654,7 +654,7 @@ fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
 
 /// Notifies the client that its call still waits. Progress must increase, so each notification adds
 /// only 1e-6 and leaves room for the server's own progress.
-fn still_waiting(call: &ToolCall, back: Option<&Back>, told: u32) {
+fn still_waiting(call: &ToolCall, back: Option<&ClientHandle>, told: u32) {
     let Some(back) = back else { return };
     let Some(token) = back
         .progress_token()

@@ -12,7 +12,7 @@ use crate::{
 
 /// An entry of the text, with its spec or the reason why it cannot be a server.
 #[derive(Debug, PartialEq)]
-pub struct Read {
+pub struct ImportedServer {
     pub name: String,
     pub spec: Result<ServerSpec, String>,
     /// Names in `env` and `headers` whose literal values look like secrets.
@@ -61,7 +61,7 @@ enum Command {
 ///
 /// # Errors
 /// Returns the reason, for people, if the text is neither JSON with a server nor a command line.
-pub fn read_specs(text: &str) -> Result<Vec<Read>, String> {
+pub fn read_specs(text: &str) -> Result<Vec<ImportedServer>, String> {
     let text = text.trim();
     if text.is_empty() {
         return Err(
@@ -79,7 +79,7 @@ pub fn read_specs(text: &str) -> Result<Vec<Read>, String> {
     };
     let value: Map<String, Value> =
         serde_json::from_str(&whole).map_err(|e| format!("this is not JSON: {e}"))?;
-    let read = entries(&value);
+    let read = read_entries(&value);
     if read.is_empty() {
         return Err(
             "there is no server in this JSON: it has no 'mcpServers', and no 'command' or 'url'"
@@ -89,7 +89,7 @@ pub fn read_specs(text: &str) -> Result<Vec<Read>, String> {
     Ok(read)
 }
 
-fn read_command_line(text: &str) -> Result<Read, String> {
+fn read_command_line(text: &str) -> Result<ImportedServer, String> {
     let mut words = shell_words::split(text)
         .map_err(|e| format!("this is neither JSON nor a command line: {e}"))?
         .into_iter();
@@ -116,14 +116,14 @@ fn read_command_line(text: &str) -> Result<Read, String> {
         args,
         ..ServerSpec::default()
     };
-    Ok(Read {
+    Ok(ImportedServer {
         name,
         spec: Ok(spec),
         likely_secrets: Vec::new(),
     })
 }
 
-fn entries(value: &Map<String, Value>) -> Vec<Read> {
+fn read_entries(value: &Map<String, Value>) -> Vec<ImportedServer> {
     if let Some(servers) = CONTAINERS
         .iter()
         .find_map(|name| value.get(*name))
@@ -131,7 +131,7 @@ fn entries(value: &Map<String, Value>) -> Vec<Read> {
     {
         return servers
             .iter()
-            .map(|(name, entry)| read(name, entry))
+            .map(|(name, entry)| read_entry(name, entry))
             .collect();
     }
     let is_entry = |entry: &Map<String, Value>| {
@@ -144,20 +144,20 @@ fn entries(value: &Map<String, Value>) -> Vec<Read> {
             .get("name")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        return vec![read(name, &Value::Object(value.clone()))];
+        return vec![read_entry(name, &Value::Object(value.clone()))];
     }
     let named = value
         .iter()
         .filter(|(_, entry)| entry.as_object().is_some_and(is_entry));
-    named.map(|(name, entry)| read(name, entry)).collect()
+    named.map(|(name, entry)| read_entry(name, entry)).collect()
 }
 
-fn read(name: &str, entry: &Value) -> Read {
+fn read_entry(name: &str, entry: &Value) -> ImportedServer {
     let spec = Entry::deserialize(entry)
         .map_err(|e| e.to_string())
         .and_then(|entry| to_spec(name, entry));
     let likely_secrets = spec.as_ref().map(likely_secrets).unwrap_or_default();
-    Read {
+    ImportedServer {
         name: name.to_owned(),
         spec,
         likely_secrets,
@@ -227,7 +227,7 @@ fn likely_secrets(spec: &ServerSpec) -> Vec<String> {
         "COOKIE",
         "PAT",
     ];
-    let says_so = |name: &str| {
+    let is_suspicious = |name: &str| {
         let name = name.to_uppercase();
         name.split(['_', '-']).any(|part| {
             WORDS
@@ -238,7 +238,7 @@ fn likely_secrets(spec: &ServerSpec) -> Vec<String> {
     let literal = |value: &str| !value.is_empty() && !value.contains("${");
     let members = spec.env.iter().chain(&spec.headers);
     members
-        .filter(|(name, value)| says_so(name) && literal(value))
+        .filter(|(name, value)| is_suspicious(name) && literal(value))
         .map(|(name, _)| name.clone())
         .collect()
 }

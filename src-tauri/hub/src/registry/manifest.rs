@@ -5,10 +5,10 @@
 //! This module starts and downloads nothing. A manifest is untrusted text: its command is shown
 //! first, and started only after the user has accepted it.
 
-mod ask;
 mod choice;
-mod declared;
+mod declaration;
 mod fill;
+mod inputs;
 mod plugin_json;
 mod server_json;
 mod template;
@@ -22,12 +22,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 pub use choice::Choice;
-pub use fill::{FillError, Filled};
+pub use fill::{FillError, FilledSpec};
 
 /// The maximum length of a manifest, in bytes.
 const MAX_MANIFEST: u64 = 1024 * 1024;
 /// The names of manifests in a folder. The first one that exists is read.
-const FILES: [&str; 2] = ["plugin.json", "server.json"];
+const MANIFEST_FILES: [&str; 2] = ["plugin.json", "server.json"];
 
 /// A server as its author describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +60,7 @@ pub enum ManifestError {
     #[error("this is not JSON: {0}")]
     NotJson(#[from] serde_json::Error),
     #[error("this is no manifest: it has neither 'packages' nor 'remotes'")]
-    Neither,
+    NoServers,
     #[error("{field}: {message}")]
     Field { field: String, message: String },
     #[error("{0} has neither plugin.json nor server.json")]
@@ -70,7 +70,7 @@ pub enum ManifestError {
     #[error("cannot read {file}: {source}")]
     Io { file: String, source: io::Error },
     #[error("{file}: {source}")]
-    In { file: String, source: Box<Self> },
+    InFile { file: String, source: Box<Self> },
 }
 
 /// Reads the text of a manifest.
@@ -78,7 +78,7 @@ pub enum ManifestError {
 /// # Errors
 /// Returns an error if the text is no manifest. If the fault is in a field, the error names it.
 pub fn read(text: &str) -> Result<Manifest, ManifestError> {
-    read_in(text, None)
+    parse(text, None)
 }
 
 /// Reads the manifest at a path: a file, or a folder that contains one.
@@ -87,13 +87,13 @@ pub fn read(text: &str) -> Result<Manifest, ManifestError> {
 /// Returns an error if there is no manifest, or if it cannot be read. The error names the file, and
 /// the field if the fault is in one.
 pub fn read_path(path: &Path) -> Result<Manifest, ManifestError> {
-    let file = find(path)?;
+    let file = find_file(path)?;
     let name = || file.display().to_string();
     let failed = |source| ManifestError::Io {
         file: name(),
         source,
     };
-    let within = |source| ManifestError::In {
+    let within = |source| ManifestError::InFile {
         file: name(),
         source: Box::new(source),
     };
@@ -105,14 +105,14 @@ pub fn read_path(path: &Path) -> Result<Manifest, ManifestError> {
         return Err(within(ManifestError::TooLong));
     }
     let text = fs::read_to_string(&file).map_err(failed)?;
-    read_in(&text, file.parent()).map_err(within)
+    parse(&text, file.parent()).map_err(within)
 }
 
-fn find(path: &Path) -> Result<PathBuf, ManifestError> {
+fn find_file(path: &Path) -> Result<PathBuf, ManifestError> {
     if !path.is_dir() {
         return Ok(path.to_owned());
     }
-    let file = FILES
+    let file = MANIFEST_FILES
         .iter()
         .map(|name| path.join(name))
         .find(|file| file.is_file());
@@ -120,7 +120,7 @@ fn find(path: &Path) -> Result<PathBuf, ManifestError> {
 }
 
 /// Reads the text of a manifest. `folder` contains the manifest and the files that it refers to.
-fn read_in(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
+fn parse(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
     if text.len() as u64 > MAX_MANIFEST {
         return Err(ManifestError::TooLong);
     }
@@ -129,25 +129,25 @@ fn read_in(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError>
     if let Some(Value::Object(server)) = value.remove("server") {
         value = server;
     }
-    let manifest = if plugin_json::is_one(&value) {
+    let manifest = if plugin_json::is_plugin_json(&value) {
         plugin_json::read(value, folder)?
     } else {
         server_json::read(value)?
     };
     if manifest.choices.is_empty() {
-        Err(ManifestError::Neither)
+        Err(ManifestError::NoServers)
     } else {
         Ok(manifest)
     }
 }
 
 /// Reads a `server.json` that is already parsed.
-pub(super) fn server_json(value: Map<String, Value>) -> Result<Manifest, ManifestError> {
+pub(super) fn read_server_json(value: Map<String, Value>) -> Result<Manifest, ManifestError> {
     server_json::read(value)
 }
 
 /// Returns the typed form of a manifest's JSON.
-fn typed<T: DeserializeOwned>(value: Map<String, Value>) -> Result<T, ManifestError> {
+fn from_json<T: DeserializeOwned>(value: Map<String, Value>) -> Result<T, ManifestError> {
     serde_path_to_error::deserialize(Value::Object(value)).map_err(|error| {
         let field = error.path().to_string();
         let field = if field == "." {

@@ -12,7 +12,7 @@ const PRESETS: &str = include_str!("presets.json");
 
 /// A well-known server, and its only choice.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Preset {
+pub struct ServerPreset {
     /// The id for `servers add --preset`.
     pub id: String,
     pub title: String,
@@ -21,9 +21,9 @@ pub struct Preset {
     pub choice: Choice,
 }
 
-impl Preset {
+impl ServerPreset {
     /// Returns the preset as a manifest.
-    pub fn manifest(&self) -> Manifest {
+    pub fn to_manifest(&self) -> Manifest {
         Manifest {
             name: self.id.clone(),
             title: self.title.clone(),
@@ -35,23 +35,23 @@ impl Preset {
 }
 
 /// Returns all presets, in display order.
-pub fn all() -> &'static [Preset] {
-    static ALL: LazyLock<Vec<Preset>> = LazyLock::new(|| {
+pub fn all() -> &'static [ServerPreset] {
+    static ALL: LazyLock<Vec<ServerPreset>> = LazyLock::new(|| {
         let manifests: Vec<Map<String, Value>> = serde_json::from_str(PRESETS).unwrap_or_default();
         manifests
             .into_iter()
-            .filter_map(|value| preset(manifest::server_json(value).ok()?))
+            .filter_map(|value| to_preset(manifest::read_server_json(value).ok()?))
             .collect()
     });
     &ALL
 }
 
 /// Returns the preset with this id.
-pub fn get(id: &str) -> Option<&'static Preset> {
+pub fn get(id: &str) -> Option<&'static ServerPreset> {
     all().iter().find(|preset| preset.id == id)
 }
 
-fn preset(manifest: Manifest) -> Option<Preset> {
+fn to_preset(manifest: Manifest) -> Option<ServerPreset> {
     let Manifest {
         name: id,
         title,
@@ -59,7 +59,7 @@ fn preset(manifest: Manifest) -> Option<Preset> {
         version: _,
         choices,
     } = manifest;
-    Some(Preset {
+    Some(ServerPreset {
         id,
         title,
         description,

@@ -47,13 +47,13 @@ impl BrokenFile {
     }
 }
 
-pub(super) fn make_folder(folder: &Path) -> Result<(), RegistryError> {
-    fs::create_dir_all(folder).map_err(|e| failed(folder, e))?;
+pub(super) fn create_folder(folder: &Path) -> Result<(), RegistryError> {
+    fs::create_dir_all(folder).map_err(|e| io_error(folder, e))?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
-            .map_err(|e| failed(folder, e))?;
+            .map_err(|e| io_error(folder, e))?;
     }
     Ok(())
 }
@@ -152,19 +152,20 @@ fn read(file: &Path) -> Result<RegisteredServer, BrokenFile> {
 }
 
 pub(super) fn write(file: &Path, spec: &ServerSpec) -> Result<(), RegistryError> {
-    let mut text = serde_json::to_string_pretty(spec).map_err(|e| failed(file, e.into()))?;
+    let mut text = serde_json::to_string_pretty(spec).map_err(|e| io_error(file, e.into()))?;
     text.push('\n');
-    let beside = file.with_file_name(format!(
+    let temp_file = file.with_file_name(format!(
         ".{}.new",
         file.file_name().unwrap_or_default().to_string_lossy()
     ));
-    let written = write_private(&beside, text.as_bytes()).and_then(|()| fs::rename(&beside, file));
-    written.map_err(|e| failed(file, e))
+    let written =
+        write_private(&temp_file, text.as_bytes()).and_then(|()| fs::rename(&temp_file, file));
+    written.map_err(|e| io_error(file, e))
 }
 
 pub(super) fn remove(file: &Path) -> Result<(), RegistryError> {
     match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(file, error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(file, error)),
         _ => Ok(()),
     }
 }
@@ -180,7 +181,7 @@ fn write_private(file: &Path, bytes: &[u8]) -> io::Result<()> {
     opened.sync_all()
 }
 
-fn failed(file: &Path, source: io::Error) -> RegistryError {
+fn io_error(file: &Path, source: io::Error) -> RegistryError {
     RegistryError::Io {
         file: file.display().to_string(),
         source,

@@ -2,14 +2,14 @@ use std::fs;
 
 use super::*;
 
-struct Desk {
+struct Fixture {
     registry: Registry,
     changes: mpsc::UnboundedReceiver<Vec<ServerId>>,
     folder: PathBuf,
     _temp: tempfile::TempDir,
 }
 
-async fn desk() -> Desk {
+async fn fixture() -> Fixture {
     let temp = tempfile::tempdir().expect("a folder");
     let (store, _) = Store::open(&temp.path().join("test.db"))
         .await
@@ -19,7 +19,7 @@ async fn desk() -> Desk {
     let registry = Registry::open(folder.clone(), store, Events::new(), sender)
         .await
         .expect("a registry");
-    Desk {
+    Fixture {
         registry,
         changes,
         folder,
@@ -32,8 +32,8 @@ fn spec(text: &str) -> ServerSpec {
 }
 
 #[tokio::test]
-async fn a_file_that_appears_is_known_but_may_not_run_until_it_is_accepted() {
-    let desk = desk().await;
+async fn a_new_file_is_listed_but_may_not_run_until_it_is_accepted() {
+    let desk = fixture().await;
     fs::write(
         desk.folder.join("evil.json"),
         r#"{"command":"rm","args":["-rf"],"trusted":true}"#,
@@ -48,8 +48,8 @@ async fn a_file_that_appears_is_known_but_may_not_run_until_it_is_accepted() {
 }
 
 #[tokio::test]
-async fn one_changed_byte_of_the_command_takes_the_acceptance_away() {
-    let desk = desk().await;
+async fn a_changed_command_revokes_the_acceptance() {
+    let desk = fixture().await;
     let server = desk
         .registry
         .write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#))
@@ -62,8 +62,8 @@ async fn one_changed_byte_of_the_command_takes_the_acceptance_away() {
 }
 
 #[tokio::test]
-async fn a_broken_file_names_its_place_and_disturbs_no_other() {
-    let desk = desk().await;
+async fn a_broken_file_reports_its_position_and_affects_no_other_file() {
+    let desk = fixture().await;
     desk.registry
         .write(&ServerId::new("good"), &spec(r#"{"command":"x"}"#))
         .expect("written");
@@ -81,8 +81,8 @@ async fn a_broken_file_names_its_place_and_disturbs_no_other() {
 }
 
 #[tokio::test]
-async fn a_change_on_the_disk_is_seen_without_asking() {
-    let mut desk = desk().await;
+async fn a_change_on_the_disk_is_noticed() {
+    let mut desk = fixture().await;
     let _watch = desk.registry.watch().expect("watched");
     fs::write(desk.folder.join("new.json"), r#"{"command":"x"}"#).expect("write");
     let seen = tokio::time::timeout(std::time::Duration::from_secs(10), desk.changes.recv())
@@ -92,8 +92,8 @@ async fn a_change_on_the_disk_is_seen_without_asking() {
 }
 
 #[tokio::test]
-async fn a_taken_name_and_an_empty_one_are_refused() {
-    let desk = desk().await;
+async fn taken_and_empty_names_are_rejected() {
+    let desk = fixture().await;
     let id = desk.registry.new_id("My Server").expect("an id");
     desk.registry
         .write(&id, &spec(r#"{"command":"x"}"#))
@@ -111,8 +111,8 @@ async fn a_taken_name_and_an_empty_one_are_refused() {
 }
 
 #[tokio::test]
-async fn a_file_that_breaks_leaves_its_server_as_it_was() {
-    let desk = desk().await;
+async fn a_broken_file_keeps_the_previous_spec() {
+    let desk = fixture().await;
     let server = desk
         .registry
         .write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#))

@@ -11,7 +11,7 @@ use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, ne
 use super::Registry;
 
 /// Editors write a file in several steps. All events within this time count as one change.
-const SETTLE: Duration = Duration::from_millis(150);
+const DEBOUNCE: Duration = Duration::from_millis(150);
 
 /// Watches the folder until it is dropped.
 pub struct Watch(
@@ -23,14 +23,14 @@ pub struct Watch(
 pub(super) fn start(registry: Registry) -> notify::Result<Watch> {
     let folder = registry.folder().to_owned();
     let on_change = move |result: DebounceEventResult| {
-        let ours_to_see = result.map_or(true, |events| {
+        let has_change = result.map_or(true, |events| {
             events.iter().any(|event| is_change(&event.kind))
         });
-        if ours_to_see {
+        if has_change {
             registry.reload();
         }
     };
-    let mut watcher = new_debouncer(SETTLE, None, on_change)?;
+    let mut watcher = new_debouncer(DEBOUNCE, None, on_change)?;
     watcher.watch(&folder, RecursiveMode::NonRecursive)?;
     Ok(Watch(watcher))
 }

@@ -11,25 +11,25 @@ use crate::{
         ids::{ServerId, SessionId},
         json::RawObject,
     },
-    sessions::{Back, ClientSession},
+    sessions::{ClientHandle, ClientSession},
     upstream::ServerNotification,
 };
 
-type Key = (ServerId, String);
+type SubscriptionKey = (ServerId, String);
 
 /// The most resources to which one session may be subscribed.
 const MAX_PER_SESSION: usize = 1_000;
 
 /// Subscriptions by server and URI. Those of dropped sessions are ignored. Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Subscriptions(Arc<Mutex<All>>);
+pub(super) struct Subscriptions(Arc<Mutex<SubscriptionTable>>);
 
 #[derive(Default)]
-struct All {
-    subscribers: HashMap<Key, HashMap<SessionId, Weak<ClientSession>>>,
+struct SubscriptionTable {
+    subscribers: HashMap<SubscriptionKey, HashMap<SessionId, Weak<ClientSession>>>,
     /// The subscriptions of each session. Each session in this map has a task that waits for its
     /// end.
-    by_session: HashMap<SessionId, HashSet<Key>>,
+    by_session: HashMap<SessionId, HashSet<SubscriptionKey>>,
 }
 
 impl Subscriptions {
@@ -86,14 +86,14 @@ impl Subscriptions {
     }
 
     /// Removes and returns the subscriptions of a session that has ended.
-    pub(super) fn left_by(&self, session: &ClientSession) -> HashSet<Key> {
+    pub(super) fn take_session(&self, session: &ClientSession) -> HashSet<SubscriptionKey> {
         self.lock()
             .by_session
             .remove(&session.id)
             .unwrap_or_default()
     }
 
-    fn of(&self, server: &ServerId, uri: &str) -> Vec<Arc<ClientSession>> {
+    fn subscribers(&self, server: &ServerId, uri: &str) -> Vec<Arc<ClientSession>> {
         let all = self.lock();
         let subscribers = all.subscribers.get(&(server.clone(), uri.to_owned()));
         subscribers
@@ -103,14 +103,14 @@ impl Subscriptions {
             .collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, All> {
+    fn lock(&self) -> MutexGuard<'_, SubscriptionTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Router {
     /// Forwards a server's notification about a resource or a task to the clients that it concerns.
-    pub fn announce(&self, announced: &ServerNotification) {
+    pub fn forward_notification(&self, announced: &ServerNotification) {
         let ServerNotification {
             server,
             method,
@@ -125,17 +125,17 @@ impl Router {
             object.get_string("taskId"),
         ) {
             ("notifications/resources/updated", Some(uri), _) => {
-                self.results.forget_of(server);
-                let mut subscribers = self.subscriptions.of(server, &uri);
+                self.result_cache.remove_server(server);
+                let mut subscribers = self.subscriptions.subscribers(server, &uri);
                 // The client's profile may have changed since it subscribed.
-                subscribers.retain(|session| self.catalog.reaches_resources(session, server));
+                subscribers.retain(|session| self.catalog.can_use_resources(session, server));
                 subscribers
             }
-            (_, _, Some(task)) => self.tasks.sessions(server, &task),
+            (_, _, Some(task)) => self.tasks.task_sessions(server, &task),
             _ => Vec::new(),
         };
         for session in sessions {
-            Back::at_any_time(session).notify(method, Some(params));
+            ClientHandle::for_session(session).notify(method, Some(params));
         }
     }
 }

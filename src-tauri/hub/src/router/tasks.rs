@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::value::RawValue;
 
-use super::{Router, pass::text};
+use super::{Router, passthrough::string_member};
 use crate::{
     model::{
         ids::{ClientName, ServerId},
@@ -17,7 +17,7 @@ use crate::{
         rpc::{Reply, RpcError, code},
     },
     protocol::{self, tasks},
-    sessions::{Back, ClientSession},
+    sessions::{ClientHandle, ClientSession},
     upstream::{OutgoingRequest, RequestTimeouts},
 };
 
@@ -25,23 +25,23 @@ use crate::{
 /// deleted, and then the oldest ones.
 const MAX_TASKS: usize = 10_000;
 /// The number of old tasks that are deleted at a time, because finding them is slow.
-const MADE_ROOM: usize = MAX_TASKS / 10;
+const EVICTION_BATCH: usize = MAX_TASKS / 10;
 /// The timeout of `tasks/result`, which a server answers only when the task ends.
-const RESULT: Duration = Duration::from_secs(3_600);
+const RESULT_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// The tasks of all clients. Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Tasks(Arc<Mutex<All>>);
+pub(super) struct Tasks(Arc<Mutex<TaskTable>>);
 
 #[derive(Default)]
-struct All {
-    tasks: HashMap<Key, Task>,
+struct TaskTable {
+    tasks: HashMap<TaskKey, Task>,
     /// The number of the newest task.
-    numbers: u64,
+    last_number: u64,
 }
 
 /// A client, and the server's own id of a task.
-type Key = (ClientName, String);
+type TaskKey = (ClientName, String);
 
 struct Task {
     server: ServerId,
@@ -50,15 +50,15 @@ struct Task {
     number: u64,
 }
 
-impl All {
-    fn make_room(&mut self) {
+impl TaskTable {
+    fn evict_old(&mut self) {
         if self.tasks.len() < MAX_TASKS {
             return;
         }
         self.tasks.retain(|_, task| task.session.strong_count() > 0);
         if self.tasks.len() >= MAX_TASKS {
             let mut numbers: Vec<u64> = self.tasks.values().map(|task| task.number).collect();
-            let (_, least, _) = numbers.select_nth_unstable(MADE_ROOM);
+            let (_, least, _) = numbers.select_nth_unstable(EVICTION_BATCH);
             let least = *least;
             self.tasks.retain(|_, task| task.number >= least);
         }
@@ -71,18 +71,18 @@ impl Tasks {
     /// # Errors
     /// Returns an error if another server has given this client a task with the same id, because
     /// requests about one task must not reach the other.
-    pub(super) fn note(
+    pub(super) fn record(
         &self,
         server: &ServerId,
-        back: &Back,
+        handle: &ClientHandle,
         result: &Json,
     ) -> Result<(), RpcError> {
         let Some(id) = tasks::created_task_id(result) else {
             return Ok(());
         };
         let mut all = self.lock();
-        all.make_room();
-        let key = (back.session().client.clone(), id);
+        all.evict_old();
+        let key = (handle.session().client.clone(), id);
         if let Some(other) = all.tasks.get(&key).filter(|task| task.server != *server) {
             let why = format!(
                 "its task has the id of one of the server '{}'",
@@ -90,11 +90,11 @@ impl Tasks {
             );
             return Err(RpcError::new(code::INTERNAL_ERROR, why));
         }
-        all.numbers += 1;
+        all.last_number += 1;
         let task = Task {
             server: server.clone(),
-            session: Arc::downgrade(back.session()),
-            number: all.numbers,
+            session: Arc::downgrade(handle.session()),
+            number: all.last_number,
         };
         all.tasks.insert(key, task);
         Ok(())
@@ -108,7 +108,7 @@ impl Tasks {
     }
 
     /// Returns the servers that have tasks of a client, with the ids of these tasks.
-    fn of(&self, client: &ClientName) -> HashMap<ServerId, Vec<String>> {
+    fn client_tasks(&self, client: &ClientName) -> HashMap<ServerId, Vec<String>> {
         let mut servers: HashMap<ServerId, Vec<String>> = HashMap::new();
         for ((_, id), task) in self
             .lock()
@@ -125,7 +125,7 @@ impl Tasks {
     }
 
     /// Returns the live sessions in which a task with this id began at the server.
-    pub(super) fn sessions(&self, server: &ServerId, id: &str) -> Vec<Arc<ClientSession>> {
+    pub(super) fn task_sessions(&self, server: &ServerId, id: &str) -> Vec<Arc<ClientSession>> {
         let all = self.lock();
         let found = all
             .tasks
@@ -136,38 +136,43 @@ impl Tasks {
             .collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, All> {
+    fn lock(&self) -> MutexGuard<'_, TaskTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Router {
     /// Answers a client's request about its tasks.
-    pub(super) async fn task(&self, back: &Back, method: &str, request: &RawObject<'_>) -> Reply {
-        tasks::check_allowed(&back.session().hello)?;
+    pub(super) async fn handle_task_request(
+        &self,
+        handle: &ClientHandle,
+        method: &str,
+        request: &RawObject<'_>,
+    ) -> Reply {
+        tasks::check_allowed(&handle.session().hello)?;
         if method == "tasks/list" {
             protocol::reject_cursor(method, Some(&request.to_raw()))?;
-            return self.list_tasks(back).await;
+            return self.list_tasks(handle).await;
         }
-        let id = text(request, "taskId")?;
+        let id = string_member(request, "taskId")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown task: {id}"));
         let server = self
             .tasks
-            .server_of(&back.session().client, &id)
+            .server_of(&handle.session().client, &id)
             .ok_or_else(unknown)?;
-        self.ask_about_tasks(&server, back, method, &request.to_raw())
+        self.request_task(&server, handle, method, &request.to_raw())
             .await
     }
 
     /// Lists the tasks of this client at all servers. Each task is requested by its id, because the
     /// list of a shared server would contain tasks of other clients.
-    async fn list_tasks(&self, back: &Back) -> Reply {
+    async fn list_tasks(&self, handle: &ClientHandle) -> Reply {
         let mut all = Vec::new();
-        for (server, ids) in self.tasks.of(&back.session().client) {
+        for (server, ids) in self.tasks.client_tasks(&handle.session().client) {
             for id in ids {
                 let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::quote(&id)));
                 if let Ok(task) = self
-                    .ask_about_tasks(&server, back, "tasks/get", &params)
+                    .request_task(&server, handle, "tasks/get", &params)
                     .await
                 {
                     all.push(task.get().to_owned());
@@ -177,24 +182,26 @@ impl Router {
         Ok(Json::new(format!(r#"{{"tasks":[{}]}}"#, all.join(","))))
     }
 
-    async fn ask_about_tasks(
+    async fn request_task(
         &self,
         server: &ServerId,
-        back: &Back,
+        handle: &ClientHandle,
         method: &str,
         params: &RawValue,
     ) -> Reply {
-        let server = self.registry.runnable(server);
+        let server = self.registry.get_runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         let call = RequestTimeouts::from_spec(&server.spec.timeouts, None);
-        let patience = if method == "tasks/result" {
-            RESULT.into()
+        let deadlines = if method == "tasks/result" {
+            RESULT_TIMEOUT.into()
         } else {
             call
         };
-        let session = self.pool.session(&server, Some(&back.session().client));
+        let session = self.pool.session(&server, Some(&handle.session().client));
         let reply = session
-            .request(OutgoingRequest::new(method, Some(params), patience).on_behalf_of(back, None))
+            .request(
+                OutgoingRequest::new(method, Some(params), deadlines).on_behalf_of(handle, None),
+            )
             .await;
         let reply = reply.map_err(|e| {
             RpcError::new(
@@ -203,7 +210,7 @@ impl Router {
             )
         })?;
         if let Ok(result) = &reply {
-            back.session().note_issued(&server.id, result);
+            handle.session().record_issued_uris(&server.id, result);
         }
         reply
     }

@@ -12,10 +12,10 @@ use super::ClientSession;
 
 /// The requests, by their ids as written.
 #[derive(Debug, Default)]
-pub(super) struct InFlight(Mutex<HashMap<Box<str>, AbortHandle>>);
+pub(super) struct AbortHandles(Mutex<HashMap<Box<str>, AbortHandle>>);
 
 /// A request in flight. Dropping it removes the request.
-pub struct Flight {
+pub struct InFlightRequest {
     session: Arc<ClientSession>,
     id: Box<str>,
     registration: Option<AbortRegistration>,
@@ -23,16 +23,16 @@ pub struct Flight {
 
 /// Why a request ends without its own answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Cut {
+pub enum Aborted {
     #[error("cancelled")]
     Cancelled,
     #[error("the session has ended")]
-    Ended,
+    SessionEnded,
 }
 
 impl ClientSession {
     /// Registers a request. Returns `None` if a request with that id is in flight already.
-    pub fn begin(self: &Arc<Self>, id: &str) -> Option<Flight> {
+    pub fn begin_request(self: &Arc<Self>, id: &str) -> Option<InFlightRequest> {
         let (handle, registration) = AbortHandle::new_pair();
         let id: Box<str> = id.into();
         match self.in_flight.lock().entry(id.clone()) {
@@ -43,7 +43,7 @@ impl ClientSession {
         if self.ended.is_cancelled() {
             handle.abort();
         }
-        Some(Flight {
+        Some(InFlightRequest {
             session: self.clone(),
             id,
             registration: Some(registration),
@@ -51,7 +51,7 @@ impl ClientSession {
     }
 
     /// Cancels a request. Does nothing if the request is not in flight.
-    pub fn cancel(&self, id: &str) {
+    pub fn cancel_request(&self, id: &str) {
         if let Some(handle) = self.in_flight.lock().get(id) {
             handle.abort();
         }
@@ -69,13 +69,13 @@ impl ClientSession {
     }
 }
 
-impl InFlight {
+impl AbortHandles {
     fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, AbortHandle>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Flight {
+impl InFlightRequest {
     pub fn session(&self) -> &Arc<ClientSession> {
         &self.session
     }
@@ -89,22 +89,24 @@ impl Flight {
     ///
     /// # Errors
     /// Returns an error if the request is cancelled or the session ends.
-    pub async fn run<T>(&mut self, answer: impl Future<Output = T>) -> Result<T, Cut> {
+    pub async fn run<T>(&mut self, answer: impl Future<Output = T>) -> Result<T, Aborted> {
         let Some(registration) = self.registration.take() else {
-            return Err(Cut::Cancelled);
+            return Err(Aborted::Cancelled);
         };
-        let is_over = |_| {
+        let abort_reason = |_| {
             if self.session.ended.is_cancelled() {
-                Cut::Ended
+                Aborted::SessionEnded
             } else {
-                Cut::Cancelled
+                Aborted::Cancelled
             }
         };
-        Abortable::new(answer, registration).await.map_err(is_over)
+        Abortable::new(answer, registration)
+            .await
+            .map_err(abort_reason)
     }
 }
 
-impl Drop for Flight {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         self.session.in_flight.lock().remove(&self.id);
         self.session.touch();

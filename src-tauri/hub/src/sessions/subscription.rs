@@ -25,7 +25,7 @@ impl Subscription {
     ///
     /// # Errors
     /// Returns an error (`-32602`) if the params are malformed.
-    pub fn read(id: Box<RawValue>, params: &RawValue) -> Result<Self, RpcError> {
+    pub fn from_params(id: Box<RawValue>, params: &RawValue) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct Params {
             notifications: Filter,
@@ -69,7 +69,7 @@ impl Subscription {
 
     /// Returns the params of the acknowledgement, which name the notifications that the client will
     /// receive.
-    pub fn acknowledged(&self) -> serde_json::Value {
+    pub fn acknowledgement(&self) -> serde_json::Value {
         let mut notifications = serde_json::Map::new();
         for (kind, name) in [
             (CapabilityKind::Tools, "toolsListChanged"),

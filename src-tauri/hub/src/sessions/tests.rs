@@ -11,19 +11,19 @@ async fn a_stateless_session_stays_while_a_call_is_in_flight_and_for_its_idle_ti
     };
     let open = |name: &str| {
         sessions
-            .stateless(&ClientName::new(name), &hello, &Reach::All)
+            .get_or_open_stateless(&ClientName::new(name), &hello, &ClientScope::All)
             .0
     };
     let session = open("long");
-    let call = session.begin("1").expect("the id is free");
-    advance(IDLE * 2).await;
+    let call = session.begin_request("1").expect("the id is free");
+    advance(IDLE_TIMEOUT * 2).await;
     open("second");
     assert!(!session.ended.is_cancelled(), "its call is in flight");
     drop(call);
-    advance(IDLE / 2).await;
+    advance(IDLE_TIMEOUT / 2).await;
     open("third");
     assert!(!session.ended.is_cancelled(), "it was used a moment ago");
-    advance(IDLE).await;
+    advance(IDLE_TIMEOUT).await;
     open("fourth");
     assert!(session.ended.is_cancelled());
 }

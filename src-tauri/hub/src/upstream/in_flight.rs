@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
 use super::{UpstreamError, session::RequestTimeouts};
-use crate::{model::json::RawObject, sessions::Back};
+use crate::{model::json::RawObject, sessions::ClientHandle};
 
 /// The requests in flight, by id.
 #[derive(Default)]
@@ -28,7 +28,7 @@ pub(super) struct RequestTracker {
 
 struct RequestState {
     /// The handle of the client, or `None` if the request is Drawbridge's own.
-    client_handle: Option<Back>,
+    client_handle: Option<ClientHandle>,
     /// The client's own progress token.
     progress_token: Option<Box<RawValue>>,
     clock: Arc<ProgressClock>,
@@ -46,7 +46,7 @@ impl RequestTracker {
     pub(super) fn register(
         &self,
         id: u64,
-        client_handle: Option<&Back>,
+        client_handle: Option<&ClientHandle>,
         progress_token: Option<&RawValue>,
     ) -> TrackedRequest<'_> {
         let clock = Arc::new(ProgressClock {
@@ -122,7 +122,7 @@ impl RequestTracker {
 
 /// The client that receives the server's messages.
 pub(super) struct Recipient {
-    pub(super) client_handle: Back,
+    pub(super) client_handle: ClientHandle,
     clock: Arc<ProgressClock>,
 }
 

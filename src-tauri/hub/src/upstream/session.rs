@@ -34,7 +34,7 @@ use crate::{
         spec::{RegisteredServer, Timeouts},
     },
     protocol::{Era, LogLevel, ServerHello, headers::HeaderParam, translate},
-    sessions::Back,
+    sessions::ClientHandle,
     transport::Reply,
 };
 
@@ -81,7 +81,7 @@ pub struct OutgoingRequest<'a> {
     method: &'a str,
     params: Option<&'a RawValue>,
     timeouts: RequestTimeouts,
-    client_handle: Option<&'a Back>,
+    client_handle: Option<&'a ClientHandle>,
     progress_token: Option<&'a RawValue>,
     header_params: &'a [HeaderParam],
 }
@@ -107,7 +107,7 @@ impl<'a> OutgoingRequest<'a> {
     #[must_use]
     pub fn on_behalf_of(
         self,
-        client_handle: &'a Back,
+        client_handle: &'a ClientHandle,
         progress_token: Option<&'a RawValue>,
     ) -> Self {
         Self {
@@ -243,7 +243,7 @@ impl ServerSession {
             .connect_for(&outgoing)
             .await
             .map_err(UpstreamError::into_not_sent)?;
-        if let Some(level) = outgoing.client_handle.and_then(Back::log_level) {
+        if let Some(level) = outgoing.client_handle.and_then(ClientHandle::log_level) {
             Box::pin(self.set_log_level(&connection, level)).await;
         }
         let mut reply = self.request_until_final(&connection, &outgoing).await;
@@ -298,7 +298,7 @@ impl ServerSession {
             ..
         } = *outgoing;
         // Drawbridge's own requests need no translation.
-        let client = client_handle.map_or(connection.era(), Back::era);
+        let client = client_handle.map_or(connection.era(), ClientHandle::era);
         let mut current = match (client, connection.era()) {
             (Era::Modern, Era::Legacy) => input_required::without_retry(params),
             _ => None,
@@ -353,7 +353,7 @@ impl ServerSession {
             params,
             wants_progress: progress_token.is_some(),
             client: client_handle.map(|back| &back.session().hello),
-            log_level: client_handle.and_then(Back::log_level),
+            log_level: client_handle.and_then(ClientHandle::log_level),
             header_params,
         };
         tokio::select! {

@@ -14,8 +14,8 @@ use crate::{
         runtime::{Runtime, RuntimeFound},
     },
     registry::{
-        manifest::{self, Choice, FillError, Filled, Manifest, ManifestError},
-        presets::{self, Preset},
+        manifest::{self, Choice, FillError, FilledSpec, Manifest, ManifestError},
+        presets::{self, ServerPreset},
     },
     transport::process::runtime,
 };
@@ -193,7 +193,7 @@ impl Verb for FillManifest {
             .name
             .as_deref()
             .unwrap_or_else(|| manifest.server_name());
-        let Filled {
+        let FilledSpec {
             spec,
             secret_env,
             secret_headers,
@@ -221,7 +221,7 @@ fn read(source: &ManifestSource) -> Result<Manifest, ApiError> {
             let unknown = || {
                 ApiError::not_found(format!("no preset is called '{id}'; see `servers presets`"))
             };
-            Ok(presets::get(id).ok_or_else(unknown)?.manifest())
+            Ok(presets::get(id).ok_or_else(unknown)?.to_manifest())
         }
     }
 }
@@ -236,7 +236,7 @@ fn choice_view(choice: &Choice) -> ManifestChoice {
     }
 }
 
-fn preset_view(preset: &Preset, found: &[RuntimeFound]) -> PresetView {
+fn preset_view(preset: &ServerPreset, found: &[RuntimeFound]) -> PresetView {
     PresetView {
         id: preset.id.clone(),
         title: preset.title.clone(),

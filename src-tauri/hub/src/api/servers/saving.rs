@@ -12,7 +12,7 @@ use serde_json::{json, value::RawValue};
 use super::{SecretValues, VerifiedView};
 use crate::{
     api::{ApiError, tools},
-    catalog::all_of,
+    catalog::read_list,
     hub::Hub,
     model::{
         audit::AuditKind,
@@ -108,7 +108,7 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     hub.registry.remove(id)?;
     hub.pool.remove(id, "it was removed").await;
     hub.pool.history().remove(id);
-    hub.catalog.forget(id).await?;
+    hub.catalog.delete_server(id).await?;
     hub.rules.remove_server(id).await?;
     forget_tokens(hub, id, &server.spec).await?;
     let own = format!("{id}.");
@@ -221,7 +221,7 @@ pub(super) async fn verify(hub: &Hub, server: &RegisteredServer) -> Result<Verif
                 .await
         }
     };
-    let read = all_of(CapabilityKind::Tools, ask).await;
+    let read = read_list(CapabilityKind::Tools, ask).await;
     connection.close().await;
     drained.abort();
     let read = read?;
@@ -234,7 +234,7 @@ pub(super) async fn verify(hub: &Hub, server: &RegisteredServer) -> Result<Verif
             .iter()
             .map(|tool| tools::view(hub, server, tool))
             .collect(),
-        left_out: hub.catalog.masked(read.left_out),
+        left_out: hub.catalog.mask_secrets(read.excluded),
         duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
     })
 }

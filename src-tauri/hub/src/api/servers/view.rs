@@ -10,7 +10,7 @@ use crate::{
         spec::{RegisteredServer, Visibility},
         tool::AcceptanceState,
     },
-    registry::{BrokenFile, Read},
+    registry::{BrokenFile, ImportedServer},
     upstream::{self, Status, UpstreamError, state::State},
 };
 
@@ -57,7 +57,7 @@ pub(super) fn server(hub: &Hub, server: &RegisteredServer) -> ServerView {
         )
         .unwrap_or(u32::MAX),
         tools,
-        left_out: hub.catalog.left_out(&server.id),
+        left_out: hub.catalog.excluded(&server.id),
         noise_lines: status.as_ref().map_or(0, |status| status.non_jsonrpc_lines),
         starts: status.as_ref().map_or(0, |status| status.starts),
     }
@@ -134,7 +134,7 @@ pub(super) fn broken(broken: &BrokenFile) -> BrokenSpec {
     }
 }
 
-pub(super) fn read(read: Read) -> ReadSpec {
+pub(super) fn read(read: ImportedServer) -> ReadSpec {
     let (spec, problem) = match read.spec {
         Ok(spec) => (Some(spec), String::new()),
         Err(problem) => (None, problem),

@@ -18,7 +18,7 @@ fn server_with(id: &str, more: &str) -> Arc<RegisteredServer> {
     ))
 }
 
-fn names(lists: &Lists) -> Vec<&str> {
+fn names(lists: &CatalogView) -> Vec<&str> {
     lists
         .entries(CapabilityKind::Tools)
         .iter()
@@ -31,7 +31,7 @@ fn tools(tools: &[Arc<Definition>]) -> Offered {
 }
 
 fn tool(text: &str) -> Arc<Definition> {
-    Arc::new(Definition::read(CapabilityKind::Tools, text.into()).expect("a definition"))
+    Arc::new(Definition::parse(CapabilityKind::Tools, text.into()).expect("a definition"))
 }
 
 #[test]
@@ -41,24 +41,26 @@ fn a_listed_tool_differs_from_the_servers_in_its_name_only() {
     )];
     let snapshot = Snapshot::merge(&[(server("fs"), &self::tools(&tools))]);
     assert_eq!(
-        snapshot.all().listed(CapabilityKind::Tools).get(),
+        snapshot.all().list_result(CapabilityKind::Tools).get(),
         r#"{"tools":[{"x":1.0,"name":"fs__read","inputSchema":{"type":"object"},"_meta":{"a":12345678901234567890}}]}"#
     );
 }
 
 #[test]
-fn a_name_that_is_written_in_another_way_is_replaced_all_the_same_and_the_rest_stays_byte_for_byte()
-{
+fn an_escaped_name_is_replaced_and_all_other_bytes_stay() {
     let tools = [tool(
         r#"{ "title":"name", "\u006eame" : "a\u0062" ,"x":{"name":"ab"} }"#,
     )];
     let snapshot = Snapshot::merge(&[(server("s"), &self::tools(&tools))]);
     let expected = r#"{"tools":[{ "title":"name", "\u006eame" : "s__ab" ,"x":{"name":"ab"} }]}"#;
-    assert_eq!(snapshot.all().listed(CapabilityKind::Tools).get(), expected);
+    assert_eq!(
+        snapshot.all().list_result(CapabilityKind::Tools).get(),
+        expected
+    );
 }
 
 #[test]
-fn a_snapshot_knows_what_it_was_made_of() {
+fn a_snapshot_recognizes_its_servers_and_definitions() {
     let (a, b) = (
         tools(&[tool(r#"{"name":"a"}"#)]),
         tools(&[tool(r#"{"name":"b"}"#)]),
@@ -66,7 +68,7 @@ fn a_snapshot_knows_what_it_was_made_of() {
     let snapshot = Snapshot::merge(&[(server("one"), &a), (server("two"), &b)]);
     let again = tools(&[tool(r#"{"name":"a"}"#)]);
     assert!(
-        snapshot.is_of(&[(server("one"), &again), (server("two"), &b)]),
+        snapshot.is_merged_from(&[(server("one"), &again), (server("two"), &b)]),
         "read again, it is the same"
     );
     for (what, servers) in [
@@ -85,12 +87,12 @@ fn a_snapshot_knows_what_it_was_made_of() {
             vec![(server("one"), &a), (server("two"), &b), (server("z"), &a)],
         ),
     ] {
-        assert!(!snapshot.is_of(&servers), "{what}");
+        assert!(!snapshot.is_merged_from(&servers), "{what}");
     }
 }
 
 #[test]
-fn tools_of_one_name_are_told_apart_and_each_leads_to_its_own() {
+fn tools_with_equal_names_get_distinct_exposed_names() {
     let tools = [
         tool(r#"{"name":"a.b"}"#),
         tool(r#"{"name":"a/b"}"#),
@@ -134,16 +136,16 @@ fn no_tools_are_an_empty_list() {
     assert_eq!(
         Snapshot::default()
             .all()
-            .listed(CapabilityKind::Tools)
+            .list_result(CapabilityKind::Tools)
             .get(),
         r#"{"tools":[]}"#
     );
 }
 
 #[test]
-fn a_resource_keeps_its_uri_and_the_first_server_has_a_contested_one() {
+fn a_resource_keeps_its_uri_and_the_first_server_wins_a_conflict() {
     let resource = |text: &str| {
-        Arc::new(Definition::read(CapabilityKind::Resources, text.into()).expect("a definition"))
+        Arc::new(Definition::parse(CapabilityKind::Resources, text.into()).expect("a definition"))
     };
     let offered = Offered::from([(
         CapabilityKind::Resources,
@@ -151,7 +153,7 @@ fn a_resource_keeps_its_uri_and_the_first_server_has_a_contested_one() {
     )]);
     let snapshot = Snapshot::merge(&[(server("one"), &offered), (server("two"), &offered)]);
     assert_eq!(
-        snapshot.all().listed(CapabilityKind::Resources).get(),
+        snapshot.all().list_result(CapabilityKind::Resources).get(),
         r#"{"resources":[{"uri":"file:///a","name":"x"}]}"#
     );
     assert_eq!(
@@ -167,7 +169,7 @@ fn a_resource_keeps_its_uri_and_the_first_server_has_a_contested_one() {
 }
 
 #[test]
-fn a_uri_is_found_by_the_template_that_it_fits() {
+fn a_uri_is_found_by_its_template() {
     for (uri, template, fits) in [
         ("demo://x/1", "demo://x/{id}", true),
         ("demo://x/1/y", "demo://x/{id}/y", true),
@@ -177,20 +179,20 @@ fn a_uri_is_found_by_the_template_that_it_fits() {
         ("demo://x/", "demo://x", false),
         ("file:///any/where", "file:///{+path}", true),
     ] {
-        assert_eq!(fits_template(uri, template), fits, "{uri} in {template}");
+        assert_eq!(matches_template(uri, template), fits, "{uri} in {template}");
     }
 }
 
 #[test]
-fn a_server_alone_has_its_own_names() {
+fn a_single_server_view_uses_bare_names() {
     let tools = [tool(r#"{"name":"a.b","x":1.0}"#)];
     let snapshot = Snapshot::merge(&[
         (server("one"), &self::tools(&tools)),
         (server("two"), &self::tools(&tools)),
     ]);
-    let alone = snapshot.of(&Reach::One(ServerId::new("two")), None);
+    let alone = snapshot.client_view(&ClientScope::One(ServerId::new("two")), None);
     assert_eq!(
-        alone.listed(CapabilityKind::Tools).get(),
+        alone.list_result(CapabilityKind::Tools).get(),
         r#"{"tools":[{"name":"a.b","x":1.0}]}"#
     );
     assert_eq!(
@@ -204,14 +206,14 @@ fn a_server_alone_has_its_own_names() {
     );
     assert!(
         snapshot
-            .of(&Reach::One(ServerId::new("three")), None)
+            .client_view(&ClientScope::One(ServerId::new("three")), None)
             .entries(CapabilityKind::Tools)
             .is_empty()
     );
 }
 
 #[test]
-fn a_server_has_the_prefix_that_its_spec_gives_it() {
+fn a_spec_sets_the_prefix_of_its_server() {
     let tools = tools(&[tool(r#"{"name":"read"}"#)]);
     let (files, bare) = (
         server_with("fs", r#"{"prefix":"files"}"#),
@@ -222,7 +224,7 @@ fn a_server_has_the_prefix_that_its_spec_gives_it() {
 }
 
 #[test]
-fn of_two_servers_with_one_bare_name_the_first_has_it_and_the_other_says_why_not() {
+fn the_first_server_wins_a_bare_name_and_the_other_is_excluded_with_a_reason() {
     let tools = tools(&[tool(r#"{"name":"read"}"#)]);
     let (old, new) = (
         server_with("z", r#"{"prefix":""}"#),
@@ -239,7 +241,7 @@ fn of_two_servers_with_one_bare_name_the_first_has_it_and_the_other_says_why_not
             .as_str(),
         "z"
     );
-    let left_out = snapshot.all().left_out();
+    let left_out = snapshot.all().excluded();
     assert_eq!((left_out[0].server.as_str(), left_out.len()), ("a", 1));
     assert!(
         left_out[0].entry.why.contains("'z' has that name"),
@@ -249,7 +251,7 @@ fn of_two_servers_with_one_bare_name_the_first_has_it_and_the_other_says_why_not
 }
 
 #[test]
-fn a_bare_name_of_ours_or_like_ours_is_refused() {
+fn a_reserved_or_similar_bare_name_is_rejected() {
     let tools = tools(&[
         tool(r#"{"name":"tool_search"}"#),
         tool(r#"{"name":"Tool-Call"}"#),
@@ -261,16 +263,19 @@ fn a_bare_name_of_ours_or_like_ours_is_refused() {
         1,
         "only the third, under a name that all clients take"
     );
-    assert_eq!(snapshot.all().left_out().len(), 2);
+    assert_eq!(snapshot.all().excluded().len(), 2);
 }
 
 #[test]
-fn only_allowed_tools_are_there() {
+fn only_allowed_tools_are_listed() {
     let tools = tools(&[tool(r#"{"name":"read"}"#), tool(r#"{"name":"delete"}"#)]);
     let fs = server_with("fs", r#"{"allowed_tools":["read"]}"#);
     let snapshot = Snapshot::merge(&[(fs.clone(), &tools)]);
     assert_eq!(names(snapshot.all()), ["fs__read"]);
-    assert_eq!(names(snapshot.alone(&fs.id).expect("there")), ["read"]);
+    assert_eq!(
+        names(snapshot.server_view(&fs.id).expect("there")),
+        ["read"]
+    );
 }
 
 #[test]
@@ -282,7 +287,8 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
     );
     let snapshot = Snapshot::merge(&[(deferred.clone(), &read), (visible, &read)]);
     let listed: serde_json::Value =
-        serde_json::from_str(snapshot.all().listed(CapabilityKind::Tools).get()).expect("json");
+        serde_json::from_str(snapshot.all().list_result(CapabilityKind::Tools).get())
+            .expect("json");
     let listed: Vec<_> = listed["tools"]
         .as_array()
         .expect("tools")
@@ -308,10 +314,10 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
             .expect_err("no query")
             .contains("query")
     );
-    let alone = snapshot.alone(&deferred.id).expect("there");
+    let alone = snapshot.server_view(&deferred.id).expect("there");
     assert!(
         alone
-            .listed(CapabilityKind::Tools)
+            .list_result(CapabilityKind::Tools)
             .get()
             .contains(r#""name":"read""#),
         "who asks for it alone sees it"
@@ -331,7 +337,7 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
         name: "work".into(),
         servers,
     });
-    let lists = snapshot.of(&Reach::All, Some(&profile));
+    let lists = snapshot.client_view(&ClientScope::All, Some(&profile));
     assert_eq!(names(&lists), ["a__read", "a__write", "b__read"]);
     assert!(
         lists.find(CapabilityKind::Tools, "c__read").is_none()
@@ -339,7 +345,7 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
     );
     assert!(
         snapshot
-            .of(&Reach::One(ServerId::new("c")), Some(&profile))
+            .client_view(&ClientScope::One(ServerId::new("c")), Some(&profile))
             .entries(CapabilityKind::Tools)
             .is_empty()
     );
@@ -349,14 +355,14 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
     });
     assert!(
         snapshot
-            .of(&Reach::All, Some(&less))
+            .client_view(&ClientScope::All, Some(&less))
             .entries(CapabilityKind::Tools)
             .is_empty(),
         "a changed profile holds at once"
     );
 }
 
-mod one_to_one {
+mod exposed_names {
     //! I10: exposed names map one to one to (server, tool), have at most 64 characters of
     //! `[A-Za-z0-9_-]`, and are never reserved.
 
@@ -390,7 +396,7 @@ mod one_to_one {
 
     proptest! {
         #[test]
-        fn every_name_at_the_door_leads_to_one_tool(
+        fn every_exposed_name_leads_to_one_tool(
             servers in prop::collection::btree_map("[a-c]{1,2}", (prefix(), prop::collection::btree_set(tool_name(), 0..6)), 1..5)
         ) {
             let offered: Vec<_> = servers.into_iter().map(|(id, (prefix, names))| {
@@ -411,7 +417,7 @@ mod one_to_one {
                 prop_assert!(Arc::ptr_eq(found, entry));
             }
             let all: usize = offered.iter().map(|(_, offered)| offered[&CapabilityKind::Tools].len()).sum();
-            prop_assert_eq!(entries.len() + snapshot.all().left_out().len(), all, "none is lost in silence");
+            prop_assert_eq!(entries.len() + snapshot.all().excluded().len(), all, "none is lost in silence");
             let again = Snapshot::merge(&servers);
             prop_assert_eq!(names(snapshot.all()), names(again.all()), "the same servers get the same names");
         }

@@ -5,11 +5,11 @@ use serde_json::json;
 use super::*;
 use crate::{catalog::Definition, model::capability::CapabilityKind};
 
-fn checked(schema: &Value, arguments: &Value) -> Result<(), String> {
-    checked_as(Validate::Strict, schema, arguments)
+fn check_default(schema: &Value, arguments: &Value) -> Result<(), String> {
+    check_with(Validate::Strict, schema, arguments)
 }
 
-fn checked_as(validate: Validate, schema: &Value, arguments: &Value) -> Result<(), String> {
+fn check_with(validate: Validate, schema: &Value, arguments: &Value) -> Result<(), String> {
     let arguments = serde_json::value::to_raw_value(arguments).expect("json");
     compile("t", schema).map_or(Ok(()), |validator| {
         check_arguments(&validator, &arguments, validate)
@@ -21,16 +21,16 @@ fn a_fault_names_the_path_and_the_rule() {
     let schema = json!({"type":"object","required":["path"],"properties":{"path":{"type":"string"},
         "edits":{"type":"array","items":{"type":"object","properties":{"line":{"type":"integer","minimum":1}}}}}});
     assert_eq!(
-        checked(&schema, &json!({"path":"/a","edits":[{"line":1}]})),
+        check_default(&schema, &json!({"path":"/a","edits":[{"line":1}]})),
         Ok(())
     );
     let fault =
-        checked(&schema, &json!({"path":"/a","edits":[{"line":0}]})).expect_err("too small");
+        check_default(&schema, &json!({"path":"/a","edits":[{"line":0}]})).expect_err("too small");
     assert!(
         fault.starts_with("/edits/0/line: ") && fault.ends_with("(rule 'minimum')"),
         "{fault}"
     );
-    let fault = checked(&schema, &json!({})).expect_err("it is missing");
+    let fault = check_default(&schema, &json!({})).expect_err("it is missing");
     assert!(
         fault.starts_with("the arguments: ")
             && fault.contains("path")
@@ -39,10 +39,10 @@ fn a_fault_names_the_path_and_the_rule() {
 }
 
 #[test]
-fn a_reference_within_the_schema_is_followed_and_one_to_the_network_is_refused() {
+fn a_local_reference_is_followed_and_a_network_reference_is_rejected() {
     let schema = json!({"type":"object","properties":{"a":{"$ref":"#/$defs/word"}},"$defs":{"word":{"type":"string"}}});
-    assert_eq!(check(&schema), Ok(()));
-    assert!(checked(&schema, &json!({"a":1})).is_err());
+    assert_eq!(check_references(&schema), Ok(()));
+    assert!(check_default(&schema, &json!({"a":1})).is_err());
     for to in [
         "https://example.com/schema.json",
         "http://127.0.0.1:1/x",
@@ -50,18 +50,18 @@ fn a_reference_within_the_schema_is_followed_and_one_to_the_network_is_refused()
         "//example.com/x",
     ] {
         let schema = json!({"type":"object","properties":{"a":{"allOf":[{"$ref":to}]}}});
-        assert!(check(&schema).expect_err("refused").contains(to));
+        assert!(check_references(&schema).expect_err("refused").contains(to));
     }
 }
 
 #[test]
-fn a_schema_that_is_none_leaves_the_check_to_the_server() {
+fn an_invalid_schema_leaves_the_check_to_the_server() {
     assert_eq!(
-        checked(&json!({"type":"no such type"}), &json!({"a":1})),
+        check_default(&json!({"type":"no such type"}), &json!({"a":1})),
         Ok(())
     );
     assert_eq!(
-        checked(
+        check_default(
             &json!({"$schema":"https://example.com/mine","type":"object"}),
             &json!({"a":1})
         ),
@@ -70,14 +70,14 @@ fn a_schema_that_is_none_leaves_the_check_to_the_server() {
 }
 
 #[test]
-fn a_schema_as_deep_as_the_sea_is_no_definition_and_costs_no_time() {
+fn a_too_deep_schema_is_rejected_quickly() {
     let deep = format!(
         "{}{}",
         r#"{"properties":{"a":"#.repeat(10_000),
         "{}".to_owned() + &"}}".repeat(10_000)
     );
     let began = Instant::now();
-    let read = Definition::read(
+    let read = Definition::parse(
         CapabilityKind::Tools,
         format!(r#"{{"name":"deep","inputSchema":{deep}}}"#),
     );
@@ -86,15 +86,15 @@ fn a_schema_as_deep_as_the_sea_is_no_definition_and_costs_no_time() {
 }
 
 #[test]
-fn a_pattern_made_to_be_slow_ends() {
+fn a_pathological_pattern_terminates() {
     let schema = json!({"type":"object","properties":{"a":{"type":"string","pattern":"^(?=(a+)+$)(a+)+b\\1$"}}});
     let began = Instant::now();
-    let _ = checked(&schema, &json!({"a":"a".repeat(5_000)}));
+    let _ = check_default(&schema, &json!({"a":"a".repeat(5_000)}));
     assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
 }
 
 #[test]
-fn a_schema_that_demands_nothing_is_not_checked() {
+fn an_unconstrained_schema_is_not_checked() {
     for schema in [
         json!({}),
         json!({"type":"object"}),
@@ -113,12 +113,12 @@ fn a_schema_that_demands_nothing_is_not_checked() {
 }
 
 /// Returns the schema of an object with one optional property `v`.
-fn of(property: &Value) -> Value {
+fn with_property(property: &Value) -> Value {
     json!({"type":"object","properties":{"v":property},"additionalProperties":false})
 }
 
 #[test]
-fn values_that_servers_coerce_on_purpose_fit_unless_the_spec_says_strict() {
+fn coercible_values_fit_unless_the_spec_is_strict() {
     let (number, integer, truth) = (
         json!({"type":"number"}),
         json!({"type":"integer"}),
@@ -178,11 +178,11 @@ fn values_that_servers_coerce_on_purpose_fit_unless_the_spec_says_strict() {
     ] {
         let arguments = json!({"v": value});
         assert!(
-            checked_as(Validate::Strict, &of(property), &arguments).is_err(),
+            check_with(Validate::Strict, &with_property(property), &arguments).is_err(),
             "{property} {value}"
         );
         assert_eq!(
-            checked_as(Validate::Coercible, &of(property), &arguments),
+            check_with(Validate::Coercible, &with_property(property), &arguments),
             Ok(()),
             "{property} {value}"
         );
@@ -190,7 +190,7 @@ fn values_that_servers_coerce_on_purpose_fit_unless_the_spec_says_strict() {
 }
 
 #[test]
-fn what_no_conversion_makes_fit_is_refused_with_the_faults_of_what_was_sent() {
+fn unconvertible_values_are_rejected_with_the_faults_of_the_original() {
     let integer = json!({"type":"integer","minimum":1});
     for (property, value) in [
         (&integer, json!("two")),
@@ -218,9 +218,10 @@ fn what_no_conversion_makes_fit_is_refused_with_the_faults_of_what_was_sent() {
         ),
     ] {
         let arguments = json!({"v": value});
-        let strict = checked_as(Validate::Strict, &of(property), &arguments).expect_err("strict");
+        let strict =
+            check_with(Validate::Strict, &with_property(property), &arguments).expect_err("strict");
         assert_eq!(
-            checked_as(Validate::Coercible, &of(property), &arguments),
+            check_with(Validate::Coercible, &with_property(property), &arguments),
             Err(strict.clone()),
             "{property} {value}"
         );
@@ -229,7 +230,7 @@ fn what_no_conversion_makes_fit_is_refused_with_the_faults_of_what_was_sent() {
             "{strict}"
         );
         assert_eq!(
-            checked_as(Validate::Off, &of(property), &arguments),
+            check_with(Validate::Off, &with_property(property), &arguments),
             Ok(()),
             "{property} {value}"
         );
@@ -237,10 +238,10 @@ fn what_no_conversion_makes_fit_is_refused_with_the_faults_of_what_was_sent() {
 }
 
 #[test]
-fn a_null_for_a_property_that_is_required_is_refused() {
+fn a_null_for_a_required_property_is_rejected() {
     let schema = json!({"type":"object","required":["v"],"properties":{"v":{"type":"string"}}});
     let fault =
-        checked_as(Validate::Coercible, &schema, &json!({"v":null})).expect_err("it is required");
+        check_with(Validate::Coercible, &schema, &json!({"v":null})).expect_err("it is required");
     assert!(
         fault.starts_with("/v: null"),
         "what was sent is told, and not what it was converted to: {fault}"
@@ -248,19 +249,19 @@ fn a_null_for_a_property_that_is_required_is_refused() {
 }
 
 #[test]
-fn looking_for_a_conversion_ends_however_many_there_are() {
+fn the_search_for_conversions_is_bounded() {
     // Each alternative fits by its type, and none by its minimum, so all of them are tried.
     let alternatives: Vec<Value> = (0..40)
         .map(|n| json!({"type":["integer","boolean"],"minimum":100 + n,"maximum":100 + n}))
         .collect();
-    let schema = of(&json!({"type":"array","items":{"anyOf":alternatives}}));
+    let schema = with_property(&json!({"type":"array","items":{"anyOf":alternatives}}));
     let began = Instant::now();
-    assert!(checked_as(Validate::Coercible, &schema, &json!({"v": vec!["1"; 300]})).is_err());
+    assert!(check_with(Validate::Coercible, &schema, &json!({"v": vec!["1"; 300]})).is_err());
     assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
 }
 
 #[test]
-fn a_schema_with_a_name_refers_to_its_own_parts_by_it() {
+fn a_schema_with_an_id_can_refer_to_its_own_parts() {
     let word = json!({"type":"string"});
     for schema in [
         json!({"$id":"https://example.com/s","type":"object","properties":{"a":{"$ref":"https://example.com/s#/$defs/w"}},"$defs":{"w":word}}),
@@ -275,18 +276,22 @@ fn a_schema_with_a_name_refers_to_its_own_parts_by_it() {
             "properties":{"a":{"$ref":"https://example.com/s#/definitions/w"}},"definitions":{"w":word}}),
         json!({"$id":"urn:example:s","type":"object","properties":{"a":{"$ref":"urn:example:s#/$defs/w"}},"$defs":{"w":word}}),
     ] {
-        assert_eq!(check(&schema), Ok(()), "{schema}");
+        assert_eq!(check_references(&schema), Ok(()), "{schema}");
         assert!(compile("t", &schema).is_some(), "{schema}");
         assert!(
-            checked(&schema, &json!({"a":1})).is_err(),
+            check_default(&schema, &json!({"a":1})).is_err(),
             "it is followed: {schema}"
         );
-        assert_eq!(checked(&schema, &json!({"a":"x"})), Ok(()), "{schema}");
+        assert_eq!(
+            check_default(&schema, &json!({"a":"x"})),
+            Ok(()),
+            "{schema}"
+        );
     }
 }
 
 #[test]
-fn a_schema_may_refer_to_the_schemas_of_json_schema_itself() {
+fn a_schema_may_refer_to_the_metaschemas() {
     for to in [
         "http://json-schema.org/draft-07/schema#",
         "http://json-schema.org/draft-04/schema",
@@ -294,19 +299,22 @@ fn a_schema_may_refer_to_the_schemas_of_json_schema_itself() {
         "https://json-schema.org/draft/2020-12/schema",
         "https://json-schema.org/draft/2020-12/meta/validation",
     ] {
-        let schema = of(&json!({"$ref":to}));
-        assert_eq!(check(&schema), Ok(()), "{to}");
+        let schema = with_property(&json!({"$ref":to}));
+        assert_eq!(check_references(&schema), Ok(()), "{to}");
         assert_eq!(
-            checked(&schema, &json!({"v":{"type":"string"}})),
+            check_default(&schema, &json!({"v":{"type":"string"}})),
             Ok(()),
             "{to}"
         );
-        assert!(checked(&schema, &json!({"v":{"type":7}})).is_err(), "{to}");
+        assert!(
+            check_default(&schema, &json!({"v":{"type":7}})).is_err(),
+            "{to}"
+        );
     }
 }
 
 #[test]
-fn a_name_elsewhere_makes_no_reference_to_the_network_local() {
+fn an_unrelated_id_does_not_make_a_network_reference_local() {
     for schema in [
         json!({"$id":"https://example.com/s","$ref":"https://example.com/t"}),
         json!({"$id":"https://example.com/s","properties":{"a":{"$ref":"t#/$defs/x"}}}),
@@ -317,22 +325,26 @@ fn a_name_elsewhere_makes_no_reference_to_the_network_local() {
         json!({"$id":"file:///etc/a","$ref":"passwd"}),
     ] {
         assert!(
-            check(&schema)
+            check_references(&schema)
                 .expect_err("refused")
                 .contains("would have to be fetched"),
             "{schema}"
         );
     }
     let example = json!({"type":"object","default":{"$ref":"https://example.com/t"},"properties":{"$ref":{"type":"string"}}});
-    assert_eq!(check(&example), Ok(()), "an example refers to nothing");
+    assert_eq!(
+        check_references(&example),
+        Ok(()),
+        "an example refers to nothing"
+    );
 }
 
 #[test]
-fn a_schema_that_refers_to_itself_without_end_does_not_end_the_hub() {
+fn a_recursive_schema_does_not_overflow_the_stack() {
     for schema in [
         json!({"$ref":"#"}),
         json!({"$id":"https://example.com/s","$ref":"https://example.com/s"}),
     ] {
-        let _ = checked(&schema, &json!({"a":1}));
+        let _ = check_default(&schema, &json!({"a":1}));
     }
 }

@@ -20,12 +20,12 @@ fn tool(server: &str, name: &str, description: &str, parameter: &str) -> Arc<Cat
             PathBuf::new(),
         )),
         definition: Arc::new(
-            Definition::read(CapabilityKind::Tools, definition.to_string()).expect("a definition"),
+            Definition::parse(CapabilityKind::Tools, definition.to_string()).expect("a definition"),
         ),
     })
 }
 
-fn desk() -> Index {
+fn sample_index() -> Index {
     Index::new(vec![
         tool("fs", "read_text_file", "Reads a file as text.", "path"),
         tool(
@@ -49,7 +49,7 @@ fn names(found: Vec<&Arc<CatalogEntry>>) -> Vec<&str> {
 }
 
 #[test]
-fn the_tool_that_is_called_so_comes_first() {
+fn the_tool_with_the_queried_name_ranks_first() {
     for (query, first) in [
         ("read text file", "read_text_file"),
         ("commit", "gitCommit"),
@@ -61,7 +61,7 @@ fn the_tool_that_is_called_so_comes_first() {
         ("overwrit", "write_file"),
     ] {
         assert_eq!(
-            names(desk().search(query, |_| true)).first(),
+            names(sample_index().search(query, |_| true)).first(),
             Some(&first),
             "{query}"
         );
@@ -69,29 +69,35 @@ fn the_tool_that_is_called_so_comes_first() {
 }
 
 #[test]
-fn a_server_can_be_asked_alone_and_nothing_is_found_for_what_is_nowhere() {
+fn a_search_can_be_limited_to_a_server_and_an_unknown_word_finds_nothing() {
     let of_git = |tool: &CatalogEntry| tool.server.id.as_str() == "git";
-    assert!(desk().search("file text", of_git).is_empty());
-    assert_eq!(names(desk().search("", of_git)), ["gitCommit", "git_log"]);
-    assert!(desk().search("quantum", |_| true).is_empty());
+    assert!(sample_index().search("file text", of_git).is_empty());
+    assert_eq!(
+        names(sample_index().search("", of_git)),
+        ["gitCommit", "git_log"]
+    );
+    assert!(sample_index().search("quantum", |_| true).is_empty());
 }
 
 #[test]
-fn words_are_taken_apart_as_they_are_written() {
+fn words_are_split_at_case_and_punctuation() {
     assert_eq!(
-        words("readTextFile read_text-files HTTP2Server"),
+        split_words("readTextFile read_text-files HTTP2Server"),
         [
             "read", "text", "file", "read", "text", "file", "http2", "server"
         ]
     );
-    assert_eq!(words("queries class status"), ["query", "class", "status"]);
-    assert!(words(" -_. ").is_empty());
+    assert_eq!(
+        split_words("queries class status"),
+        ["query", "class", "status"]
+    );
+    assert!(split_words(" -_. ").is_empty());
 }
 
 /// The limit is far above the benchmark's result. The test fails only if the cost grows by an order
 /// of magnitude.
 #[test]
-fn five_thousand_tools_are_no_burden() {
+fn five_thousand_tools_are_searched_quickly() {
     let tools = (0..5_000).map(|n| {
         tool(
             "many",

@@ -2,17 +2,17 @@
 
 use super::*;
 
-async fn read(pages: &'static [&'static str]) -> Result<Listed, SyncError> {
+async fn read(pages: &'static [&'static str]) -> Result<FetchedList, SyncError> {
     let asked = std::sync::atomic::AtomicUsize::new(0);
     let ask = |_method, _params| {
         let page = pages[asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed)];
         async move { Ok(Ok(Json::new(page))) }
     };
-    all_of(CapabilityKind::Tools, ask).await
+    read_list(CapabilityKind::Tools, ask).await
 }
 
 #[tokio::test]
-async fn a_list_may_be_kept_as_long_as_the_shortest_of_its_pages_says() {
+async fn the_shortest_ttl_of_the_pages_counts() {
     let listed = read(&[
         r#"{"tools":[{"name":"a"}],"ttlMs":60000,"nextCursor":"2"}"#,
         r#"{"tools":[{"name":"b"}],"ttlMs":5000,"nextCursor":"3"}"#,
@@ -32,7 +32,7 @@ async fn a_list_may_be_kept_as_long_as_the_shortest_of_its_pages_says() {
 }
 
 #[tokio::test]
-async fn what_is_no_time_says_nothing() {
+async fn a_malformed_ttl_is_ignored() {
     for page in [
         r#"{"tools":[]}"#,
         r#"{"tools":[],"ttlMs":-1}"#,

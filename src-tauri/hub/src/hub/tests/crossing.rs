@@ -33,7 +33,7 @@ struct Door {
     desk: Desk,
     folder: PathBuf,
     id: ServerId,
-    back: Back,
+    back: ClientHandle,
 }
 
 impl Door {
@@ -43,10 +43,10 @@ impl Door {
         std::fs::create_dir(&folder).expect("a folder");
         let door = Self {
             id: ServerId::new("s"),
-            back: Back::at_any_time(desk.hub.sessions.open(
+            back: ClientHandle::for_session(desk.hub.sessions.open(
                 ClientName::new("c"),
                 hello(),
-                Reach::All,
+                ClientScope::All,
             )),
             folder,
             desk,
@@ -201,7 +201,7 @@ impl Door {
             "tool gone" => self.offer("does it"),
             _ => {}
         }
-        if hub.registry.runnable(&self.id).is_ok() {
+        if hub.registry.get_runnable(&self.id).is_ok() {
             self.sync().await;
         }
     }

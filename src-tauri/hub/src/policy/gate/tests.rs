@@ -145,7 +145,7 @@ fn call(client: &str, arguments: &str) -> ToolCall {
             PathBuf::new(),
         )),
         definition: Arc::new(
-            Definition::read(CapabilityKind::Tools, r#"{"name":"t"}"#.into())
+            Definition::parse(CapabilityKind::Tools, r#"{"name":"t"}"#.into())
                 .expect("a definition"),
         ),
     };

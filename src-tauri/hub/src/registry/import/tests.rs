@@ -1,14 +1,14 @@
 use super::*;
 
-fn one(text: &str) -> Read {
+fn read_one(text: &str) -> ImportedServer {
     let mut read = read_specs(text).expect("read");
     assert_eq!(read.len(), 1, "{read:?}");
     read.remove(0)
 }
 
 #[test]
-fn the_common_form_is_read_as_it_is() {
-    let read = one(
+fn the_common_format_is_read() {
+    let read = read_one(
         r#"{"mcpServers":{"fs":{"command":"npx","args":["-y","x"],"env":{"API_KEY":"k","PORT":80}}}}"#,
     );
     let spec = read.spec.expect("a spec");
@@ -21,8 +21,8 @@ fn the_common_form_is_read_as_it_is() {
 }
 
 #[test]
-fn other_clients_forms_are_read_too() {
-    let url = |text| one(text).spec.expect("a spec").url;
+fn formats_of_other_clients_are_read() {
+    let url = |text| read_one(text).spec.expect("a spec").url;
     assert_eq!(
         url(r#"{"servers":{"a":{"type":"http","url":"https://x.test/mcp"}}}"#).as_deref(),
         Some("https://x.test/mcp")
@@ -35,10 +35,11 @@ fn other_clients_forms_are_read_too() {
         url(r#""a": {"httpUrl":"https://x.test/mcp"},"#).as_deref(),
         Some("https://x.test/mcp")
     );
-    let local =
-        one(r#"{"mcp":{"a":{"type":"local","command":["npx","-y","x"],"environment":{"A":"1"}}}}"#)
-            .spec
-            .expect("a spec");
+    let local = read_one(
+        r#"{"mcp":{"a":{"type":"local","command":["npx","-y","x"],"environment":{"A":"1"}}}}"#,
+    )
+    .spec
+    .expect("a spec");
     assert_eq!(
         (
             local.command.as_deref(),
@@ -50,19 +51,19 @@ fn other_clients_forms_are_read_too() {
 }
 
 #[test]
-fn an_older_server_keeps_its_transport() {
+fn an_sse_server_keeps_its_transport() {
     for text in [
         r#"{"mcpServers":{"a":{"type":"sse","url":"http://x.test/sse"}}}"#,
         r#"{"servers":{"a":{"transport":"sse","url":"http://x.test/sse"}}}"#,
     ] {
         assert_eq!(
-            one(text).spec.expect("a spec").transport,
+            read_one(text).spec.expect("a spec").transport,
             Some(TransportKind::Sse),
             "{text}"
         );
     }
     assert!(
-        one(r#"{"type":"sse","command":"x"}"#)
+        read_one(r#"{"type":"sse","command":"x"}"#)
             .spec
             .is_err_and(|e| e.contains("needs 'url'"))
     );
@@ -70,8 +71,8 @@ fn an_older_server_keeps_its_transport() {
 
 #[test]
 fn a_bare_entry_and_a_command_line_are_servers() {
-    assert!(one(r#"{"command":"x"}"#).spec.is_ok());
-    let line = one("npx -y @modelcontextprotocol/server-filesystem '/my files'");
+    assert!(read_one(r#"{"command":"x"}"#).spec.is_ok());
+    let line = read_one("npx -y @modelcontextprotocol/server-filesystem '/my files'");
     assert_eq!(line.name, "filesystem");
     assert_eq!(
         line.spec.expect("a spec").args,
@@ -80,7 +81,7 @@ fn a_bare_entry_and_a_command_line_are_servers() {
 }
 
 #[test]
-fn one_bad_entry_leaves_the_others_whole() {
+fn a_bad_entry_does_not_affect_the_others() {
     let read = read_specs(
         r#"{"mcpServers":{"bad":{"command":"x","url":"http://y"},"good":{"command":"x"}}}"#,
     )
@@ -90,7 +91,7 @@ fn one_bad_entry_leaves_the_others_whole() {
 }
 
 #[test]
-fn what_is_no_server_is_an_error_in_words() {
+fn invalid_text_is_reported_with_a_reason() {
     for (text, says) in [
         ("", "nothing"),
         ("{", "not JSON"),

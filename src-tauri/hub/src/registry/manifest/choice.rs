@@ -1,8 +1,8 @@
 //! A way to start or to reach a server, with placeholders for a person's values.
 
 use super::{
-    declared::Declared,
-    template::{Part, Template, parts},
+    declaration::InputDeclaration,
+    template::{Part, Template, split_placeholders},
 };
 use crate::model::{
     manifest::{InputKind, ManifestInput},
@@ -35,14 +35,14 @@ pub struct Choice {
 pub(super) enum Argument {
     Words(Vec<Template>),
     /// The same words, once for each line of their values.
-    Each(Vec<Template>),
+    Repeated(Vec<Template>),
     /// A flag that is present if the input with this name is true.
     Switch(String, String),
 }
 
 /// The beginning of a reference to the keyring in a spec.
-pub(super) const OF_THE_KEYRING: &str = "${keyring:";
-pub(super) const NAMES_THE_KEYRING: &str = "it names an entry of the keyring, which only you may";
+pub(super) const KEYRING_PREFIX: &str = "${keyring:";
+pub(super) const KEYRING_PROBLEM: &str = "it names an entry of the keyring, which only you may";
 
 /// The reason why a choice cannot be used, for people.
 pub(super) type Problem = String;
@@ -51,11 +51,11 @@ impl Choice {
     /// Returns the command line or the URL, with `<name>` for each value.
     pub fn preview(&self) -> String {
         if let Some(url) = &self.url {
-            return url.shown();
+            return url.preview();
         }
         let words = self.args.iter().flat_map(|argument| match argument {
-            Argument::Words(words) | Argument::Each(words) => {
-                words.iter().map(Template::shown).collect()
+            Argument::Words(words) | Argument::Repeated(words) => {
+                words.iter().map(Template::preview).collect()
             }
             Argument::Switch(flag, _) => vec![format!("[{flag}]")],
         });
@@ -75,24 +75,24 @@ impl Choice {
         }
     }
 
-    pub(super) fn words(&mut self, words: impl IntoIterator<Item = impl Into<String>>) {
+    pub(super) fn add_words(&mut self, words: impl IntoIterator<Item = impl Into<String>>) {
         self.args.extend(
             words
                 .into_iter()
-                .map(|word| Argument::Words(vec![Template::text(word)])),
+                .map(|word| Argument::Words(vec![Template::from_text(word)])),
         );
     }
 
-    pub(super) fn add_env(&mut self, declared: &Declared) -> Result<(), Problem> {
-        let name = named("an environment variable", declared)?;
-        let template = self.template(&name, declared, InputKind::Env)?;
+    pub(super) fn add_env(&mut self, declared: &InputDeclaration) -> Result<(), Problem> {
+        let name = require_name("an environment variable", declared)?;
+        let template = self.build_template(&name, declared, InputKind::Env)?;
         self.env.extend(template.map(|template| (name, template)));
         Ok(())
     }
 
-    pub(super) fn add_header(&mut self, declared: &Declared) -> Result<(), Problem> {
-        let name = named("a header", declared)?;
-        let template = self.template(&name, declared, InputKind::Header)?;
+    pub(super) fn add_header(&mut self, declared: &InputDeclaration) -> Result<(), Problem> {
+        let name = require_name("a header", declared)?;
+        let template = self.build_template(&name, declared, InputKind::Header)?;
         self.headers
             .extend(template.map(|template| (name, template)));
         Ok(())
@@ -100,13 +100,13 @@ impl Choice {
 
     /// Sets the URL, with the variables of `declared`. A placeholder without a declaration is
     /// required too, because no URL contains braces.
-    pub(super) fn set_url(&mut self, declared: &Declared) -> Result<(), Problem> {
+    pub(super) fn set_url(&mut self, declared: &InputDeclaration) -> Result<(), Problem> {
         let mut declared = declared.clone();
-        for part in parts(declared.value.as_deref().unwrap_or_default()) {
-            if let Part::Name(name) = part {
-                let unknown = || Declared {
+        for part in split_placeholders(declared.value.as_deref().unwrap_or_default()) {
+            if let Part::Placeholder(name) = part {
+                let unknown = || InputDeclaration {
                     is_required: true,
-                    ..Declared::default()
+                    ..InputDeclaration::default()
                 };
                 declared
                     .variables
@@ -115,11 +115,11 @@ impl Choice {
             }
         }
         declared.is_required = true;
-        self.url = self.template("url", &declared, InputKind::Url)?;
+        self.url = self.build_template("url", &declared, InputKind::Url)?;
         Ok(())
     }
 
-    pub(super) fn add_argument(&mut self, declared: &Declared) -> Result<(), Problem> {
+    pub(super) fn add_argument(&mut self, declared: &InputDeclaration) -> Result<(), Problem> {
         if !declared.is_named() {
             let numbered = format!("argument {}", self.args.len() + 1);
             let owner = if declared.value_hint.is_empty() {
@@ -127,33 +127,33 @@ impl Choice {
             } else {
                 declared.value_hint.clone()
             };
-            let template = self.template(&owner, declared, InputKind::Argument)?;
+            let template = self.build_template(&owner, declared, InputKind::Argument)?;
             self.args
-                .extend(template.map(|template| repeated(declared, vec![template])));
+                .extend(template.map(|template| to_argument(declared, vec![template])));
             return Ok(());
         }
-        let flag = named("an argument", declared)?;
+        let flag = require_name("an argument", declared)?;
         if declared.format == "boolean" {
             return self.add_switch(flag, declared);
         }
-        let Some(template) = self.template(&flag, declared, InputKind::Argument)? else {
+        let Some(template) = self.build_template(&flag, declared, InputKind::Argument)? else {
             return Ok(());
         };
         let words = match declared.value.as_deref() {
-            Some("") => vec![Template::text(flag)],
-            _ if flag.ends_with('=') => vec![template.after(flag)],
-            _ => vec![Template::text(flag), template],
+            Some("") => vec![Template::from_text(flag)],
+            _ if flag.ends_with('=') => vec![template.prefixed_with(flag)],
+            _ => vec![Template::from_text(flag), template],
         };
-        self.args.push(repeated(declared, words));
+        self.args.push(to_argument(declared, words));
         Ok(())
     }
 
-    fn add_switch(&mut self, flag: String, declared: &Declared) -> Result<(), Problem> {
+    fn add_switch(&mut self, flag: String, declared: &InputDeclaration) -> Result<(), Problem> {
         match declared.value.as_deref() {
             Some("false") => {}
-            Some(_) => self.words([flag]),
+            Some(_) => self.add_words([flag]),
             None => {
-                let template = self.template(&flag, declared, InputKind::Argument)?;
+                let template = self.build_template(&flag, declared, InputKind::Argument)?;
                 let input =
                     template.and_then(|template| template.inputs().next().map(str::to_owned));
                 self.args
@@ -164,7 +164,7 @@ impl Choice {
     }
 }
 
-fn named(what: &str, declared: &Declared) -> Result<String, Problem> {
+fn require_name(what: &str, declared: &InputDeclaration) -> Result<String, Problem> {
     if declared.name.is_empty() {
         Err(format!("{what} of it has no 'name'"))
     } else {
@@ -172,9 +172,9 @@ fn named(what: &str, declared: &Declared) -> Result<String, Problem> {
     }
 }
 
-fn repeated(declared: &Declared, words: Vec<Template>) -> Argument {
+fn to_argument(declared: &InputDeclaration, words: Vec<Template>) -> Argument {
     if declared.is_repeated {
-        Argument::Each(words)
+        Argument::Repeated(words)
     } else {
         Argument::Words(words)
     }

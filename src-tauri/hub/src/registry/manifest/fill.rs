@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::choice::{Argument, Choice, NAMES_THE_KEYRING, OF_THE_KEYRING};
+use super::choice::{Argument, Choice, KEYRING_PREFIX, KEYRING_PROBLEM};
 use crate::model::{
     manifest::{InputFormat, InputKind, ManifestInput},
     spec::{ServerSpec, SpecError},
 };
 
 /// A spec, and separately the values for the keyring, by the variable or header that gets them.
-pub struct Filled {
+pub struct FilledSpec {
     pub spec: ServerSpec,
     pub secret_env: BTreeMap<String, String>,
     pub secret_headers: BTreeMap<String, String>,
@@ -25,15 +25,15 @@ pub enum FillError {
     #[error("nothing of it is called '{name}'; it asks for {known}")]
     Unknown { name: String, known: String },
     #[error("'{name}' must be {rule}")]
-    Unfit { name: String, rule: String },
+    InvalidValue { name: String, rule: String },
     #[error("'{0}' goes where everybody can read it, and cannot be kept secret")]
-    OpenSecret(String),
+    ExposedSecret(String),
     #[error("the spec cannot be used: {0}")]
     Spec(#[from] SpecError),
 }
 
 /// The values by input, each with whether it goes to the keyring.
-type Given = BTreeMap<String, (String, bool)>;
+type InputValues = BTreeMap<String, (String, bool)>;
 
 impl Choice {
     /// Makes the spec. The values of `secret` go to the keyring even if the manifest does not mark
@@ -46,24 +46,24 @@ impl Choice {
         name: &str,
         plain: &BTreeMap<String, String>,
         secret: &BTreeMap<String, String>,
-    ) -> Result<Filled, FillError> {
+    ) -> Result<FilledSpec, FillError> {
         if !self.problem.is_empty() {
             return Err(FillError::Problem(self.problem.clone()));
         }
-        let given = self.given(plain, secret)?;
+        let given = self.collect_values(plain, secret)?;
         let value = |name: &str| given.get(name).map(|(value, _)| value.as_str());
         let is_secret = |name: &str| given.get(name).is_some_and(|(_, secret)| *secret);
-        let mut filled = Filled {
+        let mut filled = FilledSpec {
             spec: ServerSpec {
                 name: name.to_owned(),
                 command: self.command.clone(),
                 args: self
                     .args
                     .iter()
-                    .flat_map(|argument| words(argument, &given))
+                    .flat_map(|argument| argument_words(argument, &given))
                     .collect(),
                 cwd: self.cwd.clone(),
-                url: self.url.as_ref().and_then(|url| url.filled(value)),
+                url: self.url.as_ref().and_then(|url| url.fill(value)),
                 transport: self.transport,
                 ..ServerSpec::default()
             },
@@ -83,27 +83,27 @@ impl Choice {
                 } else {
                     &mut *open
                 };
-                members.extend(template.filled(value).map(|value| (name.clone(), value)));
+                members.extend(template.fill(value).map(|value| (name.clone(), value)));
             }
         }
         filled.spec.check()?;
         // Harmless parts can add up to a reference to the keyring.
         let mut members = filled.spec.env.values().chain(filled.spec.headers.values());
         let mut own = plain.values().chain(secret.values());
-        if members.any(|value| value.contains(OF_THE_KEYRING))
-            && !own.any(|value| value.contains(OF_THE_KEYRING))
+        if members.any(|value| value.contains(KEYRING_PREFIX))
+            && !own.any(|value| value.contains(KEYRING_PREFIX))
         {
-            return Err(FillError::Problem(NAMES_THE_KEYRING.into()));
+            return Err(FillError::Problem(KEYRING_PROBLEM.into()));
         }
         Ok(filled)
     }
 
     /// Returns the values of all inputs that have one.
-    fn given(
+    fn collect_values(
         &self,
         plain: &BTreeMap<String, String>,
         secret: &BTreeMap<String, String>,
-    ) -> Result<Given, FillError> {
+    ) -> Result<InputValues, FillError> {
         let known = |name: &&String| self.inputs.iter().any(|input| input.name == **name);
         if let Some(name) = plain.keys().chain(secret.keys()).find(|name| !known(name)) {
             let names: Vec<_> = self
@@ -121,7 +121,7 @@ impl Choice {
                 known,
             });
         }
-        let (mut given, mut missing) = (Given::new(), Vec::new());
+        let (mut given, mut missing) = (InputValues::new(), Vec::new());
         for input in &self.inputs {
             let kept = secret.get(&input.name);
             // An empty value removes the input. The default applies only if no value is given.
@@ -132,10 +132,10 @@ impl Choice {
                 None if input.required => missing.push(input.clone()),
                 None => {}
                 Some(value) => {
-                    fits(input, value)?;
+                    check_value(input, value)?;
                     let is_open = matches!(input.kind, InputKind::Argument | InputKind::Url);
                     if kept.is_some() && is_open {
-                        return Err(FillError::OpenSecret(input.name.clone()));
+                        return Err(FillError::ExposedSecret(input.name.clone()));
                     }
                     given.insert(
                         input.name.clone(),
@@ -152,19 +152,19 @@ impl Choice {
     }
 }
 
-fn words(argument: &Argument, given: &Given) -> Vec<String> {
+fn argument_words(argument: &Argument, given: &InputValues) -> Vec<String> {
     let value = |name: &str| given.get(name).map(|(value, _)| value.as_str());
     match argument {
         Argument::Words(words) => words
             .iter()
-            .map(|word| word.filled(value))
+            .map(|word| word.fill(value))
             .collect::<Option<_>>()
             .unwrap_or_default(),
         Argument::Switch(flag, input) => (value(input) == Some("true"))
             .then(|| flag.clone())
             .into_iter()
             .collect(),
-        Argument::Each(words) => {
+        Argument::Repeated(words) => {
             let inputs = || words.iter().flat_map(|word| word.inputs());
             let times = inputs()
                 .map(|input| lines(value(input)).count())
@@ -175,7 +175,7 @@ fn words(argument: &Argument, given: &Given) -> Vec<String> {
             let once = |turn| {
                 words
                     .iter()
-                    .map(|word| word.filled(|input| line(input, turn)))
+                    .map(|word| word.fill(|input| line(input, turn)))
                     .collect::<Option<Vec<_>>>()
             };
             (0..times).filter_map(once).flatten().collect()
@@ -191,9 +191,9 @@ fn lines(value: Option<&str>) -> impl Iterator<Item = &str> {
         .filter(|line| !line.is_empty())
 }
 
-fn fits(input: &ManifestInput, value: &str) -> Result<(), FillError> {
-    let unfit = |rule: String| {
-        Err(FillError::Unfit {
+fn check_value(input: &ManifestInput, value: &str) -> Result<(), FillError> {
+    let invalid = |rule: String| {
+        Err(FillError::InvalidValue {
             name: input.name.clone(),
             rule,
         })
@@ -208,18 +208,18 @@ fn fits(input: &ManifestInput, value: &str) -> Result<(), FillError> {
             .iter()
             .all(|value| input.choices.iter().any(|choice| choice == value))
     {
-        return unfit(format!("one of {}", input.choices.join(", ")));
+        return invalid(format!("one of {}", input.choices.join(", ")));
     }
     match input.format {
         InputFormat::Number if !values.iter().all(|value| value.parse::<f64>().is_ok()) => {
-            unfit("a number".into())
+            invalid("a number".into())
         }
         InputFormat::Boolean
             if !values
                 .iter()
                 .all(|value| matches!(*value, "true" | "false")) =>
         {
-            unfit("true or false".into())
+            invalid("true or false".into())
         }
         InputFormat::Text | InputFormat::Number | InputFormat::Boolean | InputFormat::Path => {
             Ok(())

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use super::{
     Manifest, ManifestError,
     choice::{Choice, Problem},
-    declared::Declared,
-    typed,
+    declaration::InputDeclaration,
+    from_json,
 };
 use crate::model::runtime::Runtime;
 
@@ -41,7 +41,7 @@ struct Package {
     #[serde(default)]
     args: Vec<String>,
     #[serde(default, alias = "environmentVariables")]
-    environment_variables: Vec<Declared>,
+    environment_variables: Vec<InputDeclaration>,
 }
 
 #[derive(Deserialize)]
@@ -53,7 +53,7 @@ enum Command {
 
 /// Returns true if this is a `plugin.json`: its packages have commands, while those of a
 /// `server.json` have identifiers.
-pub(super) fn is_one(value: &Map<String, Value>) -> bool {
+pub(super) fn is_plugin_json(value: &Map<String, Value>) -> bool {
     let packages = value.get("packages").and_then(Value::as_array);
     packages.is_some_and(|packages| {
         packages
@@ -67,7 +67,7 @@ pub(super) fn read(
     value: Map<String, Value>,
     folder: Option<&Path>,
 ) -> Result<Manifest, ManifestError> {
-    let plugin: PluginJson = typed(value)?;
+    let plugin: PluginJson = from_json(value)?;
     let cwd = folder.map(|folder| folder.display().to_string());
     let choice = |package: &Package| match to_choice(package, cwd.clone()) {
         Ok(choice) => choice,
@@ -135,27 +135,27 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
     let words = match runtime {
         // Without `-y`, npx asks whether to install the package, and nobody can answer.
         Some(Runtime::Npx) if !words.iter().any(|word| word == "-y" || word == "--yes") => {
-            choice.words(["-y"]);
+            choice.add_words(["-y"]);
             words
         }
-        Some(Runtime::Docker) if !is_named => container(&mut choice, package, words),
+        Some(Runtime::Docker) if !is_named => add_docker_run(&mut choice, package, words),
         _ => words,
     };
-    choice.words(words.iter().cloned());
+    choice.add_words(words.iter().cloned());
     Ok(choice)
 }
 
 /// Adds `docker run` with the names of the container's variables, and returns the remaining words.
-fn container<'a>(choice: &mut Choice, package: &Package, words: &'a [String]) -> &'a [String] {
+fn add_docker_run<'a>(choice: &mut Choice, package: &Package, words: &'a [String]) -> &'a [String] {
     let rest = words.strip_prefix(&["run".to_owned()]).unwrap_or(words);
-    choice.words(["run"]);
-    choice.words(
+    choice.add_words(["run"]);
+    choice.add_words(
         ["-i", "--rm"]
             .into_iter()
             .filter(|flag| !rest.iter().any(|word| word == flag)),
     );
     for variable in &package.environment_variables {
-        choice.words(["-e", &variable.name]);
+        choice.add_words(["-e", &variable.name]);
     }
     rest
 }

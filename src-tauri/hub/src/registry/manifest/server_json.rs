@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::{
     Manifest, ManifestError,
     choice::{Choice, Problem},
-    declared::Declared,
-    typed,
+    declaration::InputDeclaration,
+    from_json,
 };
 use crate::model::{runtime::Runtime, spec::TransportKind};
 
@@ -56,11 +56,11 @@ struct Package {
     #[serde(default)]
     transport: PackageTransport,
     #[serde(default, alias = "environment_variables")]
-    environment_variables: Vec<Declared>,
+    environment_variables: Vec<InputDeclaration>,
     #[serde(default, alias = "package_arguments")]
-    package_arguments: Vec<Declared>,
+    package_arguments: Vec<InputDeclaration>,
     #[serde(default, alias = "runtime_arguments")]
-    runtime_arguments: Vec<Declared>,
+    runtime_arguments: Vec<InputDeclaration>,
 }
 
 /// The transport of a package once it runs. The default is stdio.
@@ -78,9 +78,9 @@ struct Remote {
     kind: String,
     url: String,
     #[serde(default)]
-    headers: Vec<Declared>,
+    headers: Vec<InputDeclaration>,
     #[serde(default)]
-    variables: BTreeMap<String, Declared>,
+    variables: BTreeMap<String, InputDeclaration>,
 }
 
 pub(super) fn read(value: Map<String, Value>) -> Result<Manifest, ManifestError> {
@@ -88,10 +88,10 @@ pub(super) fn read(value: Map<String, Value>) -> Result<Manifest, ManifestError>
         .iter()
         .any(|member| value.contains_key(*member))
     {
-        return Err(ManifestError::Neither);
+        return Err(ManifestError::NoServers);
     }
-    let server: ServerJson = typed(value)?;
-    let packages = server.packages.iter().map(package::choice);
+    let server: ServerJson = from_json(value)?;
+    let packages = server.packages.iter().map(package::package_choice);
     Ok(Manifest {
         name: server.name,
         title: server.title,
@@ -101,15 +101,17 @@ pub(super) fn read(value: Map<String, Value>) -> Result<Manifest, ManifestError>
         } else {
             server.version
         },
-        choices: packages.chain(server.remotes.iter().map(remote)).collect(),
+        choices: packages
+            .chain(server.remotes.iter().map(remote_choice))
+            .collect(),
     })
 }
 
-fn remote(remote: &Remote) -> Choice {
-    to_remote(remote).unwrap_or_else(|problem| Choice::unusable(remote.url.clone(), problem))
+fn remote_choice(remote: &Remote) -> Choice {
+    to_choice(remote).unwrap_or_else(|problem| Choice::unusable(remote.url.clone(), problem))
 }
 
-fn to_remote(remote: &Remote) -> Result<Choice, Problem> {
+fn to_choice(remote: &Remote) -> Result<Choice, Problem> {
     let transport = match remote.kind.as_str() {
         "streamable-http" | "streamable_http" | "streamable" | "http" | "" => TransportKind::Http,
         "sse" => TransportKind::Sse,
@@ -119,10 +121,10 @@ fn to_remote(remote: &Remote) -> Result<Choice, Problem> {
             ));
         }
     };
-    let url = Declared {
+    let url = InputDeclaration {
         value: Some(remote.url.clone()),
         variables: remote.variables.clone(),
-        ..Declared::default()
+        ..InputDeclaration::default()
     };
     let mut choice = Choice {
         label: remote.url.clone(),

@@ -16,12 +16,12 @@ impl Template {
         Self(pieces)
     }
 
-    pub(super) fn text(text: impl Into<String>) -> Self {
+    pub(super) fn from_text(text: impl Into<String>) -> Self {
         Self(vec![Piece::Text(text.into())])
     }
 
     /// Returns the template with a text before it.
-    pub(super) fn after(mut self, text: impl Into<String>) -> Self {
+    pub(super) fn prefixed_with(mut self, text: impl Into<String>) -> Self {
         self.0.insert(0, Piece::Text(text.into()));
         self
     }
@@ -34,7 +34,7 @@ impl Template {
     }
 
     /// Returns the text with its values, or `None` if a value is missing.
-    pub(super) fn filled<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    pub(super) fn fill<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => Some(text.clone()),
             Piece::Input(name) => value(name).map(str::to_owned),
@@ -43,7 +43,7 @@ impl Template {
     }
 
     /// Returns the template for people, with `<name>` for each value.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn preview(&self) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),
             Piece::Input(name) => format!("<{name}>"),
@@ -57,11 +57,11 @@ impl Template {
 pub(super) enum Part<'a> {
     Text(&'a str),
     /// The name between the braces.
-    Name(&'a str),
+    Placeholder(&'a str),
 }
 
 /// Splits a text at each `{name}`. Braces around anything else are text.
-pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
+pub(super) fn split_placeholders(text: &str) -> Vec<Part<'_>> {
     let (mut parts, mut rest, mut from) = (Vec::new(), text, 0);
     while let Some(open) = rest[from..].find('{').map(|at| from + at) {
         let name = rest[open + 1..].split('}').next().unwrap_or_default();
@@ -72,7 +72,7 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
             continue;
         }
         parts.extend((open > 0).then(|| Part::Text(&rest[..open])));
-        parts.push(Part::Name(name));
+        parts.push(Part::Placeholder(name));
         (rest, from) = (&rest[open + name.len() + 2..], 0);
     }
     parts.extend((!rest.is_empty()).then_some(Part::Text(rest)));
@@ -91,15 +91,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_cut_at_its_names() {
-        use Part::{Name, Text};
+    fn a_text_is_split_at_its_placeholders() {
+        use Part::{Placeholder, Text};
         assert_eq!(
-            parts("Bearer {api_key}"),
-            [Text("Bearer "), Name("api_key")]
+            split_placeholders("Bearer {api_key}"),
+            [Text("Bearer "), Placeholder("api_key")]
         );
-        assert_eq!(parts("{a}{b}/x"), [Name("a"), Name("b"), Text("/x")]);
-        assert_eq!(parts("plain"), [Text("plain")]);
-        assert_eq!(parts(""), []);
+        assert_eq!(
+            split_placeholders("{a}{b}/x"),
+            [Placeholder("a"), Placeholder("b"), Text("/x")]
+        );
+        assert_eq!(split_placeholders("plain"), [Text("plain")]);
+        assert_eq!(split_placeholders(""), []);
     }
 
     #[test]
@@ -113,7 +116,7 @@ mod tests {
             "${HOME}",
             "a}b{c",
         ] {
-            assert_eq!(parts(text), [Part::Text(text)], "{text}");
+            assert_eq!(split_placeholders(text), [Part::Text(text)], "{text}");
         }
     }
 }

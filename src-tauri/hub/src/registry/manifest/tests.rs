@@ -17,19 +17,19 @@ fn values(values: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn one(text: &str) -> Choice {
+fn read_one(text: &str) -> Choice {
     let mut manifest = read(text).expect("a manifest");
     assert_eq!(manifest.choices.len(), 1);
     manifest.choices.remove(0)
 }
 
-fn filled(choice: &Choice, given: &[(&str, &str)]) -> Filled {
+fn filled(choice: &Choice, given: &[(&str, &str)]) -> FilledSpec {
     choice
         .fill("x", &values(given), &BTreeMap::new())
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn failed(choice: &Choice, given: &[(&str, &str)]) -> FillError {
+fn fill_error(choice: &Choice, given: &[(&str, &str)]) -> FillError {
     choice
         .fill("x", &values(given), &BTreeMap::new())
         .err()
@@ -37,7 +37,7 @@ fn failed(choice: &Choice, given: &[(&str, &str)]) -> FillError {
 }
 
 /// Returns the command and its arguments in one line.
-fn line(choice: &Choice, given: &[(&str, &str)]) -> String {
+fn command_line(choice: &Choice, given: &[(&str, &str)]) -> String {
     let spec = filled(choice, given).spec;
     [vec![spec.command.expect("a command")], spec.args]
         .concat()
@@ -46,7 +46,7 @@ fn line(choice: &Choice, given: &[(&str, &str)]) -> String {
 
 /// Returns the choice of a manifest whose only package has these members.
 fn package(members: &str) -> Choice {
-    one(&format!(r#"{{"name":"a/b","packages":[{{{members}}}]}}"#))
+    read_one(&format!(r#"{{"name":"a/b","packages":[{{{members}}}]}}"#))
 }
 
 fn names(choice: &Choice) -> Vec<&str> {
@@ -92,7 +92,7 @@ fn an_error_names_the_field() {
 }
 
 #[test]
-fn a_folder_is_read_by_the_manifest_in_it() {
+fn a_folder_is_read_by_its_manifest() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |error: ManifestError| error.to_string();
     assert!(
@@ -118,7 +118,7 @@ fn a_folder_is_read_by_the_manifest_in_it() {
 }
 
 #[test]
-fn a_manifest_cannot_name_an_entry_of_the_keyring() {
+fn a_manifest_cannot_refer_to_the_keyring() {
     for member in [
         r#""environmentVariables":[{"name":"A","value":"${keyring:github.TOKEN}"}]"#,
         r#""environmentVariables":[{"name":"A","default":"${keyring:github.TOKEN}"}]"#,
@@ -134,7 +134,7 @@ fn a_manifest_cannot_name_an_entry_of_the_keyring() {
 }
 
 #[test]
-fn nor_can_it_put_such_a_name_together() {
+fn a_manifest_cannot_compose_a_keyring_reference() {
     for (value, default) in [
         ("${{b}", "keyring:github.TOKEN}"),
         ("{b}{keyring:github.TOKEN}", "$"),
@@ -145,7 +145,7 @@ fn nor_can_it_put_such_a_name_together() {
             r#""registryType":"npm","identifier":"x","environmentVariables":{env}"#
         ));
         assert!(
-            matches!(failed(&choice, &[]), FillError::Problem(_)),
+            matches!(fill_error(&choice, &[]), FillError::Problem(_)),
             "{value}"
         );
     }

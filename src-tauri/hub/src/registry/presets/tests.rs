@@ -22,7 +22,7 @@ fn filled(id: &str, values: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn every_preset_can_be_read_and_used() {
+fn every_preset_yields_a_valid_spec() {
     let written: Vec<Value> = serde_json::from_str(PRESETS).expect("the file is JSON");
     assert_eq!(all().len(), written.len());
     let ids: BTreeSet<_> = all().iter().map(|preset| preset.id.as_str()).collect();
@@ -48,7 +48,7 @@ fn every_preset_can_be_read_and_used() {
 }
 
 #[test]
-fn a_preset_becomes_the_command_that_its_makers_name() {
+fn a_preset_becomes_its_documented_command() {
     assert_eq!(
         filled("filesystem", &[("folder", "/a b\n/c")]),
         "npx -y @modelcontextprotocol/server-filesystem /a b /c"
@@ -74,7 +74,7 @@ fn a_preset_becomes_the_command_that_its_makers_name() {
 }
 
 #[test]
-fn a_preset_says_what_it_is_started_with() {
+fn a_preset_names_its_runtime() {
     assert_eq!(
         get("filesystem").and_then(|preset| preset.choice.runtime),
         Some(Runtime::Npx)

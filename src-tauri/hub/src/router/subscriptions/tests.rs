@@ -5,17 +5,17 @@ use crate::{
     events::Events,
     model::{ids::ClientName, json},
     protocol::handshake,
-    sessions::{ClientSessions, Reach},
+    sessions::{ClientScope, ClientSessions},
 };
 
 fn open(sessions: &ClientSessions) -> Arc<ClientSession> {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
     let hello = handshake::read_initialize(Some(&params)).expect("a hello");
-    sessions.open(ClientName::new("c"), hello, Reach::All)
+    sessions.open(ClientName::new("c"), hello, ClientScope::All)
 }
 
 #[test]
-fn the_end_of_a_session_is_waited_for_once_however_often_it_subscribes() {
+fn a_session_is_watched_once_however_often_it_subscribes() {
     let (sessions, subscriptions, server) = (
         ClientSessions::new(Events::new()),
         Subscriptions::default(),
@@ -39,7 +39,7 @@ fn the_end_of_a_session_is_waited_for_once_however_often_it_subscribes() {
     );
     assert_eq!(subscriptions.server_of("file:///b", &session), None);
     assert_eq!(
-        subscriptions.left_by(&session),
+        subscriptions.take_session(&session),
         [(server.clone(), "file:///a".to_owned())].into()
     );
     assert!(

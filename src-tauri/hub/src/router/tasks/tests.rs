@@ -4,17 +4,17 @@ use super::*;
 use crate::{
     events::Events,
     protocol::handshake,
-    sessions::{ClientSessions, Reach},
+    sessions::{ClientScope, ClientSessions},
 };
 
-fn client(sessions: &ClientSessions, name: &str) -> Back {
+fn client(sessions: &ClientSessions, name: &str) -> ClientHandle {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
     let hello = handshake::read_initialize(Some(&params)).expect("a hello");
-    Back::at_any_time(sessions.open(ClientName::new(name), hello, Reach::All))
+    ClientHandle::for_session(sessions.open(ClientName::new(name), hello, ClientScope::All))
 }
 
-fn note(tasks: &Tasks, server: &str, back: &Back, id: usize) -> Result<(), RpcError> {
-    tasks.note(
+fn note(tasks: &Tasks, server: &str, back: &ClientHandle, id: usize) -> Result<(), RpcError> {
+    tasks.record(
         &ServerId::new(server),
         back,
         &Json::new(format!(r#"{{"task":{{"taskId":"{id}"}}}}"#)),
@@ -22,7 +22,7 @@ fn note(tasks: &Tasks, server: &str, back: &Back, id: usize) -> Result<(), RpcEr
 }
 
 #[test]
-fn one_client_that_stays_makes_room_by_its_oldest() {
+fn the_oldest_tasks_of_a_connected_client_are_evicted() {
     let sessions = ClientSessions::new(Events::new());
     let (tasks, back) = (Tasks::default(), client(&sessions, "c"));
     for id in 0..3 * MAX_TASKS {
@@ -39,7 +39,7 @@ fn one_client_that_stays_makes_room_by_its_oldest() {
 }
 
 #[test]
-fn those_of_clients_that_are_gone_make_room_first() {
+fn tasks_of_disconnected_clients_are_evicted_first() {
     let sessions = ClientSessions::new(Events::new());
     let (tasks, stays, leaves) = (
         Tasks::default(),
@@ -58,7 +58,7 @@ fn those_of_clients_that_are_gone_make_room_first() {
 }
 
 #[test]
-fn a_task_of_one_server_is_not_asked_of_another_that_gives_the_same_id() {
+fn a_task_id_of_one_server_cannot_be_reused_by_another() {
     let sessions = ClientSessions::new(Events::new());
     let (tasks, back) = (Tasks::default(), client(&sessions, "c"));
     note(&tasks, "one", &back, 7).expect("noted");

@@ -22,7 +22,7 @@ use crate::{
         rpc::{RpcError, code},
     },
     protocol::{input::InputRequest, meta},
-    sessions::Back,
+    sessions::ClientHandle,
     transport::{Reply, TransportEvent, message::Incoming},
 };
 
@@ -156,7 +156,10 @@ impl ServerSession {
         self.url_elicitations
             .record(&request, recipient.client_handle.session());
         let _asked = recipient.pause_timeout();
-        recipient.client_handle.ask(&request, ANSWER_TIMEOUT).await
+        recipient
+            .client_handle
+            .send_request(&request, ANSWER_TIMEOUT)
+            .await
     }
 
     fn handle_notification(&self, method: &str, params: Option<&RawValue>, during: Option<u64>) {
@@ -195,12 +198,12 @@ impl ServerSession {
                     text,
                 );
                 if let Some(recipient) = self.in_flight.recipient(during) {
-                    recipient.client_handle.log(params);
+                    recipient.client_handle.forward_log(params);
                 }
             }
             ("notifications/elicitation/complete", Some(params)) => {
                 if let Some(session) = self.url_elicitations.complete(params) {
-                    Back::at_any_time(session).notify(method, Some(params));
+                    ClientHandle::for_session(session).notify(method, Some(params));
                 }
             }
             _ => {}

@@ -13,7 +13,7 @@ use crate::{
         meta, translate,
     },
     random,
-    sessions::Back,
+    sessions::ClientHandle,
 };
 
 /// Returns the params without the fields that a client of the modern era adds to a retry. Returns
@@ -41,7 +41,7 @@ pub(super) fn retry_params(
 
 /// Asks a client for all the input that a server requires.
 pub(super) async fn ask_all(
-    client_handle: &Back,
+    client_handle: &ClientHandle,
     required: &InputRequired,
 ) -> Result<BTreeMap<String, Box<RawValue>>, RpcError> {
     let ask = |(key, request): &(String, InputRequest)| {
@@ -62,7 +62,10 @@ pub(super) async fn ask_all(
             }
             Ok((
                 key,
-                client_handle.ask(&request, ANSWER_TIMEOUT).await?.to_raw(),
+                client_handle
+                    .send_request(&request, ANSWER_TIMEOUT)
+                    .await?
+                    .to_raw(),
             ))
         }
     };

@@ -1,48 +1,49 @@
 //! A package of a `server.json`: the command line that downloads and starts it.
 
-use super::{Choice, Declared, Package, Problem, Runtime};
+use super::{Choice, InputDeclaration, Package, Problem, Runtime};
 
-pub(super) fn choice(package: &Package) -> Choice {
+pub(super) fn package_choice(package: &Package) -> Choice {
     let label = format!("{} {}", package.registry_type, package.identifier);
     to_choice(package).unwrap_or_else(|problem| Choice::unusable(label.trim().to_owned(), problem))
 }
 
 fn to_choice(package: &Package) -> Result<Choice, Problem> {
-    speaks_stdio(package)?;
-    let runtime = runtime(package)?;
-    let what = what(package, runtime)?;
+    require_stdio(package)?;
+    let runtime = choose_runtime(package)?;
+    let package_spec = package_spec(package, runtime)?;
     let mut choice = Choice {
-        label: format!("{} {what}", runtime.command()),
+        label: format!("{} {package_spec}", runtime.command()),
         runtime: Some(runtime),
         command: Some(runtime.command().to_owned()),
         ..Choice::default()
     };
-    choice.words(first_words(runtime).iter().copied());
+    choice.add_words(default_flags(runtime).iter().copied());
     for variable in &package.environment_variables {
         add_env(&mut choice, variable, runtime)?;
     }
-    let redundant = |argument: &&Declared| {
-        first_words(runtime)
+    let is_redundant = |argument: &&InputDeclaration| {
+        default_flags(runtime)
             .iter()
-            .chain(repeated_words(runtime))
-            .any(|word| argument.says(word))
+            .chain(redundant_flags(runtime))
+            .any(|word| argument.matches(word))
             || (!argument.is_named()
-                && (argument.says(&package.identifier) || argument.says(repository(&what))))
+                && (argument.matches(&package.identifier)
+                    || argument.matches(repository(&package_spec))))
     };
     for argument in package
         .runtime_arguments
         .iter()
-        .filter(|argument| !redundant(argument))
+        .filter(|argument| !is_redundant(argument))
     {
-        match env_of_container(argument).filter(|_| runtime == Runtime::Docker) {
+        match docker_env_variable(argument).filter(|_| runtime == Runtime::Docker) {
             Some(variable) => add_env(&mut choice, &variable, runtime)?,
             None => choice.add_argument(argument)?,
         }
     }
-    choice.words([what]);
+    choice.add_words([package_spec]);
     if runtime == Runtime::Dnx {
         // Nobody can confirm a prompt.
-        choice.words(
+        choice.add_words(
             ["--yes"]
                 .into_iter()
                 .chain((!package.package_arguments.is_empty()).then_some("--")),
@@ -55,7 +56,7 @@ fn to_choice(package: &Package) -> Result<Choice, Problem> {
     Ok(choice)
 }
 
-fn speaks_stdio(package: &Package) -> Result<(), Problem> {
+fn require_stdio(package: &Package) -> Result<(), Problem> {
     match package.transport.kind.as_str() {
         "stdio" | "" => Ok(()),
         other => Err(format!(
@@ -65,7 +66,7 @@ fn speaks_stdio(package: &Package) -> Result<(), Problem> {
     }
 }
 
-fn runtime(package: &Package) -> Result<Runtime, Problem> {
+fn choose_runtime(package: &Package) -> Result<Runtime, Problem> {
     let (runtime, host) = match package.registry_type.as_str() {
         "npm" => (Runtime::Npx, "npmjs."),
         "pypi" => (Runtime::Uvx, "pypi.org"),
@@ -97,27 +98,29 @@ fn runtime(package: &Package) -> Result<Runtime, Problem> {
 }
 
 /// Returns the package and its version in the notation of its runtime.
-fn what(package: &Package, runtime: Runtime) -> Result<String, Problem> {
+fn package_spec(package: &Package, runtime: Runtime) -> Result<String, Problem> {
     let (id, version) = (package.identifier.trim(), package.version.trim());
-    let odd = |text: &str| text.starts_with('-') || text.contains(char::is_whitespace);
-    if id.is_empty() || odd(id) {
+    let is_malformed = |text: &str| text.starts_with('-') || text.contains(char::is_whitespace);
+    if id.is_empty() || is_malformed(id) {
         return Err(format!("its 'identifier' is no name of a package: '{id}'"));
     }
-    if odd(version) {
+    if is_malformed(version) {
         return Err(format!("its 'version' is no version: '{version}'"));
     }
     let last = package.runtime_arguments.last();
     Ok(match runtime {
-        Runtime::Docker => image(package, id, version),
+        Runtime::Docker => image_reference(package, id, version),
         Runtime::Node | Runtime::Python => id.to_owned(),
         _ if version.is_empty() || id[1..].contains(['@', '=']) => id.to_owned(),
         // `--from` takes a requirement; the next argument names the program to start.
-        Runtime::Uvx if last.is_some_and(|last| last.says("--from")) => format!("{id}=={version}"),
+        Runtime::Uvx if last.is_some_and(|last| last.matches("--from")) => {
+            format!("{id}=={version}")
+        }
         Runtime::Npx | Runtime::Uvx | Runtime::Dnx => format!("{id}@{version}"),
     })
 }
 
-fn image(package: &Package, id: &str, version: &str) -> String {
+fn image_reference(package: &Package, id: &str, version: &str) -> String {
     let base = package
         .registry_base_url
         .trim_start_matches("https://")
@@ -148,7 +151,7 @@ fn repository(image: &str) -> &str {
     tag.map_or(image, |at| &image[..at])
 }
 
-fn first_words(runtime: Runtime) -> &'static [&'static str] {
+fn default_flags(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
         Runtime::Npx => &["-y"],
         Runtime::Docker => &["run", "-i", "--rm"],
@@ -157,7 +160,7 @@ fn first_words(runtime: Runtime) -> &'static [&'static str] {
 }
 
 /// Returns the flags that duplicate [`first_words`] or Drawbridge's own flags.
-fn repeated_words(runtime: Runtime) -> &'static [&'static str] {
+fn redundant_flags(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
         Runtime::Npx | Runtime::Dnx => &["--yes", "-y"],
         Runtime::Docker => &["--interactive"],
@@ -167,19 +170,23 @@ fn repeated_words(runtime: Runtime) -> &'static [&'static str] {
 
 /// Adds an environment variable. A container gets a variable only if `-e` names it; the value stays
 /// off the command line.
-fn add_env(choice: &mut Choice, variable: &Declared, runtime: Runtime) -> Result<(), Problem> {
+fn add_env(
+    choice: &mut Choice,
+    variable: &InputDeclaration,
+    runtime: Runtime,
+) -> Result<(), Problem> {
     choice.add_env(variable)?;
     if runtime == Runtime::Docker {
-        choice.words(["-e", &variable.name]);
+        choice.add_words(["-e", &variable.name]);
     }
     Ok(())
 }
 
 /// Returns the variable if the argument is `-e NAME=value` for Docker.
-fn env_of_container(argument: &Declared) -> Option<Declared> {
+fn docker_env_variable(argument: &InputDeclaration) -> Option<InputDeclaration> {
     let (name, value) = argument.value.as_deref()?.split_once('=')?;
     let is_env = argument.is_named() && matches!(argument.name.as_str(), "-e" | "--env");
-    let variable = || Declared {
+    let variable = || InputDeclaration {
         name: name.to_owned(),
         value: Some(value.to_owned()),
         ..argument.clone()

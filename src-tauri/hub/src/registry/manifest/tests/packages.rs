@@ -65,7 +65,7 @@ const NUGET: &str = r#"{
 }"#;
 
 #[test]
-fn a_package_of_npm_is_started_with_npx_and_its_secret_goes_to_the_keyring() {
+fn an_npm_package_starts_with_npx_and_its_secret_goes_to_the_keyring() {
     let manifest = read(CONTEXT7).expect("a manifest");
     assert_eq!(
         (manifest.server_name(), manifest.version.as_str()),
@@ -82,7 +82,10 @@ fn a_package_of_npm_is_started_with_npx_and_its_secret_goes_to_the_keyring() {
         ("CONTEXT7_API_KEY", InputKind::Env)
     );
     assert!(input.secret && !input.required);
-    assert_eq!(line(choice, &[]), "npx -y @upstash/context7-mcp@1.0.26");
+    assert_eq!(
+        command_line(choice, &[]),
+        "npx -y @upstash/context7-mcp@1.0.26"
+    );
     assert!(filled(choice, &[]).spec.env.is_empty());
     let with = filled(choice, &[("CONTEXT7_API_KEY", "k")]);
     assert!(with.spec.env.is_empty());
@@ -90,7 +93,7 @@ fn a_package_of_npm_is_started_with_npx_and_its_secret_goes_to_the_keyring() {
 }
 
 #[test]
-fn older_manifests_are_read_as_well() {
+fn older_manifests_are_read() {
     let manifest = read(FILESYSTEM).expect("a manifest");
     assert_eq!(
         (manifest.server_name(), manifest.version.as_str()),
@@ -98,23 +101,23 @@ fn older_manifests_are_read_as_well() {
     );
     let npm = &manifest.choices[0];
     assert_eq!(
-        line(npm, &[]),
+        command_line(npm, &[]),
         "npx -y @modelcontextprotocol/server-filesystem@1.0.2 /Users/username/Desktop"
     );
     assert_eq!(
-        line(npm, &[("target_dir", "/a\n\n /b ")]),
+        command_line(npm, &[("target_dir", "/a\n\n /b ")]),
         "npx -y @modelcontextprotocol/server-filesystem@1.0.2 /a /b"
     );
     assert_eq!(filled(npm, &[]).spec.env["LOG_LEVEL"], "info");
     let oldest =
         package(r#""registry_name":"pypi","name":"mcp-x","version":"0.5.0","runtime_hint":"uvx""#);
-    assert_eq!(line(&oldest, &[]), "uvx mcp-x@0.5.0");
+    assert_eq!(command_line(&oldest, &[]), "uvx mcp-x@0.5.0");
     let docker = package(r#""registry_name":"docker","name":"mcp/x","version":"1""#);
-    assert_eq!(line(&docker, &[]), "docker run -i --rm mcp/x:1");
+    assert_eq!(command_line(&docker, &[]), "docker run -i --rm mcp/x:1");
 }
 
 #[test]
-fn an_image_is_run_by_docker_with_its_variables_named_and_its_arguments_in_place() {
+fn docker_runs_an_image_with_its_variables_and_arguments() {
     let manifest = read(FILESYSTEM).expect("a manifest");
     let image = &manifest.choices[1];
     assert_eq!(names(image), ["LOG_LEVEL", "source_path", "target_path"]);
@@ -123,7 +126,7 @@ fn an_image_is_run_by_docker_with_its_variables_named_and_its_arguments_in_place
         "docker run -i --rm -e LOG_LEVEL --mount type=bind,src=<source_path>,dst=<target_path> mcp/filesystem:1.0.2 /project"
     );
     assert_eq!(
-        line(
+        command_line(
             image,
             &[
                 ("source_path", "/a\n/b"),
@@ -136,8 +139,8 @@ fn an_image_is_run_by_docker_with_its_variables_named_and_its_arguments_in_place
 }
 
 #[test]
-fn a_secret_that_docker_would_be_given_as_an_argument_goes_through_its_environment() {
-    let choice = one(GITHUB);
+fn a_secret_in_a_docker_argument_goes_through_the_environment() {
+    let choice = read_one(GITHUB);
     assert_eq!(names(&choice), ["token"]);
     let given = filled(&choice, &[("token", "ghp_x")]);
     let args = given.spec.args.join(" ");
@@ -153,15 +156,15 @@ fn a_secret_that_docker_would_be_given_as_an_argument_goes_through_its_environme
 }
 
 #[test]
-fn a_package_of_nuget_gets_its_arguments_after_two_dashes() {
+fn a_nuget_package_gets_its_arguments_after_two_dashes() {
     assert_eq!(
-        line(&one(NUGET), &[]),
+        command_line(&read_one(NUGET), &[]),
         "dnx Knapcode.SampleMcpServer@0.4.0-beta --yes -- mcp start"
     );
 }
 
 #[test]
-fn what_the_runtime_is_told_anyway_is_not_said_twice() {
+fn redundant_runtime_arguments_are_dropped() {
     for argument in [
         r#"{"value":"-y","type":"positional"}"#,
         r#"{"type":"named","name":"--yes"}"#,
@@ -170,22 +173,25 @@ fn what_the_runtime_is_told_anyway_is_not_said_twice() {
         let choice = package(&format!(
             r#""registryType":"npm","identifier":"x","version":"1.0.0","runtimeArguments":[{argument}]"#
         ));
-        assert_eq!(line(&choice, &[]), "npx -y x@1.0.0", "{argument}");
+        assert_eq!(command_line(&choice, &[]), "npx -y x@1.0.0", "{argument}");
     }
 }
 
 #[test]
-fn another_program_of_a_python_package_is_started_from_it() {
+fn uvx_starts_another_program_of_a_python_package() {
     let choice = package(
         r#""registryType":"pypi","identifier":"seam-suite","version":"2.4.1",
            "runtimeArguments":[{"type":"positional","value":"--from"}],
            "packageArguments":[{"type":"positional","value":"seam-mcp"}]"#,
     );
-    assert_eq!(line(&choice, &[]), "uvx --from seam-suite==2.4.1 seam-mcp");
+    assert_eq!(
+        command_line(&choice, &[]),
+        "uvx --from seam-suite==2.4.1 seam-mcp"
+    );
 }
 
 #[test]
-fn images_keep_their_tag_and_get_their_host_and_digest() {
+fn an_image_keeps_its_tag_and_gets_its_host_and_digest() {
     for (members, image) in [
         (
             r#""identifier":"ghcr.io/a/b:v1","version":"2""#,
@@ -202,25 +208,28 @@ fn images_keep_their_tag_and_get_their_host_and_digest() {
         (r#""identifier":"localhost:5000/b""#, "localhost:5000/b"),
     ] {
         let choice = package(&format!(r#""registryType":"oci",{members}"#));
-        assert_eq!(line(&choice, &[]), format!("docker run -i --rm {image}"));
+        assert_eq!(
+            command_line(&choice, &[]),
+            format!("docker run -i --rm {image}")
+        );
     }
 }
 
 #[test]
-fn without_a_registry_the_runtime_is_what_the_hint_says() {
+fn without_a_registry_the_hint_sets_the_runtime() {
     let python = package(r#""identifier":"/opt/server.py","runtimeHint":"python""#);
     assert_eq!(
-        line(&python, &[]),
+        command_line(&python, &[]),
         format!("{} /opt/server.py", Runtime::Python.command())
     );
     assert_eq!(
-        line(&package(r#""identifier":"a.js","runtimeHint":"node""#), &[]),
+        command_line(&package(r#""identifier":"a.js","runtimeHint":"node""#), &[]),
         "node a.js"
     );
 }
 
 #[test]
-fn what_cannot_be_started_says_why_and_leaves_the_others_whole() {
+fn an_unusable_package_has_a_reason_and_does_not_affect_the_others() {
     for (members, says) in [
         (
             r#""registryType":"mcpb","identifier":"https://x.example/a.mcpb""#,
@@ -273,9 +282,9 @@ fn what_cannot_be_started_says_why_and_leaves_the_others_whole() {
             manifest.choices[0].problem
         );
         assert!(matches!(
-            failed(&manifest.choices[0], &[]),
+            fill_error(&manifest.choices[0], &[]),
             FillError::Problem(_)
         ));
-        assert_eq!(line(&manifest.choices[1], &[]), "npx -y good");
+        assert_eq!(command_line(&manifest.choices[1], &[]), "npx -y good");
     }
 }

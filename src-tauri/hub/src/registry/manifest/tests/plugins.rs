@@ -21,7 +21,7 @@ const GITHUB: &str = r#"{
 }"#;
 
 fn plugin(members: &str) -> Choice {
-    one(&format!(r#"{{"name":"p","packages":[{{{members}}}]}}"#))
+    read_one(&format!(r#"{{"name":"p","packages":[{{{members}}}]}}"#))
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_plugin_is_started_by_its_runtime_and_asks_for_its_variables() {
         ("uvx mcp-server-github", Some(Runtime::Uvx))
     );
     assert_eq!(
-        failed(choice, &[]).to_string(),
+        fill_error(choice, &[]).to_string(),
         "still missing: GITHUB_TOKEN (GitHub Personal Access Token)"
     );
     let given = filled(choice, &[("GITHUB_TOKEN", "ghp_x")]);
@@ -43,7 +43,7 @@ fn a_plugin_is_started_by_its_runtime_and_asks_for_its_variables() {
 }
 
 #[test]
-fn a_plugin_on_the_disk_is_started_in_its_folder() {
+fn a_plugin_on_the_disk_starts_in_its_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let plugin = r#"{"name":"p","packages":[{"runtime":"python","command":["server.py"],"args":["--fast"]}]}"#;
     fs::write(folder.path().join("plugin.json"), plugin).expect("written");
@@ -58,7 +58,7 @@ fn a_plugin_on_the_disk_is_started_in_its_folder() {
 }
 
 #[test]
-fn a_command_is_taken_as_it_is_where_it_is_whole() {
+fn a_complete_command_is_used_unchanged() {
     for (members, expected) in [
         (r#""command":"./run.sh","args":["-v"]"#, "./run.sh -v"),
         (r#""runtime":"npx","command":["@a/b"]"#, "npx -y @a/b"),
@@ -80,12 +80,12 @@ fn a_command_is_taken_as_it_is_where_it_is_whole() {
             "docker run -i -e A --rm a/b",
         ),
     ] {
-        assert_eq!(line(&plugin(members), &[]), expected, "{members}");
+        assert_eq!(command_line(&plugin(members), &[]), expected, "{members}");
     }
 }
 
 #[test]
-fn a_plugin_that_cannot_be_started_says_why() {
+fn an_unusable_plugin_has_a_reason() {
     for (members, says) in [
         (r#""command":[]"#, "'command' is empty"),
         (r#""command":["x"],"runtime":"ruby""#, "'ruby'"),

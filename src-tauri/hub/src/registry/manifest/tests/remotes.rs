@@ -33,8 +33,8 @@ const HYBRID: &str = r#"{
 }"#;
 
 #[test]
-fn a_secret_within_a_header_is_asked_for_alone() {
-    let choice = one(SLACK);
+fn only_the_secret_part_of_a_header_is_an_input() {
+    let choice = read_one(SLACK);
     assert_eq!(choice.inputs[0].name, "smithery_api_key");
     assert_eq!(
         choice.inputs[0].description,
@@ -53,17 +53,17 @@ fn a_secret_within_a_header_is_asked_for_alone() {
 }
 
 #[test]
-fn packages_and_remotes_are_all_choices() {
+fn packages_and_remotes_are_choices() {
     let manifest = read(HYBRID).expect("a manifest");
     let [package, sse, http] = &manifest.choices[..] else {
         panic!("three choices")
     };
     assert_eq!(
-        line(package, &[("--mode", "proxy")]),
+        command_line(package, &[("--mode", "proxy")]),
         "npx -y @example/hybrid-mcp-server@1.5.0 --mode proxy"
     );
     assert_eq!(
-        failed(package, &[("--mode", "x")]).to_string(),
+        fill_error(package, &[("--mode", "x")]).to_string(),
         "'--mode' must be one of local, cached, proxy"
     );
     let given = filled(sse, &[("X-API-Key", "k")]);
@@ -77,9 +77,9 @@ fn packages_and_remotes_are_all_choices() {
 }
 
 #[test]
-fn variables_of_the_url_are_asked_for_whether_declared_or_not() {
+fn declared_and_undeclared_url_variables_are_inputs() {
     let url = |variables: &str| {
-        one(&format!(
+        read_one(&format!(
             r#"{{"name":"a","remotes":[{{"type":"streamable-http","url":"https://{{tenant_id}}.api.example.com/mcp"{variables}}}]}}"#
         ))
     };
@@ -101,13 +101,17 @@ fn variables_of_the_url_are_asked_for_whether_declared_or_not() {
             .as_deref(),
         Some("https://acme.api.example.com/mcp")
     );
-    assert!(matches!(failed(&url(""), &[]), FillError::Missing(_)));
+    assert!(matches!(fill_error(&url(""), &[]), FillError::Missing(_)));
 }
 
 #[test]
 fn a_secret_in_a_url_and_an_unknown_transport_are_problems() {
     let secret = r#"{"name":"a","remotes":[{"url":"https://x.example/{key}","variables":{"key":{"isSecret":true}}}]}"#;
-    assert!(one(secret).problem.contains("the secret 'key' in its URL"));
+    assert!(
+        read_one(secret)
+            .problem
+            .contains("the secret 'key' in its URL")
+    );
     let unknown = r#"{"name":"a","remotes":[{"type":"grpc","url":"https://x.example"}]}"#;
-    assert!(one(unknown).problem.contains("'grpc'"));
+    assert!(read_one(unknown).problem.contains("'grpc'"));
 }

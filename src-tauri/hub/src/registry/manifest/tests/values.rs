@@ -26,14 +26,14 @@ const DATABASE: &str = r#"{
 }"#;
 
 #[test]
-fn all_that_is_missing_is_said_at_once_with_what_it_is_for() {
-    let error = failed(&one(DATABASE), &[]).to_string();
+fn all_missing_inputs_are_reported_with_their_descriptions() {
+    let error = fill_error(&read_one(DATABASE), &[]).to_string();
     assert_eq!(
         error,
         "still missing: DB_USERNAME (Database username); DB_PASSWORD (Database password); database_name (Name of the database)"
     );
-    let FillError::Missing(inputs) = failed(
-        &one(DATABASE),
+    let FillError::Missing(inputs) = fill_error(
+        &read_one(DATABASE),
         &[("database_name", " "), ("DB_USERNAME", "u")],
     ) else {
         panic!("something is missing")
@@ -48,15 +48,15 @@ fn all_that_is_missing_is_said_at_once_with_what_it_is_for() {
 }
 
 #[test]
-fn each_value_goes_to_its_place_and_what_is_not_given_leaves_nothing_behind() {
-    let choice = one(DATABASE);
+fn each_value_goes_to_its_place_and_an_omitted_input_leaves_no_trace() {
+    let choice = read_one(DATABASE);
     let required = [
         ("DB_USERNAME", "u"),
         ("DB_PASSWORD", "p"),
         ("database_name", "shop"),
     ];
     assert_eq!(
-        line(&choice, &required),
+        command_line(&choice, &required),
         "npx -y @example/database-manager-mcp@3.1.0 --host localhost --stdio shop"
     );
     let given = filled(&choice, &required);
@@ -102,8 +102,8 @@ fn each_value_goes_to_its_place_and_what_is_not_given_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_is_refused_by_name() {
-    let choice = one(DATABASE);
+fn an_invalid_value_is_rejected_by_name() {
+    let choice = read_one(DATABASE);
     for (name, value, says) in [
         ("--port", "eighty", "'--port' must be a number"),
         ("--read-only", "yes", "'--read-only' must be true or false"),
@@ -113,14 +113,14 @@ fn a_value_that_does_not_fit_is_refused_by_name() {
             "nothing of it is called '--colour'; it asks for 'DB_USERNAME', ",
         ),
     ] {
-        let error = failed(&choice, &[(name, value)]).to_string();
+        let error = fill_error(&choice, &[(name, value)]).to_string();
         assert!(error.starts_with(says), "{error}");
     }
 }
 
 #[test]
-fn any_variable_can_be_kept_secret_but_no_argument() {
-    let choice = one(DATABASE);
+fn a_variable_can_be_secret_but_an_argument_cannot() {
+    let choice = read_one(DATABASE);
     let plain = values(&[("DB_PASSWORD", "p"), ("database_name", "shop")]);
     let kept = choice
         .fill("x", &plain, &values(&[("DB_USERNAME", "u")]))
@@ -136,24 +136,24 @@ fn any_variable_can_be_kept_secret_but_no_argument() {
             &values(&[("DB_USERNAME", "u"), ("--host", "h")]),
         )
         .err();
-    assert_eq!(open, Some(FillError::OpenSecret("--host".into())));
+    assert_eq!(open, Some(FillError::ExposedSecret("--host".into())));
 }
 
 #[test]
-fn a_secret_argument_that_can_be_left_out_is_not_asked_for() {
+fn an_optional_secret_argument_is_not_an_input() {
     let choice = package(
         r#""registryType":"npm","identifier":"x","packageArguments":[{"type":"named","name":"--key","isSecret":true},
            {"type":"named","name":"--header","value":"{x}: {k}","variables":{"x":{},"k":{"isSecret":true}}}]"#,
     );
     assert_eq!(
-        (choice.problem.as_str(), line(&choice, &[]).as_str()),
+        (choice.problem.as_str(), command_line(&choice, &[]).as_str()),
         ("", "npx -y x")
     );
     assert!(choice.inputs.is_empty());
 }
 
 #[test]
-fn two_inputs_of_one_name_are_told_apart_and_one_input_is_asked_once() {
+fn inputs_with_equal_names_are_told_apart_and_identical_inputs_are_merged() {
     let path = |flag: &str, what: &str| {
         format!(
             r#"{{"type":"named","name":"{flag}","value":"{{path}}","variables":{{"path":{{"description":"{what}"}}}}}}"#
@@ -170,7 +170,7 @@ fn two_inputs_of_one_name_are_told_apart_and_one_input_is_asked_once() {
     ));
     assert_eq!(names(&choice), ["path", "--out path"]);
     assert_eq!(
-        line(&choice, &[("path", "/a"), ("--out path", "/b")]),
+        command_line(&choice, &[("path", "/a"), ("--out path", "/b")]),
         "npx -y x --in /a --out /b --again /a"
     );
 }

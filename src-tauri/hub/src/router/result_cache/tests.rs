@@ -6,8 +6,8 @@ use crate::{
     model::{capability::CapabilityKind, ids::ServerId, json, spec::RegisteredServer},
 };
 
-fn tool(hints: &str, life: u32) -> CatalogEntry {
-    let spec = serde_json::from_str(&format!(r#"{{"command":"x","cache_results_ms":{life}}}"#))
+fn tool(hints: &str, ttl: u32) -> CatalogEntry {
+    let spec = serde_json::from_str(&format!(r#"{{"command":"x","cache_results_ms":{ttl}}}"#))
         .expect("a spec");
     let definition = format!(r#"{{"name":"t","annotations":{hints}}}"#);
     CatalogEntry {
@@ -18,15 +18,15 @@ fn tool(hints: &str, life: u32) -> CatalogEntry {
             PathBuf::new(),
         )),
         definition: Arc::new(
-            Definition::read(CapabilityKind::Tools, definition).expect("a definition"),
+            Definition::parse(CapabilityKind::Tools, definition).expect("a definition"),
         ),
     }
 }
 
 const PURE: &str = r#"{"readOnlyHint":true,"idempotentHint":true}"#;
 
-fn key(client: &str, arguments: &str) -> Key {
-    let key = Key::of_call(
+fn key(client: &str, arguments: &str) -> CacheKey {
+    let key = CacheKey::for_call(
         &ClientName::new(client),
         &tool(PURE, 1_000),
         &json::raw(arguments.into()),
@@ -36,8 +36,8 @@ fn key(client: &str, arguments: &str) -> Key {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_is_answered_again_to_the_same_client_for_the_same_arguments_while_it_is_fresh() {
-    let results = Results::default();
+async fn a_fresh_result_is_reused_for_the_same_client_and_arguments() {
+    let results = ResultCache::default();
     results.put(
         key("a", r#"{"x":1,"y":[2]}"#),
         &Json::new(r#"{"content":[]}"#),
@@ -54,10 +54,10 @@ async fn a_result_is_answered_again_to_the_same_client_for_the_same_arguments_wh
 }
 
 #[test]
-fn only_what_says_that_it_changes_nothing_is_kept_and_only_where_the_user_wants_it() {
+fn only_read_only_idempotent_results_are_cached_and_only_if_the_user_wants_it() {
     let (client, arguments) = (ClientName::new("a"), json::raw("{}".into()));
     let key = |hints, life, extra: Option<&RawValue>| {
-        Key::of_call(&client, &tool(hints, life), &arguments, extra)
+        CacheKey::for_call(&client, &tool(hints, life), &arguments, extra)
     };
     assert!(key(PURE, 1, None).is_some());
     assert!(key(PURE, 0, None).is_none());
@@ -66,7 +66,7 @@ fn only_what_says_that_it_changes_nothing_is_kept_and_only_where_the_user_wants_
     let retry = json::raw(r#"{"inputResponses":{}}"#.into());
     assert!(key(PURE, 1, Some(&retry)).is_none(), "a retry with answers");
     let resource =
-        |params: &str| Key::of_resource(&client, &tool("{}", 1), &json::raw(params.into()));
+        |params: &str| CacheKey::for_resource(&client, &tool("{}", 1), &json::raw(params.into()));
     assert!(
         resource(r#"{"uri":"x"}"#).is_some()
             && resource(r#"{"uri":"x","requestState":"y"}"#).is_none()
@@ -74,8 +74,8 @@ fn only_what_says_that_it_changes_nothing_is_kept_and_only_where_the_user_wants_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_and_what_is_not_final_are_not_kept_and_a_server_may_shorten() {
-    let results = Results::default();
+async fn failures_and_interim_results_are_not_cached_and_a_server_may_shorten_the_ttl() {
+    let results = ResultCache::default();
     for result in [
         r#"{"isError":true}"#,
         r#"{"resultType":"input_required"}"#,
@@ -92,8 +92,8 @@ async fn a_failure_and_what_is_not_final_are_not_kept_and_a_server_may_shorten()
 }
 
 #[test]
-fn the_oldest_make_room() {
-    let results = Results::default();
+fn the_oldest_results_are_evicted() {
+    let results = ResultCache::default();
     let large = Json::new(format!(
         r#"{{"content":"{}"}}"#,
         "x".repeat(3 * 1024 * 1024)
@@ -108,12 +108,12 @@ fn the_oldest_make_room() {
 }
 
 #[test]
-fn what_may_have_changed_is_forgotten() {
-    let results = Results::default();
+fn changed_results_are_removed() {
+    let results = ResultCache::default();
     results.put(key("a", "{}"), &Json::new("{}"));
-    results.forget_of(&ServerId::new("other"));
+    results.remove_server(&ServerId::new("other"));
     assert!(results.get(&key("a", "{}")).is_some());
-    results.forget_of(&ServerId::new("s"));
+    results.remove_server(&ServerId::new("s"));
     assert!(results.get(&key("a", "{}")).is_none());
     assert_eq!(results.lock().bytes, 0);
 }

@@ -4,34 +4,35 @@ use super::*;
 use crate::{
     events::Events,
     protocol::{input::InputRequest, meta},
-    sessions::{ClientSessions, Reach},
+    sessions::{ClientScope, ClientSessions},
 };
 
 /// A modern client and its waiting requests.
-struct Desk {
-    rounds: Rounds,
+struct Fixture {
+    pending_inputs: PendingInputs,
     sessions: ClientSessions,
     session: Arc<ClientSession>,
 }
 
-fn desk() -> Desk {
+fn fixture() -> Fixture {
     let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
         "io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}"#;
     let (said, _) = meta::take_request_meta(Some(&json::raw(meta.into()))).expect("a hello");
     let sessions = ClientSessions::new(Events::new());
-    let (session, _) = sessions.stateless(&ClientName::new("c"), &said.hello, &Reach::All);
-    Desk {
-        rounds: Rounds::default(),
+    let (session, _) =
+        sessions.get_or_open_stateless(&ClientName::new("c"), &said.hello, &ClientScope::All);
+    Fixture {
+        pending_inputs: PendingInputs::default(),
         sessions,
         session,
     }
 }
 
-impl Desk {
-    fn attempt(&self, params: &str) -> Try {
+impl Fixture {
+    fn attempt(&self, params: &str) -> StatelessRequest {
         let (stream, _) = mpsc::channel(1);
         let (session, params) = (self.session.clone(), json::raw(params.into()));
-        Try {
+        StatelessRequest {
             session,
             stream,
             log_level: None,
@@ -41,13 +42,13 @@ impl Desk {
     }
 
     /// Starts a request that asks its client a question. Returns the state for the retry.
-    async fn begin<F>(&self, answer: impl FnOnce(Back) -> F) -> String
+    async fn start<F>(&self, answer: impl FnOnce(ClientHandle) -> F) -> String
     where
         F: Future<Output = Reply> + Send + 'static,
     {
         let reply = self
-            .rounds
-            .play(self.attempt("{}"), |back, _, _| answer(back))
+            .pending_inputs
+            .start_or_resume(self.attempt("{}"), |back, _, _| answer(back))
             .await
             .expect("a result");
         RawObject::parse(&reply)
@@ -56,25 +57,27 @@ impl Desk {
             .expect("it asks")
     }
 
-    async fn ask_again(&self, state: &str) -> Reply {
+    async fn retry(&self, state: &str) -> Reply {
         let params = format!(
             r#"{{"requestState":"{state}","inputResponses":{{"input-1":{{"action":"accept"}}}}}}"#
         );
         let begin = |_, _, _| async { panic!("it begins anew") };
-        self.rounds.play(self.attempt(&params), begin).await
+        self.pending_inputs
+            .start_or_resume(self.attempt(&params), begin)
+            .await
     }
 
-    fn waiting(&self) -> usize {
-        self.rounds.lock().len()
+    fn count_parked(&self) -> usize {
+        self.pending_inputs.lock().len()
     }
 }
 
-async fn ask(back: &Back) -> Reply {
+async fn request_input(back: &ClientHandle) -> Reply {
     let question = InputRequest {
         method: "elicitation/create".into(),
         params: None,
     };
-    back.ask(&question, Duration::from_secs(600)).await
+    back.send_request(&question, Duration::from_secs(600)).await
 }
 
 fn text(reply: Reply) -> String {
@@ -82,24 +85,26 @@ fn text(reply: Reply) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_goes_on_with_the_answer_of_its_client() {
-    let desk = desk();
-    let state = desk.begin(|back| async move { ask(&back).await }).await;
-    assert_eq!(text(desk.ask_again(&state).await), r#"{"action":"accept"}"#);
-    assert_eq!(desk.waiting(), 0);
+async fn a_retry_resumes_its_request() {
+    let desk = fixture();
+    let state = desk
+        .start(|back| async move { request_input(&back).await })
+        .await;
+    assert_eq!(text(desk.retry(&state).await), r#"{"action":"accept"}"#);
+    assert_eq!(desk.count_parked(), 0);
     assert_eq!(
-        desk.ask_again(&state).await.expect_err("it is over").code,
+        desk.retry(&state).await.expect_err("it is over").code,
         code::INVALID_PARAMS
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_is_answered_without_its_client_ends_and_its_reply_is_kept() {
-    let desk = desk();
+async fn a_reply_without_the_client_is_kept_for_the_retry() {
+    let desk = fixture();
     let (ended, has_ended) = oneshot::channel();
     let state = desk
-        .begin(|back| async move {
-            let _ = tokio::time::timeout(Duration::from_secs(20), ask(&back)).await;
+        .start(|back| async move {
+            let _ = tokio::time::timeout(Duration::from_secs(20), request_input(&back)).await;
             let _ = ended.send(());
             Ok(json::Json::new(r#"{"nobody":"answered"}"#))
         })
@@ -107,19 +112,16 @@ async fn a_request_that_is_answered_without_its_client_ends_and_its_reply_is_kep
     has_ended
         .await
         .expect("it ends although its client does not ask again");
-    assert_eq!(
-        text(desk.ask_again(&state).await),
-        r#"{"nobody":"answered"}"#
-    );
+    assert_eq!(text(desk.retry(&state).await), r#"{"nobody":"answered"}"#);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_was_taken_back_is_not_asked_again() {
-    let desk = desk();
+async fn a_withdrawn_question_is_not_asked_again() {
+    let desk = fixture();
     let (taken_back, is_taken_back) = oneshot::channel();
     let state = desk
-        .begin(|back| async move {
-            let _ = tokio::time::timeout(Duration::from_secs(5), ask(&back)).await;
+        .start(|back| async move {
+            let _ = tokio::time::timeout(Duration::from_secs(5), request_input(&back)).await;
             let _ = taken_back.send(());
             sleep(Duration::from_secs(60)).await;
             Ok(json::Json::new("{}"))
@@ -129,54 +131,58 @@ async fn a_question_that_was_taken_back_is_not_asked_again() {
         .await
         .expect("its server does not wait any more");
     assert_eq!(
-        text(desk.ask_again(&state).await),
+        text(desk.retry(&state).await),
         "{}",
         "the client waits for the answer and is asked nothing"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_ends_when_its_client_does_not_ask_again_in_time_or_is_shut_out() {
-    let desk = desk();
+async fn a_request_ends_if_its_client_does_not_retry_in_time_or_is_revoked() {
+    let desk = fixture();
     for shut_out in [false, true] {
         let (running, mut ended) = oneshot::channel::<()>();
         let begun = tokio::time::Instant::now();
         let state = desk
-            .begin(|back| async move {
+            .start(|back| async move {
                 let _running = running;
-                ask(&back).await
+                request_input(&back).await
             })
             .await;
-        assert_eq!(desk.waiting(), 1);
+        assert_eq!(desk.count_parked(), 1);
         if shut_out {
-            desk.sessions.close_all_of(&desk.session.client);
+            desk.sessions.close_client(&desk.session.client);
         }
         let _ = (&mut ended).await;
-        let patience = if shut_out { Duration::ZERO } else { PATIENCE };
+        let patience = if shut_out {
+            Duration::ZERO
+        } else {
+            RETRY_TIMEOUT
+        };
         assert_eq!(begun.elapsed().as_secs(), patience.as_secs());
         tokio::task::yield_now().await;
-        assert_eq!(desk.waiting(), 0);
-        assert!(desk.ask_again(&state).await.is_err());
+        assert_eq!(desk.count_parked(), 0);
+        assert!(desk.retry(&state).await.is_err());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn replies_that_nobody_fetches_are_kept_up_to_a_bound() {
-    let desk = desk();
-    let large = || json::Json::new(format!("\"{}\"", "x".repeat(MAX_KEPT / 4)));
+async fn unclaimed_replies_are_kept_up_to_a_limit() {
+    let desk = fixture();
+    let large = || json::Json::new(format!("\"{}\"", "x".repeat(MAX_REPLY_BYTES / 4)));
     let mut states = Vec::new();
     for _ in 0..6 {
-        let answer = |back: Back| async move {
-            let _ = tokio::time::timeout(Duration::from_secs(1), ask(&back)).await;
+        let answer = |back: ClientHandle| async move {
+            let _ = tokio::time::timeout(Duration::from_secs(1), request_input(&back)).await;
             Ok(large())
         };
-        states.push(desk.begin(answer).await);
+        states.push(desk.start(answer).await);
         sleep(Duration::from_secs(2)).await;
     }
-    assert_eq!(desk.waiting(), 3);
+    assert_eq!(desk.count_parked(), 3);
     for (number, state) in states.iter().enumerate() {
         assert_eq!(
-            desk.ask_again(state).await.is_ok(),
+            desk.retry(state).await.is_ok(),
             number >= 3,
             "the newest are kept: {number}"
         );

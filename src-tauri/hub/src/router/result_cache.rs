@@ -31,37 +31,37 @@ const MAX_RESULT: usize = 4 * 1024 * 1024;
 
 /// The cached results. Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Results(Arc<Mutex<Kept>>);
+pub(super) struct ResultCache(Arc<Mutex<CacheState>>);
 
 #[derive(Default)]
-struct Kept {
-    by_key: HashMap<String, Result>,
+struct CacheState {
+    by_key: HashMap<String, CachedResult>,
     /// The keys, oldest first.
     order: VecDeque<String>,
     bytes: usize,
 }
 
-struct Result {
+struct CachedResult {
     server: ServerId,
-    until: Instant,
+    expires_at: Instant,
     /// The wall-clock time of the insertion. An [`Instant`] may stop while the machine sleeps; this
     /// clock does not.
-    kept_at: Timestamp,
-    life: Duration,
+    cached_at: Timestamp,
+    ttl: Duration,
     json: Json,
 }
 
 /// The key of a cached result, and for how long the result may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct CacheKey {
     server: ServerId,
     digest: String,
-    life: Duration,
+    ttl: Duration,
 }
 
-impl Key {
+impl CacheKey {
     /// Returns the key of a tool call, or `None` if its result must not be cached.
-    pub(super) fn of_call(
+    pub(super) fn for_call(
         client: &ClientName,
         tool: &CatalogEntry,
         arguments: &RawValue,
@@ -74,7 +74,7 @@ impl Key {
     }
 
     /// Returns the key of a `resources/read`, or `None` if its result must not be cached.
-    pub(super) fn of_resource(
+    pub(super) fn for_resource(
         client: &ClientName,
         resource: &CatalogEntry,
         params: &RawValue,
@@ -86,13 +86,15 @@ impl Key {
             .flatten()
     }
 
-    fn new(client: &ClientName, entry: &CatalogEntry, asked: &RawValue) -> Option<Self> {
-        let life = Duration::from_millis(entry.server.spec.cache_results_ms.into());
-        if life.is_zero() {
+    fn new(client: &ClientName, entry: &CatalogEntry, params: &RawValue) -> Option<Self> {
+        let ttl = Duration::from_millis(entry.server.spec.cache_results_ms.into());
+        if ttl.is_zero() {
             return None;
         }
         // A serialized `Value` is canonical: its members are sorted, and there is no whitespace.
-        let canonical = serde_json::from_str::<Value>(asked.get()).ok()?.to_string();
+        let canonical = serde_json::from_str::<Value>(params.get())
+            .ok()?
+            .to_string();
         let parts = [
             client.as_str(),
             &entry.server.identity,
@@ -104,81 +106,81 @@ impl Key {
         Some(Self {
             server,
             digest: digest::sha256_parts(&parts.map(str::as_bytes)),
-            life,
+            ttl,
         })
     }
 }
 
-impl Results {
+impl ResultCache {
     /// Returns the cached result if it has not expired.
-    pub(super) fn get(&self, key: &Key) -> Option<Json> {
-        let kept = self.lock();
-        let Result {
-            until,
-            kept_at,
-            life,
+    pub(super) fn get(&self, key: &CacheKey) -> Option<Json> {
+        let cache = self.lock();
+        let CachedResult {
+            expires_at,
+            cached_at,
+            ttl,
             json,
             ..
-        } = kept.by_key.get(&key.digest)?;
-        let age = u64::try_from(clock::now().0.saturating_sub(kept_at.0))
+        } = cache.by_key.get(&key.digest)?;
+        let age = u64::try_from(clock::now().0.saturating_sub(cached_at.0))
             .ok()
             .map(Duration::from_millis);
-        let is_fresh = Instant::now() < *until && age.is_some_and(|age| age < *life);
+        let is_fresh = Instant::now() < *expires_at && age.is_some_and(|age| age < *ttl);
         is_fresh.then(|| json.clone())
     }
 
     /// Caches a result, for no longer than its server's `ttlMs`.
-    pub(super) fn put(&self, key: Key, result: &Json) {
-        let Some(life) = keepable(result)
-            .map(|most| key.life.min(most))
+    pub(super) fn put(&self, key: CacheKey, result: &Json) {
+        let Some(ttl) = max_ttl(result)
+            .map(|limit| key.ttl.min(limit))
             .filter(|life| !life.is_zero())
         else {
             return;
         };
-        let mut kept = self.lock();
-        kept.forget(&key.digest);
-        kept.bytes += result.get().len();
-        kept.order.push_back(key.digest.clone());
+        let mut cache = self.lock();
+        cache.remove(&key.digest);
+        cache.bytes += result.get().len();
+        cache.order.push_back(key.digest.clone());
         // Copied, because the original may keep a larger text of the server alive.
         let json = Json::new(result.get());
-        let (until, kept_at) = (Instant::now() + life, clock::now());
-        kept.by_key.insert(
+        let (expires_at, cached_at) = (Instant::now() + ttl, clock::now());
+        cache.by_key.insert(
             key.digest,
-            Result {
+            CachedResult {
                 server: key.server,
-                until,
-                kept_at,
-                life,
+                expires_at,
+                cached_at,
+                ttl,
                 json,
             },
         );
-        while kept.bytes > MAX_BYTES {
-            let Some(oldest) = kept.order.front().cloned() else {
+        while cache.bytes > MAX_BYTES {
+            let Some(oldest) = cache.order.front().cloned() else {
                 break;
             };
-            kept.forget(&oldest);
+            cache.remove(&oldest);
         }
     }
 
     /// Deletes the cached results of a server whose data may have changed.
-    pub(super) fn forget_of(&self, server: &ServerId) {
-        let mut kept = self.lock();
-        let digests: Vec<_> = kept
+    pub(super) fn remove_server(&self, server: &ServerId) {
+        let mut cache = self.lock();
+        let digests: Vec<_> = cache
             .by_key
             .iter()
             .filter(|(_, of)| of.server == *server)
             .map(|(digest, _)| digest.clone())
             .collect();
-        digests.iter().for_each(|digest| kept.forget(digest));
+        digests.iter().for_each(|digest| cache.remove(digest));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
-    fn forget(&mut self, digest: &str) {
+impl CacheState {
+    fn remove(&mut self, digest: &str) {
         if let Some(result) = self.by_key.remove(digest) {
             self.bytes -= result.json.get().len();
             self.order.retain(|one| one != digest);
@@ -188,7 +190,7 @@ impl Kept {
 
 /// Returns how long a result may be cached at most, or `None` if it is too large, not final or an
 /// error.
-fn keepable(result: &Json) -> Option<Duration> {
+fn max_ttl(result: &Json) -> Option<Duration> {
     if result.get().len() > MAX_RESULT {
         return None;
     }
@@ -200,11 +202,11 @@ fn keepable(result: &Json) -> Option<Duration> {
         .get_string("resultType")
         .is_none_or(|kind| kind == "complete")
         && result.get("task").is_none();
-    let said = result
+    let stated_ttl = result
         .get("ttlMs")
         .and_then(|ttl| ttl.get().parse().ok())
         .map(Duration::from_millis);
-    (!failed && is_final).then(|| said.unwrap_or(Duration::MAX))
+    (!failed && is_final).then(|| stated_ttl.unwrap_or(Duration::MAX))
 }
 
 #[cfg(test)]

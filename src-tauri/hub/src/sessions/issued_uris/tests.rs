@@ -4,7 +4,7 @@ fn server(id: &str) -> ServerId {
     ServerId::new(id)
 }
 
-fn issuer(issued: &Issued, uri: &str) -> Option<String> {
+fn issuer(issued: &IssuedUris, uri: &str) -> Option<String> {
     issued
         .lock()
         .by_uri
@@ -32,28 +32,28 @@ fn the_uris_of_links_embedded_resources_and_contents_are_found_and_nothing_else(
 
 #[test]
 fn a_uri_belongs_to_the_server_that_named_it_last() {
-    let issued = Issued::default();
-    issued.note(&server("one"), r#"{"uri":"x://a"}"#);
-    issued.note(&server("two"), r#"{"uri":"x://a"}"#);
+    let issued = IssuedUris::default();
+    issued.record(&server("one"), r#"{"uri":"x://a"}"#);
+    issued.record(&server("two"), r#"{"uri":"x://a"}"#);
     assert_eq!(issuer(&issued, "x://a").as_deref(), Some("two"));
     let all = issued.lock();
     assert_eq!((all.by_age.len(), all.bytes), (1, 5));
 }
 
 #[test]
-fn what_is_remembered_is_bounded_and_the_newest_stay() {
-    let issued = Issued::default();
+fn only_the_newest_uris_are_remembered() {
+    let issued = IssuedUris::default();
     let many: Vec<_> = (0..3 * MAX_URIS)
         .map(|number| format!(r#"{{"uri":"x://{number}"}}"#))
         .collect();
-    issued.note(&server("s"), &many.join(","));
+    issued.record(&server("s"), &many.join(","));
     assert_eq!(issued.lock().by_uri.len(), MAX_URIS);
     assert_eq!(issuer(&issued, "x://1999"), None);
     assert!(issuer(&issued, "x://2000").is_some() && issuer(&issued, "x://2999").is_some());
 
     let long = "l".repeat(MAX_LENGTH / 2);
     for number in 0..1_000 {
-        issued.note(&server("s"), &format!(r#"{{"uri":"x://{number}/{long}"}}"#));
+        issued.record(&server("s"), &format!(r#"{{"uri":"x://{number}/{long}"}}"#));
     }
     let all = issued.lock();
     assert!(
@@ -66,7 +66,7 @@ fn what_is_remembered_is_bounded_and_the_newest_stay() {
         all.by_uri.keys().map(|uri| uri.len()).sum::<usize>()
     );
     drop(all);
-    issued.note(
+    issued.record(
         &server("s"),
         &format!(r#"{{"uri":"{}"}}"#, "l".repeat(MAX_LENGTH)),
     );

@@ -23,7 +23,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{Ask, Back, ClientSession};
+use super::{ClientHandle, ClientSession, PendingQuestion};
 use crate::{
     model::{
         digest,
@@ -40,21 +40,21 @@ use crate::{
 };
 
 /// How long a request waits for its client.
-const PATIENCE: Duration = Duration::from_secs(300);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(300);
 /// Requests of one client that may wait.
 const MAX_PER_CLIENT: usize = 64;
 /// Bytes of replies that are kept for one client. If there are more, the oldest replies are dropped
 /// with their requests.
-const MAX_KEPT: usize = 32 * 1024 * 1024;
+const MAX_REPLY_BYTES: usize = 32 * 1024 * 1024;
 /// The prefix of the states that Drawbridge issues. Other states belong to the servers.
-const OURS: &str = "drawbridge:";
+const STATE_PREFIX: &str = "drawbridge:";
 
 /// The waiting requests. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Rounds(Arc<Mutex<HashMap<String, Parked>>>);
+pub struct PendingInputs(Arc<Mutex<HashMap<String, ParkedRequest>>>);
 
 /// A request of a modern client, or its retry.
-pub struct Try {
+pub struct StatelessRequest {
     pub session: Arc<ClientSession>,
     pub stream: mpsc::Sender<Bytes>,
     pub log_level: Option<LogLevel>,
@@ -62,120 +62,124 @@ pub struct Try {
     pub params: Box<RawValue>,
 }
 
-type Running = Pin<Box<dyn Future<Output = Reply> + Send>>;
+type ReplyFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 /// A request whose answer is in progress.
-struct Waiting {
+struct ActiveRequest {
     client: ClientName,
     /// Identifies the request: its state must not be used for another one.
     digest: String,
-    back: Back,
-    running: Running,
+    handle: ClientHandle,
+    reply: ReplyFuture,
     /// Whether the reply has arrived. `running` is ready then.
     has_reply: bool,
-    asked: mpsc::Receiver<Ask>,
+    questions: mpsc::Receiver<PendingQuestion>,
     /// The questions that the client has received and not answered, by key.
-    open: Vec<(String, Ask)>,
-    keys: u32,
+    unanswered: Vec<(String, PendingQuestion)>,
+    last_key: u32,
 }
 
 /// A request that waits for its client's retry. A task runs it in the meantime.
-struct Parked {
+struct ParkedRequest {
     client: ClientName,
     digest: String,
     /// Asks the task to hand the request over. If this sender is dropped, the task ends the
     /// request.
-    take: oneshot::Sender<oneshot::Sender<Waiting>>,
+    hand_over: oneshot::Sender<oneshot::Sender<ActiveRequest>>,
     /// The size of the reply in bytes, or 0 until there is one.
-    kept: usize,
+    reply_bytes: usize,
     /// The position of the reply in the order in which replies arrived.
-    replied: u64,
+    reply_number: u64,
 }
 
 /// The map entry of a parked request. Dropping this value, at the end of the task, removes the
 /// entry.
-struct Place {
-    rounds: Rounds,
+struct ParkedGuard {
+    pending_inputs: PendingInputs,
     state: String,
 }
 
-impl Drop for Place {
+impl Drop for ParkedGuard {
     fn drop(&mut self) {
-        self.rounds.lock().remove(&self.state);
+        self.pending_inputs.lock().remove(&self.state);
     }
 }
 
-impl Rounds {
+impl PendingInputs {
     /// Answers a request: starts it with `begin`, or continues the one that waits for these
     /// answers.
     ///
     /// # Errors
     /// Returns an error if the request itself fails, or (`-32602`) if the state is unknown or
     /// belongs to another request.
-    pub async fn play<F>(
+    pub async fn start_or_resume<F>(
         &self,
-        attempt: Try,
-        begin: impl FnOnce(Back, String, Box<RawValue>) -> F,
+        attempt: StatelessRequest,
+        start: impl FnOnce(ClientHandle, String, Box<RawValue>) -> F,
     ) -> Reply
     where
         F: Future<Output = Reply> + Send + 'static,
     {
-        let waiting = match self.find(&attempt).await? {
-            Some(waiting) => waiting,
+        let active = match self.resume_parked(&attempt).await? {
+            Some(active) => active,
             None => {
-                let Try {
+                let StatelessRequest {
                     session,
                     stream,
                     log_level,
                     method,
                     params,
                 } = attempt;
-                let (client, digest) = (session.client.clone(), digest_of(&method, &params)?);
-                let (back, asked) = Back::stateless(session, stream, log_level);
-                let running: Running = Box::pin(begin(back.clone(), method, params));
-                Waiting {
+                let (client, digest) = (session.client.clone(), request_digest(&method, &params)?);
+                let (handle, asked) =
+                    ClientHandle::for_stateless_request(session, stream, log_level);
+                let running: ReplyFuture = Box::pin(start(handle.clone(), method, params));
+                ActiveRequest {
                     client,
                     digest,
-                    back,
-                    running,
+                    handle,
+                    reply: running,
                     has_reply: false,
-                    asked,
-                    open: Vec::new(),
-                    keys: 0,
+                    questions: asked,
+                    unanswered: Vec::new(),
+                    last_key: 0,
                 }
             }
         };
-        self.go_on(waiting).await
+        self.run_until_input(active).await
     }
 
     /// Returns the waiting request that this attempt continues, after delivering the answers to it.
     /// Returns `None` if the attempt starts a new request.
-    async fn find(&self, attempt: &Try) -> Result<Option<Waiting>, RpcError> {
+    async fn resume_parked(
+        &self,
+        attempt: &StatelessRequest,
+    ) -> Result<Option<ActiveRequest>, RpcError> {
         if !translate::supports_input_required(&attempt.method)
-            || !json::mentions(&attempt.params, OURS)
+            || !json::mentions(&attempt.params, STATE_PREFIX)
         {
             return Ok(None);
         }
         let mut params = RawObject::parse(&attempt.params)
             .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
         let RetryInput { state, mut answers } = RetryInput::take_from(&mut params)?;
-        let Some(state) = state.filter(|state| state.starts_with(OURS)) else {
+        let Some(state) = state.filter(|state| state.starts_with(STATE_PREFIX)) else {
             return Ok(None);
         };
-        let digest = digest_of(&attempt.method, &attempt.params)?;
-        let mut waiting = self
-            .take_back(&state, &attempt.session.client, &digest)
+        let digest = request_digest(&attempt.method, &attempt.params)?;
+        let mut active = self
+            .unpark(&state, &attempt.session.client, &digest)
             .await?;
-        waiting
-            .back
-            .go_on(attempt.stream.clone(), progress_token(&params));
-        for (key, ask) in std::mem::take(&mut waiting.open) {
+        active
+            .handle
+            .switch_to_retry(attempt.stream.clone(), progress_token(&params));
+        for (key, ask) in std::mem::take(&mut active.unanswered) {
             match answers.remove(&key) {
                 Some(answer) => drop(ask.answer.send(Ok(answer.into()))),
-                None => waiting.open.push((key, ask)),
+                None => active.unanswered.push((key, ask)),
             }
         }
-        Ok(Some(waiting))
+        Ok(Some(active))
     }
 
     /// Takes a parked request over from its task.
@@ -183,12 +187,12 @@ impl Rounds {
     /// # Errors
     /// Returns an error (`-32602`) if no request of the client waits under that state, or if the
     /// state belongs to another request.
-    async fn take_back(
+    async fn unpark(
         &self,
         state: &str,
         client: &ClientName,
         digest: &str,
-    ) -> Result<Waiting, RpcError> {
+    ) -> Result<ActiveRequest, RpcError> {
         let refused =
             |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params.requestState: {why}"));
         let unknown = || refused("no request waits for it any more; begin anew without it");
@@ -204,41 +208,41 @@ impl Rounds {
             }
             all.remove(state).ok_or_else(unknown)?
         };
-        parked.take.send(hand_over).map_err(|_| unknown())?;
+        parked.hand_over.send(hand_over).map_err(|_| unknown())?;
         handed_over.await.map_err(|_| unknown())
     }
 
     /// Runs a request until it is answered, or until the client has to answer a question.
-    async fn go_on(&self, mut waiting: Waiting) -> Reply {
+    async fn run_until_input(&self, mut active: ActiveRequest) -> Reply {
         loop {
-            while let Ok(ask) = waiting.asked.try_recv() {
-                waiting.ask(ask);
+            while let Ok(ask) = active.questions.try_recv() {
+                active.add_question(ask);
             }
-            waiting.drop_withdrawn();
-            if !waiting.open.is_empty() && !waiting.has_reply {
+            active.drop_withdrawn();
+            if !active.unanswered.is_empty() && !active.has_reply {
                 break;
             }
             tokio::select! {
                 biased;
-                reply = &mut waiting.running => return reply,
-                Some(ask) = waiting.asked.recv() => waiting.ask(ask),
+                reply = &mut active.reply => return reply,
+                Some(ask) = active.questions.recv() => active.add_question(ask),
             }
         }
-        let state = format!("{OURS}{}", random::token());
+        let state = format!("{STATE_PREFIX}{}", random::token());
         let required = input::input_required_result(
-            waiting
-                .open
+            active
+                .unanswered
                 .iter()
                 .map(|(key, ask)| (key.as_str(), &ask.request)),
             Some(&state),
         );
-        self.park(state, waiting)?;
+        self.park(state, active)?;
         Ok(required.into())
     }
 
-    fn park(&self, state: String, waiting: Waiting) -> Result<(), RpcError> {
+    fn park(&self, state: String, active: ActiveRequest) -> Result<(), RpcError> {
         let (take, taken) = oneshot::channel();
-        let (client, digest) = (waiting.client.clone(), waiting.digest.clone());
+        let (client, digest) = (active.client.clone(), active.digest.clone());
         let mut all = self.lock();
         if all.values().filter(|other| other.client == client).count() >= MAX_PER_CLIENT {
             return Err(RpcError::new(
@@ -248,20 +252,20 @@ impl Rounds {
         }
         all.insert(
             state.clone(),
-            Parked {
+            ParkedRequest {
                 client,
                 digest,
-                take,
-                kept: 0,
-                replied: 0,
+                hand_over: take,
+                reply_bytes: 0,
+                reply_number: 0,
             },
         );
         drop(all);
-        tokio::spawn(keep(
-            waiting,
+        tokio::spawn(run_parked(
+            active,
             taken,
-            Place {
-                rounds: self.clone(),
+            ParkedGuard {
+                pending_inputs: self.clone(),
                 state,
             },
         ));
@@ -270,79 +274,85 @@ impl Rounds {
 
     /// Records the size of a parked request's reply. If the client's replies take too many bytes,
     /// drops its oldest requests with a reply.
-    fn note_reply(&self, state: &str, length: usize) {
+    fn record_reply(&self, state: &str, length: usize) {
         let mut all = self.lock();
-        let replied = all.values().map(|parked| parked.replied).max().unwrap_or(0) + 1;
+        let replied = all
+            .values()
+            .map(|parked| parked.reply_number)
+            .max()
+            .unwrap_or(0)
+            + 1;
         let Some(parked) = all.get_mut(state) else {
             return;
         };
-        (parked.kept, parked.replied) = (length, replied);
+        (parked.reply_bytes, parked.reply_number) = (length, replied);
         let client = parked.client.clone();
         let mut of_client: Vec<_> = all
             .iter()
-            .filter(|(_, parked)| parked.client == client && parked.kept > 0)
+            .filter(|(_, parked)| parked.client == client && parked.reply_bytes > 0)
             .collect();
-        of_client.sort_by_key(|(_, parked)| parked.replied);
-        let mut kept: usize = of_client.iter().map(|(_, parked)| parked.kept).sum();
+        of_client.sort_by_key(|(_, parked)| parked.reply_number);
+        let mut kept: usize = of_client.iter().map(|(_, parked)| parked.reply_bytes).sum();
         let mut oldest = Vec::new();
         for (state, parked) in of_client {
-            if kept <= MAX_KEPT {
+            if kept <= MAX_REPLY_BYTES {
                 break;
             }
-            kept -= parked.kept;
+            kept -= parked.reply_bytes;
             oldest.push(state.clone());
         }
         oldest.iter().for_each(|state| drop(all.remove(state)));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, ParkedRequest>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
-    fn ask(&mut self, ask: Ask) {
-        self.keys += 1;
-        self.open.push((format!("input-{}", self.keys), ask));
+impl ActiveRequest {
+    fn add_question(&mut self, ask: PendingQuestion) {
+        self.last_key += 1;
+        self.unanswered
+            .push((format!("input-{}", self.last_key), ask));
     }
 
     /// Drops the questions that their server has withdrawn: nobody waits for the answers.
     fn drop_withdrawn(&mut self) {
-        self.open.retain(|(_, ask)| !ask.answer.is_closed());
+        self.unanswered.retain(|(_, ask)| !ask.answer.is_closed());
     }
 }
 
 /// Runs a parked request until its client takes it back. Ends the request if the client does not
 /// return in time, or if its session ends.
-async fn keep(
-    mut waiting: Waiting,
-    mut taken: oneshot::Receiver<oneshot::Sender<Waiting>>,
-    place: Place,
+async fn run_parked(
+    mut active: ActiveRequest,
+    mut taken: oneshot::Receiver<oneshot::Sender<ActiveRequest>>,
+    guard: ParkedGuard,
 ) {
-    let session = waiting.back.session().clone();
-    let mut patience = pin!(sleep(PATIENCE));
+    let session = active.handle.session().clone();
+    let mut timeout = pin!(sleep(RETRY_TIMEOUT));
     loop {
         tokio::select! {
             biased;
             taker = &mut taken => {
                 if let Ok(taker) = taker {
-                    let _ = taker.send(waiting);
+                    let _ = taker.send(active);
                 }
                 return;
             }
             () = session.ended.cancelled() => return,
-            () = &mut patience => return,
-            reply = &mut waiting.running, if !waiting.has_reply => {
-                place.rounds.note_reply(&place.state, length(&reply));
-                waiting.has_reply = true;
-                waiting.running = Box::pin(ready(reply));
+            () = &mut timeout => return,
+            reply = &mut active.reply, if !active.has_reply => {
+                guard.pending_inputs.record_reply(&guard.state, reply_size(&reply));
+                active.has_reply = true;
+                active.reply = Box::pin(ready(reply));
             }
         }
     }
 }
 
 /// Returns the number of bytes that a stored reply takes.
-fn length(reply: &Reply) -> usize {
+fn reply_size(reply: &Reply) -> usize {
     match reply {
         Ok(result) => result.get().len(),
         Err(error) => {
@@ -358,7 +368,7 @@ fn length(reply: &Reply) -> usize {
 }
 
 /// Returns a digest that is the same for a request and its retries.
-fn digest_of(method: &str, params: &RawValue) -> Result<String, RpcError> {
+fn request_digest(method: &str, params: &RawValue) -> Result<String, RpcError> {
     let mut params = RawObject::parse(params)
         .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
     ["requestState", "inputResponses", "_meta"]

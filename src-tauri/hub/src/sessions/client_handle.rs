@@ -30,25 +30,25 @@ use crate::{
 
 /// Messages that may wait for a client that does not listen. If there are more, the oldest is
 /// dropped.
-const MAX_WAITING: usize = 256;
+const MAX_QUEUED: usize = 256;
 /// Requests to one client that may wait for answers.
-const MAX_ASKED: usize = 64;
+const MAX_PENDING: usize = 64;
 
 /// Messages for a client that belong to none of its requests.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    waiting: Mutex<VecDeque<Bytes>>,
+    queue: Mutex<VecDeque<Bytes>>,
     arrived: Notify,
 }
 
 /// The hub's requests that a client has not answered yet.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct PendingRequests {
     next_id: AtomicU64,
     pending: Mutex<HashMap<u64, oneshot::Sender<Reply>>>,
 }
 
-impl Default for Asked {
+impl Default for PendingRequests {
     /// Returns a counter that starts at a random id: a late answer to a request from before a
     /// restart must not match a request of this hub.
     fn default() -> Self {
@@ -64,7 +64,7 @@ impl ClientSession {
     pub async fn next_message(&self) -> Bytes {
         loop {
             let arrived = self.outbox.arrived.notified();
-            if let Some(message) = lock(&self.outbox.waiting).pop_front() {
+            if let Some(message) = lock(&self.outbox.queue).pop_front() {
                 return message;
             }
             arrived.await;
@@ -73,12 +73,12 @@ impl ClientSession {
 
     /// Delivers the client's answer to a request of the hub. An answer to an unknown request is
     /// dropped.
-    pub fn answered(&self, id: &RawValue, reply: Reply) {
+    pub fn deliver_reply(&self, id: &RawValue, reply: Reply) {
         let asked = id
             .get()
             .parse()
             .ok()
-            .and_then(|id: u64| lock(&self.asked.pending).remove(&id));
+            .and_then(|id: u64| lock(&self.pending_requests.pending).remove(&id));
         if let Some(asked) = asked {
             let _ = asked.send(reply);
         }
@@ -87,19 +87,19 @@ impl ClientSession {
 
 /// A client handle. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Back {
+pub struct ClientHandle {
     session: Arc<ClientSession>,
-    during: Option<Arc<During>>,
+    request: Option<Arc<RequestContext>>,
 }
 
 /// A request of the client that is in flight.
 #[derive(Debug)]
-struct During {
+struct RequestContext {
     /// The answer stream of the request.
     stream: Mutex<mpsc::Sender<Bytes>>,
     /// The questions that wait for the client's retry, because a modern client cannot receive
     /// requests.
-    asks: Option<mpsc::Sender<Ask>>,
+    questions: Option<mpsc::Sender<PendingQuestion>>,
     /// The level of log messages that the request names, if any.
     log_level: Option<LogLevel>,
     /// The progress token of the client's latest retry.
@@ -108,52 +108,55 @@ struct During {
 
 /// A server's request to a modern client.
 #[derive(Debug)]
-pub struct Ask {
+pub struct PendingQuestion {
     pub request: InputRequest,
     pub answer: oneshot::Sender<Reply>,
 }
 
-impl Back {
+impl ClientHandle {
     /// Returns a handle for the duration of a request. `stream` takes the messages that belong to
     /// the request, before its answer.
-    pub fn during(session: Arc<ClientSession>, stream: mpsc::Sender<Bytes>) -> Self {
+    pub fn for_request(session: Arc<ClientSession>, stream: mpsc::Sender<Bytes>) -> Self {
         Self::new(session, stream, None, None)
     }
 
     /// Returns a handle for a request of a modern client, and a receiver of the questions to that
     /// client.
-    pub fn stateless(
+    pub fn for_stateless_request(
         session: Arc<ClientSession>,
         stream: mpsc::Sender<Bytes>,
         log_level: Option<LogLevel>,
-    ) -> (Self, mpsc::Receiver<Ask>) {
-        let (asks, asked) = mpsc::channel(MAX_ASKED);
-        (Self::new(session, stream, Some(asks), log_level), asked)
+    ) -> (Self, mpsc::Receiver<PendingQuestion>) {
+        let (questions, asked) = mpsc::channel(MAX_PENDING);
+        (
+            Self::new(session, stream, Some(questions), log_level),
+            asked,
+        )
     }
 
     fn new(
         session: Arc<ClientSession>,
         stream: mpsc::Sender<Bytes>,
-        asks: Option<mpsc::Sender<Ask>>,
+        questions: Option<mpsc::Sender<PendingQuestion>>,
         log_level: Option<LogLevel>,
     ) -> Self {
-        let during = During {
+        let request = RequestContext {
             stream: Mutex::new(stream),
-            asks,
+            questions,
             log_level,
             progress_token: Mutex::default(),
         };
         Self {
             session,
-            during: Some(Arc::new(during)),
+            request: Some(Arc::new(request)),
         }
     }
 
     /// Returns a handle that belongs to no request.
-    pub fn at_any_time(session: Arc<ClientSession>) -> Self {
+    pub fn for_session(session: Arc<ClientSession>) -> Self {
         Self {
             session,
-            during: None,
+            request: None,
         }
     }
 
@@ -168,32 +171,36 @@ impl Back {
     /// Returns the minimum level of log messages that the client wants, or `None` if it named none.
     pub fn log_level(&self) -> Option<LogLevel> {
         match self.era() {
-            Era::Modern => self.during.as_ref()?.log_level,
+            Era::Modern => self.request.as_ref()?.log_level,
             Era::Legacy => self.session.log_level(),
         }
     }
 
     /// Moves the handle to the client's retry: later messages go to the retry's stream, with its
     /// progress token.
-    pub fn go_on(&self, stream: mpsc::Sender<Bytes>, progress_token: Option<Box<RawValue>>) {
-        if let Some(during) = &self.during {
-            *lock(&during.stream) = stream;
-            *lock(&during.progress_token) = progress_token;
+    pub fn switch_to_retry(
+        &self,
+        stream: mpsc::Sender<Bytes>,
+        progress_token: Option<Box<RawValue>>,
+    ) {
+        if let Some(request) = &self.request {
+            *lock(&request.stream) = stream;
+            *lock(&request.progress_token) = progress_token;
         }
     }
 
     /// Returns the progress token of the client's latest retry, or `None` if there was no retry or
     /// it has none.
     pub fn progress_token(&self) -> Option<Box<RawValue>> {
-        self.during
+        self.request
             .as_ref()
-            .and_then(|during| lock(&during.progress_token).clone())
+            .and_then(|request| lock(&request.progress_token).clone())
     }
 
     /// Sends a notification without waiting. If the client reads too slowly, it misses the
     /// notification.
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
-        let own = match (&self.during, self.era()) {
+        let own = match (&self.request, self.era()) {
             (None, Era::Modern) => match &self.session.subscription {
                 Some(subscription) => Some(meta::with_subscription_id(params, &subscription.id)),
                 // A modern client receives notifications only in an answer stream or a
@@ -202,11 +209,11 @@ impl Back {
             },
             _ => None,
         };
-        self.send(message(None, method, own.as_deref().or(params)));
+        self.send(encode_message(None, method, own.as_deref().or(params)));
     }
 
     /// Forwards a server's log message if the client wants messages of its level.
-    pub fn log(&self, params: Option<&RawValue>) {
+    pub fn forward_log(&self, params: Option<&RawValue>) {
         let level = params.and_then(|params| {
             LogLevel::from_member(&RawObject::parse(params).ok()?, "level").ok()
         });
@@ -226,41 +233,45 @@ impl Back {
     /// # Errors
     /// Returns an error if the client answers with one or does not answer in time, if its session
     /// ends, or if too many requests wait for it already.
-    pub async fn ask(&self, request: &InputRequest, patience: Duration) -> Reply {
-        match self.during.as_ref().and_then(|during| during.asks.as_ref()) {
-            Some(asks) => self.ask_with_the_answer(asks, request, patience).await,
-            None => self.ask_at_once(request, patience).await,
+    pub async fn send_request(&self, request: &InputRequest, max_wait: Duration) -> Reply {
+        match self
+            .request
+            .as_ref()
+            .and_then(|during| during.questions.as_ref())
+        {
+            Some(asks) => self.request_by_retry(asks, request, max_wait).await,
+            None => self.request_directly(request, max_wait).await,
         }
     }
 
-    async fn ask_with_the_answer(
+    async fn request_by_retry(
         &self,
-        asks: &mpsc::Sender<Ask>,
+        questions: &mpsc::Sender<PendingQuestion>,
         request: &InputRequest,
-        patience: Duration,
+        max_wait: Duration,
     ) -> Reply {
         let (answer, answered) = oneshot::channel();
-        let ask = Ask {
+        let question = PendingQuestion {
             request: translate::request_for_modern_client(request),
             answer,
         };
-        if asks.try_send(ask).is_err() {
-            return Err(no_answer(&request.method, "its request is over"));
+        if questions.try_send(question).is_err() {
+            return Err(no_answer_error(&request.method, "its request is over"));
         }
-        match timeout(patience, answered).await {
+        match timeout(max_wait, answered).await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(_)) => Err(no_answer(&request.method, "it did not ask again")),
-            Err(_) => Err(no_answer(&request.method, "it took too long")),
+            Ok(Err(_)) => Err(no_answer_error(&request.method, "it did not ask again")),
+            Err(_) => Err(no_answer_error(&request.method, "it took too long")),
         }
     }
 
-    async fn ask_at_once(&self, request: &InputRequest, patience: Duration) -> Reply {
-        let asked = &self.session.asked;
+    async fn request_directly(&self, request: &InputRequest, max_wait: Duration) -> Reply {
+        let asked = &self.session.pending_requests;
         let id = asked.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, answered) = oneshot::channel();
         {
             let mut pending = lock(&asked.pending);
-            if pending.len() >= MAX_ASKED {
+            if pending.len() >= MAX_PENDING {
                 return Err(RpcError::new(
                     code::INTERNAL_ERROR,
                     "too many requests wait for the client already",
@@ -268,22 +279,22 @@ impl Back {
             }
             pending.insert(id, answer);
         }
-        let _asking = Asking { back: self, id };
+        let _guard = PendingGuard { client: self, id };
         let InputRequest { method, params } = request;
-        self.send(message(Some(id), method, params.as_deref()));
+        self.send(encode_message(Some(id), method, params.as_deref()));
         tokio::select! {
-            answer = timeout(patience, answered) => match answer {
+            answer = timeout(max_wait, answered) => match answer {
                 Ok(Ok(reply)) => reply,
-                Ok(Err(_)) => Err(no_answer(method, "its session has ended")),
-                Err(_) => Err(no_answer(method, "it took too long")),
+                Ok(Err(_)) => Err(no_answer_error(method, "its session has ended")),
+                Err(_) => Err(no_answer_error(method, "it took too long")),
             },
-            () = self.session.ended.cancelled() => Err(no_answer(method, "its session has ended")),
+            () = self.session.ended.cancelled() => Err(no_answer_error(method, "its session has ended")),
         }
     }
 
     fn send(&self, message: Bytes) {
-        let left = match &self.during {
-            Some(during) => match lock(&during.stream).try_send(message) {
+        let undelivered = match &self.request {
+            Some(request) => match lock(&request.stream).try_send(message) {
                 Ok(()) => return,
                 // The request has ended. A message that is too late for its stream goes to the
                 // session.
@@ -294,17 +305,17 @@ impl Back {
             },
             None => message,
         };
-        let mut waiting = lock(&self.session.outbox.waiting);
-        if waiting.len() == MAX_WAITING {
+        let mut waiting = lock(&self.session.outbox.queue);
+        if waiting.len() == MAX_QUEUED {
             waiting.pop_front();
         }
-        waiting.push_back(left);
+        waiting.push_back(undelivered);
         drop(waiting);
         self.session.outbox.arrived.notify_one();
     }
 }
 
-fn no_answer(method: &str, why: &str) -> RpcError {
+fn no_answer_error(method: &str, why: &str) -> RpcError {
     RpcError::new(
         code::INTERNAL_ERROR,
         format!("the client did not answer {method}: {why}"),
@@ -313,15 +324,17 @@ fn no_answer(method: &str, why: &str) -> RpcError {
 
 /// A request that the client has not answered yet. If this guard is dropped before the answer, it
 /// notifies the client that the request is cancelled.
-struct Asking<'a> {
-    back: &'a Back,
+struct PendingGuard<'a> {
+    client: &'a ClientHandle,
     id: u64,
 }
 
-impl Drop for Asking<'_> {
+impl Drop for PendingGuard<'_> {
     fn drop(&mut self) {
-        let session = &self.back.session;
-        let is_open = lock(&session.asked.pending).remove(&self.id).is_some();
+        let session = &self.client.session;
+        let is_open = lock(&session.pending_requests.pending)
+            .remove(&self.id)
+            .is_some();
         if is_open && !session.ended.is_cancelled() {
             let why = "the server took it back, or it took too long";
             let params = json::raw(format!(
@@ -329,7 +342,7 @@ impl Drop for Asking<'_> {
                 self.id,
                 json::quote(why)
             ));
-            self.back.notify("notifications/cancelled", Some(&params));
+            self.client.notify("notifications/cancelled", Some(&params));
         }
     }
 }
@@ -338,7 +351,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn message(id: Option<u64>, method: &str, params: Option<&RawValue>) -> Bytes {
+fn encode_message(id: Option<u64>, method: &str, params: Option<&RawValue>) -> Bytes {
     let mut text = String::from(r#"{"jsonrpc":"2.0""#);
     if let Some(id) = id {
         text.push_str(&format!(r#","id":{id}"#));

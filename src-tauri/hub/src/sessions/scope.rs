@@ -4,7 +4,7 @@ use crate::model::ids::ServerId;
 
 /// The part of the hub that a client session covers: `/mcp`, or `/mcp/{server}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Reach {
+pub enum ClientScope {
     /// All servers, with names that tell them apart.
     All,
     /// One server, with its own names.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
 
-use super::{Router, results};
+use super::{Router, result_cache};
 use crate::{
     catalog::CatalogEntry,
     model::{
@@ -16,7 +16,7 @@ use crate::{
         spec::Lifecycle,
     },
     protocol::{LogLevel, translate::RESOURCE_NOT_FOUND},
-    sessions::{Back, ClientSession, Reach},
+    sessions::{ClientHandle, ClientScope, ClientSession},
     upstream::{OutgoingRequest, RequestTimeouts, ServerSession, UpstreamError},
 };
 
@@ -29,7 +29,7 @@ enum Target {
 }
 
 impl Target {
-    fn server(&self) -> &ServerId {
+    fn server_id(&self) -> &ServerId {
         match self {
             Self::Listed(entry) => &entry.server.id,
             Self::Unlisted(server) => server,
@@ -45,23 +45,34 @@ impl Router {
     /// Returns an error if the method is none of these (`-32601`), if no server has the requested
     /// item (`-32602` or `-32002`), if the server cannot be reached (`-32603`), and if the server
     /// answers with one.
-    pub async fn pass(&self, back: &Back, method: &str, params: Option<&RawValue>) -> Reply {
+    pub async fn pass_through(
+        &self,
+        handle: &ClientHandle,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Reply {
         let empty = json::raw("{}".into());
         let mut request = RawObject::parse(params.unwrap_or(&empty))
             .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("{method}: {e}")))?;
         match method {
             "prompts/get" => {
-                let prompt = self.prompt(back, &request).await?;
+                let prompt = self.find_prompt(handle, &request).await?;
                 request.set("name", json::raw(json::quote(&prompt.definition.name)));
-                self.send(back, &prompt.server.id, method, request).await
+                self.send(handle, &prompt.server.id, method, request).await
             }
-            "resources/read" => self.read(back, request).await,
-            "resources/subscribe" => self.subscribe(back, &text(&request, "uri")?).await,
-            "resources/unsubscribe" => self.unsubscribe(back, &text(&request, "uri")?).await,
-            "completion/complete" => self.complete(back, request).await,
-            "logging/setLevel" => self.set_level(back, &request).await,
+            "resources/read" => self.read_resource(handle, request).await,
+            "resources/subscribe" => {
+                self.subscribe(handle, &string_member(&request, "uri")?)
+                    .await
+            }
+            "resources/unsubscribe" => {
+                self.unsubscribe(handle, &string_member(&request, "uri")?)
+                    .await
+            }
+            "completion/complete" => self.complete(handle, request).await,
+            "logging/setLevel" => self.set_log_level(handle, &request).await,
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" | "tasks/list" => {
-                self.task(back, method, &request).await
+                self.handle_task_request(handle, method, &request).await
             }
             _ => Err(RpcError::new(
                 code::METHOD_NOT_FOUND,
@@ -72,61 +83,69 @@ impl Router {
 
     /// Reads a resource, or answers with the cached result. Results of unlisted resources are not
     /// cached because the cache key contains the digest of the definition.
-    async fn read(&self, back: &Back, request: RawObject<'_>) -> Reply {
-        let target = self.resource(back, &text(&request, "uri")?).await?;
+    async fn read_resource(&self, handle: &ClientHandle, request: RawObject<'_>) -> Reply {
+        let target = self
+            .find_resource(handle, &string_member(&request, "uri")?)
+            .await?;
         let key = match &target {
-            Target::Listed(entry) => {
-                results::Key::of_resource(&back.session().client, entry, &request.to_raw())
-            }
+            Target::Listed(entry) => result_cache::CacheKey::for_resource(
+                &handle.session().client,
+                entry,
+                &request.to_raw(),
+            ),
             Target::Unlisted(_) => None,
         };
-        if let Some(kept) = key.as_ref().and_then(|key| self.results.get(key)) {
-            back.session().note_issued(target.server(), &kept);
-            return Ok(kept);
+        if let Some(cached) = key.as_ref().and_then(|key| self.result_cache.get(key)) {
+            handle
+                .session()
+                .record_issued_uris(target.server_id(), &cached);
+            return Ok(cached);
         }
         let result = self
-            .send(back, target.server(), "resources/read", request)
+            .send(handle, target.server_id(), "resources/read", request)
             .await?;
         if let Some(key) = key {
-            self.results.put(key, &result);
+            self.result_cache.put(key, &result);
         }
         Ok(result)
     }
 
     async fn send(
         &self,
-        back: &Back,
+        handle: &ClientHandle,
         server: &ServerId,
         method: &str,
         request: RawObject<'_>,
     ) -> Reply {
-        let how = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
+        let send = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
             session.request(outgoing).await
         };
-        let result = self.send_as(back, server, method, request, how).await?;
-        back.session().note_issued(server, &result);
+        let result = self
+            .send_with(handle, server, method, request, send)
+            .await?;
+        handle.session().record_issued_uris(server, &result);
         Ok(result)
     }
 
     /// Sends a request to a server with the function `how`, which decides which method of the
     /// session is used.
-    async fn send_as(
+    async fn send_with(
         &self,
-        back: &Back,
+        handle: &ClientHandle,
         server: &ServerId,
         method: &str,
         mut request: RawObject<'_>,
-        how: impl AsyncFnOnce(&Arc<ServerSession>, OutgoingRequest<'_>) -> Result<Reply, UpstreamError>,
+        send: impl AsyncFnOnce(&Arc<ServerSession>, OutgoingRequest<'_>) -> Result<Reply, UpstreamError>,
     ) -> Reply {
         let token = take_progress_token(&mut request);
-        let server = self.registry.runnable(server);
+        let server = self.registry.get_runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
-        let patience = RequestTimeouts::from_spec(&server.spec.timeouts, None);
+        let deadlines = RequestTimeouts::from_spec(&server.spec.timeouts, None);
         let params = request.to_raw();
-        let outgoing = OutgoingRequest::new(method, Some(&params), patience)
-            .on_behalf_of(back, token.as_deref());
-        let session = self.pool.session(&server, Some(&back.session().client));
-        let reply = how(&session, outgoing).await;
+        let outgoing = OutgoingRequest::new(method, Some(&params), deadlines)
+            .on_behalf_of(handle, token.as_deref());
+        let session = self.pool.session(&server, Some(&handle.session().client));
+        let reply = send(&session, outgoing).await;
         reply.map_err(|e| {
             RpcError::new(
                 code::INTERNAL_ERROR,
@@ -135,20 +154,20 @@ impl Router {
         })?
     }
 
-    async fn prompt(
+    async fn find_prompt(
         &self,
-        back: &Back,
+        handle: &ClientHandle,
         request: &RawObject<'_>,
     ) -> Result<Arc<CatalogEntry>, RpcError> {
-        let name = text(request, "name")?;
+        let name = string_member(request, "name")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown prompt: {name}"));
-        self.find(back.session(), CapabilityKind::Prompts, &name)
+        self.find(handle.session(), CapabilityKind::Prompts, &name)
             .await
             .ok_or_else(unknown)
     }
 
-    async fn resource(&self, back: &Back, uri: &str) -> Result<Target, RpcError> {
-        let found = self.target(back.session(), uri).await;
+    async fn find_resource(&self, handle: &ClientHandle, uri: &str) -> Result<Target, RpcError> {
+        let found = self.find_target(handle.session(), uri).await;
         found.ok_or_else(|| RpcError {
             data: Some(json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)))),
             ..RpcError::new(RESOURCE_NOT_FOUND, format!("Resource not found: {uri}"))
@@ -158,26 +177,26 @@ impl Router {
     /// Returns the server for a URI: the one that lists it; else the one at which the session is
     /// subscribed to it or that named it in this session; else one with a template that matches;
     /// else the only server that can have it.
-    async fn target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
-        if let Some(known) = self.known_target(session, uri) {
+    async fn find_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
+        if let Some(known) = self.find_known_target(session, uri) {
             return Some(known);
         }
         let unlisted = || {
             self.catalog
-                .only_with_resources(session)
+                .only_resource_server(session)
                 .map(Target::Unlisted)
         };
-        if session.reach != Reach::All {
+        if session.scope != ClientScope::All {
             // The lists of other servers are irrelevant here, so there is no need to wait for them.
             return unlisted();
         }
-        Box::pin(self.catalog.freshen()).await;
-        self.known_target(session, uri).or_else(unlisted)
+        Box::pin(self.catalog.refresh_stale()).await;
+        self.find_known_target(session, uri).or_else(unlisted)
     }
 
-    fn known_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
-        let lists = self.catalog.of(session);
-        if let Some(listed) = lists.find(CapabilityKind::Resources, uri) {
+    fn find_known_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
+        let view = self.catalog.session_view(session);
+        if let Some(listed) = view.find(CapabilityKind::Resources, uri) {
             return Some(Target::Listed(listed.clone()));
         }
         let named_by = self
@@ -185,12 +204,12 @@ impl Router {
             .server_of(uri, session)
             .or_else(|| session.issuer_of(uri));
         let Some(server) =
-            named_by.filter(|server| self.catalog.reaches_resources(session, server))
+            named_by.filter(|server| self.catalog.can_use_resources(session, server))
         else {
-            return lists.find_resource(uri).cloned().map(Target::Listed);
+            return view.find_resource(uri).cloned().map(Target::Listed);
         };
-        let own = lists
-            .templates_of(uri)
+        let own = view
+            .matching_templates(uri)
             .find(|template| template.server.id == server);
         Some(own.map_or(Target::Unlisted(server), |template| {
             Target::Listed(template.clone())
@@ -202,10 +221,10 @@ impl Router {
     /// # Errors
     /// Returns an error if no server has the resource, if the server is transient or cannot be
     /// reached, if the session has too many subscriptions, and if the server answers with one.
-    pub async fn subscribe(&self, back: &Back, uri: &str) -> Reply {
-        let target = self.resource(back, uri).await?;
-        let id = target.server();
-        let server = self.registry.runnable(id);
+    pub async fn subscribe(&self, handle: &ClientHandle, uri: &str) -> Reply {
+        let target = self.find_resource(handle, uri).await?;
+        let id = target.server_id();
+        let server = self.registry.get_runnable(id);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         if server.spec.lifecycle == Lifecycle::Transient {
             let why = format!(
@@ -217,27 +236,31 @@ impl Router {
                 format!("{why}: it cannot tell of changes"),
             ));
         }
-        if !self.subscriptions.has_room(back.session()) {
+        if !self.subscriptions.has_room(handle.session()) {
             let why =
                 "this session is subscribed to too many resources; unsubscribe from some first";
             return Err(RpcError::new(code::INTERNAL_ERROR, why));
         }
         let request = json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)));
         let request = RawObject::parse(&request).unwrap_or_default();
-        let how = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
+        let send = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
             session.subscribe(uri, outgoing).await
         };
         let reply = self
-            .send_as(back, id, "resources/subscribe", request, how)
+            .send_with(handle, id, "resources/subscribe", request, send)
             .await?;
-        if self.subscriptions.add(id, uri, back.session()) {
-            let (router, back) = (self.clone(), Back::at_any_time(back.session().clone()));
+        if self.subscriptions.add(id, uri, handle.session()) {
+            let (router, handle) = (
+                self.clone(),
+                ClientHandle::for_session(handle.session().clone()),
+            );
             tokio::spawn(async move {
-                back.session().ended.cancelled().await;
-                let left = router.subscriptions.left_by(back.session());
+                handle.session().ended.cancelled().await;
+                let subscriptions = router.subscriptions.take_session(handle.session());
                 join_all(
-                    left.iter()
-                        .map(|(server, uri)| router.unsubscribe_from(&back, server, uri)),
+                    subscriptions
+                        .iter()
+                        .map(|(server, uri)| router.unsubscribe_from(&handle, server, uri)),
                 )
                 .await;
             });
@@ -245,32 +268,32 @@ impl Router {
         Ok(reply)
     }
 
-    async fn unsubscribe(&self, back: &Back, uri: &str) -> Reply {
-        match self.subscriptions.server_of(uri, back.session()) {
-            Some(server) => self.unsubscribe_from(back, &server, uri).await,
+    async fn unsubscribe(&self, handle: &ClientHandle, uri: &str) -> Reply {
+        match self.subscriptions.server_of(uri, handle.session()) {
+            Some(server) => self.unsubscribe_from(handle, &server, uri).await,
             None => {
-                let target = self.resource(back, uri).await?;
-                self.unsubscribe_from(back, target.server(), uri).await
+                let target = self.find_resource(handle, uri).await?;
+                self.unsubscribe_from(handle, target.server_id(), uri).await
             }
         }
     }
 
-    async fn unsubscribe_from(&self, back: &Back, server: &ServerId, uri: &str) -> Reply {
+    async fn unsubscribe_from(&self, handle: &ClientHandle, server: &ServerId, uri: &str) -> Reply {
         // The server has one subscription for all clients, which stays while another client needs
         // it.
-        if self.subscriptions.remove(server, uri, back.session()) {
+        if self.subscriptions.remove(server, uri, handle.session()) {
             return Ok(Json::new("{}"));
         }
         let request = json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)));
         let request = RawObject::parse(&request).unwrap_or_default();
-        let how = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
+        let send = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
             session.unsubscribe(uri, outgoing).await
         };
-        self.send_as(back, server, "resources/unsubscribe", request, how)
+        self.send_with(handle, server, "resources/unsubscribe", request, send)
             .await
     }
 
-    async fn complete(&self, back: &Back, mut request: RawObject<'_>) -> Reply {
+    async fn complete(&self, handle: &ClientHandle, mut request: RawObject<'_>) -> Reply {
         let invalid =
             |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
         let reference = request
@@ -280,40 +303,47 @@ impl Router {
         let mut reference = RawObject::parse(&reference).map_err(|e| invalid(&e.to_string()))?;
         let server = match reference.get_string("type").as_deref() {
             Some("ref/prompt") => {
-                let prompt = self.prompt(back, &reference).await?;
+                let prompt = self.find_prompt(handle, &reference).await?;
                 reference.set("name", json::raw(json::quote(&prompt.definition.name)));
                 prompt.server.id.clone()
             }
-            Some("ref/resource") => self.template(back, &text(&reference, "uri")?).await?,
+            Some("ref/resource") => {
+                self.find_completion_server(handle, &string_member(&reference, "uri")?)
+                    .await?
+            }
             _ => return Err(invalid("'ref.type' must be ref/prompt or ref/resource")),
         };
         let reference = reference.to_raw();
         request.set("ref", reference);
-        self.send(back, &server, "completion/complete", request)
+        self.send(handle, &server, "completion/complete", request)
             .await
     }
 
     /// Returns the server that completes this URI, which names either a template or a resource.
-    async fn template(&self, back: &Back, uri: &str) -> Result<ServerId, RpcError> {
+    async fn find_completion_server(
+        &self,
+        handle: &ClientHandle,
+        uri: &str,
+    ) -> Result<ServerId, RpcError> {
         if let Some(template) = self
             .catalog
-            .of(back.session())
+            .session_view(handle.session())
             .find(CapabilityKind::Templates, uri)
         {
             return Ok(template.server.id.clone());
         }
-        let found = self.target(back.session(), uri).await;
+        let found = self.find_target(handle.session(), uri).await;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown resource: {uri}"));
         found
-            .map(|target| target.server().clone())
+            .map(|target| target.server_id().clone())
             .ok_or_else(unknown)
     }
 
     /// Sets the log level for the client. Running servers are notified now, the others with the
     /// client's next request to them.
-    async fn set_level(&self, back: &Back, request: &RawObject<'_>) -> Reply {
+    async fn set_log_level(&self, handle: &ClientHandle, request: &RawObject<'_>) -> Reply {
         let level = LogLevel::from_member(request, "level")?;
-        back.session().set_log_level(level);
+        handle.session().set_log_level(level);
         for session in self.pool.active_sessions() {
             session.request_log_level(level).await;
         }
@@ -321,7 +351,7 @@ impl Router {
     }
 }
 
-pub(super) fn text(request: &RawObject<'_>, member: &str) -> Result<String, RpcError> {
+pub(super) fn string_member(request: &RawObject<'_>, member: &str) -> Result<String, RpcError> {
     let missing = || {
         RpcError::new(
             code::INVALID_PARAMS,

@@ -12,7 +12,7 @@ use crate::model::manifest::InputFormat;
 /// (`is_required`), and of plugin.json (`required`).
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Declared {
+pub(super) struct InputDeclaration {
     /// For an argument: `named` or `positional`.
     #[serde(rename = "type")]
     pub(super) kind: String,
@@ -39,7 +39,7 @@ pub(super) struct Declared {
     pub(super) variables: BTreeMap<String, Self>,
 }
 
-impl Declared {
+impl InputDeclaration {
     pub(super) fn is_named(&self) -> bool {
         self.kind == "named" || (self.kind.is_empty() && !self.name.is_empty())
     }
@@ -55,7 +55,7 @@ impl Declared {
 
     /// Returns true if this is a positional argument with this value, or a named one with this
     /// flag.
-    pub(super) fn says(&self, word: &str) -> bool {
+    pub(super) fn matches(&self, word: &str) -> bool {
         if self.is_named() {
             self.name == word
         } else {
@@ -66,18 +66,18 @@ impl Declared {
 
 /// Reads a text, even if its author omitted the quotes: `8080`, `true`.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    plain(Value::deserialize(deserializer)?)
+    scalar_to_string(Value::deserialize(deserializer)?)
 }
 
 fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let values: Vec<Value> = Vec::deserialize(deserializer)?;
     values
         .into_iter()
-        .filter_map(|value| plain(value).transpose())
+        .filter_map(|value| scalar_to_string(value).transpose())
         .collect()
 }
 
-fn plain<E: Error>(value: Value) -> Result<Option<String>, E> {
+fn scalar_to_string<E: Error>(value: Value) -> Result<Option<String>, E> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),

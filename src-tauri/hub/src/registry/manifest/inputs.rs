@@ -1,18 +1,18 @@
 //! The inputs of a choice: makes templates from declarations, with one input for each placeholder.
 
 use super::{
-    choice::{Choice, NAMES_THE_KEYRING, OF_THE_KEYRING, Problem},
-    declared::Declared,
-    template::{Part, Piece, Template, parts},
+    choice::{Choice, KEYRING_PREFIX, KEYRING_PROBLEM, Problem},
+    declaration::InputDeclaration,
+    template::{Part, Piece, Template, split_placeholders},
 };
 use crate::model::manifest::{InputKind, ManifestInput};
 
 /// The context of an input: its owner, the declaration that contains it, and its kind.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct InputContext<'a> {
     /// The name of the variable, header or argument.
     owner: &'a str,
-    within: &'a Declared,
+    declaration: &'a InputDeclaration,
     kind: InputKind,
 }
 
@@ -20,26 +20,26 @@ impl Choice {
     /// Returns the template of a declaration, and records the inputs that it needs. Returns `None`
     /// if the declaration contains an optional secret that would be readable by others, in a URL or
     /// on a command line.
-    pub(super) fn template(
+    pub(super) fn build_template(
         &mut self,
         owner: &str,
-        declared: &Declared,
+        declared: &InputDeclaration,
         kind: InputKind,
     ) -> Result<Option<Template>, Problem> {
-        let place = Place {
+        let place = InputContext {
             owner,
-            within: declared,
+            declaration: declared,
             kind,
         };
         let Some(value) = &declared.value else {
-            let piece = self.ask(owner, declared, place)?;
+            let piece = self.add_input(owner, declared, place)?;
             return Ok(piece.map(|piece| Template::new(vec![piece])));
         };
-        not_of_the_keyring(value)?;
+        reject_keyring_reference(value)?;
         let asked = self.inputs.len();
-        let pieces = parts(value)
+        let pieces = split_placeholders(value)
             .into_iter()
-            .map(|part| self.piece(&part, place));
+            .map(|part| self.build_piece(&part, place));
         let pieces: Option<Vec<Piece>> = pieces.collect::<Result<_, Problem>>()?;
         if pieces.is_none() {
             self.inputs.truncate(asked);
@@ -47,26 +47,30 @@ impl Choice {
         Ok(pieces.map(Template::new))
     }
 
-    fn piece(&mut self, part: &Part<'_>, place: Place<'_>) -> Result<Option<Piece>, Problem> {
+    fn build_piece(
+        &mut self,
+        part: &Part<'_>,
+        place: InputContext<'_>,
+    ) -> Result<Option<Piece>, Problem> {
         let name = match part {
             Part::Text(text) => return Ok(Some(Piece::Text((*text).to_owned()))),
-            Part::Name(name) => *name,
+            Part::Placeholder(name) => *name,
         };
-        match place.within.variables.get(name) {
-            Some(Declared {
+        match place.declaration.variables.get(name) {
+            Some(InputDeclaration {
                 value: Some(fixed), ..
             }) => {
-                not_of_the_keyring(fixed)?;
+                reject_keyring_reference(fixed)?;
                 Ok(Some(Piece::Text(fixed.clone())))
             }
-            Some(variable) => self.ask(name, variable, place),
+            Some(variable) => self.add_input(name, variable, place),
             // Many manifests in the registry have `Bearer {api_key}` and do not declare `api_key`.
-            None if place.within.is_secret => {
-                let variable = Declared {
-                    description: place.within.description.clone(),
-                    ..Declared::default()
+            None if place.declaration.is_secret => {
+                let variable = InputDeclaration {
+                    description: place.declaration.description.clone(),
+                    ..InputDeclaration::default()
                 };
-                self.ask(name, &variable, place)
+                self.add_input(name, &variable, place)
             }
             None => Ok(Some(Piece::Text(format!("{{{name}}}")))),
         }
@@ -74,20 +78,20 @@ impl Choice {
 
     /// Records an input. An identical input is recorded once. If a different input has the same
     /// name, the owner's name or a number is added.
-    fn ask(
+    fn add_input(
         &mut self,
         name: &str,
-        asked: &Declared,
-        place: Place<'_>,
+        asked: &InputDeclaration,
+        place: InputContext<'_>,
     ) -> Result<Option<Piece>, Problem> {
         asked
             .default
             .iter()
             .chain(&asked.choices)
-            .try_for_each(|text| not_of_the_keyring(text))?;
-        let Place {
+            .try_for_each(|text| reject_keyring_reference(text))?;
+        let InputContext {
             owner,
-            within,
+            declaration: within,
             kind,
         } = place;
         let mut input = ManifestInput {
@@ -104,7 +108,7 @@ impl Choice {
         };
         if input.secret && matches!(kind, InputKind::Argument | InputKind::Url) {
             return if input.required {
-                Err(open_secret(name, kind))
+                Err(exposed_secret_problem(name, kind))
             } else {
                 Ok(None)
             };
@@ -127,7 +131,7 @@ impl Choice {
 }
 
 /// Returns the problem with a required secret that others could read.
-fn open_secret(name: &str, kind: InputKind) -> Problem {
+fn exposed_secret_problem(name: &str, kind: InputKind) -> Problem {
     let place = match kind {
         InputKind::Url => "in its URL, which is shown and logged",
         InputKind::Argument | InputKind::Env | InputKind::Header => {
@@ -139,9 +143,9 @@ fn open_secret(name: &str, kind: InputKind) -> Problem {
 
 /// Rejects a text that refers to the keyring. Otherwise a manifest could send another server's
 /// secret to its own server.
-fn not_of_the_keyring(text: &str) -> Result<(), Problem> {
-    if text.contains(OF_THE_KEYRING) {
-        Err(NAMES_THE_KEYRING.into())
+fn reject_keyring_reference(text: &str) -> Result<(), Problem> {
+    if text.contains(KEYRING_PREFIX) {
+        Err(KEYRING_PROBLEM.into())
     } else {
         Ok(())
     }

@@ -3,30 +3,30 @@
 use super::Catalog;
 use crate::{
     model::{capability::CapabilityKind, ids::ServerId},
-    sessions::{ClientSession, Reach},
+    sessions::{ClientScope, ClientSession},
 };
 
 impl Catalog {
     /// Returns true if a client may use a server's resources, listed or not: the server may run,
     /// and the client's endpoint and profile include it.
-    pub fn reaches_resources(&self, session: &ClientSession, server: &ServerId) -> bool {
-        let is_within = match &session.reach {
-            Reach::All => true,
-            Reach::One(only) => only == server,
+    pub fn can_use_resources(&self, session: &ClientSession, server: &ServerId) -> bool {
+        let is_within = match &session.scope {
+            ClientScope::All => true,
+            ClientScope::One(only) => only == server,
         };
         is_within
-            && self.registry.runnable(server).is_ok()
+            && self.registry.get_runnable(server).is_ok()
             && self
                 .profiles
-                .of(&session.client)
+                .client_profile(&session.client)
                 .is_none_or(|profile| profile.has_server(server))
     }
 
     /// Returns the only server in the client's scope that can have an unlisted resource: the one
     /// server of its endpoint, or the only one that offers resources at all.
-    pub fn only_with_resources(&self, session: &ClientSession) -> Option<ServerId> {
-        if let Reach::One(only) = &session.reach {
-            return Some(only.clone()).filter(|only| self.reaches_resources(session, only));
+    pub fn only_resource_server(&self, session: &ClientSession) -> Option<ServerId> {
+        if let ClientScope::One(only) = &session.scope {
+            return Some(only.clone()).filter(|only| self.can_use_resources(session, only));
         }
         let copies = self.lock();
         let specs = self.registry.specs();
@@ -40,7 +40,7 @@ impl Catalog {
             .servers
             .keys()
             .filter(offers)
-            .filter(|server| self.reaches_resources(session, server));
+            .filter(|server| self.can_use_resources(session, server));
         let only = servers.next()?;
         servers.next().is_none().then(|| only.clone())
     }

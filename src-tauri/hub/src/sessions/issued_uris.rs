@@ -19,31 +19,31 @@ const MAX_BYTES: usize = 128 * 1024;
 /// A longer URI is not remembered, in bytes of its JSON string.
 const MAX_LENGTH: usize = 8 * 1024;
 
-const KEY: &str = "\"uri\"";
+const URI_KEY: &str = "\"uri\"";
 
 /// The newest URIs, each with the server that named it last.
 #[derive(Debug, Default)]
-pub(super) struct Issued(Mutex<Uris>);
+pub(super) struct IssuedUris(Mutex<Uris>);
 
 #[derive(Debug, Default)]
 struct Uris {
     by_uri: HashMap<Arc<str>, (ServerId, u64)>,
     /// The URIs in the order in which they were named.
     by_age: BTreeMap<u64, Arc<str>>,
-    named: u64,
+    last_number: u64,
     bytes: usize,
 }
 
 impl ClientSession {
     /// Notes the URIs in a result that the client gets from a server: those of resource links, of
     /// embedded resources, and of resources that were read.
-    pub fn note_issued(&self, server: &ServerId, result: &Json) {
-        self.issued.note(server, result.get());
+    pub fn record_issued_uris(&self, server: &ServerId, result: &Json) {
+        self.issued_uris.record(server, result.get());
     }
 
     /// Returns the server that last named a URI in a result of this session.
     pub fn issuer_of(&self, uri: &str) -> Option<ServerId> {
-        self.issued
+        self.issued_uris
             .lock()
             .by_uri
             .get(uri)
@@ -51,8 +51,8 @@ impl ClientSession {
     }
 }
 
-impl Issued {
-    fn note(&self, server: &ServerId, result: &str) {
+impl IssuedUris {
+    fn record(&self, server: &ServerId, result: &str) {
         let uris = uris_in(result);
         if uris.is_empty() {
             return;
@@ -69,8 +69,8 @@ impl Issued {
 
 impl Uris {
     fn insert(&mut self, uri: Arc<str>, server: &ServerId) {
-        self.named += 1;
-        let number = self.named;
+        self.last_number += 1;
+        let number = self.last_number;
         match self.by_uri.insert(uri.clone(), (server.clone(), number)) {
             Some((_, before)) => drop(self.by_age.remove(&before)),
             None => self.bytes += uri.len(),
@@ -90,10 +90,10 @@ impl Uris {
 /// searched and not parsed, because it may be long and most results have no such member.
 fn uris_in(json: &str) -> Vec<String> {
     let mut values = VecDeque::new();
-    for at in memmem::find_iter(json.as_bytes(), KEY) {
+    for at in memmem::find_iter(json.as_bytes(), URI_KEY) {
         // After a backslash, the first quote is part of a string. Anywhere else it begins one.
         let is_string = !json[..at].ends_with('\\');
-        let Some(value) = json[at + KEY.len()..]
+        let Some(value) = json[at + URI_KEY.len()..]
             .trim_start()
             .strip_prefix(':')
             .filter(|_| is_string)
