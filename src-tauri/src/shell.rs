@@ -6,7 +6,7 @@ use drawbridge_hub::{
     api::{
         ApiError, ErrorCode, Verb,
         approvals::DecideApproval,
-        drawbridge::{LowerDrawbridge, RaiseDrawbridge},
+        drawbridge::{PauseCalls, ResumeCalls},
     },
     model::{approval::Verdict, event::Event},
 };
@@ -145,9 +145,9 @@ impl Shell for Desktop {
 
     fn set_raised(&self, raised: bool) {
         if raised {
-            self.run(RaiseDrawbridge {})
+            self.run(PauseCalls {})
         } else {
-            self.run(LowerDrawbridge {})
+            self.run(ResumeCalls {})
         }
     }
 

@@ -187,7 +187,7 @@ impl<'a> Stage<'a> {
         write(self.desk, "changing", &offer);
         self.desk.cli(&["servers", "sync", "changing"]);
         let waits = || {
-            self.hub.server("changing")["waiting_tools"]
+            self.hub.server("changing")["unaccepted_tools"]
                 .as_u64()
                 .unwrap_or_default()
         };

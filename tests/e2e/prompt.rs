@@ -125,7 +125,7 @@ fn each_approval_holds_for_just_as_much_as_its_button_says() {
         assert_eq!(rules[0]["lifetime"]["kind"], life, "{choice}: {rules:?}");
         if life == "calls" {
             assert_eq!(
-                rules[0]["left"], 9,
+                rules[0]["remaining"], 9,
                 "the later call is one of the ten: {rules:?}"
             );
         }

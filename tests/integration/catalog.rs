@@ -192,14 +192,14 @@ fn a_tool_that_changes_or_comes_later_waits_until_a_person_has_accepted_it() {
         "it cannot be called either"
     );
     let server = hub.server("shop");
-    assert_eq!(server["waiting_tools"], 2);
+    assert_eq!(server["unaccepted_tools"], 2);
     let standing = |name: &str| {
         server["tools"]
             .as_array()
             .expect("tools")
             .iter()
             .find(|t| t["name"] == name)
-            .expect("it")["standing"]
+            .expect("it")["acceptance"]
             .clone()
     };
     assert_eq!(

@@ -257,7 +257,7 @@ fn an_approval_for_a_number_of_calls_is_used_up_over_a_restart() {
     is_asked(&home, &hub, &client, "probe__echo", r#"{"n":2}"#);
     let rules = home.cli(&["policy", "list", "--json"]).json();
     assert_eq!(
-        rules["rules"][0]["left"], 1,
+        rules["rules"][0]["remaining"], 1,
         "one is left, for the client it was given to: {rules}"
     );
 }

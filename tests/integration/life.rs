@@ -135,8 +135,8 @@ impl<'a> Desk<'a> {
                     "{status}: {answer}"
                 );
             }
-            Step::Raise => drop(self.hub().verb("drawbridge.raise", &json!({}))),
-            Step::Lower => drop(self.hub().verb("drawbridge.lower", &json!({}))),
+            Step::Raise => drop(self.hub().verb("drawbridge.pause", &json!({}))),
+            Step::Lower => drop(self.hub().verb("drawbridge.resume", &json!({}))),
             Step::ChangeDefinition => {
                 fs::write(self.home.file("words"), words(world.now.0))
                     .expect("the words about the tool");

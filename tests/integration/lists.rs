@@ -44,7 +44,7 @@ fn add(hub: &Hub<'_>, name: &str, lists: &Value, more: &Value) {
 fn left_out(hub: &Hub<'_>, name: &str) -> Vec<(String, String, String)> {
     let text = |entry: &Value, member: &str| entry[member].as_str().expect("a text").to_owned();
     let view = hub.server(name);
-    let entries = view["left_out"]["entries"].as_array().expect("entries");
+    let entries = view["excluded"]["entries"].as_array().expect("entries");
     entries
         .iter()
         .map(|entry| (text(entry, "kind"), text(entry, "name"), text(entry, "why")))
@@ -199,13 +199,13 @@ fn of_a_flood_of_entries_that_are_left_out_a_hundred_are_named_and_the_others_co
     add(&hub, "flood", &json!({"tools": tools}), &json!({}));
     let view = hub.server("flood");
     assert_eq!(
-        view["left_out"]["entries"]
+        view["excluded"]["entries"]
             .as_array()
             .expect("entries")
             .len(),
         100
     );
-    assert_eq!(view["left_out"]["more"], 50);
+    assert_eq!(view["excluded"]["more"], 50);
     assert!(
         left_out(&hub, "flood")[0].1.chars().count() <= 201,
         "long names are cut"

@@ -76,7 +76,7 @@ fn noise_on_stdout_is_dropped_counted_and_kept_in_the_log() {
     }
     let server = hub.server("probe");
     assert!(
-        server["noise_lines"]
+        server["non_jsonrpc_lines"]
             .as_u64()
             .is_some_and(|lines| lines >= 6),
         "{server}"

@@ -203,7 +203,7 @@ fn a_client_metadata_document_is_used_where_the_authorization_server_takes_one()
     );
     assert_eq!(settings["oauth_client_metadata_url"], document);
     let url = || {
-        hub.verb("servers.authorize", &json!({"id": "protected"}))["url"]
+        hub.verb("servers.sign_in", &json!({"id": "protected"}))["url"]
             .as_str()
             .expect("a URL")
             .to_owned()

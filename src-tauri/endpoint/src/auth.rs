@@ -87,7 +87,7 @@ async fn client_by_name(door: &Door, headers: &HeaderMap) -> Result<ClientName, 
             })?,
     };
     let name = ClientName::new(name);
-    door.hub.admit_local(&name).await?;
+    door.hub.admit_local_client(&name).await?;
     Ok(name)
 }
 
@@ -97,7 +97,7 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
         return if access.is_admin(token) {
             Ok(())
         } else if let Some(client) = access.find_client(token) {
-            door.hub.refused(&client);
+            door.hub.record_refused_token(&client);
             Err(Refusal::forbidden(
                 "a client's token does not administer Drawbridge",
             ))

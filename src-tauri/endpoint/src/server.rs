@@ -46,7 +46,7 @@ use axum::{
     serve::ListenerExt,
 };
 use bytes::Bytes;
-use drawbridge_hub::{Hub, api::health::TransportHealth};
+use drawbridge_hub::{Hub, api::health::ListenerHealth};
 use futures_util::FutureExt;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -324,7 +324,7 @@ async fn bind_tcp(options: ServeOptions) -> Result<(TcpListener, SocketAddr), St
 pub struct Running {
     hub: Arc<Hub>,
     url: Option<String>,
-    transports: Vec<TransportHealth>,
+    transports: Vec<ListenerHealth>,
     listeners: JoinSet<()>,
     activity: Activity,
     stopping: CancellationToken,
@@ -348,7 +348,7 @@ impl Running {
     }
 
     /// Returns the listeners that did not start.
-    pub fn failures(&self) -> Vec<TransportHealth> {
+    pub fn failures(&self) -> Vec<ListenerHealth> {
         self.transports
             .iter()
             .filter(|transport| !transport.listening)
@@ -374,7 +374,7 @@ impl Running {
             .drain(..)
             .filter(|transport| transport.listening)
         {
-            self.hub.set_transport(TransportHealth {
+            self.hub.set_listener(ListenerHealth {
                 listening: false,
                 error: "stopped".to_owned(),
                 ..transport
@@ -407,7 +407,7 @@ impl Running {
             self.activity.clone(),
             self.stopping.clone(),
         ));
-        self.note(TransportHealth {
+        self.note(ListenerHealth {
             name: name.to_owned(),
             address,
             listening: true,
@@ -417,7 +417,7 @@ impl Running {
 
     fn fail(&mut self, name: &str, address: String, error: String) {
         tracing::warn!(name, address, error, "a listener did not start");
-        self.note(TransportHealth {
+        self.note(ListenerHealth {
             name: name.to_owned(),
             address,
             listening: false,
@@ -425,8 +425,8 @@ impl Running {
         });
     }
 
-    fn note(&mut self, transport: TransportHealth) {
-        self.hub.set_transport(transport.clone());
+    fn note(&mut self, transport: ListenerHealth) {
+        self.hub.set_listener(transport.clone());
         self.transports.push(transport);
     }
 }

@@ -20,7 +20,7 @@ use url::Url;
 
 use crate::{
     access::Access,
-    api::{ApiError, health::TransportHealth},
+    api::{ApiError, health::ListenerHealth},
     catalog::{Catalog, KindChanges, Profiles},
     data_dir::DataDir,
     events::Events,
@@ -70,12 +70,12 @@ pub struct Hub {
     pub(crate) drawbridge: Drawbridge,
     pipeline: Pipeline,
     router: Router,
-    rounds: PendingInputs,
+    pending_inputs: PendingInputs,
     guard: Guard,
-    transports: Mutex<Vec<TransportHealth>>,
+    listeners: Mutex<Vec<ListenerHealth>>,
     watch: Mutex<Option<Watch>>,
     /// The clients whose tokens were refused within the last minute.
-    refused: Mutex<BTreeMap<ClientName, Instant>>,
+    recently_refused: Mutex<BTreeMap<ClientName, Instant>>,
     /// Background tasks, which end with the hub.
     tasks: Mutex<JoinSet<()>>,
     pub(crate) journal: Journal,
@@ -156,7 +156,7 @@ impl Hub {
             changes,
         )
         .await?;
-        let (mailbox, announcements) = SessionEvents::new();
+        let (session_events, announcements) = SessionEvents::new();
         let (authorizer, signed_in) = Authorizer::load(
             secrets.clone(),
             store.clone(),
@@ -165,14 +165,14 @@ impl Hub {
             logs.clone(),
         )
         .await?;
-        let linker = Connector::new(
+        let connector = Connector::new(
             events.clone(),
             logs.clone(),
             secrets.clone(),
             authorizer.clone(),
             guard.clone(),
         );
-        let pool = Pool::new(linker, mailbox.clone());
+        let pool = Pool::new(connector, session_events.clone());
         let profiles = Profiles::load(store.clone(), events.clone()).await?;
         let (specs, kept) = (registry.clone(), store.clone());
         let catalog = Catalog::load(
@@ -184,7 +184,7 @@ impl Hub {
             profiles,
         )
         .await?;
-        let mut tasks = catalog.spawn_refresh(mailbox.list_changes);
+        let mut tasks = catalog.spawn_refresh(session_events.list_changes);
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
         let journal = store.journal();
@@ -206,10 +206,10 @@ impl Hub {
             sessions: ClientSessions::new(events.clone()),
             pipeline: Pipeline::new(router.clone(), gate),
             router,
-            rounds: PendingInputs::default(),
-            transports: Mutex::default(),
+            pending_inputs: PendingInputs::default(),
+            listeners: Mutex::default(),
             watch: Mutex::default(),
-            refused: Mutex::default(),
+            recently_refused: Mutex::default(),
             tasks: Mutex::default(),
             journal,
             data_dir,
@@ -227,14 +227,17 @@ impl Hub {
             drawbridge,
             guard,
         });
-        tasks.spawn(follow_specs(Arc::downgrade(&hub), spec_changes));
-        tasks.spawn(tell_changes(
+        tasks.spawn(handle_spec_changes(Arc::downgrade(&hub), spec_changes));
+        tasks.spawn(notify_list_changes(
             Arc::downgrade(&hub),
             hub.catalog.changed().clone(),
         ));
-        tasks.spawn(follow_sign_ins(Arc::downgrade(&hub), signed_in));
-        tasks.spawn(retention::keep(hub.journal.clone(), hub.settings.clone()));
-        tasks.spawn(pass_on(hub.router.clone(), announcements));
+        tasks.spawn(handle_sign_ins(Arc::downgrade(&hub), signed_in));
+        tasks.spawn(retention::prune_old_records(
+            hub.journal.clone(),
+            hub.settings.clone(),
+        ));
+        tasks.spawn(forward_notifications(hub.router.clone(), announcements));
         *hub.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
         hub.watch_specs();
         Ok(hub)
@@ -254,7 +257,7 @@ impl Hub {
 
     /// Applies changed specs: closes the sessions of servers that may not run any more, and
     /// rebuilds the catalog.
-    pub(crate) async fn specs_changed(&self, ids: &[ServerId]) {
+    pub(crate) async fn apply_spec_changes(&self, ids: &[ServerId]) {
         for id in ids {
             match self.registry.get(id) {
                 Ok(server) if self.registry.may_run(&server) => {}
@@ -270,9 +273,9 @@ impl Hub {
 
     /// Ends a server's session. If the server may run and an endpoint serves this hub, a new
     /// session then reads its tools.
-    pub(crate) async fn connect_anew(&self, server: &RegisteredServer, why: &str) {
+    pub(crate) async fn reconnect_server(&self, server: &RegisteredServer, why: &str) {
         self.pool.remove(&server.id, why).await;
-        if self.registry.may_run(server) && self.serves() {
+        if self.registry.may_run(server) && self.has_endpoint() {
             let (catalog, id) = (self.catalog.clone(), server.id.clone());
             tokio::spawn(async move { catalog.sync(&id).await });
         }
@@ -317,14 +320,17 @@ impl Hub {
     /// # Errors
     /// Returns an error if the client of this name was revoked (`forbidden`), and if the name is
     /// invalid.
-    pub async fn admit_local(&self, name: &ClientName) -> Result<(), ApiError> {
+    pub async fn admit_local_client(&self, name: &ClientName) -> Result<(), ApiError> {
         Ok(self.access.admit_local(name).await?)
     }
 
     /// Records that a client's token was refused at an address for administrators, at most once a
     /// minute per client.
-    pub fn refused(&self, client: &ClientName) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn record_refused_token(&self, client: &ClientName) {
+        let mut refused = self
+            .recently_refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         refused.retain(|_, at| at.elapsed() < Duration::from_secs(60));
         if !refused.contains_key(client) {
             refused.insert(client.clone(), Instant::now());
@@ -337,29 +343,31 @@ impl Hub {
     pub async fn open_session(
         &self,
         client: ClientName,
-        hello: ClientHello,
-        reach: ClientScope,
+        client_info: ClientHello,
+        scope: ClientScope,
     ) -> Arc<ClientSession> {
-        self.note_session(&client, &hello).await;
-        self.sessions.open(client, hello, reach)
+        self.record_session(&client, &client_info).await;
+        self.sessions.open(client, client_info, scope)
     }
 
     /// Returns the session to which the requests of a stateless client belong.
     pub async fn stateless_session(
         &self,
         client: &ClientName,
-        hello: &ClientHello,
-        reach: &ClientScope,
+        client_info: &ClientHello,
+        scope: &ClientScope,
     ) -> Arc<ClientSession> {
-        let (session, is_new) = self.sessions.get_or_open_stateless(client, hello, reach);
+        let (session, is_new) = self
+            .sessions
+            .get_or_open_stateless(client, client_info, scope);
         if is_new {
-            self.note_session(client, hello).await;
+            self.record_session(client, client_info).await;
         }
         session
     }
 
-    async fn note_session(&self, client: &ClientName, hello: &ClientHello) {
-        let software = hello.software();
+    async fn record_session(&self, client: &ClientName, client_info: &ClientHello) {
+        let software = client_info.software();
         if let Err(error) = self
             .access
             .record_connection(client, software.clone())
@@ -370,13 +378,13 @@ impl Hub {
         let software = software.as_deref().unwrap_or("unnamed software");
         tracing::info!(
             "client {client}: a session of {software} began, revision {}",
-            hello.protocol_version
+            client_info.protocol_version
         );
     }
 
     /// Returns the servers' instructions for a client with this scope.
-    pub fn instructions(&self, reach: &ClientScope) -> Option<String> {
-        self.catalog.instructions(reach)
+    pub fn instructions(&self, scope: &ClientScope) -> Option<String> {
+        self.catalog.instructions(scope)
     }
 
     /// Returns whether the server exists and may run.
@@ -385,13 +393,13 @@ impl Hub {
     }
 
     /// Returns the arguments of a tool that a client must repeat in headers.
-    pub fn mirrored(
+    pub fn header_params(
         &self,
         client: &ClientName,
-        reach: &ClientScope,
+        scope: &ClientScope,
         tool: &str,
     ) -> Vec<HeaderParam> {
-        let lists = self.catalog.client_view(client, reach);
+        let lists = self.catalog.client_view(client, scope);
         lists
             .find(CapabilityKind::Tools, tool)
             .and_then(|tool| tool.definition.header_params.clone().ok())
@@ -405,9 +413,9 @@ impl Hub {
     /// Returns an error if the protocol demands one: for unknown methods and names, for bad params,
     /// and for the server's own errors. A denied call and a call that the server failed are results
     /// with `isError`.
-    pub async fn request(
+    pub async fn handle_request(
         &self,
-        back: &ClientHandle,
+        handle: &ClientHandle,
         method: &str,
         params: Option<&RawValue>,
     ) -> Reply {
@@ -415,7 +423,7 @@ impl Hub {
             "ping" => Ok(Json::new("{}")),
             // Boxed separately, because otherwise every future around this one has the size of the
             // largest.
-            "tools/call" => Box::pin(self.pipeline.call(back, params)).await,
+            "tools/call" => Box::pin(self.pipeline.call(handle, params)).await,
             _ => match CapabilityKind::ALL
                 .into_iter()
                 .find(|kind| kind.list_method() == method)
@@ -425,14 +433,14 @@ impl Hub {
                     Box::pin(self.catalog.refresh_stale()).await;
                     Ok(self
                         .catalog
-                        .session_view(back.session())
+                        .session_view(handle.session())
                         .list_result(kind)
                         .clone())
                 }
-                None if self.drawbridge.is_raised() => {
-                    Err(RpcError::new(code::INTERNAL_ERROR, RAISED))
+                None if self.drawbridge.is_paused() => {
+                    Err(RpcError::new(code::INTERNAL_ERROR, PAUSED))
                 }
-                None => Box::pin(self.router.pass_through(back, method, params)).await,
+                None => Box::pin(self.router.pass_through(handle, method, params)).await,
             },
         }
     }
@@ -443,7 +451,7 @@ impl Hub {
     /// # Errors
     /// Returns an error in the same cases as [`Hub::request`], and if the retry matches no pending
     /// request.
-    pub async fn request_stateless(self: &Arc<Self>, attempt: StatelessRequest) -> Reply {
+    pub async fn handle_stateless_request(self: &Arc<Self>, attempt: StatelessRequest) -> Reply {
         let method = attempt.method.clone();
         let reply = if method == "server/discover" {
             Ok(protocol::handshake::discover_result(
@@ -452,10 +460,10 @@ impl Hub {
             .into())
         } else {
             let hub = self.clone();
-            let begin = |back: ClientHandle, method: String, params: Box<RawValue>| async move {
-                hub.request(&back, &method, Some(&params)).await
+            let begin = |handle: ClientHandle, method: String, params: Box<RawValue>| async move {
+                hub.handle_request(&handle, &method, Some(&params)).await
             };
-            self.rounds.start_or_resume(attempt, begin).await
+            self.pending_inputs.start_or_resume(attempt, begin).await
         };
         protocol::translate::reply_for_modern_client(&method, reply)
     }
@@ -467,14 +475,14 @@ impl Hub {
     pub async fn listen(
         &self,
         client: ClientName,
-        hello: ClientHello,
-        reach: ClientScope,
+        client_info: ClientHello,
+        scope: ClientScope,
         subscription: Subscription,
     ) -> Result<Arc<ClientSession>, RpcError> {
         let session = self
             .sessions
-            .open_subscription(client, hello, reach, subscription);
-        let back = ClientHandle::for_session(session.clone());
+            .open_subscription(client, client_info, scope, subscription);
+        let handle = ClientHandle::for_session(session.clone());
         let acknowledged = session
             .subscription
             .as_ref()
@@ -484,12 +492,12 @@ impl Hub {
             .iter()
             .flat_map(|wanted| &wanted.resources);
         for uri in resources {
-            if let Err(error) = self.router.subscribe(&back, uri).await {
+            if let Err(error) = self.router.subscribe(&handle, uri).await {
                 self.sessions.close(&session.id);
                 return Err(error);
             }
         }
-        back.notify(
+        handle.notify(
             "notifications/subscriptions/acknowledged",
             acknowledged.as_deref(),
         );
@@ -497,7 +505,7 @@ impl Hub {
     }
 
     /// Notifies the running legacy servers that a client's roots have changed.
-    pub async fn roots_changed(&self) {
+    pub async fn notify_roots_changed(&self) {
         for session in self.pool.active_sessions() {
             session
                 .notify("notifications/roots/list_changed", None)
@@ -507,19 +515,19 @@ impl Hub {
 
     /// Makes a call for a person on the command line, with the same checks and the same policy as
     /// for any client.
-    pub(crate) async fn call_by_hand(
+    pub(crate) async fn call_from_cli(
         &self,
         name: &str,
         arguments: &serde_json::Value,
     ) -> Result<serde_json::Value, ApiError> {
-        let client = ClientName::new(BY_HAND);
-        self.admit_local(&client).await?;
+        let client = ClientName::new(CLI_CLIENT);
+        self.admit_local_client(&client).await?;
         let session = self
             .open_session(client, ClientHello::for_manual_calls(), ClientScope::All)
             .await;
         let params = json::to_raw(&serde_json::json!({ "name": name, "arguments": arguments }));
         let reply = self
-            .request(
+            .handle_request(
                 &ClientHandle::for_session(session.clone()),
                 "tools/call",
                 Some(&params),
@@ -532,37 +540,37 @@ impl Hub {
     }
 
     /// Notifies the sessions of a client whose catalog view has changed with its profile.
-    pub(crate) fn lists_changed_for(&self, client: &ClientName) {
+    pub(crate) fn notify_lists_changed(&self, client: &ClientName) {
         for session in self
             .sessions
             .all()
             .into_iter()
             .filter(|session| session.client == *client)
         {
-            tell_session(&session, &CapabilityKind::ALL.into());
+            notify_session(&session, &CapabilityKind::ALL.into());
         }
     }
 
     /// Stores the state of a listener of the endpoint. Health, settings and client configurations
     /// show it.
-    pub fn set_transport(&self, transport: TransportHealth) {
-        let mut transports = self.transports();
-        transports.retain(|known| known.name != transport.name);
-        transports.push(transport);
-        drop(transports);
+    pub fn set_listener(&self, listener: ListenerHealth) {
+        let mut listeners = self.listeners();
+        listeners.retain(|known| known.name != listener.name);
+        listeners.push(listener);
+        drop(listeners);
         self.events.publish(Event::SettingsChanged);
     }
 
-    pub(crate) fn transports(&self) -> MutexGuard<'_, Vec<TransportHealth>> {
-        self.transports
+    pub(crate) fn listeners(&self) -> MutexGuard<'_, Vec<ListenerHealth>> {
+        self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the URL of the endpoint, or `None` if it does not listen.
-    pub(crate) fn url(&self) -> Option<String> {
-        let transports = self.transports();
-        let http = transports
+    pub(crate) fn endpoint_url(&self) -> Option<String> {
+        let listeners = self.listeners();
+        let http = listeners
             .iter()
             .find(|transport| transport.name == "http" && transport.listening)?;
         Some(http.address.clone())
@@ -570,8 +578,8 @@ impl Hub {
 
     /// Returns whether an endpoint serves this hub. A hub without one was opened to provision a
     /// folder and starts nothing by itself.
-    pub(crate) fn serves(&self) -> bool {
-        !self.transports().is_empty()
+    pub(crate) fn has_endpoint(&self) -> bool {
+        !self.listeners().is_empty()
     }
 
     /// Ends every server session with its process tree, writes the pending records, and closes the
@@ -595,40 +603,40 @@ impl Hub {
 }
 
 /// The error for requests other than calls while the drawbridge is raised.
-const RAISED: &str = "the user has raised the drawbridge, so that nothing crosses";
+const PAUSED: &str = "the user has raised the drawbridge, so that nothing crosses";
 
 /// The client name for calls that a person makes on the command line.
-const BY_HAND: &str = "command-line";
+const CLI_CLIENT: &str = "command-line";
 
 /// Applies changed specs as they arrive, until the hub is dropped.
-async fn follow_specs(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<ServerId>>) {
+async fn handle_spec_changes(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<ServerId>>) {
     while let Some(ids) = changes.recv().await {
         let Some(hub) = hub.upgrade() else { return };
-        hub.specs_changed(&ids).await;
+        hub.apply_spec_changes(&ids).await;
     }
 }
 
 /// Reconnects the servers to which a person has signed in.
-async fn follow_sign_ins(hub: Weak<Hub>, mut signed_in: mpsc::UnboundedReceiver<Url>) {
+async fn handle_sign_ins(hub: Weak<Hub>, mut signed_in: mpsc::UnboundedReceiver<Url>) {
     while let Some(url) = signed_in.recv().await {
         let Some(hub) = hub.upgrade() else { return };
         for server in hub.registry.specs().servers.values() {
             let is_there = |text: &String| Url::parse(text).is_ok_and(|theirs| theirs == url);
             if server.spec.url.as_ref().is_some_and(is_there) {
-                hub.connect_anew(server, "a person signed in").await;
+                hub.reconnect_server(server, "a person signed in").await;
             }
         }
     }
 }
 
 /// Notifies every client of changed lists, at most once a second.
-async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
+async fn notify_list_changes(hub: Weak<Hub>, changed: KindChanges) {
     loop {
         changed.wait().await;
         let Some(hub) = hub.upgrade() else { return };
         let kinds = changed.take();
         for session in hub.sessions.all() {
-            tell_session(&session, &kinds);
+            notify_session(&session, &kinds);
         }
         drop(hub);
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -636,7 +644,7 @@ async fn tell_changes(hub: Weak<Hub>, changed: KindChanges) {
 }
 
 /// Notifies a client of the changed lists to which it is subscribed.
-fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>) {
+fn notify_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>) {
     let wanted = |kind: &&CapabilityKind| {
         session
             .subscription
@@ -648,12 +656,17 @@ fn tell_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>) 
         .filter(wanted)
         .map(|kind| kind.list_changed_method())
         .collect();
-    let back = ClientHandle::for_session(session.clone());
-    methods.iter().for_each(|method| back.notify(method, None));
+    let handle = ClientHandle::for_session(session.clone());
+    methods
+        .iter()
+        .for_each(|method| handle.notify(method, None));
 }
 
 /// Forwards notifications that servers send by themselves.
-async fn pass_on(router: Router, mut announcements: mpsc::Receiver<ServerNotification>) {
+async fn forward_notifications(
+    router: Router,
+    mut announcements: mpsc::Receiver<ServerNotification>,
+) {
     while let Some(announced) = announcements.recv().await {
         router.forward_notification(&announced);
     }

@@ -75,7 +75,7 @@ impl Pipeline {
             let forwarded = tokio::select! {
                 biased;
                 // Dropping the other future cancels the call at the server.
-                () = self.gate.drawbridge.raised() => return Ok(error_result(PAUSED_MESSAGE)),
+                () = self.gate.drawbridge.wait_until_paused() => return Ok(error_result(PAUSED_MESSAGE)),
                 forwarded = self.router.forward(&permitted, handle) => forwarded,
             };
             match forwarded {
@@ -85,13 +85,17 @@ impl Pipeline {
                     let Some(next) = next else {
                         return Ok(unreachable_result(permitted, &error, &tried));
                     };
-                    permitted.ended(
+                    permitted.record_outcome(
                         Outcome::Unreachable,
                         format!("{error}; '{}' is tried instead", next.server.id),
                     );
                     tool = next;
                 }
-                Ok(Ok(result)) => match self.gate.release(&permitted, result, Some(handle)).await {
+                Ok(Ok(result)) => match self
+                    .gate
+                    .release_result(&permitted, result, Some(handle))
+                    .await
+                {
                     Ok(result) => {
                         handle
                             .session()
@@ -99,7 +103,7 @@ impl Pipeline {
                         return finish_call(permitted, Ok(Ok(result)));
                     }
                     Err(refusal) => {
-                        permitted.ended(Outcome::Withheld, refusal.to_string());
+                        permitted.record_outcome(Outcome::Withheld, refusal.to_string());
                         return Ok(error_result(&refusal.to_string()));
                     }
                 },
@@ -246,7 +250,7 @@ fn unreachable_result(
     error: &UpstreamError,
     tried: &[(Arc<RegisteredServer>, String)],
 ) -> Json {
-    permitted.ended(Outcome::Unreachable, error.to_string());
+    permitted.record_outcome(Outcome::Unreachable, error.to_string());
     let each: Vec<_> = tried
         .iter()
         .map(|(server, why)| format!("'{}': {why}", server.name()))
@@ -272,11 +276,11 @@ fn finish_call(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> 
             } else {
                 Outcome::Ok
             };
-            permitted.ended(outcome, String::new());
+            permitted.record_outcome(outcome, String::new());
             Ok(result)
         }
         Ok(Err(error)) => {
-            permitted.ended(Outcome::ServerError, error.message.clone());
+            permitted.record_outcome(Outcome::ServerError, error.message.clone());
             Err(error)
         }
         Err(error) => {
@@ -288,7 +292,7 @@ fn finish_call(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> 
             );
             let outcome = error_outcome(&error);
             let text = format!("{} {}", describe_outcome(outcome, &server), error);
-            permitted.ended(outcome, error.to_string());
+            permitted.record_outcome(outcome, error.to_string());
             Ok(error_result(&text))
         }
     }

@@ -9,6 +9,6 @@ mod rules;
 
 pub use conditions::{ConditionError, Conditions};
 pub use drawbridge::Drawbridge;
-pub use gate::{Gate, Permitted, Refusal, ToolCall, may_replace};
+pub use gate::{Gate, Permitted, Refusal, ToolCall, check_edited_arguments};
 pub use queue::{DecideError, Queue};
-pub use rules::{Facts, RuleError, Rules, Ruling};
+pub use rules::{MatchInput, RuleError, Rules, Ruling};

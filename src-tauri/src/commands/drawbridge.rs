@@ -1,6 +1,6 @@
 //! Commands on the drawbridge, which pauses and resumes all calls.
 
-use drawbridge_hub::api::drawbridge::{LowerDrawbridge, RaiseDrawbridge, ShowDrawbridge};
+use drawbridge_hub::api::drawbridge::{PauseCalls, ResumeCalls, ShowDrawbridge};
 use tauri::State;
 
 use super::{Answer, Request};
@@ -15,17 +15,17 @@ pub(crate) async fn drawbridge_show(
 }
 
 #[tauri::command]
-pub(crate) async fn drawbridge_raise(
+pub(crate) async fn drawbridge_pause(
     door: State<'_, Door>,
-    request: Request<RaiseDrawbridge>,
-) -> Answer<RaiseDrawbridge> {
+    request: Request<PauseCalls>,
+) -> Answer<PauseCalls> {
     door.run(request.0).await
 }
 
 #[tauri::command]
-pub(crate) async fn drawbridge_lower(
+pub(crate) async fn drawbridge_resume(
     door: State<'_, Door>,
-    request: Request<LowerDrawbridge>,
-) -> Answer<LowerDrawbridge> {
+    request: Request<ResumeCalls>,
+) -> Answer<ResumeCalls> {
     door.run(request.0).await
 }

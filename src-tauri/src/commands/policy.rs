@@ -1,8 +1,8 @@
 //! Commands on the policy: the default and the rules.
 
 use drawbridge_hub::api::policy::{
-    ApplyPreset, ExportPolicy, ForgetRule, ImportPolicy, ListPolicy, PreviewRule, RemovePolicy,
-    SaveRule, SetDefaultPolicy, SetPolicy, ShowFigures,
+    ApplyPreset, DeleteRule, ExportPolicy, ImportPolicy, ListPolicy, PreviewRule, RemovePolicy,
+    SaveRule, SetDefaultPolicy, SetPolicy, ShowPolicyStats,
 };
 use tauri::State;
 
@@ -50,10 +50,10 @@ pub(crate) async fn policy_save(
 }
 
 #[tauri::command]
-pub(crate) async fn policy_forget(
+pub(crate) async fn policy_delete_rule(
     door: State<'_, Door>,
-    request: Request<ForgetRule>,
-) -> Answer<ForgetRule> {
+    request: Request<DeleteRule>,
+) -> Answer<DeleteRule> {
     door.run(request.0).await
 }
 
@@ -90,9 +90,9 @@ pub(crate) async fn policy_apply_preset(
 }
 
 #[tauri::command]
-pub(crate) async fn policy_figures(
+pub(crate) async fn policy_stats(
     door: State<'_, Door>,
-    request: Request<ShowFigures>,
-) -> Answer<ShowFigures> {
+    request: Request<ShowPolicyStats>,
+) -> Answer<ShowPolicyStats> {
     door.run(request.0).await
 }

@@ -1,10 +1,10 @@
 //! Commands on servers: the registry's specs and the state of each server.
 
 use drawbridge_hub::api::servers::{
-    AcceptServer, AcceptTools, AddServer, AuthorizeServer, AwaitSignIn, CancelSignIn,
-    CheckRuntimes, EnableServer, FillManifest, ListPresets, ListServers, MeasureServers,
-    ReadManifest, ReadSpecs, RemoveServer, RestartServer, ShowCapabilities, ShowServer,
-    ShowToolHistory, SignOutServer, SyncServer, TryServer, UpdateServer, VerifyServer,
+    AcceptServer, AcceptTools, AddServer, AwaitSignIn, CancelSignIn, CheckRuntimes, EnableServer,
+    FillManifest, ListPresets, ListServers, ReadManifest, ReadSpecs, RemoveServer, RestartServer,
+    ShowCapabilities, ShowServer, ShowToolHistory, ShowUsage, SignInServer, SignOutServer,
+    SyncServer, UpdateServer, VerifyServer, VerifySpec,
 };
 use tauri::State;
 
@@ -76,10 +76,10 @@ pub(crate) async fn servers_verify(
 }
 
 #[tauri::command]
-pub(crate) async fn servers_try(
+pub(crate) async fn servers_verify_spec(
     door: State<'_, Door>,
-    request: Request<TryServer>,
-) -> Answer<TryServer> {
+    request: Request<VerifySpec>,
+) -> Answer<VerifySpec> {
     door.run(request.0).await
 }
 
@@ -141,10 +141,10 @@ pub(crate) async fn servers_check_runtimes(
 
 /// Starts a sign-in and opens the browser, because a web view must not open it.
 #[tauri::command]
-pub(crate) async fn servers_authorize(
+pub(crate) async fn servers_sign_in(
     door: State<'_, Door>,
-    request: Request<AuthorizeServer>,
-) -> Answer<AuthorizeServer> {
+    request: Request<SignInServer>,
+) -> Answer<SignInServer> {
     let attempt = door.run(request.0).await?;
     browser::open(attempt.url.clone());
     Ok(attempt)
@@ -175,10 +175,10 @@ pub(crate) async fn servers_sign_out(
 }
 
 #[tauri::command]
-pub(crate) async fn servers_measure(
+pub(crate) async fn servers_usage(
     door: State<'_, Door>,
-    request: Request<MeasureServers>,
-) -> Answer<MeasureServers> {
+    request: Request<ShowUsage>,
+) -> Answer<ShowUsage> {
     door.run(request.0).await
 }
 

@@ -1,7 +1,7 @@
 use drawbridge_hub::{
     api::health::{
-        BuiltinTools, HealthStatus, HealthView, RegistryHealth, ServersHealth, StorageHealth,
-        TransportHealth,
+        BuiltinTools, HealthStatus, HealthView, ListenerHealth, RegistryHealth, ServersHealth,
+        StorageHealth,
     },
     model::server::ServerState,
 };
@@ -20,7 +20,7 @@ fn health(status: HealthStatus, listening: bool) -> HealthView {
         },
         storage: StorageHealth { active_users: 0 },
         ready: true,
-        transports: vec![TransportHealth {
+        transports: vec![ListenerHealth {
             name: "http".into(),
             address: "127.0.0.1:8765".into(),
             listening,

@@ -70,7 +70,11 @@ fn an_answer_that_shares_its_line_with_other_text_arrives() {
         assert!(took < AT_ONCE, "{line} took {took:?}");
         assert_eq!(answer.text(), "here", "{line}: {}", answer.raw);
     }
-    assert_eq!(faulty.seen()["noise_lines"], 3, "the other text is counted");
+    assert_eq!(
+        faulty.seen()["non_jsonrpc_lines"],
+        3,
+        "the other text is counted"
+    );
     let log = home.cli(&["logs", "--server", "faulty"]).stdout();
     assert!(
         log.contains("Loading the model... 100%"),

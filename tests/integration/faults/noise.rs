@@ -26,7 +26,7 @@ fn what_is_no_message_is_counted_and_logged_and_the_next_message_is_found() {
         let answer = client.call("faulty__noise", &arguments.to_string());
         assert_eq!(answer.text(), "after the noise", "{kind}");
         assert_eq!(
-            faulty.seen()["noise_lines"],
+            faulty.seen()["non_jsonrpc_lines"],
             3 * number,
             "each line of {kind} is counted"
         );

@@ -269,7 +269,7 @@ fn a_line_without_end_is_dropped_in_bounded_memory_and_the_next_one_is_found() {
     );
     assert!(rise <= MOST, "it grew by {rise} MiB");
     assert_eq!(
-        (faulty.starts(), faulty.seen()["noise_lines"].as_u64()),
+        (faulty.starts(), faulty.seen()["non_jsonrpc_lines"].as_u64()),
         (1, Some(1))
     );
 }

@@ -69,7 +69,7 @@ export type ApiError = { code: ErrorCode, message: string, };
  * `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
  * so do rules about single tools or clients. Other allows and asks for whole servers are removed.
  */
-export type ApplyPreset = { preset: Preset, };
+export type ApplyPreset = { preset: PolicyPreset, };
 
 /**
  * A call or a result that waits for a person.
@@ -239,13 +239,6 @@ duration_ms: number | null,
  * in the view of a single call, never in lists and events, and only up to 16 KiB.
  */
 arguments?: string, };
-
-/**
- * `servers.authorize`: starts an attempt to sign in to a remote server, or returns the attempt
- * that already runs. The answer's URL has to be opened in a browser; the desktop app opens it
- * itself.
- */
-export type AuthorizeServer = { id: ServerId, };
 
 /**
  * `servers.await_sign_in`: waits for the end of the attempt to sign in, at most two minutes, and
@@ -434,7 +427,7 @@ pointer: string, is: Predicate, };
 /**
  * The stats of one day in UTC.
  */
-export type Day = { 
+export type DayStats = { 
 /**
  * The first moment of the day.
  */
@@ -492,6 +485,11 @@ offered: boolean, definition: unknown,
 changes: Array<FieldChange>, };
 
 /**
+ * `policy.delete_rule`: removes one rule.
+ */
+export type DeleteRule = { id: RuleId, };
+
+/**
  * The answer of a verb that returns nothing if it succeeds.
  */
 export type Done = Record<symbol, never>;
@@ -500,6 +498,24 @@ export type Done = Record<symbol, never>;
  * Whether the drawbridge is raised, which blocks all calls.
  */
 export type DrawbridgeState = { paused: boolean, };
+
+/**
+ * The past calls that a rule would have matched.
+ */
+export type DryRun = { 
+/**
+ * How many past calls of the rule's scope were examined: the newest, 1,000 at most.
+ */
+examined: number, matched: number, 
+/**
+ * How many calls cannot be matched, because their arguments were not stored or their server
+ * was removed.
+ */
+unknown: number, 
+/**
+ * The newest of the calls that matched.
+ */
+newest: Array<Call>, };
 
 /**
  * The effect of the policy on a call.
@@ -597,15 +613,6 @@ before: unknown,
 after: unknown, };
 
 /**
- * Stats about the questions to a person.
- */
-export type Figures = { 
-/**
- * One entry for each day, oldest first, including days without a question.
- */
-days: Array<Day>, suggestions: Array<Suggestion>, };
-
-/**
  * `servers.fill_manifest`: makes the spec of one of a manifest's choices. Saves nothing. An input
  * that is missing or invalid is an error that names the input.
  */
@@ -633,11 +640,6 @@ secrets: { [key in string]: string }, };
  * The spec that a manifest's choice and a person's values make, as `servers.add` takes it.
  */
 export type FilledManifest = { spec: ServerSpec, secrets: SecretValues, };
-
-/**
- * `policy.forget`: removes one rule.
- */
-export type ForgetRule = { id: RuleId, };
 
 /**
  * The function of a function tool.
@@ -670,7 +672,7 @@ export type HealthView = { status: HealthStatus,
 /**
  * Always `drawbridge`.
  */
-service: string, version: string, builtin_tools: BuiltinTools, registry: RegistryHealth, storage: StorageHealth, ready: boolean, transports: Array<TransportHealth>, 
+service: string, version: string, builtin_tools: BuiltinTools, registry: RegistryHealth, storage: StorageHealth, ready: boolean, transports: Array<ListenerHealth>, 
 /**
  * The number of client sessions that are open now.
  */
@@ -685,7 +687,7 @@ export type ImportPolicy = { text: string, replace: boolean, };
 /**
  * How many rules were imported.
  */
-export type Imported = { rules: number, };
+export type ImportResult = { rules: number, };
 
 /**
  * The format of a value.
@@ -814,6 +816,23 @@ export type ListServers = Record<symbol, never>;
 export type ListTools = Record<symbol, never>;
 
 /**
+ * A listener.
+ */
+export type ListenerHealth = { 
+/**
+ * `http` or `local`.
+ */
+name: string, 
+/**
+ * The URL of `http`, or the path of the socket of `local`.
+ */
+address: string, listening: boolean, 
+/**
+ * Why the listener does not listen; empty if it does.
+ */
+error: string, };
+
+/**
  * JSON text as it was written, so that a number keeps its digits.
  */
 export type Literal = unknown;
@@ -838,11 +857,6 @@ area: string,
  * The text without line breaks. Secrets are masked, and control characters are escaped.
  */
 text: string, };
-
-/**
- * `drawbridge.lower`: allows calls again.
- */
-export type LowerDrawbridge = Record<symbol, never>;
 
 /**
  * A package or a remote of a manifest.
@@ -925,12 +939,6 @@ title: string, description: string, version: string,
 choices: Array<ManifestChoice>, };
 
 /**
- * `servers.measure`: the usage of each local server that runs. To follow the usage, repeat the
- * request every second or two.
- */
-export type MeasureServers = Record<symbol, never>;
-
-/**
  * An OAuth client that a person registered, for servers whose authorization server does not
  * register clients by itself.
  */
@@ -957,22 +965,22 @@ export type OpenScreen = Record<symbol, never>;
 export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "unreachable" | "unknown" | "timed_out" | "cancelled" | "withheld";
 
 /**
- * The past calls that a rule would have matched.
+ * A spec that was read from a text, or why the entry is invalid.
  */
-export type PastCalls = { 
+export type ParsedSpec = { name: string, spec: ServerSpec | null, 
 /**
- * How many past calls of the rule's scope were examined: the newest, 1,000 at most.
+ * The problem with the entry; empty if `spec` is set.
  */
-looked_at: number, matched: number, 
+problem: string, 
 /**
- * How many calls cannot be matched, because their arguments were not stored or their server
- * was removed.
+ * Names in `env` and `headers` whose literal values look like secrets.
  */
-unknown: number, 
+likely_secrets: Array<string>, };
+
 /**
- * The newest of the calls that matched.
+ * `drawbridge.pause`: blocks all calls. Waiting calls are denied, and calls in flight are aborted.
  */
-newest: Array<Call>, };
+export type PauseCalls = Record<symbol, never>;
 
 /**
  * A policy file.
@@ -982,6 +990,20 @@ export type PolicyFile = {
  * The content of the file, in JSON.
  */
 text: string, };
+
+/**
+ * A complete policy.
+ */
+export type PolicyPreset = { "kind": "ask_all" } | { "kind": "ask_writes", trusted: Array<ServerId>, } | { "kind": "ask_listed", listed: Array<ServerId>, };
+
+/**
+ * Stats about the questions to a person.
+ */
+export type PolicyStats = { 
+/**
+ * One entry for each day, oldest first, including days without a question.
+ */
+days: Array<DayStats>, suggestions: Array<Suggestion>, };
 
 /**
  * The rules, and the default if none matches. Deny takes precedence over allow, and allow over
@@ -994,11 +1016,6 @@ export type PolicyView = { default: Effect, rules: Array<RuleView>, };
  * look into a list: an allow needs every entry to match, a deny or an ask only one.
  */
 export type Predicate = { "equals": Literal } | { "one_of": Array<Literal> } | { "path_within": string } | { "host": string } | { "between": { min?: Literal | null, max?: Literal | null, } } | { "matches": string };
-
-/**
- * A complete policy.
- */
-export type Preset = { "kind": "ask_all" } | { "kind": "ask_writes", trusted: Array<ServerId>, } | { "kind": "ask_listed", listed: Array<ServerId>, };
 
 /**
  * A well-known server.
@@ -1063,27 +1080,9 @@ servers: { [key in ServerId]: Array<string> | null }, };
 export type PutProfile = { profile: Profile, };
 
 /**
- * `drawbridge.raise`: blocks all calls. Waiting calls are denied, and calls in flight are aborted.
- */
-export type RaiseDrawbridge = Record<symbol, never>;
-
-/**
  * `servers.read_manifest`: reads a manifest. Saves nothing and starts nothing.
  */
 export type ReadManifest = { source: ManifestSource, };
-
-/**
- * A spec that was read from a text, or why the entry is invalid.
- */
-export type ReadSpec = { name: string, spec: ServerSpec | null, 
-/**
- * The problem with the entry; empty if `spec` is set.
- */
-problem: string, 
-/**
- * Names in `env` and `headers` whose literal values look like secrets.
- */
-likely_secrets: Array<string>, };
 
 /**
  * `servers.read_specs`: reads the `mcpServers` JSON of any client, the object of one server, or a
@@ -1127,6 +1126,11 @@ export type RestartServer = { id: ServerId, };
  * The effect of the policy on the result of a call.
  */
 export type ResultEffect = "mask" | "hold";
+
+/**
+ * `drawbridge.resume`: allows calls again.
+ */
+export type ResumeCalls = Record<symbol, never>;
 
 /**
  * For how many seconds an identical retry is allowed.
@@ -1415,16 +1419,16 @@ tokens: number,
 /**
  * How many tools have a new or changed definition that a person has not accepted yet.
  */
-waiting_tools: number, 
+unaccepted_tools: number, 
 /**
  * Entries excluded from the server's lists, each with its reason. Tools that the person's
  * `allowed_tools` excludes are not among them.
  */
-left_out: ExcludedEntries, 
+excluded: ExcludedEntries, 
 /**
  * The number of non-JSON-RPC lines on the server's stdout since the hub started.
  */
-noise_lines: number, 
+non_jsonrpc_lines: number, 
 /**
  * How often the server was started since the hub started.
  */
@@ -1513,18 +1517,18 @@ export type ShowCapabilities = { id: ServerId, };
 export type ShowDrawbridge = Record<symbol, never>;
 
 /**
- * `policy.figures`: stats about the latest approvals, and the rules that they suggest.
+ * `health.show`: the health of the hub.
  */
-export type ShowFigures = { 
+export type ShowHealth = Record<symbol, never>;
+
+/**
+ * `policy.stats`: stats about the latest approvals, and the rules that they suggest.
+ */
+export type ShowPolicyStats = { 
 /**
  * How many days back: 14 by default, and 90 at most.
  */
 days: number | null, };
-
-/**
- * `health.show`: the health of the hub.
- */
-export type ShowHealth = Record<symbol, never>;
 
 /**
  * `servers.show`: one server.
@@ -1544,6 +1548,12 @@ export type ShowToolHistory = { id: ServerId,
  * The server's own name of the tool.
  */
 tool: string, };
+
+/**
+ * `servers.usage`: the usage of each local server that runs. To follow the usage, repeat the
+ * request every second or two.
+ */
+export type ShowUsage = Record<symbol, never>;
 
 /**
  * A definition of a tool, as a person saw it.
@@ -1567,6 +1577,13 @@ url: string, state: SignInState, };
  * The id of an attempt to sign in to a server.
  */
 export type SignInId = string;
+
+/**
+ * `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt
+ * that already runs. The answer's URL has to be opened in a browser; the desktop app opens it
+ * itself.
+ */
+export type SignInServer = { id: ServerId, };
 
 /**
  * The state of an attempt.
@@ -1687,7 +1704,7 @@ hidden: string,
 /**
  * The acceptance state of the definition.
  */
-standing: AcceptanceState, 
+acceptance: AcceptanceState, 
 /**
  * About how many tokens a model spends on the tool's definition in a list.
  */
@@ -1723,31 +1740,9 @@ state: ServerState,
 reason: string, };
 
 /**
- * A listener.
- */
-export type TransportHealth = { 
-/**
- * `http` or `local`.
- */
-name: string, 
-/**
- * The URL of `http`, or the path of the socket of `local`.
- */
-address: string, listening: boolean, 
-/**
- * Why the listener does not listen; empty if it does.
- */
-error: string, };
-
-/**
  * A transport between Drawbridge and a server.
  */
 export type TransportKind = "stdio" | "http" | "sse";
-
-/**
- * `servers.try`: verifies a spec that is not saved. Its secrets are passed on and not stored.
- */
-export type TryServer = { spec: ServerSpec, secrets: SecretValues, };
 
 /**
  * `servers.update`: replaces a server's spec. The new spec is accepted unless `pending` is set.
@@ -1780,7 +1775,7 @@ export type VerdictPreview = {
 /**
  * The rule in words; empty if the verdict makes none.
  */
-rule: string, past: PastCalls, };
+rule: string, dry_run: DryRun, };
 
 /**
  * The result of verifying a server.
@@ -1789,7 +1784,7 @@ export type VerifiedView = { server_name: string | null, server_version: string 
 /**
  * Entries excluded from the server's list of tools.
  */
-left_out: ExcludedEntries, 
+excluded: ExcludedEntries, 
 /**
  * The time from the start to the last page of tools, in milliseconds.
  */
@@ -1805,6 +1800,11 @@ export type VerifyAudit = Record<symbol, never>;
  * the connection.
  */
 export type VerifyServer = { id: ServerId, };
+
+/**
+ * `servers.verify_spec`: verifies a spec that is not saved. Its secrets are passed on and not stored.
+ */
+export type VerifySpec = { spec: ServerSpec, secrets: SecretValues, };
 
 /**
  * Whether the catalog view of clients lists a server's tools.
@@ -1826,22 +1826,22 @@ export interface Verbs {
   "clients.add": { params: AddClient; answer: ClientAdded };
   "clients.list": { params: ListClients; answer: Array<ClientView> };
   "clients.revoke": { params: RevokeClient; answer: Done };
-  "drawbridge.lower": { params: LowerDrawbridge; answer: DrawbridgeState };
-  "drawbridge.raise": { params: RaiseDrawbridge; answer: DrawbridgeState };
+  "drawbridge.pause": { params: PauseCalls; answer: DrawbridgeState };
+  "drawbridge.resume": { params: ResumeCalls; answer: DrawbridgeState };
   "drawbridge.show": { params: ShowDrawbridge; answer: DrawbridgeState };
   "health.show": { params: ShowHealth; answer: HealthView };
   "logs.list": { params: ListLogs; answer: Array<LogLine> };
   "policy.apply_preset": { params: ApplyPreset; answer: Done };
+  "policy.delete_rule": { params: DeleteRule; answer: Done };
   "policy.export": { params: ExportPolicy; answer: PolicyFile };
-  "policy.figures": { params: ShowFigures; answer: Figures };
-  "policy.forget": { params: ForgetRule; answer: Done };
-  "policy.import": { params: ImportPolicy; answer: Imported };
+  "policy.import": { params: ImportPolicy; answer: ImportResult };
   "policy.list": { params: ListPolicy; answer: PolicyView };
-  "policy.preview": { params: PreviewRule; answer: PastCalls };
+  "policy.preview": { params: PreviewRule; answer: DryRun };
   "policy.remove": { params: RemovePolicy; answer: Done };
   "policy.save": { params: SaveRule; answer: RuleView };
   "policy.set": { params: SetPolicy; answer: Done };
   "policy.set_default": { params: SetDefaultPolicy; answer: Done };
+  "policy.stats": { params: ShowPolicyStats; answer: PolicyStats };
   "profiles.assign": { params: AssignProfile; answer: Done };
   "profiles.list": { params: ListProfiles; answer: Array<ProfileView> };
   "profiles.put": { params: PutProfile; answer: Done };
@@ -1853,7 +1853,6 @@ export interface Verbs {
   "servers.accept": { params: AcceptServer; answer: ServerView };
   "servers.accept_tools": { params: AcceptTools; answer: ServerView };
   "servers.add": { params: AddServer; answer: ServerView };
-  "servers.authorize": { params: AuthorizeServer; answer: SignIn };
   "servers.await_sign_in": { params: AwaitSignIn; answer: SignIn };
   "servers.cancel_sign_in": { params: CancelSignIn; answer: Done };
   "servers.capabilities": { params: ShowCapabilities; answer: CapabilitiesView };
@@ -1861,19 +1860,20 @@ export interface Verbs {
   "servers.enable": { params: EnableServer; answer: ServerView };
   "servers.fill_manifest": { params: FillManifest; answer: FilledManifest };
   "servers.list": { params: ListServers; answer: ServersView };
-  "servers.measure": { params: MeasureServers; answer: Array<ServerUsage> };
   "servers.presets": { params: ListPresets; answer: Array<PresetView> };
   "servers.read_manifest": { params: ReadManifest; answer: ManifestView };
-  "servers.read_specs": { params: ReadSpecs; answer: Array<ReadSpec> };
+  "servers.read_specs": { params: ReadSpecs; answer: Array<ParsedSpec> };
   "servers.remove": { params: RemoveServer; answer: Done };
   "servers.restart": { params: RestartServer; answer: ServerView };
   "servers.show": { params: ShowServer; answer: ServerView };
+  "servers.sign_in": { params: SignInServer; answer: SignIn };
   "servers.sign_out": { params: SignOutServer; answer: ServerView };
   "servers.sync": { params: SyncServer; answer: ServerView };
   "servers.tool_history": { params: ShowToolHistory; answer: Array<DefinitionVersion> };
-  "servers.try": { params: TryServer; answer: VerifiedView };
   "servers.update": { params: UpdateServer; answer: ServerView };
+  "servers.usage": { params: ShowUsage; answer: Array<ServerUsage> };
   "servers.verify": { params: VerifyServer; answer: VerifiedView };
+  "servers.verify_spec": { params: VerifySpec; answer: VerifiedView };
   "settings.change": { params: ChangeSettings; answer: SettingsView };
   "settings.show": { params: ShowSettings; answer: SettingsView };
   "tools.call": { params: CallTool; answer: JsonValue };

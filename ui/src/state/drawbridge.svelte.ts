@@ -21,11 +21,11 @@ export class Drawbridge {
   }
 
   async pause(): Promise<void> {
-    this.paused = (await this.ipc.call("drawbridge.raise", {})).paused;
+    this.paused = (await this.ipc.call("drawbridge.pause", {})).paused;
   }
 
   async resume(): Promise<void> {
-    this.paused = (await this.ipc.call("drawbridge.lower", {})).paused;
+    this.paused = (await this.ipc.call("drawbridge.resume", {})).paused;
   }
 
   private apply(event: Event): void {

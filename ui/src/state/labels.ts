@@ -7,7 +7,7 @@ import type {
   Decision,
   Effect,
   Outcome,
-  PastCalls,
+  DryRun,
   ResultEffect,
   RuleSpec,
   ServerState,
@@ -119,9 +119,9 @@ export function effectLabel(rule: Pick<RuleSpec, "effect" | "result">): Label {
 }
 
 /** Returns a sentence such as "It would have matched 7 of 24 past calls." */
-export function describeMatches({ matched, looked_at, unknown }: PastCalls): string {
-  if (looked_at === 0) return t.matches.none;
-  const count = t.matches.count(matched, looked_at);
+export function describeMatches({ matched, examined, unknown }: DryRun): string {
+  if (examined === 0) return t.matches.none;
+  const count = t.matches.count(matched, examined);
   return unknown === 0 ? count : `${count} ${t.matches.argumentsMissing(unknown)}`;
 }
 
@@ -132,7 +132,7 @@ export interface MatchRow extends Label {
   text: string;
 }
 
-export function matchRows({ newest }: PastCalls): MatchRow[] {
+export function matchRows({ newest }: DryRun): MatchRow[] {
   return newest.map((call) => ({
     ...DECISION[call.decision],
     id: call.id,

@@ -3,11 +3,11 @@
 import type {
   Effect,
   Event,
-  Figures,
+  PolicyStats,
   Ipc,
-  PastCalls,
+  DryRun,
   PolicyView,
-  Preset,
+  PolicyPreset,
   RuleSpec,
   RuleView,
 } from "../ipc";
@@ -40,23 +40,23 @@ export class Policy {
   }
 
   async deleteRule({ id }: RuleView): Promise<void> {
-    await this.ipc.call("policy.forget", { id });
+    await this.ipc.call("policy.delete_rule", { id });
     await this.load();
   }
 
-  async apply(preset: Preset): Promise<void> {
+  async apply(preset: PolicyPreset): Promise<void> {
     await this.ipc.call("policy.apply_preset", { preset });
     await this.load();
   }
 
   /** Returns the past calls that a rule would have matched. Saves nothing. */
-  preview(rule: RuleSpec): Promise<PastCalls> {
+  preview(rule: RuleSpec): Promise<DryRun> {
     return this.ipc.call("policy.preview", { rule });
   }
 
   /** Returns the stats of the approvals of the last two weeks. */
-  loadStats(): Promise<Figures> {
-    return this.ipc.call("policy.figures", { days: null });
+  loadStats(): Promise<PolicyStats> {
+    return this.ipc.call("policy.stats", { days: null });
   }
 
   async export(): Promise<string> {

@@ -11,7 +11,7 @@ import type {
   ManifestSource,
   ManifestView,
   PresetView,
-  ReadSpec,
+  ParsedSpec,
   SecretValues,
   ServerSpec,
   ServerView,
@@ -46,7 +46,7 @@ export class Servers {
     return this.list.find((server) => server.id === id);
   }
 
-  readSpecs(text: string): Promise<ReadSpec[]> {
+  readSpecs(text: string): Promise<ParsedSpec[]> {
     return this.ipc.call("servers.read_specs", { text });
   }
 
@@ -63,7 +63,7 @@ export class Servers {
   }
 
   verifySpec(spec: ServerSpec, secrets: SecretValues): Promise<VerifiedView> {
-    return this.ipc.call("servers.try", { spec, secrets });
+    return this.ipc.call("servers.verify_spec", { spec, secrets });
   }
 
   verify(id: string): Promise<VerifiedView> {
@@ -106,7 +106,7 @@ export class Servers {
 
   /** Starts a sign-in to a server, or opens the page of the running attempt again. */
   async signIn(id: string): Promise<void> {
-    await this.ipc.call("servers.authorize", { id });
+    await this.ipc.call("servers.sign_in", { id });
     await this.load();
   }
 
@@ -153,7 +153,7 @@ export class Servers {
 
 function needsPerson(server: ServerView): boolean {
   return (
-    server.waiting_tools > 0 ||
+    server.unaccepted_tools > 0 ||
     ["error", "needs_acceptance", "needs_secret", "needs_sign_in"].includes(server.state)
   );
 }

@@ -27,7 +27,7 @@ export class Usage {
       if (stopped || reading || document.visibilityState === "hidden") return;
       reading = true;
       // After a failure nothing is shown, and the next read follows as usual.
-      const list = await this.ipc.call("servers.measure", {}).catch(() => []);
+      const list = await this.ipc.call("servers.usage", {}).catch(() => []);
       reading = false;
       if (stopped) return;
       this.list = list;

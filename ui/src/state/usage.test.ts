@@ -50,7 +50,7 @@ describe("the usage of servers", () => {
   });
 
   it("is read again after a failure", async () => {
-    hub.failures.set("servers.measure", new IpcError("internal", "no"));
+    hub.failures.set("servers.usage", new IpcError("internal", "no"));
     const stop = usage.watch();
     await vi.advanceTimersByTimeAsync(1);
     expect(usage.list).toEqual([]);

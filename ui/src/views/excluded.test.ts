@@ -25,7 +25,7 @@ describe("excluded entries of a server's lists", () => {
     await open("#/servers/filesystem", (hub) => {
       const server = hub.servers.find((one) => one.id === "filesystem");
       if (server)
-        server.left_out = {
+        server.excluded = {
           entries: [{ kind: "tools", name: "a", why: "it is too long" }],
           more: 50,
         };

@@ -19,7 +19,7 @@ describe("a pause of all calls", () => {
     await user.click(screen.getByTestId("resume-calls"));
     await pass(1);
     expect(screen.queryByTestId("paused-banner")).toBeNull();
-    expect(asked(hub, "drawbridge.lower")).toHaveLength(1);
+    expect(asked(hub, "drawbridge.resume")).toHaveLength(1);
   });
 
   it("is shown as the hub reports it, also after a change in the tray", async () => {
@@ -33,7 +33,7 @@ describe("a pause of all calls", () => {
 
   it("shows why it could not be ended", async () => {
     const hub = await open("#/approvals", (one) => (one.paused = true));
-    hub.failures.set("drawbridge.lower", new IpcError("internal", "The store cannot be written."));
+    hub.failures.set("drawbridge.resume", new IpcError("internal", "The store cannot be written."));
     await user.click(screen.getByTestId("resume-calls"));
     await pass(1);
     expect(screen.getByTestId("paused-banner").textContent).toContain(

@@ -27,7 +27,7 @@ describe("the rules", () => {
     const hub = await open("#/policy");
     await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
     await pass(1);
-    expect(asked(hub, "policy.forget")).toEqual([
+    expect(asked(hub, "policy.delete_rule")).toEqual([
       { id: rows()[0]?.dataset["rule"]?.replace(/\d+$/, (n) => String(Number(n) + 1)) },
     ]);
     expect(rows()).toHaveLength(3);

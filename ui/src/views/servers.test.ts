@@ -69,7 +69,9 @@ describe("adding a server", () => {
       spec: { name: "search", command: "npx", args: ["-y", "search", "/my files"], env: {} },
       secrets: { env: { API_KEY: "sk-123" }, headers: {} },
     });
-    expect(asked("servers.try")[0]).toMatchObject({ secrets: { env: { API_KEY: "sk-123" } } });
+    expect(asked("servers.verify_spec")[0]).toMatchObject({
+      secrets: { env: { API_KEY: "sk-123" } },
+    });
     expect(location.hash).toBe("#/servers/search");
     await pass(1000);
     expect(screen.getByTestId("server-row").dataset).toMatchObject({
@@ -207,7 +209,7 @@ describe("a server that requires a sign-in", () => {
     expect(screen.getByTestId("server-detail").textContent).toContain("Needs sign-in");
     await user.click(screen.getByTestId("sign-in"));
     await pass(1);
-    expect(asked("servers.authorize")).toEqual([{ id: "tickets" }]);
+    expect(asked("servers.sign_in")).toEqual([{ id: "tickets" }]);
     expect(card().dataset["state"]).toBe("waiting_for_browser");
     const link = screen.getByTestId<HTMLAnchorElement>("sign-in-link");
     expect([link.href, link.rel]).toEqual([

@@ -17,7 +17,7 @@ describe("tools that need acceptance", () => {
       "2 tools are new or changed since you accepted this server",
     );
     const [merge, removal] = tools() as [HTMLElement, HTMLElement];
-    expect(merge.dataset).toMatchObject({ tool: "merge_pull_request", standing: "changed" });
+    expect(merge.dataset).toMatchObject({ tool: "merge_pull_request", acceptance: "changed" });
     const description = merge.querySelector('[data-field="/description"]') as HTMLElement;
     expect(description.textContent).toContain("Before Merge a pull request.");
     expect(description.querySelector('[data-hidden="U+200B"]')).toBeTruthy();
@@ -171,11 +171,11 @@ describe("the state of a server", () => {
     const hub = await open("#/servers/filesystem");
     expect(screen.getByTestId("server-usage").textContent).toContain("2 processes");
     await pass(6100);
-    expect(asked(hub, "servers.measure")).toHaveLength(4);
+    expect(asked(hub, "servers.usage")).toHaveLength(4);
     location.hash = "#/logs";
     window.dispatchEvent(new HashChangeEvent("hashchange"));
     await pass(6100);
-    expect(asked(hub, "servers.measure")).toHaveLength(4);
+    expect(asked(hub, "servers.usage")).toHaveLength(4);
   });
 });
 

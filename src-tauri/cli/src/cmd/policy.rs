@@ -8,9 +8,9 @@ use std::{fs, io::Read, path::PathBuf, str::FromStr};
 use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::{
     api::policy::{
-        ApplyPreset, ExportPolicy, Figures, ForgetRule, ImportPolicy, ListPolicy, PastCalls,
-        PolicyView, Preset, PreviewRule, RemovePolicy, RuleView, SaveRule, SetDefaultPolicy,
-        SetPolicy, ShowFigures,
+        ApplyPreset, DeleteRule, DryRun, ExportPolicy, ImportPolicy, ListPolicy, PolicyPreset,
+        PolicyStats, PolicyView, PreviewRule, RemovePolicy, RuleView, SaveRule, SetDefaultPolicy,
+        SetPolicy, ShowPolicyStats,
     },
     model::{
         ids::{ClientName, RuleId, ServerId},
@@ -140,7 +140,7 @@ impl Policy {
             Self::Forget { id } => {
                 context
                     .show(
-                        ForgetRule {
+                        DeleteRule {
                             id: RuleId::new(id),
                         },
                         |_| "removed".to_owned(),
@@ -184,7 +184,7 @@ impl Policy {
             }
             Self::Figures { days } => {
                 context
-                    .show(ShowFigures { days: Some(days) }, figures)
+                    .show(ShowPolicyStats { days: Some(days) }, figures)
                     .await
             }
         }
@@ -273,14 +273,14 @@ pub(crate) enum PresetArg {
 }
 
 impl PresetArg {
-    fn of(self, servers: Vec<ServerId>) -> Result<Preset, Failure> {
+    fn of(self, servers: Vec<ServerId>) -> Result<PolicyPreset, Failure> {
         match self {
             Self::All if !servers.is_empty() => {
                 Err(Failure::new("ask-all takes no --server: it asks for all"))
             }
-            Self::All => Ok(Preset::AskAll),
-            Self::Writes => Ok(Preset::AskWrites { trusted: servers }),
-            Self::Listed => Ok(Preset::AskListed { listed: servers }),
+            Self::All => Ok(PolicyPreset::AskAll),
+            Self::Writes => Ok(PolicyPreset::AskWrites { trusted: servers }),
+            Self::Listed => Ok(PolicyPreset::AskListed { listed: servers }),
         }
     }
 }
@@ -350,7 +350,7 @@ fn words(rule: &RuleView) -> String {
     shown(&rule.words)
 }
 
-fn past(past: &PastCalls) -> String {
+fn past(past: &DryRun) -> String {
     let mut table = Table::new(["AT", "ID", "CLIENT", "SERVER", "TOOL", "DECISION"]);
     for call in &past.newest {
         let (client, server) = (call.client.as_str(), call.server.as_str());
@@ -369,7 +369,7 @@ fn past(past: &PastCalls) -> String {
     };
     let matched = format!(
         "it would have matched {} of {} past calls{unknown}",
-        past.matched, past.looked_at
+        past.matched, past.examined
     );
     if past.newest.is_empty() {
         matched
@@ -378,7 +378,7 @@ fn past(past: &PastCalls) -> String {
     }
 }
 
-fn figures(figures: &Figures) -> String {
+fn figures(figures: &PolicyStats) -> String {
     let mut table = Table::new(["DAY", "APPROVED", "DENIED", "UNANSWERED"]);
     for day in figures
         .days

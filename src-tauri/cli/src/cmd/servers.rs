@@ -12,8 +12,8 @@ use clap::Subcommand;
 use drawbridge_hub::{
     api::servers::{
         AcceptServer, AcceptTools, CheckRuntimes, EnableServer, ListPresets, ListServers,
-        MeasureServers, ReadManifest, RemoveServer, RestartServer, ServerView, ShowServer,
-        ShowToolHistory, SignOutServer, SyncServer, VerifyServer,
+        ReadManifest, RemoveServer, RestartServer, ServerView, ShowServer, ShowToolHistory,
+        ShowUsage, SignOutServer, SyncServer, VerifyServer,
     },
     model::ids::ServerId,
 };
@@ -154,11 +154,7 @@ impl Servers {
                     })
                     .await
             }
-            Self::Usage => {
-                context
-                    .show(MeasureServers {}, |used| view::usage(used))
-                    .await
-            }
+            Self::Usage => context.show(ShowUsage {}, |used| view::usage(used)).await,
             Self::Verify { id } => {
                 context
                     .show(
@@ -221,5 +217,5 @@ fn done(what: &str, server: &ServerView) -> String {
 
 /// Like [`done`], for a server whose lists were read. Adds the excluded entries.
 fn read(what: &str, server: &ServerView) -> String {
-    done(what, server) + &view::left_out(&server.left_out)
+    done(what, server) + &view::left_out(&server.excluded)
 }

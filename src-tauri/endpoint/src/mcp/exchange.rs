@@ -64,7 +64,7 @@ impl Exchange {
         let answer = self
             .door
             .hub
-            .request(&back, &self.method, self.params.as_deref());
+            .handle_request(&back, &self.method, self.params.as_deref());
         let reply = self.flight.run(answer).await;
         let reply =
             reply.unwrap_or_else(|cut| Err(RpcError::new(code::INTERNAL_ERROR, cut.to_string())));
@@ -92,7 +92,7 @@ pub(crate) fn notification(
     }
     if method == "notifications/roots/list_changed" {
         let hub = Arc::clone(&door.hub);
-        tokio::spawn(async move { hub.roots_changed().await });
+        tokio::spawn(async move { hub.notify_roots_changed().await });
     }
 }
 

@@ -179,7 +179,7 @@ fn check_headers(
         let name = params.get_string("name").unwrap_or_default();
         for one in door
             .hub
-            .mirrored(&asked.caller.client, &asked.caller.reach, &name)
+            .header_params(&asked.caller.client, &asked.caller.reach, &name)
         {
             let given = params
                 .get("arguments")
@@ -257,7 +257,7 @@ async fn converse(
     let session = Arc::clone(&attempt.session);
     let answer = async move {
         let reply = tokio::select! {
-            reply = hub.request_stateless(attempt) => reply,
+            reply = hub.handle_stateless_request(attempt) => reply,
             () = session.ended.cancelled() => Err(RpcError::new(code::INTERNAL_ERROR, "the client was shut out")),
         };
         if let Err(error) = &reply {

@@ -22,17 +22,17 @@ use drawbridge_hub::{
 use serde_json::json;
 
 use crate::{
-    made_up::MadeUp,
-    measure::{Figure::Time, Row, middle},
+    generated_servers::GeneratedServer,
+    measure::{Measurement::Time, Row, median_of},
 };
 
 const ROUNDS: usize = 11;
 
-pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
+pub(crate) fn measure_all(generated: &[GeneratedServer]) -> Vec<Row> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
-        keep(folder.path(), made_up).await;
+        write_data_dir(folder.path(), generated).await;
         let mut opened = Vec::new();
         for _ in 0..ROUNDS {
             let (hub, took) = open(folder.path()).await;
@@ -43,15 +43,15 @@ pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
         let rows = vec![
             (
                 "hub opened on the copies in its store",
-                Time(middle(opened)),
+                Time(median_of(opened)),
             ),
             (
                 "`servers.list`, as JSON",
-                Time(asked(&hub, ListServers {}).await),
+                Time(measure_verb(&hub, ListServers {}).await),
             ),
             (
                 "`tools.list`, as JSON",
-                Time(asked(&hub, ListTools {}).await),
+                Time(measure_verb(&hub, ListTools {}).await),
             ),
         ];
         hub.close().await;
@@ -78,7 +78,7 @@ async fn open(folder: &Path) -> (Arc<Hub>, Duration) {
     }
 }
 
-async fn asked<V: Verb + Clone>(hub: &Hub, verb: V) -> Duration {
+async fn measure_verb<V: Verb + Clone>(hub: &Hub, verb: V) -> Duration {
     let mut took = Vec::new();
     for _ in 0..ROUNDS {
         let start = Instant::now();
@@ -87,16 +87,16 @@ async fn asked<V: Verb + Clone>(hub: &Hub, verb: V) -> Duration {
         took.push(start.elapsed());
         drop((answer, text));
     }
-    middle(took)
+    median_of(took)
 }
 
 /// Writes the spec files, and a store as a hub leaves it after it has read all servers.
-async fn keep(folder: &Path, made_up: &[MadeUp]) {
+async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
     fs::create_dir_all(folder.join("servers")).expect("a folder");
     let (store, _) = Store::open(&folder.join("drawbridge.db"))
         .await
         .expect("a store");
-    for server in made_up {
+    for server in generated {
         let spec = server.spec(&json!({}));
         let file = folder.join("servers").join(format!("{}.json", server.id));
         fs::write(&file, serde_json::to_string(&spec).expect("a spec is JSON"))

@@ -10,10 +10,10 @@ use drawbridge_hub::{
 use serde_json::{Value, json};
 
 use crate::{
-    made_up::MadeUp,
+    generated_servers::GeneratedServer,
     measure::{
-        Figure::{Bytes, Time},
-        Row, median, middle,
+        Measurement::{Bytes, Time},
+        Row, median_of, time_median,
     },
     memory,
 };
@@ -34,23 +34,23 @@ const LOOK_UPS: u32 = 1_000;
 
 type Servers = Vec<(Arc<RegisteredServer>, Offered)>;
 
-pub(crate) fn figures(made_up: &[MadeUp]) -> Vec<Row> {
-    let (servers, definitions) = memory::held(|| read(made_up, &json!({})));
+pub(crate) fn measure_all(generated: &[GeneratedServer]) -> Vec<Row> {
+    let (servers, definitions) = memory::measure_held(|| read(generated, &json!({})));
     let mut rows = vec![(
         "definitions read",
-        Time(median(|| (), |()| read(made_up, &json!({})))),
+        Time(time_median(|| (), |()| read(generated, &json!({})))),
     )];
-    rows.extend(making(&servers, &made_up[0]));
-    rows.extend(listing(&servers));
-    let deferred = read(made_up, &json!({ "visibility": "deferred" }));
-    rows.extend(searching(&deferred));
+    rows.extend(measure_merge(&servers, &generated[0]));
+    rows.extend(measure_lists(&servers));
+    let deferred = read(generated, &json!({ "visibility": "deferred" }));
+    rows.extend(measure_search(&deferred));
     rows.push(("memory of the definitions", Bytes(definitions)));
-    rows.extend(holding(&servers, &deferred));
+    rows.extend(measure_memory(&servers, &deferred));
     rows
 }
 
-fn read(made_up: &[MadeUp], spec: &Value) -> Servers {
-    made_up
+fn read(generated: &[GeneratedServer], spec: &Value) -> Servers {
+    generated
         .iter()
         .map(|server| (server.registered(spec), server.offered()))
         .collect()
@@ -65,7 +65,7 @@ fn snapshot(servers: &[(Arc<RegisteredServer>, Offered)]) -> Snapshot {
 }
 
 /// Measures building a snapshot, and building it again after one server was refreshed.
-fn making(servers: &Servers, one: &MadeUp) -> Vec<Row> {
+fn measure_merge(servers: &Servers, one: &GeneratedServer) -> Vec<Row> {
     let old = snapshot(servers);
     let mut after_sync = servers.clone();
     after_sync[0].1 = one.offered();
@@ -75,15 +75,18 @@ fn making(servers: &Servers, one: &MadeUp) -> Vec<Row> {
         (new, same)
     };
     vec![
-        ("snapshot made", Time(median(|| (), |()| snapshot(servers)))),
+        (
+            "snapshot made",
+            Time(time_median(|| (), |()| snapshot(servers))),
+        ),
         (
             "snapshot made after a sync, and compared",
-            Time(median(|| (), |()| again(()))),
+            Time(time_median(|| (), |()| again(()))),
         ),
     ]
 }
 
-fn listing(servers: &Servers) -> Vec<Row> {
+fn measure_lists(servers: &Servers) -> Vec<Row> {
     let new = || snapshot(servers);
     let made = new();
     let list = |snapshot: &Snapshot| snapshot.all().list_result(CapabilityKind::Tools).clone();
@@ -107,19 +110,19 @@ fn listing(servers: &Servers) -> Vec<Row> {
     };
     let known = (new(), &profiles[1]);
     vec![
-        ("first list", Time(median(new, list))),
-        ("a later list", Time(median(|| (), |()| list(&made)))),
+        ("first list", Time(time_median(new, list))),
+        ("a later list", Time(time_median(|| (), |()| list(&made)))),
         (
             "a name looked up",
-            Time(median(|| (), |()| look_up()) / LOOK_UPS),
+            Time(time_median(|| (), |()| look_up()) / LOOK_UPS),
         ),
         (
             "first list after a switch to a profile of half the servers",
-            Time(median(|| (new(), &profiles[0]), switch)),
+            Time(time_median(|| (new(), &profiles[0]), switch)),
         ),
         (
             "a later list of that profile",
-            Time(median(|| (), |()| switch(&known))),
+            Time(time_median(|| (), |()| switch(&known))),
         ),
     ]
 }
@@ -146,37 +149,38 @@ fn profile(servers: &Servers, every: usize) -> Arc<Profile> {
     })
 }
 
-fn searching(deferred: &Servers) -> Vec<Row> {
+fn measure_search(deferred: &Servers) -> Vec<Row> {
     let made = snapshot(deferred);
     made.all().index();
     let took = QUERIES.map(|query| {
         let query = json::raw(json!({ "query": query }).to_string());
-        median(|| (), |()| deferred::search(made.all(), &query))
+        time_median(|| (), |()| deferred::search(made.all(), &query))
     });
     let worst = took.iter().max().copied().unwrap_or(Duration::ZERO);
     vec![
         (
             "index of deferred tools built",
-            Time(median(
+            Time(time_median(
                 || snapshot(deferred),
                 |new| new.all().index().search("", |_| false).len(),
             )),
         ),
         (
             "tool_search, the middle one of 7 queries",
-            Time(middle(took.to_vec())),
+            Time(median_of(took.to_vec())),
         ),
         ("tool_search, the slowest one", Time(worst)),
     ]
 }
 
 /// Measures how much memory each part needs in addition to the definitions.
-fn holding(servers: &Servers, deferred: &Servers) -> Vec<Row> {
-    let (made, lists) = memory::held(|| snapshot(servers));
+fn measure_memory(servers: &Servers, deferred: &Servers) -> Vec<Row> {
+    let (made, lists) = memory::measure_held(|| snapshot(servers));
     let ((), rendered) =
-        memory::held(|| drop(made.all().list_result(CapabilityKind::Tools).clone()));
+        memory::measure_held(|| drop(made.all().list_result(CapabilityKind::Tools).clone()));
     let made = snapshot(deferred);
-    let ((), index) = memory::held(|| assert!(made.all().index().search("", |_| false).is_empty()));
+    let ((), index) =
+        memory::measure_held(|| assert!(made.all().index().search("", |_| false).is_empty()));
     vec![
         ("memory of the snapshot", Bytes(lists)),
         ("memory of the rendered list", Bytes(rendered)),

@@ -3,21 +3,21 @@
 
 #![expect(clippy::print_stdout, reason = "the benchmark prints a table")]
 
+mod generated_servers;
 mod hub;
 mod lists;
-mod made_up;
 mod measure;
 mod memory;
 
-use measure::Figure;
+use measure::Measurement;
 
 /// The numbers of tools to measure. Each server has a hundred.
 const COUNTS: [usize; 4] = [100, 1_000, 5_000, 10_000];
 
 fn main() {
     let columns = COUNTS.map(|count| {
-        let made_up = made_up::servers(count);
-        [lists::figures(&made_up), hub::figures(&made_up)].concat()
+        let servers = generated_servers::servers(count);
+        [lists::measure_all(&servers), hub::measure_all(&servers)].concat()
     });
     let heads: Vec<String> = COUNTS
         .iter()
@@ -30,14 +30,14 @@ fn main() {
         println!(
             "| {name} | {} | {} |",
             figures.map(|one| one.to_string()).join(" | "),
-            grown(figures)
+            growth(figures)
         );
     }
 }
 
 /// Returns the growth of the cost for ten times as many tools: 10 for a cost in proportion to them,
 /// 1 for a constant cost.
-fn grown([_, few, _, many]: [Figure; COUNTS.len()]) -> String {
+fn growth([_, few, _, many]: [Measurement; COUNTS.len()]) -> String {
     let times = many.amount() / few.amount();
     if times.is_finite() {
         format!("{times:.1}")

@@ -8,20 +8,20 @@ use std::{
 
 /// Each measurement takes at least `LEAST` rounds, then more until `TIME` has passed or `MOST`
 /// rounds are done.
-const LEAST: usize = 11;
-const MOST: usize = 1_001;
-const TIME: Duration = Duration::from_millis(400);
+const MIN_ROUNDS: usize = 11;
+const MAX_ROUNDS: usize = 1_001;
+const MIN_TIME: Duration = Duration::from_millis(400);
 
 /// A name and its measurement.
-pub(crate) type Row = (&'static str, Figure);
+pub(crate) type Row = (&'static str, Measurement);
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Figure {
+pub(crate) enum Measurement {
     Time(Duration),
     Bytes(usize),
 }
 
-impl Figure {
+impl Measurement {
     /// Returns the amount in seconds or bytes, to compare it with others of the same kind.
     #[expect(clippy::cast_precision_loss, reason = "at most some hundred MiB")]
     pub(crate) fn amount(self) -> f64 {
@@ -32,7 +32,7 @@ impl Figure {
     }
 }
 
-impl fmt::Display for Figure {
+impl fmt::Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let amount = self.amount();
         match self {
@@ -46,24 +46,24 @@ impl fmt::Display for Figure {
 
 /// Returns the median duration of `act`. Each round runs on a new result of `set_up`, which is not
 /// timed.
-pub(crate) fn median<S, T>(
+pub(crate) fn time_median<S, T>(
     mut set_up: impl FnMut() -> S,
     mut act: impl FnMut(&S) -> T,
 ) -> Duration {
     let began = Instant::now();
     let mut took = Vec::new();
-    while took.len() < LEAST || (began.elapsed() < TIME && took.len() < MOST) {
+    while took.len() < MIN_ROUNDS || (began.elapsed() < MIN_TIME && took.len() < MAX_ROUNDS) {
         let with = set_up();
         let start = Instant::now();
         let done = black_box(act(black_box(&with)));
         took.push(start.elapsed());
         drop(done);
     }
-    middle(took)
+    median_of(took)
 }
 
 /// Returns the median.
-pub(crate) fn middle(mut took: Vec<Duration>) -> Duration {
+pub(crate) fn median_of(mut took: Vec<Duration>) -> Duration {
     took.sort();
     took[took.len() / 2]
 }

@@ -6,39 +6,39 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: CountingAllocator = CountingAllocator;
 
-struct Counting;
+struct CountingAllocator;
 
 // SAFETY: each method passes its arguments to the system's allocator unchanged. Besides that it
 // only updates a counter.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size(), Relaxed);
+        ALLOCATED.fetch_add(layout.size(), Relaxed);
         // SAFETY: the caller upholds the contract of this method, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
+        ALLOCATED.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller upholds the contract of this method, which is the same.
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        HELD.fetch_add(size, Relaxed);
-        HELD.fetch_sub(layout.size(), Relaxed);
+        ALLOCATED.fetch_add(size, Relaxed);
+        ALLOCATED.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller upholds the contract of this method, which is the same.
         unsafe { System.realloc(at, layout, size) }
     }
 }
 
 /// Returns the result of `make` and how many more bytes are held afterwards.
-pub(crate) fn held<T>(make: impl FnOnce() -> T) -> (T, usize) {
-    let before = HELD.load(Relaxed);
+pub(crate) fn measure_held<T>(make: impl FnOnce() -> T) -> (T, usize) {
+    let before = ALLOCATED.load(Relaxed);
     let made = make();
-    (made, HELD.load(Relaxed).saturating_sub(before))
+    (made, ALLOCATED.load(Relaxed).saturating_sub(before))
 }

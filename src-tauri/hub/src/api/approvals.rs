@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{
     ApiError, Verb,
-    policy::{self, PastCalls, matched},
+    policy::{self, DryRun, dry_run},
 };
 use crate::{
     clock,
@@ -17,7 +17,7 @@ use crate::{
         ids::{CallId, RuleId, Timestamp},
         policy::{Condition, Effect, Lifetime, Rule, RuleSpec, Scope},
     },
-    policy::{Conditions, DecideError, Facts, may_replace},
+    policy::{Conditions, DecideError, MatchInput, check_edited_arguments},
     random,
 };
 
@@ -82,7 +82,7 @@ pub struct PreviewVerdict {
 pub struct VerdictPreview {
     /// The rule in words; empty if the verdict makes none.
     pub rule: String,
-    pub past: PastCalls,
+    pub dry_run: DryRun,
 }
 
 impl Verb for ListApprovals {
@@ -99,7 +99,7 @@ impl Verb for ListMissed {
     type Answer = Vec<ApprovalRequest>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ApprovalRequest>, ApiError> {
-        Ok(hub.queue.missed())
+        Ok(hub.queue.list_missed())
     }
 }
 
@@ -108,7 +108,7 @@ impl Verb for ShowApproval {
     type Answer = ApprovalRequest;
 
     async fn run(self, hub: &Hub) -> Result<ApprovalRequest, ApiError> {
-        shown(hub, &self.id)
+        find_request(hub, &self.id)
     }
 }
 
@@ -120,14 +120,14 @@ impl Verb for DecideApproval {
         // A verdict that cannot be applied is rejected before the request is taken from the queue,
         // so that the request keeps waiting.
         if let Some(request) = hub.queue.get(&self.id) {
-            check(hub, &request, &self.verdict)?;
+            check_verdict(hub, &request, &self.verdict)?;
         }
         let taken = hub.queue.take(&self.id, &self.digest)?;
-        let Some(text) = rule_of(&taken.request, &self.verdict) else {
+        let Some(text) = rule_from_verdict(&taken.request, &self.verdict) else {
             return Ok(taken.decide(self.verdict).await?);
         };
-        let rule = bound(&taken.request, text);
-        let (id, note) = (rule.id.clone(), policy::note(&rule));
+        let rule = bind_to_request(&taken.request, text);
+        let (id, note) = (rule.id.clone(), policy::audit_note(&rule));
         // The rule is granted before the decision, because the client's next call may arrive as
         // soon as this one is answered.
         if let Err(why) = hub.rules.grant(rule).await {
@@ -145,7 +145,7 @@ impl Verb for DecideApproval {
         {
             hub.store.append_audit(AuditKind::PolicyChanged, &note);
         } else {
-            hub.rules.forget(&id).await?;
+            hub.rules.delete(&id).await?;
         }
         Ok(decided?)
     }
@@ -168,26 +168,26 @@ impl Verb for PreviewVerdict {
     type Answer = VerdictPreview;
 
     async fn run(self, hub: &Hub) -> Result<VerdictPreview, ApiError> {
-        let request = shown(hub, &self.id)?;
-        check(hub, &request, &self.verdict)?;
-        match rule_of(&request, &self.verdict) {
+        let request = find_request(hub, &self.id)?;
+        check_verdict(hub, &request, &self.verdict)?;
+        match rule_from_verdict(&request, &self.verdict) {
             Some(text) => Ok(VerdictPreview {
                 rule: text.to_string(),
-                past: matched(hub, &text).await?,
+                dry_run: dry_run(hub, &text).await?,
             }),
             None => Ok(VerdictPreview {
                 rule: String::new(),
-                past: PastCalls::default(),
+                dry_run: DryRun::default(),
             }),
         }
     }
 }
 
-fn shown(hub: &Hub, id: &CallId) -> Result<ApprovalRequest, ApiError> {
-    hub.queue.get(id).ok_or_else(|| gone(id))
+fn find_request(hub: &Hub, id: &CallId) -> Result<ApprovalRequest, ApiError> {
+    hub.queue.get(id).ok_or_else(|| gone_error(id))
 }
 
-fn gone(id: &CallId) -> ApiError {
+fn gone_error(id: &CallId) -> ApiError {
     ApiError::not_found(DecideError::Gone(id.clone()).to_string())
 }
 
@@ -196,7 +196,7 @@ const MAX_GRANT_S: u32 = 30 * 24 * 3600;
 /// The most calls for which an allow can be granted.
 const MAX_GRANT_CALLS: u32 = 10_000;
 
-fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), ApiError> {
+fn check_verdict(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), ApiError> {
     match verdict {
         Verdict::ApproveFor { seconds, .. } if !(1..=MAX_GRANT_S).contains(seconds) => {
             return Err(ApiError::invalid(format!(
@@ -222,13 +222,13 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
     let tool = hub
         .queue
         .tool(&request.id)
-        .ok_or_else(|| gone(&request.id))?;
+        .ok_or_else(|| gone_error(&request.id))?;
     let read = |text: &str| {
         let raw = RawValue::from_string(text.to_owned());
         raw.map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))
     };
     let arguments = read(&request.arguments)?;
-    let facts = Facts {
+    let input = MatchInput {
         client: Some(&request.client),
         session: Some(&request.session),
         server: &tool.server,
@@ -241,15 +241,16 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
         arguments: Some(edited),
     } = verdict
     {
-        return may_replace(&hub.rules, &facts, &tool, &read(edited)?).map_err(ApiError::invalid);
+        return check_edited_arguments(&hub.rules, &input, &tool, &read(edited)?)
+            .map_err(ApiError::invalid);
     }
-    if let Some(ruling) = hub.rules.denies(&facts) {
+    if let Some(ruling) = hub.rules.find_denial(&input) {
         let reason = ruling.reason;
         return Err(ApiError::conflict(format!(
             "the call is denied by the {reason}. Remove that rule first, or deny the call"
         )));
     }
-    let Some(rule) = rule_of(request, verdict) else {
+    let Some(rule) = rule_from_verdict(request, verdict) else {
         return Ok(());
     };
     if request.changed.is_some() {
@@ -257,7 +258,7 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
             "the tool has changed since it was accepted: its calls can be approved once. Accept the change first",
         ));
     }
-    if Conditions::compile(&rule.conditions)?.hold_for(rule.effect, &arguments, &tool.server) {
+    if Conditions::compile(&rule.conditions)?.matches(rule.effect, &arguments, &tool.server) {
         return Ok(());
     }
     Err(ApiError::invalid(
@@ -267,7 +268,7 @@ fn check(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Result<(), 
 
 /// Returns the rule that a verdict makes beyond its one call: an allow for this client and this
 /// tool, or `None` if the verdict concerns this call only.
-fn rule_of(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleSpec> {
+fn rule_from_verdict(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleSpec> {
     let (life, when): (Lifetime, &[Condition]) = match verdict {
         Verdict::ApproveOnce { .. } | Verdict::Deny { .. } => return None,
         Verdict::ApproveFor {
@@ -304,7 +305,7 @@ fn rule_of(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleSpec> {
     })
 }
 
-fn bound(request: &ApprovalRequest, text: RuleSpec) -> Rule {
+fn bind_to_request(request: &ApprovalRequest, text: RuleSpec) -> Rule {
     Rule {
         id: RuleId::new(random::id()),
         spec: text,

@@ -81,7 +81,7 @@ impl Bindings {
 }
 
 #[test]
-fn the_bindings_of_the_ui_are_those_of_the_verbs() {
+fn the_bindings_of_the_ui_are_up_to_date() {
     let mut bindings = Bindings::default();
     super::for_each_verb(&mut bindings);
     bindings.visit::<Event>();

@@ -106,7 +106,7 @@ impl Verb for AddClient {
     async fn run(self, hub: &Hub) -> Result<ClientAdded, ApiError> {
         let token = hub.access.add(&self.name, self.token).await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
-        let url = hub.url().unwrap_or_else(|| DEFAULT_URL.to_owned());
+        let url = hub.endpoint_url().unwrap_or_else(|| DEFAULT_URL.to_owned());
         let config = standard::http_config(&url, &token);
         let stdio_config = standard::stdio_config(&self.name);
         Ok(ClientAdded {
@@ -126,7 +126,7 @@ impl Verb for RevokeClient {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.access.revoke(&self.name).await?;
         hub.sessions.close_client(&self.name);
-        hub.rules.remove_client(&self.name).await?;
+        hub.rules.delete_for_client(&self.name).await?;
         hub.catalog.profiles().assign(&self.name, None).await?;
         Ok(Done {})
     }

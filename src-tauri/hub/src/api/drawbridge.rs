@@ -18,15 +18,15 @@ pub struct DrawbridgeState {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowDrawbridge {}
 
-/// `drawbridge.raise`: blocks all calls. Waiting calls are denied, and calls in flight are aborted.
+/// `drawbridge.pause`: blocks all calls. Waiting calls are denied, and calls in flight are aborted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct RaiseDrawbridge {}
+pub struct PauseCalls {}
 
-/// `drawbridge.lower`: allows calls again.
+/// `drawbridge.resume`: allows calls again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct LowerDrawbridge {}
+pub struct ResumeCalls {}
 
 impl Verb for ShowDrawbridge {
     const NAME: &'static str = "drawbridge.show";
@@ -34,28 +34,28 @@ impl Verb for ShowDrawbridge {
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
         Ok(DrawbridgeState {
-            paused: hub.drawbridge.is_raised(),
+            paused: hub.drawbridge.is_paused(),
         })
     }
 }
 
-impl Verb for RaiseDrawbridge {
-    const NAME: &'static str = "drawbridge.raise";
+impl Verb for PauseCalls {
+    const NAME: &'static str = "drawbridge.pause";
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
         hub.store.append_audit(AuditKind::Paused, &json!({}));
-        hub.drawbridge.raise().await?;
+        hub.drawbridge.pause().await?;
         Ok(DrawbridgeState { paused: true })
     }
 }
 
-impl Verb for LowerDrawbridge {
-    const NAME: &'static str = "drawbridge.lower";
+impl Verb for ResumeCalls {
+    const NAME: &'static str = "drawbridge.resume";
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
-        hub.drawbridge.lower().await?;
+        hub.drawbridge.resume().await?;
         hub.store.append_audit(AuditKind::Resumed, &json!({}));
         Ok(DrawbridgeState { paused: false })
     }

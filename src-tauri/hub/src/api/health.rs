@@ -17,7 +17,7 @@ pub struct HealthView {
     pub registry: RegistryHealth,
     pub storage: StorageHealth,
     pub ready: bool,
-    pub transports: Vec<TransportHealth>,
+    pub transports: Vec<ListenerHealth>,
     /// The number of client sessions that are open now.
     pub sessions: u32,
     pub servers: ServersHealth,
@@ -59,7 +59,7 @@ pub struct StorageHealth {
 /// A listener.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct TransportHealth {
+pub struct ListenerHealth {
     /// `http` or `local`.
     pub name: String,
     /// The URL of `http`, or the path of the socket of `local`.
@@ -90,29 +90,29 @@ impl Verb for ShowHealth {
         let states: Vec<_> = specs
             .servers
             .values()
-            .map(|server| servers::state(hub, server))
+            .map(|server| servers::server_state(hub, server))
             .collect();
         let count = |wanted: &[ServerState]| {
-            number(states.iter().filter(|state| wanted.contains(state)).count())
+            to_u32(states.iter().filter(|state| wanted.contains(state)).count())
         };
         let connected = count(&[ServerState::Active]);
         let errors = count(&[
             ServerState::Error,
             ServerState::NeedsSecret,
             ServerState::NeedsSignIn,
-        ]) + number(specs.broken.len());
-        let enabled = number(
+        ]) + to_u32(specs.broken.len());
+        let enabled = to_u32(
             specs
                 .servers
                 .values()
                 .filter(|server| server.spec.enabled)
                 .count(),
         );
-        let transports = hub.transports().clone();
+        let transports = hub.listeners().clone();
         let all_listen = transports.iter().all(|transport| transport.listening);
         let status = match errors {
             0 if all_listen => HealthStatus::Ok,
-            errors if errors > 0 && errors >= enabled + number(specs.broken.len()) => {
+            errors if errors > 0 && errors >= enabled + to_u32(specs.broken.len()) => {
                 HealthStatus::Down
             }
             _ => HealthStatus::Degraded,
@@ -123,20 +123,20 @@ impl Verb for ShowHealth {
             version: env!("CARGO_PKG_VERSION").into(),
             builtin_tools: BuiltinTools::default(),
             registry: RegistryHealth {
-                servers_total: number(specs.servers.len()),
+                servers_total: to_u32(specs.servers.len()),
                 servers_enabled: enabled,
             },
             storage: StorageHealth {
-                active_users: number(hub.sessions.count_clients()),
+                active_users: to_u32(hub.sessions.count_clients()),
             },
             ready: true,
             transports,
-            sessions: number(hub.sessions.count()),
+            sessions: to_u32(hub.sessions.count()),
             servers: ServersHealth { connected, errors },
         })
     }
 }
 
-fn number(count: usize) -> u32 {
+fn to_u32(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

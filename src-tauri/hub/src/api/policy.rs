@@ -25,8 +25,8 @@ use crate::{
     store::table::call::PastCallFilter,
 };
 
-pub use presets::{ApplyPreset, Preset};
-pub use suggestions::{Day, Figures, ShowFigures, Suggestion};
+pub use presets::{ApplyPreset, PolicyPreset};
+pub use suggestions::{DayStats, PolicyStats, ShowPolicyStats, Suggestion};
 
 /// A rule and its present state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,10 +92,10 @@ pub struct SaveRule {
     pub rule: RuleSpec,
 }
 
-/// `policy.forget`: removes one rule.
+/// `policy.delete_rule`: removes one rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ForgetRule {
+pub struct DeleteRule {
     pub id: RuleId,
 }
 
@@ -109,9 +109,9 @@ pub struct PreviewRule {
 /// The past calls that a rule would have matched.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct PastCalls {
+pub struct DryRun {
     /// How many past calls of the rule's scope were examined: the newest, 1,000 at most.
-    pub looked_at: u32,
+    pub examined: u32,
     pub matched: u32,
     /// How many calls cannot be matched, because their arguments were not stored or their server
     /// was removed.
@@ -146,7 +146,7 @@ pub struct ImportPolicy {
 /// How many rules were imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Imported {
+pub struct ImportResult {
     pub rules: u32,
 }
 
@@ -166,7 +166,7 @@ impl Verb for ListPolicy {
             .rules
             .list()
             .iter()
-            .map(|rule| view(hub, rule))
+            .map(|rule| rule_view(hub, rule))
             .collect();
         Ok(PolicyView {
             default: hub.settings.get().default_policy,
@@ -185,9 +185,9 @@ impl Verb for SetPolicy {
             effect: Some(self.effect),
             ..RuleSpec::default()
         };
-        check(&text)?;
-        let rule = made(hub, None, text);
-        let note = note(&rule);
+        check_rule(&text)?;
+        let rule = bind_rule(hub, None, text);
+        let note = audit_note(&rule);
         hub.rules.put(rule).await?;
         hub.store.append_audit(AuditKind::PolicyChanged, &note);
         Ok(Done {})
@@ -200,7 +200,7 @@ impl Verb for RemovePolicy {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         check_scope(&self.scope)?;
-        if hub.rules.remove(&self.scope).await? {
+        if hub.rules.delete_in_scope(&self.scope).await? {
             hub.store.append_audit(
                 AuditKind::PolicyChanged,
                 &json!({ "scope": self.scope, "removed": true }),
@@ -218,27 +218,27 @@ impl Verb for SaveRule {
     type Answer = RuleView;
 
     async fn run(self, hub: &Hub) -> Result<RuleView, ApiError> {
-        check(&self.rule)?;
+        check_rule(&self.rule)?;
         if let Some(id) = &self.id
             && !hub.rules.list().iter().any(|rule| rule.id == *id)
         {
-            return Err(no_such(id));
+            return Err(no_such_rule(id));
         }
-        let rule = made(hub, self.id, self.rule);
+        let rule = bind_rule(hub, self.id, self.rule);
         hub.rules.put(rule.clone()).await?;
         hub.store
-            .append_audit(AuditKind::PolicyChanged, &note(&rule));
-        Ok(view(hub, &rule))
+            .append_audit(AuditKind::PolicyChanged, &audit_note(&rule));
+        Ok(rule_view(hub, &rule))
     }
 }
 
-impl Verb for ForgetRule {
-    const NAME: &'static str = "policy.forget";
+impl Verb for DeleteRule {
+    const NAME: &'static str = "policy.delete_rule";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        if !hub.rules.forget(&self.id).await? {
-            return Err(no_such(&self.id));
+        if !hub.rules.delete(&self.id).await? {
+            return Err(no_such_rule(&self.id));
         }
         hub.store.append_audit(
             AuditKind::PolicyChanged,
@@ -250,11 +250,11 @@ impl Verb for ForgetRule {
 
 impl Verb for PreviewRule {
     const NAME: &'static str = "policy.preview";
-    type Answer = PastCalls;
+    type Answer = DryRun;
 
-    async fn run(self, hub: &Hub) -> Result<PastCalls, ApiError> {
-        check(&self.rule)?;
-        matched(hub, &self.rule).await
+    async fn run(self, hub: &Hub) -> Result<DryRun, ApiError> {
+        check_rule(&self.rule)?;
+        dry_run(hub, &self.rule).await
     }
 }
 
@@ -269,9 +269,9 @@ impl Verb for ExportPolicy {
             .list()
             .iter()
             .map(|rule| rule.spec.clone())
-            .filter(|text| !is_of_session(text))
+            .filter(|text| !is_session_rule(text))
             .collect();
-        let file = File {
+        let file = PolicyDocument {
             default: Some(hub.settings.get().default_policy),
             rules,
         };
@@ -285,10 +285,10 @@ impl Verb for ExportPolicy {
 
 impl Verb for ImportPolicy {
     const NAME: &'static str = "policy.import";
-    type Answer = Imported;
+    type Answer = ImportResult;
 
-    async fn run(self, hub: &Hub) -> Result<Imported, ApiError> {
-        let file: File = serde_json::from_str(&self.text).map_err(|e| {
+    async fn run(self, hub: &Hub) -> Result<ImportResult, ApiError> {
+        let file: PolicyDocument = serde_json::from_str(&self.text).map_err(|e| {
             ApiError::invalid(format!(
                 "this is no file of rules, at line {}: {e}",
                 e.line()
@@ -296,13 +296,16 @@ impl Verb for ImportPolicy {
         })?;
         for (at, text) in file.rules.iter().enumerate() {
             let wrong = |why: &str| ApiError::invalid(format!("rule {}: {why}", at + 1));
-            check(text).map_err(|error| wrong(&error.message))?;
-            if is_of_session(text) {
+            check_rule(text).map_err(|error| wrong(&error.message))?;
+            if is_session_rule(text) {
                 return Err(wrong("a rule for one session cannot come from a file"));
             }
         }
         let count = u32::try_from(file.rules.len()).unwrap_or(u32::MAX);
-        let new = file.rules.into_iter().map(|text| made(hub, None, text));
+        let new = file
+            .rules
+            .into_iter()
+            .map(|text| bind_rule(hub, None, text));
         let kept = hub
             .rules
             .list()
@@ -332,12 +335,12 @@ impl Verb for ImportPolicy {
                 .await?;
             hub.events.publish(Event::PolicyChanged);
         }
-        let rules: Vec<_> = new.iter().map(note).collect();
+        let rules: Vec<_> = new.iter().map(audit_note).collect();
         hub.store.append_audit(
             AuditKind::PolicyChanged,
             &json!({ "imported": rules, "replace": self.replace }),
         );
-        Ok(Imported { rules: count })
+        Ok(ImportResult { rules: count })
     }
 }
 
@@ -362,18 +365,18 @@ impl Verb for SetDefaultPolicy {
 /// The content of a policy file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct PolicyDocument {
     #[serde(default)]
     default: Option<Effect>,
     rules: Vec<RuleSpec>,
 }
 
 /// Returns the JSON that the audit records about a saved rule.
-pub(super) fn note(rule: &Rule) -> serde_json::Value {
+pub(super) fn audit_note(rule: &Rule) -> serde_json::Value {
     json!({ "id": rule.id, "rule": rule.spec })
 }
 
-fn is_of_session(text: &RuleSpec) -> bool {
+fn is_session_rule(text: &RuleSpec) -> bool {
     matches!(text.lifetime, Lifetime::Session { .. })
 }
 
@@ -381,14 +384,14 @@ fn replaces_plain(new: &Rule, old: &Rule) -> bool {
     new.spec.is_plain() && old.spec.is_plain() && new.spec.scope == old.spec.scope
 }
 
-fn no_such(id: &RuleId) -> ApiError {
+fn no_such_rule(id: &RuleId) -> ApiError {
     ApiError::not_found(format!("there is no rule '{id}'"))
 }
 
 /// The longest note that a person may write about a rule, in bytes.
 const MAX_NOTE: usize = 1_000;
 
-fn check(text: &RuleSpec) -> Result<(), ApiError> {
+fn check_rule(text: &RuleSpec) -> Result<(), ApiError> {
     check_scope(&text.scope)?;
     if text.effect.is_none() && text.result.is_none() {
         return Err(ApiError::invalid(
@@ -438,7 +441,7 @@ fn check_scope(scope: &Scope) -> Result<(), ApiError> {
 
 /// Returns a rule that is bound to the server and the tool as they are now. If either is unknown,
 /// the rule is not bound to it.
-fn made(hub: &Hub, id: Option<RuleId>, text: RuleSpec) -> Rule {
+fn bind_rule(hub: &Hub, id: Option<RuleId>, text: RuleSpec) -> Rule {
     let server = text
         .scope
         .server
@@ -447,14 +450,14 @@ fn made(hub: &Hub, id: Option<RuleId>, text: RuleSpec) -> Rule {
     Rule {
         id: id.unwrap_or_else(|| RuleId::new(random::id())),
         identity: server.map(|server| server.identity.clone()),
-        definition: definition(hub, &text.scope),
+        definition: definition_digest(hub, &text.scope),
         created_at: clock::now(),
         used: 0,
         spec: text,
     }
 }
 
-fn definition(hub: &Hub, scope: &Scope) -> Option<String> {
+fn definition_digest(hub: &Hub, scope: &Scope) -> Option<String> {
     let copy = hub.catalog.copy(scope.server.as_ref()?);
     let name = scope.tool.as_ref()?;
     copy.tools()
@@ -463,7 +466,7 @@ fn definition(hub: &Hub, scope: &Scope) -> Option<String> {
         .map(|tool| tool.digest.clone())
 }
 
-fn view(hub: &Hub, rule: &Rule) -> RuleView {
+fn rule_view(hub: &Hub, rule: &Rule) -> RuleView {
     let server = rule
         .spec
         .scope
@@ -473,7 +476,7 @@ fn view(hub: &Hub, rule: &Rule) -> RuleView {
     let suspended = server.is_some_and(|server| {
         rule.is_suspended(
             &server.identity,
-            definition(hub, &rule.spec.scope).as_deref(),
+            definition_digest(hub, &rule.spec.scope).as_deref(),
         )
     });
     RuleView {
@@ -493,15 +496,15 @@ fn view(hub: &Hub, rule: &Rule) -> RuleView {
 }
 
 /// The most past calls that a dry run examines.
-const MAX_PAST: u32 = 1_000;
-const SHOWN_PAST: usize = 10;
+const MAX_EXAMINED: u32 = 1_000;
+const MAX_NEWEST: usize = 10;
 
 /// Returns the past calls that a rule would have matched, as if the rule had existed then. The
 /// stored arguments have their secrets masked.
 ///
 /// # Errors
 /// Returns an error if a condition is invalid, or if the calls cannot be read.
-pub(super) async fn matched(hub: &Hub, text: &RuleSpec) -> Result<PastCalls, ApiError> {
+pub(super) async fn dry_run(hub: &Hub, text: &RuleSpec) -> Result<DryRun, ApiError> {
     // The conditions are compiled first, so that an invalid rule is rejected even if there are no
     // past calls.
     let conditions = Conditions::compile(&text.conditions)?;
@@ -510,14 +513,14 @@ pub(super) async fn matched(hub: &Hub, text: &RuleSpec) -> Result<PastCalls, Api
         client: scope.client.clone(),
         server: scope.server.clone(),
         tool: scope.tool.clone(),
-        limit: MAX_PAST,
+        limit: MAX_EXAMINED,
         ..PastCallFilter::default()
     };
     hub.journal.flush().await;
-    let mut past = PastCalls::default();
+    let mut past = DryRun::default();
     let mut hints = BTreeMap::new();
     for (call, arguments) in hub.store.past_calls(&filter).await? {
-        past.looked_at += 1;
+        past.examined += 1;
         let server = hub.registry.get(&call.server).ok();
         if text.read_only {
             let key = (call.server.clone(), call.tool.clone());
@@ -531,7 +534,7 @@ pub(super) async fn matched(hub: &Hub, text: &RuleSpec) -> Result<PastCalls, Api
             (false, Some(arguments), Some(server)) => {
                 let arguments =
                     RawValue::from_string(arguments).unwrap_or_else(|_| RawValue::NULL.to_owned());
-                conditions.hold_for(text.effect, &arguments, &server)
+                conditions.matches(text.effect, &arguments, &server)
             }
             (false, ..) => {
                 past.unknown += 1;
@@ -540,7 +543,7 @@ pub(super) async fn matched(hub: &Hub, text: &RuleSpec) -> Result<PastCalls, Api
         };
         if holds {
             past.matched += 1;
-            if past.newest.len() < SHOWN_PAST {
+            if past.newest.len() < MAX_NEWEST {
                 past.newest.push(call);
             }
         }

@@ -108,7 +108,7 @@ impl Verb for PutProfile {
         };
         clients
             .filter(has)
-            .for_each(|client| hub.lists_changed_for(&client));
+            .for_each(|client| hub.notify_lists_changed(&client));
         Ok(Done {})
     }
 }
@@ -133,7 +133,7 @@ impl Verb for RemoveProfile {
         let had: Vec<_> = clients.iter().filter(has).collect();
         hub.catalog.profiles().remove(&self.name).await?;
         had.into_iter()
-            .for_each(|client| hub.lists_changed_for(client));
+            .for_each(|client| hub.notify_lists_changed(client));
         Ok(Done {})
     }
 }
@@ -158,7 +158,7 @@ impl Verb for AssignProfile {
             .profiles()
             .assign(&self.client, self.profile.as_deref())
             .await?;
-        hub.lists_changed_for(&self.client);
+        hub.notify_lists_changed(&self.client);
         Ok(Done {})
     }
 }

@@ -22,7 +22,7 @@ impl Verb for OpenScreen {
     type Answer = ScreenLink;
 
     async fn run(self, hub: &Hub) -> Result<ScreenLink, ApiError> {
-        let url = hub.url().ok_or_else(|| {
+        let url = hub.endpoint_url().ok_or_else(|| {
             ApiError::unavailable("the hub listens on no address that a browser can open")
         })?;
         let origin = url.trim_end_matches("/mcp");

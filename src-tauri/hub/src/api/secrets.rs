@@ -85,7 +85,7 @@ impl Verb for SetSecret {
                 "a secret's name cannot be empty, or hold { or }",
             ));
         }
-        own(&self.name)?;
+        check_not_reserved(&self.name)?;
         let value = Secret::new(self.value);
         hub.logs.add_secret(&value);
         hub.secrets.set(&self.name, value).await?;
@@ -98,7 +98,7 @@ impl Verb for RemoveSecret {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        own(&self.name)?;
+        check_not_reserved(&self.name)?;
         hub.secrets.remove(&self.name).await?;
         Ok(Done {})
     }
@@ -108,7 +108,7 @@ impl Verb for RemoveSecret {
 ///
 /// # Errors
 /// Returns an error if the name is reserved.
-fn own(name: &str) -> Result<(), ApiError> {
+fn check_not_reserved(name: &str) -> Result<(), ApiError> {
     if name.starts_with(secrets::RESERVED_PREFIX) {
         return Err(ApiError::invalid(format!(
             "names that begin with '{}' are Drawbridge's own: use `drawbridge servers authorize` and `sign-out`",

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-mod authorize;
 mod capabilities;
 mod definitions;
+mod lifecycle;
 mod manifests;
-mod saving;
+mod sign_in;
 mod usage;
 mod view;
 
-pub use authorize::{AuthorizeServer, AwaitSignIn, CancelSignIn, SignOutServer};
 pub use capabilities::{CapabilitiesView, ShowCapabilities};
 pub use definitions::{AcceptTools, DefinitionVersion, FieldChange, ShowToolHistory, ShownTool};
 pub use manifests::{
     CheckRuntimes, FillManifest, FilledManifest, ListPresets, ManifestChoice, ManifestSource,
     ManifestView, PresetView, ReadManifest,
 };
-pub use usage::{MeasureServers, ServerUsage};
+pub use sign_in::{AwaitSignIn, CancelSignIn, SignInServer, SignOutServer};
+pub use usage::{ServerUsage, ShowUsage};
 
 use super::{ApiError, Done, Verb, tools::ToolView};
 use crate::{
@@ -97,12 +97,12 @@ pub struct ServerView {
     /// see.
     pub tokens: u32,
     /// How many tools have a new or changed definition that a person has not accepted yet.
-    pub waiting_tools: u32,
+    pub unaccepted_tools: u32,
     /// Entries excluded from the server's lists, each with its reason. Tools that the person's
     /// `allowed_tools` excludes are not among them.
-    pub left_out: ExcludedEntries,
+    pub excluded: ExcludedEntries,
     /// The number of non-JSON-RPC lines on the server's stdout since the hub started.
-    pub noise_lines: u32,
+    pub non_jsonrpc_lines: u32,
     /// How often the server was started since the hub started.
     pub starts: u32,
 }
@@ -202,10 +202,10 @@ pub struct VerifyServer {
     pub id: ServerId,
 }
 
-/// `servers.try`: verifies a spec that is not saved. Its secrets are passed on and not stored.
+/// `servers.verify_spec`: verifies a spec that is not saved. Its secrets are passed on and not stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct TryServer {
+pub struct VerifySpec {
     pub spec: ServerSpec,
     #[serde(default)]
     pub secrets: SecretValues,
@@ -220,7 +220,7 @@ pub struct VerifiedView {
     pub protocol_version: String,
     pub tools: Vec<ToolView>,
     /// Entries excluded from the server's list of tools.
-    pub left_out: ExcludedEntries,
+    pub excluded: ExcludedEntries,
     /// The time from the start to the last page of tools, in milliseconds.
     pub duration_ms: u32,
 }
@@ -250,7 +250,7 @@ pub struct ReadSpecs {
 /// A spec that was read from a text, or why the entry is invalid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ReadSpec {
+pub struct ParsedSpec {
     pub name: String,
     pub spec: Option<ServerSpec>,
     /// The problem with the entry; empty if `spec` is set.
@@ -268,11 +268,11 @@ impl Verb for ListServers {
         let servers = specs
             .servers
             .values()
-            .map(|server| view::server(hub, server))
+            .map(|server| view::server_view(hub, server))
             .collect();
         Ok(ServersView {
             servers,
-            broken: specs.broken.iter().map(view::broken).collect(),
+            broken: specs.broken.iter().map(view::broken_spec).collect(),
         })
     }
 }
@@ -282,7 +282,7 @@ impl Verb for ShowServer {
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
-        Ok(view::server(hub, &*hub.registry.get(&self.id)?))
+        Ok(view::server_view(hub, &*hub.registry.get(&self.id)?))
     }
 }
 
@@ -292,11 +292,11 @@ impl Verb for AddServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let id = hub.registry.new_id(&self.spec.name)?;
-        let server = saving::save(hub, &id, self.spec, self.secrets).await?;
+        let server = lifecycle::save(hub, &id, self.spec, self.secrets).await?;
         if !self.pending {
-            saving::accept(hub, &server).await?;
+            lifecycle::accept(hub, &server).await?;
         }
-        Ok(view::server(hub, &server))
+        Ok(view::server_view(hub, &server))
     }
 }
 
@@ -306,11 +306,11 @@ impl Verb for UpdateServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         hub.registry.get(&self.id)?;
-        let server = saving::save(hub, &self.id, self.spec, self.secrets).await?;
+        let server = lifecycle::save(hub, &self.id, self.spec, self.secrets).await?;
         if !self.pending {
-            saving::accept(hub, &server).await?;
+            lifecycle::accept(hub, &server).await?;
         }
-        Ok(view::server(hub, &server))
+        Ok(view::server_view(hub, &server))
     }
 }
 
@@ -319,7 +319,7 @@ impl Verb for RemoveServer {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        saving::remove(hub, &self.id).await?;
+        lifecycle::remove(hub, &self.id).await?;
         Ok(Done {})
     }
 }
@@ -335,9 +335,9 @@ impl Verb for EnableServer {
             ..server.spec.clone()
         };
         let server = hub.registry.write(&self.id, &spec)?;
-        hub.specs_changed(std::slice::from_ref(&self.id)).await;
-        saving::read_behind(hub, &server);
-        Ok(view::server(hub, &server))
+        hub.apply_spec_changes(std::slice::from_ref(&self.id)).await;
+        lifecycle::sync_in_background(hub, &server);
+        Ok(view::server_view(hub, &server))
     }
 }
 
@@ -353,11 +353,11 @@ impl Verb for AcceptServer {
                 self.id
             )));
         }
-        saving::accept(hub, &server).await?;
+        lifecycle::accept(hub, &server).await?;
         hub.rules
-            .server_accepted(&self.id, &server.identity)
+            .bind_to_identity(&self.id, &server.identity)
             .await?;
-        Ok(view::server(hub, &server))
+        Ok(view::server_view(hub, &server))
     }
 }
 
@@ -373,16 +373,16 @@ impl Verb for VerifyServer {
                 self.id
             )));
         }
-        saving::verify(hub, &server).await
+        lifecycle::verify_server(hub, &server).await
     }
 }
 
-impl Verb for TryServer {
-    const NAME: &'static str = "servers.try";
+impl Verb for VerifySpec {
+    const NAME: &'static str = "servers.verify_spec";
     type Answer = VerifiedView;
 
     async fn run(self, hub: &Hub) -> Result<VerifiedView, ApiError> {
-        saving::try_spec(hub, self.spec, self.secrets).await
+        lifecycle::verify_spec(hub, self.spec, self.secrets).await
     }
 }
 
@@ -391,9 +391,9 @@ impl Verb for SyncServer {
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
-        let server = saving::runnable(hub, &self.id)?;
+        let server = lifecycle::get_runnable(hub, &self.id)?;
         hub.catalog.sync(&self.id).await?;
-        Ok(view::server(hub, &server))
+        Ok(view::server_view(hub, &server))
     }
 }
 
@@ -402,24 +402,27 @@ impl Verb for RestartServer {
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
-        let server = saving::runnable(hub, &self.id)?;
+        let server = lifecycle::get_runnable(hub, &self.id)?;
         hub.pool.remove(&self.id, "it is being restarted").await;
         hub.catalog.sync(&self.id).await?;
-        Ok(view::server(hub, &server))
+        Ok(view::server_view(hub, &server))
     }
 }
 
 impl Verb for ReadSpecs {
     const NAME: &'static str = "servers.read_specs";
-    type Answer = Vec<ReadSpec>;
+    type Answer = Vec<ParsedSpec>;
 
-    async fn run(self, _: &Hub) -> Result<Vec<ReadSpec>, ApiError> {
+    async fn run(self, _: &Hub) -> Result<Vec<ParsedSpec>, ApiError> {
         let read = registry::read_specs(&self.text).map_err(ApiError::invalid)?;
-        Ok(read.into_iter().map(view::read).collect())
+        Ok(read.into_iter().map(view::parsed_spec).collect())
     }
 }
 
 /// Returns the state of a server.
-pub(super) fn state(hub: &Hub, server: &crate::model::spec::RegisteredServer) -> ServerState {
-    view::state(hub, server).0
+pub(super) fn server_state(
+    hub: &Hub,
+    server: &crate::model::spec::RegisteredServer,
+) -> ServerState {
+    view::server_state(hub, server).0
 }

@@ -62,7 +62,7 @@ impl Verb for ShowSettings {
     type Answer = SettingsView;
 
     async fn run(self, hub: &Hub) -> Result<SettingsView, ApiError> {
-        Ok(view(hub).await)
+        Ok(settings_view(hub).await)
     }
 }
 
@@ -73,18 +73,18 @@ impl Verb for ChangeSettings {
     async fn run(self, hub: &Hub) -> Result<SettingsView, ApiError> {
         let old = hub.settings.get();
         let values = SettingsValues {
-            approval_timeout: seconds(
+            approval_timeout: check_seconds(
                 "approval_timeout_s",
                 self.approval_timeout_s,
                 5..=600,
                 old.approval_timeout,
             )?,
-            cache_ttl: seconds("cache_ttl_s", self.cache_ttl_s, 10..=86_400, old.cache_ttl)?,
-            oauth_client_metadata_url: document(
+            cache_ttl: check_seconds("cache_ttl_s", self.cache_ttl_s, 10..=86_400, old.cache_ttl)?,
+            oauth_client_metadata_url: check_metadata_url(
                 self.oauth_client_metadata_url,
                 old.oauth_client_metadata_url,
             )?,
-            audit_retention_days: days(self.audit_retention_days, old.audit_retention_days)?,
+            audit_retention_days: check_days(self.audit_retention_days, old.audit_retention_days)?,
             ..old
         };
         hub.settings
@@ -94,7 +94,7 @@ impl Verb for ChangeSettings {
             })
             .await?;
         hub.events.publish(Event::SettingsChanged);
-        Ok(view(hub).await)
+        Ok(settings_view(hub).await)
     }
 }
 
@@ -105,7 +105,7 @@ const MAX_DAYS: u32 = 3_650;
 ///
 /// # Errors
 /// Returns an error if `given` is neither empty nor an https URL with a path.
-fn document(given: Option<String>, old: String) -> Result<String, ApiError> {
+fn check_metadata_url(given: Option<String>, old: String) -> Result<String, ApiError> {
     let Some(given) = given.map(|url| url.trim().to_owned()) else {
         return Ok(old);
     };
@@ -118,7 +118,7 @@ fn document(given: Option<String>, old: String) -> Result<String, ApiError> {
     ))
 }
 
-fn days(given: Option<u32>, old: u32) -> Result<u32, ApiError> {
+fn check_days(given: Option<u32>, old: u32) -> Result<u32, ApiError> {
     match given {
         None => Ok(old),
         Some(days) if days <= MAX_DAYS => Ok(days),
@@ -128,7 +128,7 @@ fn days(given: Option<u32>, old: u32) -> Result<u32, ApiError> {
     }
 }
 
-fn seconds(
+fn check_seconds(
     name: &str,
     given: Option<u32>,
     range: std::ops::RangeInclusive<u32>,
@@ -145,7 +145,7 @@ fn seconds(
     }
 }
 
-async fn view(hub: &Hub) -> SettingsView {
+async fn settings_view(hub: &Hub) -> SettingsView {
     let values = hub.settings.get();
     let keyring = hub.secrets.status().await;
     SettingsView {
@@ -156,7 +156,7 @@ async fn view(hub: &Hub) -> SettingsView {
         audit_retention_days: values.audit_retention_days,
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: hub.data_dir().display().to_string(),
-        url: hub.url(),
+        url: hub.endpoint_url(),
         keyring,
         keyring_remedy: match keyring {
             KeyringStatus::Ready => String::new(),

@@ -16,7 +16,7 @@ use crate::{
         spec::RegisteredServer,
         tool::{AcceptanceState, Annotations},
     },
-    policy::Facts,
+    policy::MatchInput,
     sessions::ClientScope,
 };
 
@@ -33,7 +33,7 @@ pub struct ToolView {
     /// Why no client can see or call the tool; empty if clients can.
     pub hidden: String,
     /// The acceptance state of the definition.
-    pub standing: AcceptanceState,
+    pub acceptance: AcceptanceState,
     /// About how many tokens a model spends on the tool's definition in a list.
     pub tokens: u32,
     pub title: Option<String>,
@@ -68,7 +68,7 @@ impl Verb for ListTools {
             .iter()
             .map(|tool| ToolView {
                 exposed_name: tool.exposed_name.clone(),
-                ..view(hub, &tool.server, &tool.definition)
+                ..tool_view(hub, &tool.server, &tool.definition)
             });
         Ok(views.collect())
     }
@@ -95,7 +95,7 @@ impl Verb for CallTool {
         if !self.arguments.is_object() {
             return Err(ApiError::invalid("'arguments' must be a JSON object"));
         }
-        hub.call_by_hand(&self.name, &self.arguments).await
+        hub.call_from_cli(&self.name, &self.arguments).await
     }
 }
 
@@ -169,28 +169,32 @@ fn function_tool(tool: &CatalogEntry) -> FunctionTool {
 }
 
 /// Returns the tools of a server, including hidden ones.
-pub(super) fn of_server(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy) -> Vec<ToolView> {
+pub(super) fn server_tools(
+    hub: &Hub,
+    server: &RegisteredServer,
+    copy: &ServerCopy,
+) -> Vec<ToolView> {
     let snapshot = hub.catalog.snapshot();
-    let at_door: HashMap<&str, &CatalogEntry> = snapshot
+    let exposed: HashMap<&str, &CatalogEntry> = snapshot
         .all()
         .server_tools(&server.id)
         .iter()
         .map(|entry| (entry.definition.name.as_str(), &**entry))
         .collect();
     let view = |tool: &Arc<Definition>| {
-        let (standing, plain) = (copy.acceptance_state(tool), view(hub, server, tool));
-        match at_door
+        let (acceptance, plain) = (copy.acceptance_state(tool), tool_view(hub, server, tool));
+        match exposed
             .get(tool.name.as_str())
             .filter(|entry| entry.definition.digest == tool.digest)
         {
             Some(entry) => ToolView {
                 exposed_name: entry.exposed_name.clone(),
-                standing,
+                acceptance,
                 ..plain
             },
             None => ToolView {
-                hidden: why_hidden(hub, server, tool, standing, &snapshot),
-                standing,
+                hidden: hidden_reason(hub, server, tool, acceptance, &snapshot),
+                acceptance,
                 ..plain
             },
         }
@@ -198,11 +202,11 @@ pub(super) fn of_server(hub: &Hub, server: &RegisteredServer, copy: &ServerCopy)
     copy.tools().iter().map(view).collect()
 }
 
-fn why_hidden(
+fn hidden_reason(
     hub: &Hub,
     server: &RegisteredServer,
     tool: &Definition,
-    standing: AcceptanceState,
+    acceptance: AcceptanceState,
     snapshot: &Snapshot,
 ) -> String {
     let is_meant =
@@ -214,7 +218,7 @@ fn why_hidden(
             .iter()
             .find(|one| one.server == server.id && is_meant(&one.entry))
     };
-    match standing {
+    match acceptance {
         AcceptanceState::New => "new since you accepted the server: it waits for you".into(),
         AcceptanceState::Changed => "changed since you accepted it: it waits for you".into(),
         AcceptanceState::Accepted if !hub.registry.may_run(server) => {
@@ -228,8 +232,8 @@ fn why_hidden(
 
 /// Returns a tool as a person sees it. The exposed name is the one without a collision; only the
 /// catalog knows about collisions.
-pub(super) fn view(hub: &Hub, server: &RegisteredServer, tool: &Definition) -> ToolView {
-    let facts = Facts {
+pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition) -> ToolView {
+    let input = MatchInput {
         client: None,
         session: None,
         server,
@@ -249,14 +253,14 @@ pub(super) fn view(hub: &Hub, server: &RegisteredServer, tool: &Definition) -> T
             names::exposed_name(prefix, &server.id, &tool.name)
         },
         hidden: String::new(),
-        standing: AcceptanceState::Accepted,
+        acceptance: AcceptanceState::Accepted,
         tokens: tool.estimate_tokens(),
         title: tool.title.clone(),
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
         annotations: tool.annotations.clone(),
         digest: tool.digest.clone(),
-        policy: hub.rules.peek(&facts).effect,
-        own_policy: hub.rules.own(&server.id, &tool.name),
+        policy: hub.rules.evaluate(&input).effect,
+        own_policy: hub.rules.own_effect(&server.id, &tool.name),
     }
 }

@@ -9,14 +9,14 @@ use crate::{clock, model::ids::Timestamp, settings::Settings, store::Journal};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The delay before the first deletion, because the start has more urgent work.
-const FIRST: Duration = Duration::from_secs(5);
+const INITIAL_DELAY: Duration = Duration::from_secs(5);
 
 /// Runs until the hub aborts it.
-pub(super) async fn keep(journal: Journal, settings: Settings) {
-    sleep(FIRST).await;
+pub(super) async fn prune_old_records(journal: Journal, settings: Settings) {
+    sleep(INITIAL_DELAY).await;
     loop {
         let days = settings.get().audit_retention_days;
-        if let Some(before) = oldest_kept(clock::now(), days)
+        if let Some(before) = retention_cutoff(clock::now(), days)
             && let Err(error) = journal.prune(before).await
         {
             tracing::warn!(
@@ -34,7 +34,7 @@ pub(super) async fn keep(journal: Journal, settings: Settings) {
 }
 
 /// Returns the moment from which on records are kept, or `None` if they are kept for ever.
-fn oldest_kept(now: Timestamp, days: u32) -> Option<Timestamp> {
+fn retention_cutoff(now: Timestamp, days: u32) -> Option<Timestamp> {
     (days > 0).then(|| Timestamp(now.0 - i64::from(days) * 24 * 3600 * 1_000))
 }
 
@@ -43,11 +43,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_too_old_where_all_is_kept() {
+    fn nothing_is_deleted_if_retention_is_unlimited() {
         let now = Timestamp(100 * 24 * 3600 * 1_000);
-        assert_eq!(oldest_kept(now, 0), None);
+        assert_eq!(retention_cutoff(now, 0), None);
         assert_eq!(
-            oldest_kept(now, 90),
+            retention_cutoff(now, 90),
             Some(Timestamp(10 * 24 * 3600 * 1_000))
         );
     }

@@ -1,4 +1,4 @@
-mod crossing;
+mod fail_closed;
 
 use super::*;
 use crate::upstream::OutgoingRequest;
@@ -12,12 +12,12 @@ use crate::{
     secrets::InMemory,
 };
 
-struct Desk {
+struct TestHub {
     hub: Arc<Hub>,
     folder: tempfile::TempDir,
 }
 
-async fn desk() -> Desk {
+async fn test_hub() -> TestHub {
     let folder = tempfile::tempdir().expect("a folder");
     let options = HubOptions {
         data_dir: folder.path().to_owned(),
@@ -26,10 +26,10 @@ async fn desk() -> Desk {
     let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
         .await
         .expect("a hub");
-    Desk { hub, folder }
+    TestHub { hub, folder }
 }
 
-impl Desk {
+impl TestHub {
     async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         verb.run(&self.hub).await
     }
@@ -50,7 +50,7 @@ fn spec(text: &str) -> ServerSpec {
 }
 
 /// The negotiation result of a client without capabilities.
-fn hello() -> ClientHello {
+fn client_info() -> ClientHello {
     let params = json::raw(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#.into());
     protocol::handshake::read_initialize(Some(&params)).expect("a hello")
 }
@@ -60,10 +60,10 @@ fn code<T>(result: Result<T, ApiError>) -> Option<ErrorCode> {
 }
 
 #[tokio::test]
-async fn a_second_hub_on_the_folder_is_refused_with_the_pid_of_the_first() {
-    let desk = desk().await;
+async fn a_second_hub_on_the_same_folder_is_rejected_with_the_pid_of_the_first() {
+    let test_hub = test_hub().await;
     let options = HubOptions {
-        data_dir: desk.folder.path().to_owned(),
+        data_dir: test_hub.folder.path().to_owned(),
         admin_token: None,
     };
     let error = Hub::open(options).await.err().expect("refused");
@@ -75,27 +75,29 @@ async fn a_second_hub_on_the_folder_is_refused_with_the_pid_of_the_first() {
 }
 
 #[tokio::test]
-async fn a_secret_goes_to_the_keyring_and_its_reference_to_the_spec_and_both_go_with_the_server() {
-    let desk = desk().await;
+async fn secrets_are_stored_in_the_keyring_and_deleted_with_their_server() {
+    let test_hub = test_hub().await;
     let secrets = SecretValues {
         env: [("KEY".to_owned(), "top-secret".to_owned())].into(),
         ..SecretValues::default()
     };
-    let server = desk
+    let server = test_hub
         .add(r#"{"name":"My Server","command":"x"}"#, secrets, true)
         .await;
     assert_eq!(server.spec.env["KEY"], "${keyring:my-server.KEY}");
     let file = std::fs::read_to_string(&server.file).expect("the spec file");
     assert!(!file.contains("top-secret"), "{file}");
     assert_eq!(
-        desk.run(ListSecrets {}).await.expect("listed")[0].present,
+        test_hub.run(ListSecrets {}).await.expect("listed")[0].present,
         Some(true)
     );
-    desk.run(RemoveServer { id: server.id })
+    test_hub
+        .run(RemoveServer { id: server.id })
         .await
         .expect("removed");
     assert!(
-        desk.hub
+        test_hub
+            .hub
             .secrets
             .get("my-server.KEY")
             .await
@@ -106,9 +108,9 @@ async fn a_secret_goes_to_the_keyring_and_its_reference_to_the_spec_and_both_go_
 }
 
 #[tokio::test]
-async fn only_what_was_shown_can_be_accepted() {
-    let desk = desk().await;
-    let shown = desk
+async fn only_the_identity_that_was_shown_can_be_accepted() {
+    let test_hub = test_hub().await;
+    let shown = test_hub
         .add(
             r#"{"name":"a","command":"harmless"}"#,
             SecretValues::default(),
@@ -120,20 +122,20 @@ async fn only_what_was_shown_can_be_accepted() {
         (Acceptance::New, ServerState::NeedsAcceptance)
     );
     std::fs::write(&shown.file, r#"{"name":"a","command":"harmful"}"#).expect("write");
-    desk.hub.registry.reload();
+    test_hub.hub.registry.reload();
     let accept = AcceptServer {
         id: shown.id.clone(),
         identity: shown.identity,
     };
-    assert_eq!(code(desk.run(accept).await), Some(ErrorCode::Conflict));
-    let now = desk
+    assert_eq!(code(test_hub.run(accept).await), Some(ErrorCode::Conflict));
+    let now = test_hub
         .run(ShowServer {
             id: shown.id.clone(),
         })
         .await
         .expect("shown");
     assert_eq!(now.acceptance, Acceptance::New);
-    let accepted = desk
+    let accepted = test_hub
         .run(AcceptServer {
             id: shown.id,
             identity: now.identity,
@@ -144,9 +146,9 @@ async fn only_what_was_shown_can_be_accepted() {
 }
 
 #[tokio::test]
-async fn a_server_that_may_not_run_is_neither_verified_nor_read_nor_restarted() {
-    let desk = desk().await;
-    let id = desk
+async fn a_server_that_may_not_run_cannot_be_verified_synced_or_restarted() {
+    let test_hub = test_hub().await;
+    let id = test_hub
         .add(
             r#"{"name":"a","command":"x"}"#,
             SecretValues::default(),
@@ -155,30 +157,34 @@ async fn a_server_that_may_not_run_is_neither_verified_nor_read_nor_restarted() 
         .await
         .id;
     assert_eq!(
-        code(desk.run(VerifyServer { id: id.clone() }).await),
+        code(test_hub.run(VerifyServer { id: id.clone() }).await),
         Some(ErrorCode::Conflict)
     );
     assert_eq!(
-        code(desk.run(SyncServer { id: id.clone() }).await),
+        code(test_hub.run(SyncServer { id: id.clone() }).await),
         Some(ErrorCode::Conflict)
     );
     assert_eq!(
-        code(desk.run(RestartServer { id: id.clone() }).await),
+        code(test_hub.run(RestartServer { id: id.clone() }).await),
         Some(ErrorCode::Conflict)
     );
-    assert!(desk.hub.catalog.sync(&id).await.is_err());
+    assert!(test_hub.hub.catalog.sync(&id).await.is_err());
     assert_eq!(
-        desk.hub.pool.status(&id).map_or(0, |status| status.starts),
+        test_hub
+            .hub
+            .pool
+            .status(&id)
+            .map_or(0, |status| status.starts),
         0
     );
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_found_says_so_and_what_to_do() {
-    let desk = desk().await;
+async fn a_missing_command_is_reported_with_a_remedy() {
+    let test_hub = test_hub().await;
     let spec = spec(r#"{"name":"a","command":"no-such-command-here"}"#);
-    let error = desk
-        .run(TryServer {
+    let error = test_hub
+        .run(VerifySpec {
             spec,
             secrets: SecretValues::default(),
         })
@@ -194,97 +200,103 @@ async fn a_server_that_cannot_be_found_says_so_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_hub_that_has_ended_starts_nothing_any_more() {
-    let desk = desk().await;
-    let server = desk
+async fn a_closed_hub_starts_no_server() {
+    let test_hub = test_hub().await;
+    let server = test_hub
         .add(
             r#"{"name":"a","command":"sh","args":["-c","sleep 60"]}"#,
             SecretValues::default(),
             false,
         )
         .await;
-    let server = desk.hub.registry.get(&server.id).expect("known");
-    desk.hub.pool.close().await;
-    let session = desk.hub.pool.session(&server, None);
+    let server = test_hub.hub.registry.get(&server.id).expect("known");
+    test_hub.hub.pool.close().await;
+    let session = test_hub.hub.pool.session(&server, None);
     assert!(session.hello().await.is_err());
     assert_eq!(session.status().starts, 0);
 }
 
 #[tokio::test]
-async fn a_session_that_was_ended_is_not_started_by_those_who_still_hold_it() {
-    let desk = desk().await;
-    let server = desk
+async fn a_closed_session_cannot_be_restarted_through_an_old_handle() {
+    let test_hub = test_hub().await;
+    let server = test_hub
         .add(
             r#"{"name":"a","command":"sh","args":["-c","sleep 60"]}"#,
             SecretValues::default(),
             false,
         )
         .await;
-    let registered = desk.hub.registry.get(&server.id).expect("known");
-    let held = desk.hub.pool.session(&registered, None);
-    desk.run(EnableServer {
-        id: server.id,
-        enabled: false,
-    })
-    .await
-    .expect("disabled");
+    let registered = test_hub.hub.registry.get(&server.id).expect("known");
+    let held = test_hub.hub.pool.session(&registered, None);
+    test_hub
+        .run(EnableServer {
+            id: server.id,
+            enabled: false,
+        })
+        .await
+        .expect("disabled");
     assert!(held.hello().await.is_err());
     assert_eq!(held.status().starts, 0);
 }
 
 #[tokio::test]
 async fn revoking_a_client_ends_its_sessions_and_its_rules() {
-    let desk = desk().await;
+    let test_hub = test_hub().await;
     let name = ClientName::new("c");
-    desk.run(AddClient {
-        name: name.clone(),
-        token: None,
-    })
-    .await
-    .expect("added");
-    let session = desk
+    test_hub
+        .run(AddClient {
+            name: name.clone(),
+            token: None,
+        })
+        .await
+        .expect("added");
+    let session = test_hub
         .hub
         .sessions
-        .open(name.clone(), hello(), ClientScope::All);
+        .open(name.clone(), client_info(), ClientScope::All);
     let scope = Scope {
         client: Some(name.clone()),
         ..Scope::default()
     };
-    desk.run(SetPolicy {
-        scope,
-        effect: Effect::Allow,
-    })
-    .await
-    .expect("set");
-    desk.run(RevokeClient { name: name.clone() })
+    test_hub
+        .run(SetPolicy {
+            scope,
+            effect: Effect::Allow,
+        })
+        .await
+        .expect("set");
+    test_hub
+        .run(RevokeClient { name: name.clone() })
         .await
         .expect("revoked");
     assert!(session.ended.is_cancelled());
     assert!(
-        desk.run(ListPolicy {})
+        test_hub
+            .run(ListPolicy {})
             .await
             .expect("listed")
             .rules
             .is_empty()
     );
-    desk.run(AddClient { name, token: None })
+    test_hub
+        .run(AddClient { name, token: None })
         .await
         .expect("added again");
 }
 
 #[tokio::test]
-async fn a_client_cannot_be_given_the_token_that_administers() {
-    let desk = desk().await;
+async fn a_client_cannot_be_given_the_admin_token() {
+    let test_hub = test_hub().await;
     let add = AddClient {
         name: ClientName::new("c"),
         token: Some("a".repeat(40)),
     };
-    assert_eq!(code(desk.run(add).await), Some(ErrorCode::Conflict));
+    assert_eq!(code(test_hub.run(add).await), Some(ErrorCode::Conflict));
 }
 
 #[tokio::test]
-async fn an_empty_scope_is_not_taken_for_everything() {
-    let desk = desk().await;
+async fn an_empty_scope_is_rejected() {
+    let test_hub = test_hub().await;
     for scope in [
         Scope {
             server: Some(ServerId::new("")),
@@ -301,11 +313,12 @@ async fn an_empty_scope_is_not_taken_for_everything() {
     ] {
         assert_eq!(
             code(
-                desk.run(SetPolicy {
-                    scope,
-                    effect: Effect::Allow
-                })
-                .await
+                test_hub
+                    .run(SetPolicy {
+                        scope,
+                        effect: Effect::Allow
+                    })
+                    .await
             ),
             Some(ErrorCode::Invalid)
         );
@@ -313,37 +326,42 @@ async fn an_empty_scope_is_not_taken_for_everything() {
 }
 
 #[tokio::test]
-async fn settings_are_bounded_and_kept() {
-    let desk = desk().await;
+async fn settings_are_bounded_and_stored() {
+    let test_hub = test_hub().await;
     let wrong = ChangeSettings {
         approval_timeout_s: Some(1),
         ..ChangeSettings::default()
     };
-    assert_eq!(code(desk.run(wrong).await), Some(ErrorCode::Invalid));
+    assert_eq!(code(test_hub.run(wrong).await), Some(ErrorCode::Invalid));
     let wrong = ChangeSettings {
         audit_retention_days: Some(4_000),
         ..ChangeSettings::default()
     };
-    assert_eq!(code(desk.run(wrong).await), Some(ErrorCode::Invalid));
+    assert_eq!(code(test_hub.run(wrong).await), Some(ErrorCode::Invalid));
     let kept = ChangeSettings {
         audit_retention_days: Some(0),
         ..ChangeSettings::default()
     };
     assert_eq!(
-        desk.run(kept).await.expect("changed").audit_retention_days,
+        test_hub
+            .run(kept)
+            .await
+            .expect("changed")
+            .audit_retention_days,
         0
     );
     let right = ChangeSettings {
         approval_timeout_s: Some(20),
         ..ChangeSettings::default()
     };
-    desk.run(right).await.expect("changed");
-    desk.run(SetDefaultPolicy {
-        effect: Effect::Deny,
-    })
-    .await
-    .expect("set");
-    let loaded = Settings::load(desk.hub.store.clone())
+    test_hub.run(right).await.expect("changed");
+    test_hub
+        .run(SetDefaultPolicy {
+            effect: Effect::Deny,
+        })
+        .await
+        .expect("set");
+    let loaded = Settings::load(test_hub.hub.store.clone())
         .await
         .expect("loaded")
         .get();
@@ -355,34 +373,41 @@ async fn settings_are_bounded_and_kept() {
 }
 
 #[tokio::test]
-async fn what_changes_what_may_cross_is_noted_in_the_audit() {
-    let desk = desk().await;
-    let before = desk.run(VerifyAudit {}).await.expect("verified").entries;
-    desk.add(
-        r#"{"name":"a","url":"http://127.0.0.1:9/mcp"}"#,
-        SecretValues::default(),
-        false,
-    )
-    .await;
+async fn policy_changes_are_recorded_in_the_audit() {
+    let test_hub = test_hub().await;
+    let before = test_hub
+        .run(VerifyAudit {})
+        .await
+        .expect("verified")
+        .entries;
+    test_hub
+        .add(
+            r#"{"name":"a","url":"http://127.0.0.1:9/mcp"}"#,
+            SecretValues::default(),
+            false,
+        )
+        .await;
     let scope = Scope {
         server: Some(ServerId::new("a")),
         ..Scope::default()
     };
-    desk.run(SetPolicy {
-        scope: scope.clone(),
-        effect: Effect::Deny,
-    })
-    .await
-    .expect("set");
-    desk.run(RemovePolicy { scope }).await.expect("removed");
-    desk.run(SetDefaultPolicy {
-        effect: Effect::Deny,
-    })
-    .await
-    .expect("set");
-    desk.hub.refused(&ClientName::new("c"));
-    desk.hub.refused(&ClientName::new("c"));
-    let report = desk.run(VerifyAudit {}).await.expect("verified");
+    test_hub
+        .run(SetPolicy {
+            scope: scope.clone(),
+            effect: Effect::Deny,
+        })
+        .await
+        .expect("set");
+    test_hub.run(RemovePolicy { scope }).await.expect("removed");
+    test_hub
+        .run(SetDefaultPolicy {
+            effect: Effect::Deny,
+        })
+        .await
+        .expect("set");
+    test_hub.hub.record_refused_token(&ClientName::new("c"));
+    test_hub.hub.record_refused_token(&ClientName::new("c"));
+    let report = test_hub.run(VerifyAudit {}).await.expect("verified");
     assert_eq!(
         (report.entries - before, report.broken),
         (5, None),
@@ -394,27 +419,27 @@ async fn what_changes_what_may_cross_is_noted_in_the_audit() {
 /// branches are therefore boxed.
 #[tokio::test]
 async fn the_future_of_a_request_is_small() {
-    let desk = desk().await;
-    let server = desk
+    let test_hub = test_hub().await;
+    let server = test_hub
         .add(
             r#"{"name":"a","url":"http://127.0.0.1:9/mcp"}"#,
             SecretValues::default(),
             false,
         )
         .await;
-    let server = desk.hub.registry.get(&server.id).expect("known");
-    let session = desk.hub.pool.session(&server, None);
+    let server = test_hub.hub.registry.get(&server.id).expect("known");
+    let session = test_hub.hub.pool.session(&server, None);
     let request = session.request(OutgoingRequest::new("ping", None, Duration::from_secs(1)));
     assert!(
         size_of_val(&request) <= 4_096,
         "{} bytes",
         size_of_val(&request)
     );
-    let client = desk
+    let client = test_hub
         .hub
         .sessions
-        .open(ClientName::new("c"), hello(), ClientScope::All);
+        .open(ClientName::new("c"), client_info(), ClientScope::All);
     let back = ClientHandle::for_session(client);
-    let call = desk.hub.request(&back, "tools/call", None);
+    let call = test_hub.hub.handle_request(&back, "tools/call", None);
     assert!(size_of_val(&call) <= 512, "{} bytes", size_of_val(&call));
 }

@@ -6,10 +6,10 @@
 //! whether it may hold (for a deny or an ask).
 
 mod canonical;
+mod coercions;
 mod number;
 mod paths;
 mod pointer;
-mod readings;
 
 use std::{
     collections::HashSet,
@@ -27,7 +27,7 @@ use crate::model::{
 
 use number::Number;
 use paths::Folder;
-use pointer::Within;
+use pointer::EmbeddedJson;
 
 /// The largest size of a compiled regular expression, in bytes.
 const MAX_REGEX: usize = 256 * 1024;
@@ -47,41 +47,41 @@ pub struct ConditionError {
 
 /// How certain a match has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sure {
+pub(super) enum MatchMode {
     /// The condition holds, however the server reads the arguments.
-    Surely,
+    Must,
     /// The condition holds in at least one way of reading the arguments.
-    Maybe,
+    May,
 }
 
-impl Sure {
+impl MatchMode {
     /// Returns how certain a match has to be for a rule with this effect. A rule without an effect
     /// is about results.
-    pub(super) fn of(effect: Option<Effect>) -> Self {
+    pub(super) fn for_effect(effect: Option<Effect>) -> Self {
         match effect {
-            Some(Effect::Allow) => Self::Surely,
-            Some(Effect::Deny | Effect::Ask) | None => Self::Maybe,
+            Some(Effect::Allow) => Self::Must,
+            Some(Effect::Deny | Effect::Ask) | None => Self::May,
         }
     }
 }
 
 /// The conditions of a rule.
 #[derive(Debug, Default)]
-pub struct Conditions(Vec<(Vec<String>, Compiled)>);
+pub struct Conditions(Vec<(Vec<String>, CompiledPredicate)>);
 
 #[derive(Debug)]
-enum Compiled {
-    Equals(Wanted),
-    OneOf(Vec<Wanted>, HashSet<String>),
+enum CompiledPredicate {
+    Equals(ExpectedValue),
+    OneOf(Vec<ExpectedValue>, HashSet<String>),
     PathWithin(Folder),
-    Host { name: String, under: bool },
+    Host { name: String, is_wildcard: bool },
     Between(Option<Number>, Option<Number>),
     Matches(Regex),
 }
 
 /// A value that a condition names, and its canonical text.
 #[derive(Debug)]
-struct Wanted {
+struct ExpectedValue {
     value: Box<RawValue>,
     canonical: String,
 }
@@ -110,7 +110,7 @@ impl Conditions {
             let pointer = pointer::parse(&condition.pointer).map_err(|why| wrong(at, why))?;
             Ok((
                 pointer,
-                Compiled::new(&condition.is).map_err(|why| wrong(at, why))?,
+                CompiledPredicate::new(&condition.is).map_err(|why| wrong(at, why))?,
             ))
         };
         conditions
@@ -123,13 +123,17 @@ impl Conditions {
 
     /// Returns whether all conditions hold for these arguments, with the certainty that a rule of
     /// this effect demands.
-    pub fn hold_for(
+    pub fn matches(
         &self,
         effect: Option<Effect>,
         arguments: &RawValue,
         server: &RegisteredServer,
     ) -> bool {
-        self.hold(arguments, folder_of(server).as_deref(), Sure::of(effect))
+        self.all_hold(
+            arguments,
+            working_dir(server).as_deref(),
+            MatchMode::for_effect(effect),
+        )
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -138,29 +142,34 @@ impl Conditions {
 
     /// Returns whether all conditions hold for these arguments. `folder` is the working directory
     /// of the server, for relative paths, or `None` if the server runs elsewhere.
-    pub(super) fn hold(&self, arguments: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
+    pub(super) fn all_hold(
+        &self,
+        arguments: &RawValue,
+        cwd: Option<&Path>,
+        mode: MatchMode,
+    ) -> bool {
         self.0.iter().all(|(pointer, test)| {
             let found = pointer::resolve(pointer, arguments);
-            match sure {
-                Sure::Surely => {
-                    found.is_sure
+            match mode {
+                MatchMode::Must => {
+                    found.is_unambiguous
                         && found
                             .values
                             .first()
-                            .is_some_and(|one| test.holds(one, folder, sure))
+                            .is_some_and(|one| test.holds(one, cwd, mode))
                 }
-                Sure::Maybe => {
-                    found.is_unclear || found.values.iter().any(|one| test.holds(one, folder, sure))
+                MatchMode::May => {
+                    found.is_unreadable || found.values.iter().any(|one| test.holds(one, cwd, mode))
                 }
             }
         })
     }
 }
 
-impl Compiled {
+impl CompiledPredicate {
     fn new(test: &Predicate) -> Result<Self, String> {
         Ok(match test {
-            Predicate::Equals(value) => Self::Equals(Wanted::new(value)?),
+            Predicate::Equals(value) => Self::Equals(ExpectedValue::new(value)?),
             Predicate::OneOf(values) if values.is_empty() => return Err("it names no value".into()),
             Predicate::OneOf(values) if values.len() > MAX_VALUES => {
                 return Err(format!("at most {MAX_VALUES} values"));
@@ -168,20 +177,20 @@ impl Compiled {
             Predicate::OneOf(values) => {
                 let wanted = values
                     .iter()
-                    .map(Wanted::new)
+                    .map(ExpectedValue::new)
                     .collect::<Result<Vec<_>, String>>()?;
                 let canonical = wanted.iter().map(|one| one.canonical.clone()).collect();
                 Self::OneOf(wanted, canonical)
             }
             Predicate::PathWithin(folder) => Self::PathWithin(Folder::new(folder)?),
             Predicate::Host(host) => {
-                let (name, under) = host
+                let (name, is_wildcard) = host
                     .strip_prefix("*.")
                     .map_or((host.as_str(), false), |name| (name, true));
                 let name = url::Host::parse(name)
                     .map_err(|e| format!("'{host}' is no host: {e}"))?
                     .to_string();
-                Self::Host { name, under }
+                Self::Host { name, is_wildcard }
             }
             Predicate::Between { min, max } => {
                 let bound = |bound: &Option<Literal>| {
@@ -221,141 +230,144 @@ impl Compiled {
 
     /// Returns whether the condition holds for a value or for the entries of a list: in all ways in
     /// which servers read them, or in one, as `sure` demands.
-    fn holds(&self, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
+    fn holds(&self, value: &RawValue, cwd: Option<&Path>, mode: MatchMode) -> bool {
         let items = pointer::items(value).filter(|_| !matches!(self, Self::Equals(_)));
-        let as_sent = match (items, sure) {
-            (None, _) => self.holds_for_one(value, folder, sure),
-            (Some(items), Sure::Surely) => {
+        let as_sent = match (items, mode) {
+            (None, _) => self.holds_for_one(value, cwd, mode),
+            (Some(items), MatchMode::Must) => {
                 !items.is_empty()
                     && items
                         .iter()
-                        .all(|item| self.holds_for_item(item, folder, sure))
+                        .all(|item| self.holds_for_item(item, cwd, mode))
             }
-            (Some(items), Sure::Maybe) => items
+            (Some(items), MatchMode::May) => items
                 .iter()
-                .any(|item| self.holds_for_item(item, folder, sure)),
+                .any(|item| self.holds_for_item(item, cwd, mode)),
         };
-        self.holds_within(as_sent, value, folder, sure)
+        self.holds_with_embedded(as_sent, value, cwd, mode)
     }
 
-    fn holds_for_item(&self, item: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
-        self.holds_within(self.holds_for_one(item, folder, sure), item, folder, sure)
+    fn holds_for_item(&self, item: &RawValue, cwd: Option<&Path>, mode: MatchMode) -> bool {
+        self.holds_with_embedded(self.holds_for_one(item, cwd, mode), item, cwd, mode)
     }
 
     /// Extends `as_sent` to the object or list that a string contains as JSON text. With
     /// [`Sure::Surely`] the condition has to hold for both, with [`Sure::Maybe`] for one of them.
-    fn holds_within(
+    fn holds_with_embedded(
         &self,
         as_sent: bool,
         value: &RawValue,
-        folder: Option<&Path>,
-        sure: Sure,
+        cwd: Option<&Path>,
+        mode: MatchMode,
     ) -> bool {
         // If the person named exactly this value, the server's reading of it does not matter.
         let is_named = matches!(self, Self::Equals(_) | Self::OneOf(..));
-        match sure {
-            Sure::Surely if !as_sent || is_named => as_sent,
-            Sure::Surely => match pointer::within(value) {
-                Within::Nothing => true,
-                Within::Value(value) => self.holds(&value, folder, sure),
-                Within::Unclear => false,
+        match mode {
+            MatchMode::Must if !as_sent || is_named => as_sent,
+            MatchMode::Must => match pointer::embedded_json(value) {
+                EmbeddedJson::Nothing => true,
+                EmbeddedJson::Value(value) => self.holds(&value, cwd, mode),
+                EmbeddedJson::Unreadable => false,
             },
-            Sure::Maybe => {
+            MatchMode::May => {
                 as_sent
-                    || match pointer::within(value) {
-                        Within::Nothing => false,
-                        Within::Value(value) => self.holds(&value, folder, sure),
-                        Within::Unclear => true,
+                    || match pointer::embedded_json(value) {
+                        EmbeddedJson::Nothing => false,
+                        EmbeddedJson::Value(value) => self.holds(&value, cwd, mode),
+                        EmbeddedJson::Unreadable => true,
                     }
             }
         }
     }
 
-    fn holds_for_one(&self, value: &RawValue, folder: Option<&Path>, sure: Sure) -> bool {
+    fn holds_for_one(&self, value: &RawValue, cwd: Option<&Path>, mode: MatchMode) -> bool {
         match self {
             // A value with a duplicate key has no canonical text.
-            Self::Equals(wanted) => match (canonical::of(value), sure) {
-                (None, _) => sure == Sure::Maybe,
+            Self::Equals(wanted) => match (canonical::to_text(value), mode) {
+                (None, _) => mode == MatchMode::May,
                 (Some(canonical), _) if wanted.canonical == canonical => true,
-                (Some(_), Sure::Surely) => false,
-                (Some(_), Sure::Maybe) => readings::may_be(&wanted.value, value),
+                (Some(_), MatchMode::Must) => false,
+                (Some(_), MatchMode::May) => coercions::may_equal(&wanted.value, value),
             },
-            Self::OneOf(all, wanted) => match (canonical::of(value), sure) {
-                (None, _) => sure == Sure::Maybe,
+            Self::OneOf(all, wanted) => match (canonical::to_text(value), mode) {
+                (None, _) => mode == MatchMode::May,
                 (Some(canonical), _) if wanted.contains(&canonical) => true,
-                (Some(_), Sure::Surely) => false,
-                (Some(_), Sure::Maybe) => all.iter().any(|one| readings::may_be(&one.value, value)),
+                (Some(_), MatchMode::Must) => false,
+                (Some(_), MatchMode::May) => all
+                    .iter()
+                    .any(|one| coercions::may_equal(&one.value, value)),
             },
-            Self::PathWithin(wanted) => holds_for_text(value, sure, |path| match sure {
-                Sure::Surely => wanted.surely_holds(path, folder),
-                Sure::Maybe => wanted.may_hold(path, folder),
+            Self::PathWithin(wanted) => holds_for_text(value, mode, |path| match mode {
+                MatchMode::Must => wanted.must_contain(path, cwd),
+                MatchMode::May => wanted.may_contain(path, cwd),
             }),
-            Self::Host { name, under } => {
-                holds_for_text(value, sure, |text| is_host(text, name, *under, sure))
+            Self::Host { name, is_wildcard } => {
+                holds_for_text(value, mode, |text| is_host(text, name, *is_wildcard, mode))
             }
             Self::Between(min, max) => {
                 let is_between = |number: &Number| {
                     min.as_ref().is_none_or(|min| min <= number)
                         && max.as_ref().is_none_or(|max| number <= max)
                 };
-                match sure {
-                    Sure::Surely => {
+                match mode {
+                    MatchMode::Must => {
                         Number::parse(value.get()).is_some_and(|number| is_between(&number))
                     }
-                    Sure::Maybe => readings::may_be_number(value, is_between),
+                    MatchMode::May => coercions::may_be_number(value, is_between),
                 }
             }
-            Self::Matches(regex) => holds_for_text(value, sure, |text| regex.is_match(text)),
+            Self::Matches(regex) => holds_for_text(value, mode, |text| regex.is_match(text)),
         }
     }
 }
 
 /// Returns whether `holds` is true for a string, or for a text that servers make of another value.
-fn holds_for_text(value: &RawValue, sure: Sure, holds: impl Fn(&str) -> bool) -> bool {
-    match sure {
-        Sure::Surely => serde_json::from_str::<String>(value.get()).is_ok_and(|text| holds(&text)),
-        Sure::Maybe => {
-            readings::texts(value).is_none_or(|texts| texts.iter().any(|text| holds(text)))
+fn holds_for_text(value: &RawValue, mode: MatchMode, holds: impl Fn(&str) -> bool) -> bool {
+    match mode {
+        MatchMode::Must => {
+            serde_json::from_str::<String>(value.get()).is_ok_and(|text| holds(&text))
         }
+        MatchMode::May => coercions::coerce_to_texts(value)
+            .is_none_or(|texts| texts.iter().any(|text| holds(text))),
     }
 }
 
-impl Wanted {
+impl ExpectedValue {
     /// # Errors
     /// Returns an error if the literal is no JSON, or has a duplicate key.
     fn new(literal: &Literal) -> Result<Self, String> {
         let wrong = || format!("{literal} is no JSON value");
         let value = RawValue::from_string(literal.0.clone()).map_err(|_| wrong())?;
-        let canonical = canonical::of(&value).ok_or_else(wrong)?;
+        let canonical = canonical::to_text(&value).ok_or_else(wrong)?;
         Ok(Self { value, canonical })
     }
 }
 
-fn is_host(text: &str, name: &str, under: bool, sure: Sure) -> bool {
+fn is_host(text: &str, name: &str, is_wildcard: bool, mode: MatchMode) -> bool {
     let fits = |url: &Url| {
         let host = url.host_str().unwrap_or_default();
-        let host = if sure == Sure::Maybe {
+        let host = if mode == MatchMode::May {
             host.trim_end_matches('.')
         } else {
             host
         };
-        if under {
+        if is_wildcard {
             host.strip_suffix(name)
                 .is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
         } else {
             host == name
         }
     };
-    match sure {
+    match mode {
         // URL parsers differ in how they read these characters.
-        Sure::Surely
+        MatchMode::Must
             if text.contains(['\\', '@'])
                 || text.contains(|c: char| c.is_whitespace() || c.is_control()) =>
         {
             false
         }
-        Sure::Surely => Url::parse(text).is_ok_and(|url| url.has_host() && fits(&url)),
-        Sure::Maybe => {
+        MatchMode::Must => Url::parse(text).is_ok_and(|url| url.has_host() && fits(&url)),
+        MatchMode::May => {
             let ways = [
                 text.to_owned(),
                 format!("http://{text}"),
@@ -381,7 +393,7 @@ fn last_line(text: &str) -> &str {
 }
 
 /// Returns the working directory of a local server, to which relative paths are relative.
-pub(super) fn folder_of(server: &RegisteredServer) -> Option<PathBuf> {
+pub(super) fn working_dir(server: &RegisteredServer) -> Option<PathBuf> {
     server.spec.command.as_ref()?;
     let home = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
     server.spec.cwd.as_ref().map(PathBuf::from).or_else(home)

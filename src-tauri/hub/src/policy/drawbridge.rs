@@ -17,30 +17,30 @@ use crate::{
 pub struct Drawbridge {
     settings: Settings,
     events: Events,
-    is_raised: Arc<watch::Sender<bool>>,
+    is_paused: Arc<watch::Sender<bool>>,
 }
 
 impl Drawbridge {
     pub fn new(settings: Settings, events: Events) -> Self {
-        let is_raised = Arc::new(watch::Sender::new(settings.get().paused));
+        let is_paused = Arc::new(watch::Sender::new(settings.get().paused));
         Self {
             settings,
             events,
-            is_raised,
+            is_paused,
         }
     }
 
-    pub fn is_raised(&self) -> bool {
-        *self.is_raised.borrow()
+    pub fn is_paused(&self) -> bool {
+        *self.is_paused.borrow()
     }
 
     /// Waits until the drawbridge is raised. Returns at once if it is raised already.
-    pub async fn raised(&self) {
+    pub async fn wait_until_paused(&self) {
         // An error means that the sender is gone, so the drawbridge cannot be raised any more.
         if self
-            .is_raised
+            .is_paused
             .subscribe()
-            .wait_for(|is_raised| *is_raised)
+            .wait_for(|is_paused| *is_paused)
             .await
             .is_err()
         {
@@ -52,8 +52,8 @@ impl Drawbridge {
     ///
     /// # Errors
     /// Returns an error if the state cannot be stored. The pause then lasts until the next restart.
-    pub async fn raise(&self) -> Result<(), StoreError> {
-        self.is_raised.send_replace(true);
+    pub async fn pause(&self) -> Result<(), StoreError> {
+        self.is_paused.send_replace(true);
         self.events
             .publish(Event::DrawbridgeChanged { paused: true });
         tracing::warn!("the drawbridge was raised: no call crosses");
@@ -69,14 +69,14 @@ impl Drawbridge {
     ///
     /// # Errors
     /// Returns an error if the state cannot be stored. Calls then stay paused.
-    pub async fn lower(&self) -> Result<(), StoreError> {
+    pub async fn resume(&self) -> Result<(), StoreError> {
         self.settings
             .change(|values| SettingsValues {
                 paused: false,
                 ..values
             })
             .await?;
-        self.is_raised.send_replace(false);
+        self.is_paused.send_replace(false);
         self.events
             .publish(Event::DrawbridgeChanged { paused: false });
         tracing::info!("the drawbridge was lowered");

@@ -11,8 +11,8 @@ use tokio::{
 
 use super::{
     drawbridge::Drawbridge,
-    queue::{Decided, Full, Queue, Waited},
-    rules::{Facts, Rules, Ruling},
+    queue::{PersonVerdict, Queue, QueueFull, WaitOutcome},
+    rules::{MatchInput, Rules, Ruling},
 };
 use crate::{
     catalog::CatalogEntry,
@@ -44,7 +44,7 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 const UNFINISHED: &str = "whoever decided it left in the middle of that; it may be asked for again";
 
 /// The largest arguments that are stored with their call, in bytes.
-const MAX_KEPT: usize = 16 * 1024;
+const MAX_STORED_ARGUMENTS: usize = 16 * 1024;
 
 /// A call that is to be decided.
 pub struct ToolCall {
@@ -72,8 +72,8 @@ impl ToolCall {
         ])
     }
 
-    fn facts(&self) -> Facts<'_> {
-        Facts {
+    fn match_input(&self) -> MatchInput<'_> {
+        MatchInput {
             client: Some(&self.client),
             session: Some(&self.session),
             server: &self.tool.server,
@@ -85,7 +85,7 @@ impl ToolCall {
     }
 
     /// Replaces the client's arguments.
-    fn edit(&mut self, arguments: Box<RawValue>) -> Result<(), serde_json::Error> {
+    fn replace_arguments(&mut self, arguments: Box<RawValue>) -> Result<(), serde_json::Error> {
         let mut params = RawObject::parse(&self.params)?;
         params.set("arguments", arguments.clone());
         let params = params.to_raw();
@@ -122,27 +122,29 @@ impl Gate {
     pub async fn admit(
         &self,
         mut call: ToolCall,
-        back: Option<&ClientHandle>,
+        handle: Option<&ClientHandle>,
     ) -> Result<Permitted, Refusal> {
-        let mut entry = Entry::new(self, &call);
+        let mut pending = PendingRecord::new(self, &call);
         let mut recorded = None;
-        if self.drawbridge.is_raised() {
-            entry.decide(Decision::Paused, DecidedBy::Hub, String::new());
+        if self.drawbridge.is_paused() {
+            pending.decide(Decision::Paused, DecidedBy::Hub, String::new());
         } else {
             let ruling = self.ruling(&call);
             match ruling.effect {
-                Effect::Allow => entry.decide_by(Decision::Allowed, ruling),
-                Effect::Deny => entry.decide_by(Decision::Denied, ruling),
-                Effect::Ask => recorded = Box::pin(self.ask(&mut call, &mut entry, back)).await,
+                Effect::Allow => pending.decide_by_ruling(Decision::Allowed, ruling),
+                Effect::Deny => pending.decide_by_ruling(Decision::Denied, ruling),
+                Effect::Ask => {
+                    recorded = Box::pin(self.ask_person(&mut call, &mut pending, handle)).await
+                }
             }
         }
-        let (done, record) = self.write(entry).await?;
+        let (done, record) = self.record_decision(pending).await?;
         let answer = match record {
             // The drawbridge was raised since the decision. Dropping the record marks the call as
             // cancelled.
-            Some(_) if self.drawbridge.is_raised() => Err(raised()),
+            Some(_) if self.drawbridge.is_paused() => Err(paused_refusal()),
             Some(record) => Ok(Permitted { call, record }),
-            None => Err(refusal(
+            None => Err(refusal_of(
                 &done.call,
                 self.settings.get().approval_timeout.as_secs(),
             )),
@@ -157,9 +159,9 @@ impl Gate {
     /// allowed by a rule: an allow becomes an ask, and no call is counted.
     fn ruling(&self, call: &ToolCall) -> Ruling {
         if call.tool.definition.offered.is_none() {
-            return self.rules.decide(&call.facts());
+            return self.rules.decide(&call.match_input());
         }
-        let ruling = self.rules.peek(&call.facts());
+        let ruling = self.rules.evaluate(&call.match_input());
         if ruling.effect == Effect::Allow {
             Ruling {
                 effect: Effect::Ask,
@@ -170,46 +172,49 @@ impl Gate {
         }
     }
 
-    async fn ask(
+    async fn ask_person(
         &self,
         call: &mut ToolCall,
-        entry: &mut Entry<'_>,
-        back: Option<&ClientHandle>,
+        pending: &mut PendingRecord<'_>,
+        handle: Option<&ClientHandle>,
     ) -> Option<oneshot::Sender<Call>> {
         if call.params.get().len() > MAX_SHOWN {
             let reason = format!(
                 "it has over {MAX_SHOWN} bytes, more than a person can look at; a rule may allow it"
             );
-            entry.decide(Decision::Denied, DecidedBy::Hub, reason);
+            pending.decide(Decision::Denied, DecidedBy::Hub, reason);
             return None;
         }
-        if self.queue.takes_retry(&call.digest()) {
-            entry.decide(
+        if self.queue.take_retry(&call.digest()) {
+            pending.decide(
                 Decision::Allowed,
                 DecidedBy::Person,
                 "late, for this identical retry".into(),
             );
             return None;
         }
-        let patience = self.settings.get().approval_timeout;
-        let mut request = request(call, entry.id(), patience);
-        (request.is_first, request.suspended) =
-            (self.is_first(call).await, self.suspended(call).await);
-        let Decided { verdict, recorded } = match self.wait(request, call, patience, back).await {
-            Ok(decided) => decided,
-            Err((decision, reason)) => {
-                entry.decide(decision, DecidedBy::Hub, reason);
-                return None;
-            }
-        };
+        let timeout = self.settings.get().approval_timeout;
+        let mut request = approval_request(call, pending.id(), timeout);
+        (request.is_first, request.suspended) = (
+            self.is_first_call(call).await,
+            self.find_suspended_allow(call).await,
+        );
+        let PersonVerdict { verdict, recorded } =
+            match self.wait_for_verdict(request, call, timeout, handle).await {
+                Ok(decided) => decided,
+                Err((decision, reason)) => {
+                    pending.decide(decision, DecidedBy::Hub, reason);
+                    return None;
+                }
+            };
         let allowed = |words: String| (Decision::Allowed, DecidedBy::Person, words);
         let (decision, by, reason) = match verdict {
             Verdict::ApproveOnce { arguments: None } => allowed("once".into()),
             Verdict::ApproveOnce {
                 arguments: Some(arguments),
-            } => match self.edit(call, arguments) {
+            } => match self.apply_edit(call, arguments) {
                 Ok(()) => {
-                    entry.edited(call);
+                    pending.mark_edited(call);
                     allowed("once, with other arguments".into())
                 }
                 Err(why) => (Decision::Denied, DecidedBy::Hub, why),
@@ -220,53 +225,54 @@ impl Gate {
             Verdict::ApproveAlways { .. } => allowed("always".into()),
             Verdict::Deny { reason } => (Decision::Denied, DecidedBy::Person, reason),
         };
-        match self.rules.denies(&call.facts()) {
+        match self.rules.find_denial(&call.match_input()) {
             // A rule that was added while the call waited.
             Some(ruling) if decision == Decision::Allowed => {
-                entry.decide_by(Decision::Denied, ruling)
+                pending.decide_by_ruling(Decision::Denied, ruling)
             }
-            _ => entry.decide(decision, by, reason),
+            _ => pending.decide(decision, by, reason),
         }
         Some(recorded)
     }
 
     /// Replaces the client's arguments with a person's, after the same checks.
-    fn edit(&self, call: &mut ToolCall, arguments: String) -> Result<(), String> {
+    fn apply_edit(&self, call: &mut ToolCall, arguments: String) -> Result<(), String> {
         let arguments = RawValue::from_string(arguments)
             .map_err(|e| format!("the other arguments are no JSON: {e}"))?;
-        may_replace(&self.rules, &call.facts(), &call.tool, &arguments)?;
-        call.edit(arguments)
+        check_edited_arguments(&self.rules, &call.match_input(), &call.tool, &arguments)?;
+        call.replace_arguments(arguments)
             .map_err(|e| format!("the other arguments cannot be put in: {e}"))
     }
 
     /// Asks a person. Returns the decision and its reason as an error if no person decided.
-    async fn wait(
+    async fn wait_for_verdict(
         &self,
         request: ApprovalRequest,
         call: &ToolCall,
-        patience: Duration,
-        back: Option<&ClientHandle>,
-    ) -> Result<Decided, (Decision, String)> {
-        let ticket = self.queue.ask(request, call.tool.clone(), patience);
-        let mut ticket = ticket.map_err(|full: Full| (Decision::QueueFull, full.to_string()))?;
+        timeout: Duration,
+        handle: Option<&ClientHandle>,
+    ) -> Result<PersonVerdict, (Decision, String)> {
+        let ticket = self.queue.enqueue(request, call.tool.clone(), timeout);
+        let mut ticket =
+            ticket.map_err(|full: QueueFull| (Decision::QueueFull, full.to_string()))?;
         let mut keepalive = interval_at(Instant::now() + KEEPALIVE, KEEPALIVE);
         keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut told = 0;
+        let mut notifications = 0;
         // The client may disconnect from here on. The entry is then dropped undecided, and recorded
         // as abandoned.
         loop {
             tokio::select! {
                 biased;
-                () = self.drawbridge.raised() => return Err((Decision::Paused, String::new())),
-                waited = ticket.decided() => return match waited {
-                    Waited::Decided(decided) => Ok(decided),
-                    Waited::TimedOut => Err((Decision::TimedOut, String::new())),
-                    Waited::NoScreen => Err((Decision::NoScreen, String::new())),
-                    Waited::Unfinished => Err((Decision::Denied, UNFINISHED.into())),
+                () = self.drawbridge.wait_until_paused() => return Err((Decision::Paused, String::new())),
+                waited = ticket.wait() => return match waited {
+                    WaitOutcome::Decided(decided) => Ok(decided),
+                    WaitOutcome::TimedOut => Err((Decision::TimedOut, String::new())),
+                    WaitOutcome::NoScreen => Err((Decision::NoScreen, String::new())),
+                    WaitOutcome::Unfinished => Err((Decision::Denied, UNFINISHED.into())),
                 },
                 _ = keepalive.tick() => {
-                    told += 1;
-                    still_waiting(call, back, told);
+                    notifications += 1;
+                    notify_still_waiting(call, handle, notifications);
                 }
             }
         }
@@ -274,7 +280,7 @@ impl Gate {
 
     /// Returns whether this is the client's first call of the tool. Returns `false` if the history
     /// cannot be read, so that the request claims nothing that is unknown.
-    async fn is_first(&self, call: &ToolCall) -> bool {
+    async fn is_first_call(&self, call: &ToolCall) -> bool {
         let tool = &call.tool;
         self.store
             .has_called(&call.client, &tool.server.id, &tool.definition.name)
@@ -282,8 +288,8 @@ impl Gate {
             .is_ok_and(|called| !called)
     }
 
-    async fn suspended(&self, call: &ToolCall) -> Option<SuspendedAllow> {
-        let rule = self.rules.suspended(&call.facts())?;
+    async fn find_suspended_allow(&self, call: &ToolCall) -> Option<SuspendedAllow> {
+        let rule = self.rules.find_suspended(&call.match_input())?;
         let (server, now) = (&call.tool.server, &call.tool.definition);
         // The request shows changes since the acceptance separately.
         let before = rule
@@ -315,18 +321,18 @@ impl Gate {
     ///
     /// # Errors
     /// Returns an error if the result was held and is withheld.
-    pub async fn release(
+    pub async fn release_result(
         &self,
         permitted: &Permitted,
         result: Json,
-        back: Option<&ClientHandle>,
+        handle: Option<&ClientHandle>,
     ) -> Result<Json, Refusal> {
         let call = permitted.call();
-        let Some((effect, rule)) = self.rules.result(&call.facts()) else {
+        let Some((effect, rule)) = self.rules.result_effect(&call.match_input()) else {
             return Ok(result);
         };
         if effect == ResultEffect::Mask {
-            return Ok(self.masked(result));
+            return Ok(self.mask_result(result));
         }
         if result.get().len() > MAX_SHOWN {
             return Err(Refusal(format!(
@@ -334,9 +340,9 @@ impl Gate {
                  person can look at."
             )));
         }
-        let patience = self.settings.get().approval_timeout;
+        let timeout = self.settings.get().approval_timeout;
         let id = CallId::new(random::ordered_id());
-        let mut request = request(call, id, patience);
+        let mut request = approval_request(call, id, timeout);
         request.digest =
             digest::sha256_parts(&[request.digest.as_bytes(), result.get().as_bytes()]);
         request.result = Some(result.get().to_owned());
@@ -345,15 +351,15 @@ impl Gate {
                 "The call has run, but its result was withheld ({rule}): {why}."
             ))
         };
-        match Box::pin(self.wait(request, call, patience, back)).await {
-            Ok(Decided { verdict, recorded }) => {
+        match Box::pin(self.wait_for_verdict(request, call, timeout, handle)).await {
+            Ok(PersonVerdict { verdict, recorded }) => {
                 let seen = Call {
                     ..permitted
                         .record
                         .row
                         .as_ref()
                         .map(|row| row.call.clone())
-                        .ok_or_else(raised)?
+                        .ok_or_else(paused_refusal)?
                 };
                 let _ = recorded.send(seen);
                 match verdict {
@@ -377,7 +383,7 @@ impl Gate {
 
     /// Masks known secrets and anything that looks like one. Returns the result unchanged if it
     /// contains neither.
-    fn masked(&self, result: Json) -> Json {
+    fn mask_result(&self, result: Json) -> Json {
         let masked = match self.logs.redact_json(result.get()) {
             Cow::Borrowed(_) => return result,
             Cow::Owned(masked) => masked,
@@ -386,15 +392,18 @@ impl Gate {
     }
 
     /// Records the decision. For an allowed call, returns the record that receives its outcome.
-    async fn write(&self, mut entry: Entry<'_>) -> Result<(Arc<CallRow>, Option<Record>), Refusal> {
-        let Some(row) = entry.row.take() else {
+    async fn record_decision(
+        &self,
+        mut pending: PendingRecord<'_>,
+    ) -> Result<(Arc<CallRow>, Option<OpenRecord>), Refusal> {
+        let Some(row) = pending.row.take() else {
             return Err(Refusal("the decision was lost".into()));
         };
         let row = Arc::new(row);
         // Created before the write: if the client disconnects during the write, dropping the record
         // marks the call as cancelled.
         let mut record =
-            (row.call.decision == Decision::Allowed).then(|| Record::new(self, row.clone()));
+            (row.call.decision == Decision::Allowed).then(|| OpenRecord::new(self, row.clone()));
         if let Err(error) = self.journal.record_decision(row.clone()).await {
             tracing::error!("call {}: denied, as {error}", row.call.id);
             if let Some(record) = &mut record {
@@ -413,13 +422,13 @@ impl Gate {
 
 /// The record of a call that is not decided yet. If it is dropped before it is written, the call is
 /// recorded as abandoned.
-struct Entry<'a> {
+struct PendingRecord<'a> {
     gate: &'a Gate,
     started: Instant,
     row: Option<CallRow>,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> PendingRecord<'a> {
     fn new(gate: &'a Gate, call: &ToolCall) -> Self {
         let row = CallRow {
             call: Call {
@@ -443,7 +452,7 @@ impl<'a> Entry<'a> {
             is_counted: false,
             definition_digest: call.tool.definition.digest.clone(),
             arguments_digest: digest::sha256(call.arguments.get().as_bytes()),
-            arguments: kept(&gate.logs, &call.arguments),
+            arguments: stored_arguments(&gate.logs, &call.arguments),
         };
         Self {
             gate,
@@ -459,23 +468,23 @@ impl<'a> Entry<'a> {
         )
     }
 
-    fn decide_by(&mut self, decision: Decision, ruling: Ruling) {
+    fn decide_by_ruling(&mut self, decision: Decision, ruling: Ruling) {
         if let Some(row) = &mut self.row {
             (row.call.rule, row.is_counted) = (ruling.rule, ruling.is_counted);
         }
-        self.decide(decision, ruling.by, ruling.reason);
+        self.decide(decision, ruling.decided_by, ruling.reason);
     }
 
-    fn edited(&mut self, call: &ToolCall) {
+    fn mark_edited(&mut self, call: &ToolCall) {
         if let Some(row) = &mut self.row {
             row.call.is_edited = true;
             row.arguments_digest = digest::sha256(call.arguments.get().as_bytes());
-            row.arguments = kept(&self.gate.logs, &call.arguments);
+            row.arguments = stored_arguments(&self.gate.logs, &call.arguments);
         }
     }
 
     fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
-        let waited_ms = millis(self.started);
+        let waited_ms = elapsed_ms(self.started);
         if let Some(row) = &mut self.row {
             let outcome = if decision == Decision::Allowed {
                 Outcome::Running
@@ -489,13 +498,13 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl Drop for Entry<'_> {
+impl Drop for PendingRecord<'_> {
     fn drop(&mut self) {
         let Some(mut row) = self.row.take() else {
             return;
         };
         // The client left before the decision was written, possibly after it was made.
-        row.call.waited_ms = millis(self.started);
+        row.call.waited_ms = elapsed_ms(self.started);
         row.call.decision = Decision::Abandoned;
         row.call.outcome = Outcome::NotSent;
         let (journal, events) = (self.gate.journal.clone(), self.gate.events.clone());
@@ -515,7 +524,7 @@ impl Drop for Entry<'_> {
 /// A call whose permission is recorded. Only [`Gate::admit`] creates one.
 pub struct Permitted {
     call: ToolCall,
-    record: Record,
+    record: OpenRecord,
 }
 
 impl Permitted {
@@ -524,14 +533,14 @@ impl Permitted {
     }
 
     /// Records the outcome of the call.
-    pub fn ended(self, outcome: Outcome, error: String) {
-        self.record.end(outcome, error);
+    pub fn record_outcome(self, outcome: Outcome, error: String) {
+        self.record.finish(outcome, error);
     }
 }
 
 /// The record of a running call. If it is dropped without an outcome, the client has cancelled the
 /// call.
-struct Record {
+struct OpenRecord {
     journal: Journal,
     events: Events,
     logs: Logs,
@@ -539,7 +548,7 @@ struct Record {
     row: Option<Arc<CallRow>>,
 }
 
-impl Record {
+impl OpenRecord {
     fn new(gate: &Gate, row: Arc<CallRow>) -> Self {
         Self {
             journal: gate.journal.clone(),
@@ -550,11 +559,11 @@ impl Record {
         }
     }
 
-    fn end(mut self, outcome: Outcome, error: String) {
-        self.write(outcome, error);
+    fn finish(mut self, outcome: Outcome, error: String) {
+        self.write_outcome(outcome, error);
     }
 
-    fn write(&mut self, outcome: Outcome, error: String) {
+    fn write_outcome(&mut self, outcome: Outcome, error: String) {
         let Some(row) = self.row.take() else { return };
         // The text may come from a server and contain a secret.
         let error = if error.is_empty() {
@@ -563,7 +572,7 @@ impl Record {
             self.logs.mask_text(&error)
         };
         let sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
-        let duration_ms = sent.then(|| millis(self.started));
+        let duration_ms = sent.then(|| elapsed_ms(self.started));
         self.journal
             .record_outcome(row.call.id.clone(), outcome, error.clone(), duration_ms);
         self.events.publish_with(|| Event::CallChanged {
@@ -577,9 +586,9 @@ impl Record {
     }
 }
 
-impl Drop for Record {
+impl Drop for OpenRecord {
     fn drop(&mut self) {
-        self.write(Outcome::Cancelled, CANCELLED_BY_CLIENT.into());
+        self.write_outcome(Outcome::Cancelled, CANCELLED_BY_CLIENT.into());
     }
 }
 
@@ -588,9 +597,9 @@ impl Drop for Record {
 ///
 /// # Errors
 /// Returns an error if they may not, with the reason in words for the person.
-pub fn may_replace(
+pub fn check_edited_arguments(
     rules: &Rules,
-    facts: &Facts<'_>,
+    input: &MatchInput<'_>,
     tool: &CatalogEntry,
     arguments: &RawValue,
 ) -> Result<(), String> {
@@ -600,9 +609,9 @@ pub fn may_replace(
         .definition
         .check_arguments(arguments, tool.server.spec.validate);
     fit.map_err(|why| format!("they do not fit the tool's schema: {why}"))?;
-    match rules.denies(&Facts {
+    match rules.find_denial(&MatchInput {
         arguments: Some(arguments),
-        ..*facts
+        ..*input
     }) {
         Some(ruling) => Err(format!(
             "with these arguments it is denied by the {}",
@@ -613,14 +622,15 @@ pub fn may_replace(
 }
 
 /// Returns the arguments as they are stored with the call, or `None` if they are too long.
-fn kept(logs: &Logs, arguments: &RawValue) -> Option<String> {
-    (arguments.get().len() <= MAX_KEPT).then(|| logs.redact_json(arguments.get()).into_owned())
+fn stored_arguments(logs: &Logs, arguments: &RawValue) -> Option<String> {
+    (arguments.get().len() <= MAX_STORED_ARGUMENTS)
+        .then(|| logs.redact_json(arguments.get()).into_owned())
 }
 
-fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
+fn approval_request(call: &ToolCall, id: CallId, timeout: Duration) -> ApprovalRequest {
     let tool = &call.tool;
     let asked_at = clock::now();
-    let timeout_ms = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
+    let timeout_ms = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
     ApprovalRequest {
         id,
         client: call.client.clone(),
@@ -654,9 +664,9 @@ fn request(call: &ToolCall, id: CallId, patience: Duration) -> ApprovalRequest {
 
 /// Notifies the client that its call still waits. Progress must increase, so each notification adds
 /// only 1e-6 and leaves room for the server's own progress.
-fn still_waiting(call: &ToolCall, back: Option<&ClientHandle>, told: u32) {
-    let Some(back) = back else { return };
-    let Some(token) = back
+fn notify_still_waiting(call: &ToolCall, handle: Option<&ClientHandle>, count: u32) {
+    let Some(handle) = handle else { return };
+    let Some(token) = handle
         .progress_token()
         .or_else(|| call.progress_token.clone())
     else {
@@ -665,23 +675,23 @@ fn still_waiting(call: &ToolCall, back: Option<&ClientHandle>, told: u32) {
     let params = format!(
         r#"{{"progressToken":{},"progress":{},"message":"waiting for the user to approve the call"}}"#,
         token.get(),
-        f64::from(told) * 1e-6,
+        f64::from(count) * 1e-6,
     );
-    back.notify("notifications/progress", Some(&json::raw(params)));
+    handle.notify("notifications/progress", Some(&json::raw(params)));
 }
 
-fn raised() -> Refusal {
+fn paused_refusal() -> Refusal {
     Refusal("Denied by Drawbridge: the user has raised the drawbridge, so that no call crosses. The call was not run. Do not try again until the user says so.".into())
 }
 
-fn refusal(call: &Call, timeout_s: u64) -> Refusal {
+fn refusal_of(call: &Call, timeout_s: u64) -> Refusal {
     let reason = if call.reason.is_empty() {
         String::new()
     } else {
         format!(": {}", call.reason)
     };
     Refusal(match (call.decision, call.decided_by) {
-        (Decision::Paused, _) => return raised(),
+        (Decision::Paused, _) => return paused_refusal(),
         (Decision::TimedOut, _) => {
             format!(
                 "Timed out: nobody approved the call within {timeout_s} s. It was not run. Ask the user before trying again."
@@ -703,7 +713,7 @@ fn refusal(call: &Call, timeout_s: u64) -> Refusal {
     })
 }
 
-fn millis(since: Instant) -> u32 {
+fn elapsed_ms(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX)
 }
 

@@ -25,8 +25,8 @@ use crate::{
 /// The most calls of one client that may wait at a time.
 pub(super) const MAX_PER_CLIENT: usize = 20;
 /// How long a missed call is remembered for an identical retry.
-const LATE: Duration = Duration::from_secs(120);
-const MAX_LATE: usize = 100;
+const MISSED_TTL: Duration = Duration::from_secs(120);
+const MAX_MISSED: usize = 100;
 /// If this many approval requests of a client in a row are missed, its calls are rejected for a
 /// while.
 const MAX_UNANSWERED: u32 = 3;
@@ -43,8 +43,8 @@ pub struct Queue {
 struct Inner {
     waiting: HashMap<CallId, Waiting>,
     /// The missed calls, oldest first.
-    late: VecDeque<Late>,
-    unanswered: HashMap<ClientName, Unanswered>,
+    missed: VecDeque<Missed>,
+    missed_streaks: HashMap<ClientName, MissedStreak>,
 }
 
 struct Waiting {
@@ -53,11 +53,11 @@ struct Waiting {
     deadline: Instant,
     /// A person could have decided the call: a front end received the event or read the queue.
     is_seen: bool,
-    verdict: oneshot::Sender<Decided>,
+    verdict: oneshot::Sender<PersonVerdict>,
 }
 
 /// A missed call: nobody decided it in time.
-struct Late {
+struct Missed {
     request: ApprovalRequest,
     until: Instant,
     is_approved: bool,
@@ -65,25 +65,25 @@ struct Late {
 
 /// The approval requests of a client in a row that were missed.
 #[derive(Clone, Copy)]
-struct Unanswered {
+struct MissedStreak {
     count: u32,
     last: Instant,
 }
 
 /// The reason why a call is not queued.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Full {
+pub(super) enum QueueFull {
     #[error("{MAX_PER_CLIENT} calls of {0} wait already; answer those first")]
-    Waiting(ClientName),
+    TooManyWaiting(ClientName),
     #[error(
         "nobody answered the last {MAX_UNANSWERED} questions of {client}; it may ask again in {seconds} s"
     )]
-    Unanswered { client: ClientName, seconds: u64 },
+    CoolingDown { client: ClientName, seconds: u64 },
 }
 
 /// A person's verdict, and the channel on which to report the recorded call.
 #[derive(Debug)]
-pub(super) struct Decided {
+pub(super) struct PersonVerdict {
     pub(super) verdict: Verdict,
     pub(super) recorded: oneshot::Sender<Call>,
 }
@@ -98,12 +98,12 @@ pub enum DecideError {
 }
 
 /// A request that was taken out of the queue. Only its holder can decide it.
-pub struct Taken {
+pub struct TakenRequest {
     pub request: ApprovalRequest,
-    verdict: oneshot::Sender<Decided>,
+    verdict: oneshot::Sender<PersonVerdict>,
 }
 
-impl Taken {
+impl TakenRequest {
     /// Decides the request. Returns the call as it was recorded.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Taken {
         let (recorded, answer) = oneshot::channel();
         let gone = || DecideError::Gone(self.request.id.clone());
         self.verdict
-            .send(Decided { verdict, recorded })
+            .send(PersonVerdict { verdict, recorded })
             .map_err(|_| gone())?;
         answer.await.map_err(|_| gone())
     }
@@ -151,14 +151,14 @@ impl Queue {
     }
 
     /// Returns the missed calls that may still be allowed for an identical retry, oldest first.
-    pub fn missed(&self) -> Vec<ApprovalRequest> {
+    pub fn list_missed(&self) -> Vec<ApprovalRequest> {
         let mut inner = self.lock();
-        inner.forget_old();
+        inner.remove_expired();
         inner
-            .late
+            .missed
             .iter()
             .filter(|late| !late.is_approved)
-            .map(Late::view)
+            .map(Missed::view)
             .collect()
     }
 
@@ -168,42 +168,42 @@ impl Queue {
     /// Returns an error if the call is not remembered any more, or is not the one that was shown.
     pub fn allow_retry(&self, id: &CallId, digest: &str) -> Result<u64, DecideError> {
         let mut inner = self.lock();
-        inner.forget_old();
-        let late = inner.late.iter_mut().find(|late| late.request.id == *id);
+        inner.remove_expired();
+        let late = inner.missed.iter_mut().find(|late| late.request.id == *id);
         let late = late.ok_or_else(|| DecideError::Gone(id.clone()))?;
         if late.request.digest != digest {
             return Err(DecideError::Changed(id.clone()));
         }
         late.is_approved = true;
-        let left = late
+        let remaining = late
             .until
             .saturating_duration_since(Instant::now())
             .as_secs();
         drop(inner);
         self.events.publish(Event::ApprovalEnded { id: id.clone() });
-        Ok(left)
+        Ok(remaining)
     }
 
     /// Returns whether a person has allowed a retry of the missed call with this digest. Either way
     /// the missed call is removed, so that an approval allows one retry.
-    pub(super) fn takes_retry(&self, digest: &str) -> bool {
+    pub(super) fn take_retry(&self, digest: &str) -> bool {
         let mut inner = self.lock();
-        inner.forget_old();
+        inner.remove_expired();
         let Some(at) = inner
-            .late
+            .missed
             .iter()
             .position(|late| late.request.digest == digest)
         else {
             return false;
         };
-        inner.late.remove(at).is_some_and(|late| late.is_approved)
+        inner.missed.remove(at).is_some_and(|late| late.is_approved)
     }
 
     /// Takes a request out of the queue. From now on only the caller can decide it.
     ///
     /// # Errors
     /// Returns an error if the request does not wait any more, or is not the one that was shown.
-    pub fn take(&self, id: &CallId, digest: &str) -> Result<Taken, DecideError> {
+    pub fn take(&self, id: &CallId, digest: &str) -> Result<TakenRequest, DecideError> {
         let mut inner = self.lock();
         let found = inner
             .waiting
@@ -217,10 +217,10 @@ impl Queue {
             .remove(id)
             .ok_or_else(|| DecideError::Gone(id.clone()))?;
         // A person is present, so the counts of missed requests start again.
-        inner.unanswered.clear();
+        inner.missed_streaks.clear();
         drop(inner);
         self.events.publish(Event::ApprovalEnded { id: id.clone() });
-        Ok(Taken {
+        Ok(TakenRequest {
             request: taken.request,
             verdict: taken.verdict,
         })
@@ -231,17 +231,17 @@ impl Queue {
     ///
     /// # Errors
     /// Returns an error if too many calls of the client wait, or if its last ones were missed.
-    pub(super) fn ask(
+    pub(super) fn enqueue(
         &self,
         request: ApprovalRequest,
         tool: Arc<CatalogEntry>,
-        patience: Duration,
-    ) -> Result<Ticket, Full> {
+        timeout: Duration,
+    ) -> Result<Ticket, QueueFull> {
         let (verdict, decided) = oneshot::channel();
         let id = request.id.clone();
         let mut inner = self.lock();
-        inner.admits(&request.client)?;
-        let deadline = Instant::now() + patience;
+        inner.check_limits(&request.client)?;
+        let deadline = Instant::now() + timeout;
         let is_seen = self.events.has_subscribers();
         let waiting = Waiting {
             request: request.clone(),
@@ -259,7 +259,7 @@ impl Queue {
             queue: self.clone(),
             id,
             deadline,
-            decided,
+            verdict: decided,
         })
     }
 
@@ -269,7 +269,7 @@ impl Queue {
 }
 
 impl Inner {
-    fn admits(&self, client: &ClientName) -> Result<(), Full> {
+    fn check_limits(&self, client: &ClientName) -> Result<(), QueueFull> {
         if self
             .waiting
             .values()
@@ -277,15 +277,15 @@ impl Inner {
             .count()
             >= MAX_PER_CLIENT
         {
-            return Err(Full::Waiting(client.clone()));
+            return Err(QueueFull::TooManyWaiting(client.clone()));
         }
-        match self.unanswered.get(client) {
-            Some(Unanswered {
+        match self.missed_streaks.get(client) {
+            Some(MissedStreak {
                 count: MAX_UNANSWERED..,
                 last,
             }) if last.elapsed() < COOLDOWN => {
                 let seconds = COOLDOWN.saturating_sub(last.elapsed()).as_secs() + 1;
-                Err(Full::Unanswered {
+                Err(QueueFull::CoolingDown {
                     client: client.clone(),
                     seconds,
                 })
@@ -294,28 +294,28 @@ impl Inner {
         }
     }
 
-    fn forget_old(&mut self) {
+    fn remove_expired(&mut self) {
         let now = Instant::now();
-        self.late.retain(|late| now < late.until);
+        self.missed.retain(|late| now < late.until);
     }
 
-    fn note_unanswered(&mut self, waiting: Waiting) {
+    fn record_missed(&mut self, waiting: Waiting) {
         let client = waiting.request.client.clone();
-        let unanswered = self.unanswered.entry(client).or_insert(Unanswered {
+        let unanswered = self.missed_streaks.entry(client).or_insert(MissedStreak {
             count: 0,
             last: Instant::now(),
         });
-        *unanswered = Unanswered {
+        *unanswered = MissedStreak {
             count: unanswered.count + 1,
             last: Instant::now(),
         };
-        self.forget_old();
+        self.remove_expired();
         if waiting.request.result.is_none() {
-            if self.late.len() == MAX_LATE {
-                self.late.pop_front();
+            if self.missed.len() == MAX_MISSED {
+                self.missed.pop_front();
             }
-            let until = Instant::now() + LATE;
-            self.late.push_back(Late {
+            let until = Instant::now() + MISSED_TTL;
+            self.missed.push_back(Missed {
                 request: waiting.request,
                 until,
                 is_approved: false,
@@ -328,22 +328,22 @@ impl Waiting {
     fn view(&mut self) -> ApprovalRequest {
         self.is_seen = true;
         ApprovalRequest {
-            remaining_ms: left_ms(self.deadline),
+            remaining_ms: remaining_ms(self.deadline),
             ..self.request.clone()
         }
     }
 }
 
-impl Late {
+impl Missed {
     fn view(&self) -> ApprovalRequest {
         ApprovalRequest {
-            remaining_ms: left_ms(self.until),
+            remaining_ms: remaining_ms(self.until),
             ..self.request.clone()
         }
     }
 }
 
-fn left_ms(until: Instant) -> u32 {
+fn remaining_ms(until: Instant) -> u32 {
     u32::try_from(until.saturating_duration_since(Instant::now()).as_millis()).unwrap_or(u32::MAX)
 }
 
@@ -352,12 +352,12 @@ pub(super) struct Ticket {
     queue: Queue,
     id: CallId,
     deadline: Instant,
-    decided: oneshot::Receiver<Decided>,
+    verdict: oneshot::Receiver<PersonVerdict>,
 }
 
 /// The outcome of waiting.
-pub(super) enum Waited {
-    Decided(Decided),
+pub(super) enum WaitOutcome {
+    Decided(PersonVerdict),
     TimedOut,
     /// No front end was there in time to show the request.
     NoScreen,
@@ -367,25 +367,26 @@ pub(super) enum Waited {
 
 impl Ticket {
     /// Waits for a person's decision, until the deadline.
-    pub(super) async fn decided(&mut self) -> Waited {
-        let done =
-            |decided: Result<Decided, _>| decided.map_or(Waited::Unfinished, Waited::Decided);
-        if let Ok(decided) = tokio::time::timeout_at(self.deadline, &mut self.decided).await {
+    pub(super) async fn wait(&mut self) -> WaitOutcome {
+        let done = |decided: Result<PersonVerdict, _>| {
+            decided.map_or(WaitOutcome::Unfinished, WaitOutcome::Decided)
+        };
+        if let Ok(decided) = tokio::time::timeout_at(self.deadline, &mut self.verdict).await {
             return done(decided);
         }
         let Some(waiting) = self.queue.lock().waiting.remove(&self.id) else {
             // The request was taken at the last moment.
-            return done((&mut self.decided).await);
+            return done((&mut self.verdict).await);
         };
         let is_seen = waiting.is_seen || self.queue.events.has_subscribers();
-        self.queue.lock().note_unanswered(waiting);
+        self.queue.lock().record_missed(waiting);
         self.queue.events.publish(Event::ApprovalEnded {
             id: self.id.clone(),
         });
         if is_seen {
-            Waited::TimedOut
+            WaitOutcome::TimedOut
         } else {
-            Waited::NoScreen
+            WaitOutcome::NoScreen
         }
     }
 }

@@ -24,11 +24,11 @@ use crate::{
     store::{Store, StoreError},
 };
 
-use compiled::{Compiled, RuleSet};
+use compiled::{CompiledRule, RuleSet};
 
 /// The properties of a call that rules are matched against.
 #[derive(Clone, Copy)]
-pub struct Facts<'a> {
+pub struct MatchInput<'a> {
     /// `None` asks for the ruling for a client without rules of its own.
     pub client: Option<&'a ClientName>,
     pub session: Option<&'a SessionId>,
@@ -47,7 +47,7 @@ pub struct Facts<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
     pub effect: Effect,
-    pub by: DecidedBy,
+    pub decided_by: DecidedBy,
     /// The rule that decided, if one did.
     pub rule: Option<RuleId>,
     /// The rule in words.
@@ -102,27 +102,27 @@ impl Rules {
 
     /// Returns the ruling for a call. If the rule is limited to a number of calls, this call is
     /// counted.
-    pub fn decide(&self, facts: &Facts<'_>) -> Ruling {
-        self.ruling(facts, Compiled::take)
+    pub fn decide(&self, input: &MatchInput<'_>) -> Ruling {
+        self.ruling(input, CompiledRule::count_call)
     }
 
     /// Returns the ruling for a call without counting it.
-    pub fn peek(&self, facts: &Facts<'_>) -> Ruling {
-        self.ruling(facts, |rule| rule.left() != Some(0))
+    pub fn evaluate(&self, input: &MatchInput<'_>) -> Ruling {
+        self.ruling(input, |rule| rule.remaining_calls() != Some(0))
     }
 
-    fn ruling(&self, facts: &Facts<'_>, take: impl Fn(&Compiled) -> bool) -> Ruling {
-        match self.rules.load().ruling(facts, clock::now(), take) {
+    fn ruling(&self, input: &MatchInput<'_>, count_call: impl Fn(&CompiledRule) -> bool) -> Ruling {
+        match self.rules.load().ruling(input, clock::now(), count_call) {
             Some((effect, rule)) => Ruling {
                 effect,
-                by: DecidedBy::Rule,
+                decided_by: DecidedBy::Rule,
                 rule: Some(rule.rule.id.clone()),
-                reason: rule.words.clone(),
+                reason: rule.reason.clone(),
                 is_counted: rule.is_counted(),
             },
             None => Ruling {
                 effect: self.settings.get().default_policy,
-                by: DecidedBy::Default,
+                decided_by: DecidedBy::Default,
                 rule: None,
                 reason: "no rule matches: the default policy".into(),
                 is_counted: false,
@@ -131,33 +131,33 @@ impl Rules {
     }
 
     /// Returns the ruling if a rule denies the call. The call is not counted.
-    pub fn denies(&self, facts: &Facts<'_>) -> Option<Ruling> {
-        Some(self.peek(facts))
-            .filter(|ruling| ruling.effect == Effect::Deny && ruling.by == DecidedBy::Rule)
+    pub fn find_denial(&self, input: &MatchInput<'_>) -> Option<Ruling> {
+        Some(self.evaluate(input))
+            .filter(|ruling| ruling.effect == Effect::Deny && ruling.decided_by == DecidedBy::Rule)
     }
 
     /// Returns the strictest effect that a rule has on the result of the call, and the rule in
     /// words.
-    pub fn result(&self, facts: &Facts<'_>) -> Option<(ResultEffect, String)> {
+    pub fn result_effect(&self, input: &MatchInput<'_>) -> Option<(ResultEffect, String)> {
         let rules = self.rules.load();
         let now = clock::now();
         let matching = rules
-            .of(&facts.server.id)
-            .filter(|rule| rule.is_about_the_result_of(facts, now));
+            .for_server(&input.server.id)
+            .filter(|rule| rule.matches_result(input, now));
         let effects = matching.filter_map(|rule| Some((rule.rule.spec.result?, rule)));
         effects
             .max_by_key(|(effect, _)| *effect)
-            .map(|(effect, rule)| (effect, rule.words.clone()))
+            .map(|(effect, rule)| (effect, rule.reason.clone()))
     }
 
     /// Returns the allow rule that would match if its server and its tool had not changed since it
     /// was made.
-    pub fn suspended(&self, facts: &Facts<'_>) -> Option<Arc<Rule>> {
+    pub fn find_suspended(&self, input: &MatchInput<'_>) -> Option<Arc<Rule>> {
         let rules = self.rules.load();
         let now = clock::now();
         rules
-            .of(&facts.server.id)
-            .find(|rule| rule.would_allow(facts, now))
+            .for_server(&input.server.id)
+            .find(|rule| rule.would_allow(input, now))
             .map(|rule| rule.current())
     }
 
@@ -167,22 +167,22 @@ impl Rules {
         self.rules
             .load()
             .all()
-            .map(Compiled::current)
+            .map(CompiledRule::current)
             .filter(|rule| !rule.has_ended(now))
             .collect()
     }
 
     /// Returns the effect of the plain rule for exactly this tool and all clients.
-    pub fn own(&self, server: &ServerId, tool: &str) -> Option<Effect> {
+    pub fn own_effect(&self, server: &ServerId, tool: &str) -> Option<Effect> {
         let rules = self.rules.load();
-        let is_own = |rule: &&Compiled| {
+        let is_own = |rule: &&CompiledRule| {
             let scope = &rule.rule.spec.scope;
             scope.tool.as_deref() == Some(tool)
                 && scope.client.is_none()
                 && rule.rule.spec.is_plain()
         };
         rules
-            .of(server)
+            .for_server(server)
             .find(is_own)
             .and_then(|rule| rule.rule.spec.effect)
     }
@@ -217,7 +217,7 @@ impl Rules {
     }
 
     async fn write(&self, rule: Rule) -> Result<(), RuleError> {
-        Compiled::new(Arc::new(rule.clone()))?;
+        CompiledRule::new(Arc::new(rule.clone()))?;
         let now = clock::now();
         let is_replaced = |known: &Rule| {
             known.has_ended(now)
@@ -228,7 +228,7 @@ impl Rules {
         let known = self.rules.load();
         let replaced = known
             .all()
-            .map(Compiled::current)
+            .map(CompiledRule::current)
             .filter(|known| is_replaced(known) && known.id != rule.id);
         let replaced: Vec<RuleId> = replaced.map(|rule| rule.id.clone()).collect();
         self.store.put_rule(&rule, &replaced).await?;
@@ -243,7 +243,7 @@ impl Rules {
     pub async fn replace_all(&self, rules: Vec<Rule>) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
         for rule in &rules {
-            Compiled::new(Arc::new(rule.clone()))?;
+            CompiledRule::new(Arc::new(rule.clone()))?;
         }
         self.store.replace_rules(&rules).await?;
         Ok(self.reload().await?)
@@ -254,7 +254,7 @@ impl Rules {
     /// # Errors
     /// Returns an error if the store fails. The rule then stays in force until the rules are read
     /// again.
-    pub async fn forget(&self, id: &RuleId) -> Result<bool, StoreError> {
+    pub async fn delete(&self, id: &RuleId) -> Result<bool, StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         let removed = self.store.delete_rule(id).await?;
         self.reload().await?;
@@ -266,7 +266,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if the store fails. The rules then stay in force until they are read again.
-    pub async fn remove(&self, scope: &Scope) -> Result<bool, StoreError> {
+    pub async fn delete_in_scope(&self, scope: &Scope) -> Result<bool, StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         let removed = self.store.delete_rules_in_scope(scope).await?;
         self.reload().await?;
@@ -278,7 +278,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn tools_accepted(
+    pub async fn bind_to_definitions(
         &self,
         server: &ServerId,
         tools: &[(String, String)],
@@ -297,7 +297,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn server_accepted(
+    pub async fn bind_to_identity(
         &self,
         server: &ServerId,
         identity: &str,
@@ -311,7 +311,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn remove_server(&self, server: &ServerId) -> Result<(), StoreError> {
+    pub async fn delete_for_server(&self, server: &ServerId) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         self.store.delete_rules_of_server(server).await?;
         self.reload().await
@@ -321,7 +321,7 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn remove_client(&self, client: &ClientName) -> Result<(), StoreError> {
+    pub async fn delete_for_client(&self, client: &ClientName) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
         self.store.delete_rules_of_client(client).await?;
         self.reload().await

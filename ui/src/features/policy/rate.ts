@@ -1,9 +1,9 @@
 /** Summarizes the approval requests of some days in two numbers. */
 
-import type { Day } from "../../ipc";
+import type { DayStats } from "../../ipc";
 
 /** Returns the number of approval requests on a day. */
-export function countRequests({ approved, denied, unanswered }: Day): number {
+export function countRequests({ approved, denied, unanswered }: DayStats): number {
   return approved + denied + unanswered;
 }
 
@@ -14,7 +14,7 @@ export interface Rates {
   approved: string;
 }
 
-export function computeRates(days: Day[]): Rates {
+export function computeRates(days: DayStats[]): Rates {
   const requests = days.reduce((sum, day) => sum + countRequests(day), 0);
   const approved = days.reduce((sum, day) => sum + day.approved, 0);
   if (requests === 0) return { perDay: "0", approved: "–" };

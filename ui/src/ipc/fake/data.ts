@@ -55,7 +55,7 @@ export function tool(
     name,
     exposed_name: `${server}__${name}`,
     hidden: "",
-    standing: "accepted",
+    acceptance: "accepted",
     tokens: 180,
     title: null,
     description,
@@ -97,9 +97,9 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
     instructions: null,
     tools: [],
     tokens: (part.tools ?? []).reduce((sum, one) => sum + (one.hidden ? 0 : one.tokens), 0),
-    waiting_tools: 0,
-    left_out: { entries: [], more: 0 },
-    noise_lines: 0,
+    unaccepted_tools: 0,
+    excluded: { entries: [], more: 0 },
+    non_jsonrpc_lines: 0,
     starts: 0,
     ...part,
   };
@@ -142,7 +142,7 @@ export function servers(): ServerView[] {
       server_version: "0.6.3",
       protocol_version: "2025-06-18",
       starts: 1,
-      noise_lines: 1,
+      non_jsonrpc_lines: 1,
       transitions: toTransitions([
         ["idle", "It is started when it is needed."],
         ["initializing", "A client asked for one of its tools."],
@@ -206,8 +206,8 @@ export function servers(): ServerView[] {
       protocol_version: "2025-11-25",
       starts: 2,
       stale: true,
-      waiting_tools: 2,
-      left_out: {
+      unaccepted_tools: 2,
+      excluded: {
         entries: [
           {
             kind: "tools",
@@ -229,13 +229,13 @@ export function servers(): ServerView[] {
         tool("github", "merge_pull_request", getMergeDescription(), {
           annotations: { ...NO_HINTS, open_world: true },
           digest: MERGE_NOW,
-          standing: "changed",
+          acceptance: "changed",
           hidden: "changed since you accepted it: it waits for you",
         }),
         tool("github", "delete_repository", "Delete a repository with all that is in it.", {
           annotations: { ...NO_HINTS, destructive: true, open_world: true },
           digest: DELETE_NOW,
-          standing: "new",
+          acceptance: "new",
           hidden: "new since you accepted the server: it waits for you",
         }),
       ],
@@ -273,7 +273,7 @@ export function servers(): ServerView[] {
       last_synced_at: Date.now() - 95 * MINUTE,
       stale: true,
       starts: 4,
-      noise_lines: 212,
+      non_jsonrpc_lines: 212,
       reason: "It ended with exit code 1 before it answered `initialize`.",
       remedy: "Read its log below, correct the command, then press Restart.",
       retry_at: Date.now() + 95_000,

@@ -18,7 +18,7 @@ export function listVersions(tool: ToolView): DefinitionVersion[] {
     inputSchema: tool.input_schema,
   };
   const now = { digest: tool.digest, offered: true, definition, changes: [] as FieldChange[] };
-  if (tool.standing === "new")
+  if (tool.acceptance === "new")
     return [{ ...now, first_seen_at: Date.now() - 3_600_000, accepted_at: null }];
   const first = { first_seen_at: Date.now() - 12 * DAY, accepted_at: Date.now() - 12 * DAY };
   if (tool.digest !== MERGE_NOW) return [{ ...now, ...first }];
@@ -26,7 +26,7 @@ export function listVersions(tool: ToolView): DefinitionVersion[] {
     {
       ...now,
       first_seen_at: Date.now() - 2 * 3_600_000,
-      accepted_at: tool.standing === "accepted" ? Date.now() : null,
+      accepted_at: tool.acceptance === "accepted" ? Date.now() : null,
       changes: listMergeChanges(),
     },
     {

@@ -208,16 +208,16 @@ export class FakeHub implements Ipc {
     "approvals.preview": ({ id, verdict }) => {
       const request = this.request(id);
       const rule = policy.toGrant(request, verdict);
-      if (!rule) return { rule: "", past: { looked_at: 0, matched: 0, unknown: 0, newest: [] } };
+      if (!rule) return { rule: "", dry_run: { examined: 0, matched: 0, unknown: 0, newest: [] } };
       this.checkGrant(request, rule.conditions);
       return {
         rule: policy.describeRule(rule),
-        past: policy.matchCalls(rule, this.calls, this.recorded),
+        dry_run: policy.matchCalls(rule, this.calls, this.recorded),
       };
     },
     "drawbridge.show": () => ({ paused: this.paused }),
-    "drawbridge.raise": () => this.setPaused(true),
-    "drawbridge.lower": () => this.setPaused(false),
+    "drawbridge.pause": () => this.setPaused(true),
+    "drawbridge.resume": () => this.setPaused(false),
     "audit.export": () => ({ calls: [], next: null }),
     "audit.verify": () => ({
       entries: 2 * this.calls.length,
@@ -360,7 +360,7 @@ export class FakeHub implements Ipc {
       this.applyPolicy();
       return saved;
     },
-    "policy.forget": ({ id }) => {
+    "policy.delete_rule": ({ id }) => {
       requireFound(
         this.rules.find((one) => one.id === id),
         "rule",
@@ -385,7 +385,7 @@ export class FakeHub implements Ipc {
       this.applyPolicy();
       return { rules: file.rules.length };
     },
-    "policy.figures": ({ days }) =>
+    "policy.stats": ({ days }) =>
       policy.computeStats(this.calls, this.rules, this.servers, days ?? 14),
     "policy.apply_preset": ({ preset }) => {
       const applied = policy.presetRules(preset, this.rules);
@@ -454,10 +454,10 @@ export class FakeHub implements Ipc {
             "conflict",
             `${name} changed again since it was shown. Nothing was accepted.`,
           );
-        Object.assign(tool, { standing: "accepted", hidden: "" });
+        Object.assign(tool, { acceptance: "accepted", hidden: "" });
       }
       return this.update(id, {
-        waiting_tools: view.tools.filter((t) => t.standing !== "accepted").length,
+        unaccepted_tools: view.tools.filter((t) => t.acceptance !== "accepted").length,
         tokens: view.tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0),
       });
     },
@@ -480,7 +480,7 @@ export class FakeHub implements Ipc {
       ].toSorted((a, b) => (a.id < b.id ? -1 : 1));
       return this.start(this.server(id), {});
     },
-    "servers.authorize": ({ id }) => {
+    "servers.sign_in": ({ id }) => {
       const running = this.server(id).signing_in;
       if (running && running.state.kind !== "failed" && running.state.kind !== "done")
         return running;
@@ -532,7 +532,7 @@ export class FakeHub implements Ipc {
       return RUNTIMES;
     },
     "servers.fill_manifest": fillManifest,
-    "servers.measure": () =>
+    "servers.usage": () =>
       this.servers
         .filter((s) => s.pid !== null)
         .map(({ id }) => ({
@@ -564,7 +564,7 @@ export class FakeHub implements Ipc {
     "servers.show": ({ id }) => this.server(id),
     "servers.sync": ({ id }) =>
       this.update(id, { sync_status: "SYNCED", last_synced_at: Date.now(), stale: false }),
-    "servers.try": ({ spec, secrets }) => this.verify(spec, secrets),
+    "servers.verify_spec": ({ spec, secrets }) => this.verify(spec, secrets),
     "servers.update": ({ id, spec, secrets }) =>
       this.start(this.server(id), { spec: sealSecrets(id, spec, secrets), name: spec.name ?? id }),
     "servers.verify": ({ id }) => this.verify(this.server(id).spec, { env: {}, headers: {} }),
@@ -666,7 +666,7 @@ export class FakeHub implements Ipc {
   private async verify(
     spec: ServerSpec,
     secrets: SecretValues,
-  ): Promise<Verbs["servers.try"]["answer"]> {
+  ): Promise<Verbs["servers.verify_spec"]["answer"]> {
     await new Promise((resolve) => setTimeout(resolve, STEP_MS));
     if (spec.command?.includes("nowhere"))
       throw new IpcError(
@@ -678,7 +678,7 @@ export class FakeHub implements Ipc {
       server_name: "everything",
       server_version: "1.4.0",
       protocol_version: "2025-11-25",
-      left_out: { entries: [], more: 0 },
+      excluded: { entries: [], more: 0 },
       duration_ms: 1240,
       tools: [
         data.tool(

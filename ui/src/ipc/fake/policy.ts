@@ -5,12 +5,12 @@ import type {
   ApprovalRequest,
   Call,
   Condition,
-  Day,
+  DayStats,
   Effect,
-  Figures,
+  PolicyStats,
   Lifetime,
-  PastCalls,
-  Preset,
+  DryRun,
+  PolicyPreset,
   RuleSpec,
   RuleView,
   ServerView,
@@ -136,11 +136,7 @@ export function toGrant(request: ApprovalRequest, verdict: Verdict): RuleSpec | 
 }
 
 /** Matches past calls against a rule. */
-export function matchCalls(
-  rule: RuleSpec,
-  calls: Call[],
-  recorded: Map<string, string>,
-): PastCalls {
+export function matchCalls(rule: RuleSpec, calls: Call[], recorded: Map<string, string>): DryRun {
   const scoped = calls.filter(
     (call) =>
       (rule.client ?? call.client) === call.client &&
@@ -153,7 +149,7 @@ export function matchCalls(
     rule.conditions.every((one) => matchesCondition(one, recorded.get(call.id) ?? "{}")),
   );
   return {
-    looked_at: scoped.length,
+    examined: scoped.length,
     matched: matched.length,
     unknown: scoped.length - known.length,
     newest: matched.slice(0, MAX_NEWEST),
@@ -205,7 +201,7 @@ export function recordArguments(calls: Call[]): Map<string, string> {
 }
 
 export function presetRules(
-  preset: Preset,
+  preset: PolicyPreset,
   rules: RuleView[],
 ): { default: Effect; rules: RuleView[] } {
   const remaining = rules.filter(
@@ -277,9 +273,9 @@ export function computeStats(
   rules: RuleView[],
   servers: ServerView[],
   count: number,
-): Figures {
+): PolicyStats {
   const today = Math.floor(Date.now() / DAY) * DAY;
-  const days = Array.from({ length: count }, (_, at): Day => {
+  const days = Array.from({ length: count }, (_, at): DayStats => {
     const begin = today - (count - 1 - at) * DAY;
     const ofDay = calls.filter((call) => call.at >= begin && call.at < begin + DAY);
     const countCalls = (test: (call: Call) => boolean) => ofDay.filter(test).length;

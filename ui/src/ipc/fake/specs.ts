@@ -1,7 +1,7 @@
 /** Reads and writes specs like the hub, but only the cases that the tests use. */
 
 import { IpcError } from "..";
-import type { ReadSpec, SecretValues, ServerSpec } from "../bindings";
+import type { ParsedSpec, SecretValues, ServerSpec } from "../bindings";
 import { spec } from "./data";
 
 /** Replaces the secrets of a spec with references to the keyring. */
@@ -20,7 +20,7 @@ export function sealSecrets(id: string, spec: ServerSpec, secrets: SecretValues)
   };
 }
 
-export function readSpecs(text: string): ReadSpec[] {
+export function readSpecs(text: string): ParsedSpec[] {
   if (!text.trim().startsWith("{")) {
     const [command = "", ...args] = text.trim().split(/\s+/);
     return [

@@ -1,7 +1,7 @@
 //! `drawbridge servers authorize`: signs in to a remote server.
 
 use drawbridge_hub::{
-    api::servers::{AuthorizeServer, AwaitSignIn},
+    api::servers::{AwaitSignIn, SignInServer},
     model::{
         ids::ServerId,
         sign_in::{SignIn, SignInState},
@@ -49,7 +49,7 @@ impl Authorize {
 
     async fn sign_in(&self, context: &Context, connection: &Connection) -> Result<SignIn, Failure> {
         let id = ServerId::new(self.id.as_str());
-        let attempt = connection.run(AuthorizeServer { id: id.clone() }).await?;
+        let attempt = connection.run(SignInServer { id: id.clone() }).await?;
         let url = oauth::check_browser_url(&attempt.url).map_err(Failure::new)?;
         let lines = format!("Sign in here, within five minutes:\n{url}");
         if context.json {

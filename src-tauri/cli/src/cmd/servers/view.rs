@@ -49,7 +49,7 @@ pub(super) fn list(view: &ServersView) -> String {
 /// # Errors
 /// Returns an error if a named tool is unknown or already accepted.
 pub(super) fn waiting(server: &ServerView, names: &[String]) -> Result<Vec<ShownTool>, Failure> {
-    let waits = |tool: &&ToolView| tool.standing != AcceptanceState::Accepted;
+    let waits = |tool: &&ToolView| tool.acceptance != AcceptanceState::Accepted;
     let waiting: Vec<_> = server.tools.iter().filter(waits).collect();
     if let Some(name) = names
         .iter()
@@ -181,7 +181,7 @@ pub(super) fn one(server: &ServerView) -> String {
             moment_or_dash(server.last_synced_at)
         ),
     );
-    line("noise lines", &server.noise_lines.to_string());
+    line("noise lines", &server.non_jsonrpc_lines.to_string());
     if let Some(instructions) = &server.instructions {
         let _ = writeln!(
             lines,
@@ -190,7 +190,7 @@ pub(super) fn one(server: &ServerView) -> String {
         );
     }
     let _ = write!(lines, "\n{}", tools(&server.tools));
-    lines.push_str(&left_out(&server.left_out));
+    lines.push_str(&left_out(&server.excluded));
     lines
 }
 
@@ -262,7 +262,7 @@ pub(super) fn verified(view: &VerifiedView) -> String {
         shown(&view.protocol_version),
         view.duration_ms,
         tools(&view.tools),
-        left_out(&view.left_out)
+        left_out(&view.excluded)
     )
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{made, replaces_plain};
+use super::{bind_rule, replaces_plain};
 use crate::{
     api::{ApiError, Done, Verb},
     hub::Hub,
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Preset {
+pub enum PolicyPreset {
     /// Ask about every call.
     AskAll,
     /// Ask about every call except for tools that these trusted servers mark as read-only.
@@ -32,7 +32,7 @@ pub enum Preset {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApplyPreset {
-    pub preset: Preset,
+    pub preset: PolicyPreset,
 }
 
 impl Verb for ApplyPreset {
@@ -40,17 +40,17 @@ impl Verb for ApplyPreset {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        let (default, texts) = self.preset.rules();
+        let (default, texts) = self.preset.into_rules();
         for id in texts.iter().filter_map(|text| text.scope.server.as_ref()) {
             hub.registry.get(id)?;
         }
         let new: Vec<Rule> = texts
             .into_iter()
-            .map(|text| made(hub, None, text))
+            .map(|text| bind_rule(hub, None, text))
             .collect();
         let kept = hub.rules.list();
         let stays = |old: &&std::sync::Arc<Rule>| {
-            !is_of_preset(&old.spec) && !new.iter().any(|new| replaces_plain(new, old))
+            !is_preset_rule(&old.spec) && !new.iter().any(|new| replaces_plain(new, old))
         };
         let kept: Vec<Rule> = kept
             .iter()
@@ -80,8 +80,8 @@ impl Verb for ApplyPreset {
     }
 }
 
-impl Preset {
-    fn rules(self) -> (Effect, Vec<RuleSpec>) {
+impl PolicyPreset {
+    fn into_rules(self) -> (Effect, Vec<RuleSpec>) {
         let of = |server: ServerId| Scope {
             server: Some(server),
             ..Scope::default()
@@ -111,7 +111,7 @@ impl Preset {
 
 /// Returns whether a rule is of the kind that presets make: an allow or an ask for whole servers
 /// and all clients, without conditions.
-fn is_of_preset(text: &RuleSpec) -> bool {
+fn is_preset_rule(text: &RuleSpec) -> bool {
     text.scope.tool.is_none()
         && text.scope.client.is_none()
         && text.conditions.is_empty()

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use super::matched;
+use super::dry_run;
 use crate::{
     api::{ApiError, Verb},
     clock,
@@ -20,7 +20,7 @@ use crate::{
         ids::{ClientName, ServerId, Timestamp},
         policy::{Condition, Effect, Literal, Predicate, RuleSpec, Scope},
     },
-    policy::Facts,
+    policy::MatchInput,
     store::table::call::PastCallFilter,
 };
 
@@ -28,14 +28,14 @@ const DAY_MS: i64 = 24 * 3600 * 1_000;
 /// The most calls that are examined.
 const MAX_CALLS: u32 = 5_000;
 /// How many approvals, without a denial or an edit, suggest a rule.
-const ALIKE: usize = 4;
+const MIN_APPROVALS: usize = 4;
 const MAX_SUGGESTIONS: usize = 10;
 const MAX_DAYS: u32 = 90;
 
-/// `policy.figures`: stats about the latest approvals, and the rules that they suggest.
+/// `policy.stats`: stats about the latest approvals, and the rules that they suggest.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ShowFigures {
+pub struct ShowPolicyStats {
     /// How many days back: 14 by default, and 90 at most.
     #[serde(default)]
     pub days: Option<u32>,
@@ -44,16 +44,16 @@ pub struct ShowFigures {
 /// Stats about the questions to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Figures {
+pub struct PolicyStats {
     /// One entry for each day, oldest first, including days without a question.
-    pub days: Vec<Day>,
+    pub days: Vec<DayStats>,
     pub suggestions: Vec<Suggestion>,
 }
 
 /// The stats of one day in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Day {
+pub struct DayStats {
     /// The first moment of the day.
     pub at: Timestamp,
     pub approved: u32,
@@ -75,11 +75,11 @@ pub struct Suggestion {
     pub matched: u32,
 }
 
-impl Verb for ShowFigures {
-    const NAME: &'static str = "policy.figures";
-    type Answer = Figures;
+impl Verb for ShowPolicyStats {
+    const NAME: &'static str = "policy.stats";
+    type Answer = PolicyStats;
 
-    async fn run(self, hub: &Hub) -> Result<Figures, ApiError> {
+    async fn run(self, hub: &Hub) -> Result<PolicyStats, ApiError> {
         let count = self.days.unwrap_or(14).clamp(1, MAX_DAYS);
         let today = clock::now().0.div_euclid(DAY_MS);
         let first = today - i64::from(count) + 1;
@@ -91,8 +91,8 @@ impl Verb for ShowFigures {
         };
         hub.journal.flush().await;
         let calls = hub.store.past_calls(&filter).await?;
-        let mut days: Vec<Day> = (first..=today)
-            .map(|day| Day {
+        let mut days: Vec<DayStats> = (first..=today)
+            .map(|day| DayStats {
                 at: Timestamp(day * DAY_MS),
                 approved: 0,
                 denied: 0,
@@ -111,7 +111,7 @@ impl Verb for ShowFigures {
                 _ => {}
             }
         }
-        Ok(Figures {
+        Ok(PolicyStats {
             days,
             suggestions: suggestions(hub, &calls).await?,
         })
@@ -138,7 +138,9 @@ async fn suggestions(
         let is_always_approved = group
             .iter()
             .all(|(call, _)| call.decision == Decision::Allowed && !call.is_edited);
-        if group.len() < ALIKE || !is_always_approved || !is_still_asked(hub, client, server, tool)
+        if group.len() < MIN_APPROVALS
+            || !is_always_approved
+            || !is_still_asked(hub, client, server, tool)
         {
             continue;
         }
@@ -146,7 +148,9 @@ async fn suggestions(
             .iter()
             .map(|(_, arguments)| serde_json::from_str(arguments.as_deref()?).ok())
             .collect();
-        let when = arguments.map(|all| in_common(&all)).unwrap_or_default();
+        let when = arguments
+            .map(|all| common_conditions(&all))
+            .unwrap_or_default();
         // A tool that is not marked read-only is suggested only with a condition on its arguments.
         if when.is_empty() && !is_read_only(hub, server, tool) {
             continue;
@@ -162,7 +166,7 @@ async fn suggestions(
             effect: Some(Effect::Allow),
             ..RuleSpec::default()
         };
-        let past = matched(hub, &rule).await?;
+        let past = dry_run(hub, &rule).await?;
         let approved = u32::try_from(group.len()).unwrap_or(u32::MAX);
         suggestions.push(Suggestion {
             words: rule.to_string(),
@@ -191,7 +195,7 @@ fn is_still_asked(hub: &Hub, client: &ClientName, server: &ServerId, tool: &str)
             && scope.tool.as_deref() == Some(tool)
             && rule.spec.effect == Some(Effect::Allow)
     });
-    let facts = Facts {
+    let input = MatchInput {
         client: Some(client),
         session: None,
         server: &registered,
@@ -200,7 +204,7 @@ fn is_still_asked(hub: &Hub, client: &ClientName, server: &ServerId, tool: &str)
         annotations: &definition.annotations,
         arguments: None,
     };
-    !has_rule && hub.rules.peek(&facts).effect == Effect::Ask
+    !has_rule && hub.rules.evaluate(&input).effect == Effect::Ask
 }
 
 fn is_read_only(hub: &Hub, server: &ServerId, tool: &str) -> bool {
@@ -211,7 +215,7 @@ fn is_read_only(hub: &Hub, server: &ServerId, tool: &str) -> bool {
 }
 
 /// Returns conditions that hold for the arguments of all calls: the same value, folder or host.
-fn in_common(all: &[Value]) -> Vec<Condition> {
+fn common_conditions(all: &[Value]) -> Vec<Condition> {
     let objects: Option<Vec<_>> = all.iter().map(Value::as_object).collect();
     let Some(objects) = objects else {
         return Vec::new();
@@ -222,7 +226,7 @@ fn in_common(all: &[Value]) -> Vec<Condition> {
         let values: Option<Vec<&Value>> = objects.iter().map(|object| object.get(key)).collect();
         // Some call lacks this argument.
         let Some(values) = values else { continue };
-        if let Some(is) = alike(&values) {
+        if let Some(is) = common_predicate(&values) {
             when.push(Condition {
                 pointer: format!("/{}", key.replace('~', "~0").replace('/', "~1")),
                 is,
@@ -232,7 +236,7 @@ fn in_common(all: &[Value]) -> Vec<Condition> {
     when
 }
 
-fn alike(values: &[&Value]) -> Option<Predicate> {
+fn common_predicate(values: &[&Value]) -> Option<Predicate> {
     let first = values.first()?;
     if !first.is_object() && !first.is_array() && values.iter().all(|value| value == first) {
         // A masked value differs from the value that was sent.
@@ -241,13 +245,13 @@ fn alike(values: &[&Value]) -> Option<Predicate> {
     }
     let texts: Option<Vec<&str>> = values.iter().map(|value| value.as_str()).collect();
     let texts = texts?;
-    folder(&texts)
+    common_folder(&texts)
         .map(Predicate::PathWithin)
-        .or_else(|| host(&texts).map(Predicate::Host))
+        .or_else(|| common_host(&texts).map(Predicate::Host))
 }
 
 /// Returns the deepest folder that contains all these paths, or `None` if that folder is too broad.
-fn folder(texts: &[&str]) -> Option<String> {
+fn common_folder(texts: &[&str]) -> Option<String> {
     let paths: Vec<&Path> = texts.iter().map(Path::new).collect();
     if !paths.iter().all(|path| path.is_absolute()) {
         return None;
@@ -260,7 +264,7 @@ fn folder(texts: &[&str]) -> Option<String> {
     (common.components().count() > 2).then(|| common.display().to_string())
 }
 
-fn host(texts: &[&str]) -> Option<String> {
+fn common_host(texts: &[&str]) -> Option<String> {
     let hosts: Option<BTreeSet<String>> = texts
         .iter()
         .map(|text| Url::parse(text).ok()?.host_str().map(str::to_owned))
@@ -278,11 +282,14 @@ mod tests {
     use super::*;
 
     fn conditions(all: &[Value]) -> Vec<String> {
-        in_common(all).iter().map(ToString::to_string).collect()
+        common_conditions(all)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
-    fn what_calls_have_in_common_is_the_same_value_a_folder_or_a_host() {
+    fn common_values_folders_and_hosts_become_conditions() {
         let all = [
             json!({"path": "/home/me/notes/a.md", "mode": "r", "url": "https://example.com/a", "n": 1, "rare": 1}),
             json!({"path": "/home/me/notes/b/c.md", "mode": "r", "url": "https://example.com/b?x", "n": 2}),
@@ -298,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_suggests_nothing() {
+    fn unspecific_arguments_suggest_nothing() {
         assert!(
             conditions(&[json!({"path": "/a"}), json!({"path": "/b"})]).is_empty(),
             "the root is everything"

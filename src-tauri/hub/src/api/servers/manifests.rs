@@ -1,5 +1,5 @@
 //! Servers from manifests and presets: the inputs that they ask for, and the spec that the values
-//! make. `servers.try` and `servers.add` take this spec like any other.
+//! make. `servers.verify_spec` and `servers.add` take this spec like any other.
 
 use std::{collections::BTreeMap, path::PathBuf};
 

@@ -23,14 +23,14 @@ pub struct ServerUsage {
     pub cpu_percent: f32,
 }
 
-/// `servers.measure`: the usage of each local server that runs. To follow the usage, repeat the
+/// `servers.usage`: the usage of each local server that runs. To follow the usage, repeat the
 /// request every second or two.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct MeasureServers {}
+pub struct ShowUsage {}
 
-impl Verb for MeasureServers {
-    const NAME: &'static str = "servers.measure";
+impl Verb for ShowUsage {
+    const NAME: &'static str = "servers.usage";
     type Answer = Vec<ServerUsage>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ServerUsage>, ApiError> {

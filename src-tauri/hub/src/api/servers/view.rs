@@ -1,6 +1,6 @@
 //! Converts a server's spec and states into the views that a person sees.
 
-use super::{BrokenSpec, ReadSpec, ServerView};
+use super::{BrokenSpec, ParsedSpec, ServerView};
 use crate::{
     api::tools::{self, ToolView},
     clock,
@@ -14,11 +14,11 @@ use crate::{
     upstream::{self, Status, UpstreamError, state::State},
 };
 
-pub(super) fn server(hub: &Hub, server: &RegisteredServer) -> ServerView {
+pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
     let copy = hub.catalog.copy(&server.id);
     let status = hub.pool.status(&server.id);
-    let (state, reason, remedy) = state(hub, server);
-    let tools = tools::of_server(hub, server, &copy);
+    let (state, reason, remedy) = server_state(hub, server);
+    let tools = tools::server_tools(hub, server, &copy);
     ServerView {
         id: server.id.clone(),
         name: server.name().to_owned(),
@@ -49,16 +49,16 @@ pub(super) fn server(hub: &Hub, server: &RegisteredServer) -> ServerView {
         } else {
             tokens(&tools)
         },
-        waiting_tools: u32::try_from(
+        unaccepted_tools: u32::try_from(
             tools
                 .iter()
-                .filter(|tool| tool.standing != AcceptanceState::Accepted)
+                .filter(|tool| tool.acceptance != AcceptanceState::Accepted)
                 .count(),
         )
         .unwrap_or(u32::MAX),
         tools,
-        left_out: hub.catalog.excluded(&server.id),
-        noise_lines: status.as_ref().map_or(0, |status| status.non_jsonrpc_lines),
+        excluded: hub.catalog.excluded(&server.id),
+        non_jsonrpc_lines: status.as_ref().map_or(0, |status| status.non_jsonrpc_lines),
         starts: status.as_ref().map_or(0, |status| status.starts),
     }
 }
@@ -72,10 +72,10 @@ fn tokens(tools: &[ToolView]) -> u32 {
 }
 
 /// Returns the state, its reason, and its remedy.
-pub(super) fn state(hub: &Hub, server: &RegisteredServer) -> (ServerState, String, String) {
-    let said = |state, reason: &str, remedy: &str| (state, reason.to_owned(), remedy.to_owned());
+pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState, String, String) {
+    let status = |state, reason: &str, remedy: &str| (state, reason.to_owned(), remedy.to_owned());
     if !server.spec.enabled {
-        return said(
+        return status(
             ServerState::Disabled,
             "turned off",
             "Turn it on to use its tools.",
@@ -83,18 +83,18 @@ pub(super) fn state(hub: &Hub, server: &RegisteredServer) -> (ServerState, Strin
     }
     match hub.registry.acceptance(server) {
         Acceptance::Accepted => match hub.authorizer.sign_in_reason(&server.spec) {
-            Some(reason) => said(ServerState::NeedsSignIn, &reason, upstream::SIGN_IN_REMEDY),
+            Some(reason) => status(ServerState::NeedsSignIn, &reason, upstream::SIGN_IN_REMEDY),
             None => hub
                 .pool
                 .status(&server.id)
-                .map_or_else(|| said(ServerState::Idle, "", ""), of_session),
+                .map_or_else(|| status(ServerState::Idle, "", ""), session_state),
         },
-        Acceptance::New => said(
+        Acceptance::New => status(
             ServerState::NeedsAcceptance,
             "new: nothing of it was started",
             "Look at what it would start, then accept it.",
         ),
-        Acceptance::Changed => said(
+        Acceptance::Changed => status(
             ServerState::NeedsAcceptance,
             "what it would start was changed: nothing is started",
             "Look at what it would start now, then accept it.",
@@ -102,7 +102,7 @@ pub(super) fn state(hub: &Hub, server: &RegisteredServer) -> (ServerState, Strin
     }
 }
 
-fn of_session(status: Status) -> (ServerState, String, String) {
+fn session_state(status: Status) -> (ServerState, String, String) {
     let state = match (status.state, &status.failure) {
         (_, Some(UpstreamError::Secret(_))) => ServerState::NeedsSecret,
         (State::Idle, _) => ServerState::Idle,
@@ -124,7 +124,7 @@ fn of_session(status: Status) -> (ServerState, String, String) {
     (state, status.reason, remedy)
 }
 
-pub(super) fn broken(broken: &BrokenFile) -> BrokenSpec {
+pub(super) fn broken_spec(broken: &BrokenFile) -> BrokenSpec {
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     BrokenSpec {
         file: broken.file.display().to_string(),
@@ -134,12 +134,12 @@ pub(super) fn broken(broken: &BrokenFile) -> BrokenSpec {
     }
 }
 
-pub(super) fn read(read: ImportedServer) -> ReadSpec {
+pub(super) fn parsed_spec(read: ImportedServer) -> ParsedSpec {
     let (spec, problem) = match read.spec {
         Ok(spec) => (Some(spec), String::new()),
         Err(problem) => (None, problem),
     };
-    ReadSpec {
+    ParsedSpec {
         name: read.name,
         spec,
         problem,

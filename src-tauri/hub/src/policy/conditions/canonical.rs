@@ -9,7 +9,7 @@ use crate::model::json;
 
 /// Returns the canonical text, or `None` if an object has a duplicate key or the value is nested
 /// too deep.
-pub(super) fn of(value: &RawValue) -> Option<String> {
+pub(super) fn to_text(value: &RawValue) -> Option<String> {
     // JSON in a string may be nested deeper than a message can be.
     if json::depth_exceeds(value.get().as_bytes(), json::MAX_DEPTH) {
         return None;
@@ -49,7 +49,7 @@ fn write(value: &RawValue, into: &mut String) -> Option<()> {
             &serde_json::from_str::<Cow<'_, str>>(text).ok()?,
         )),
         b't' | b'f' | b'n' => into.push_str(text),
-        _ => into.push_str(&Number::parse(text)?.canonical()),
+        _ => into.push_str(&Number::parse(text)?.to_canonical()),
     }
     Some(())
 }

@@ -18,7 +18,7 @@ impl Number {
             .strip_prefix('-')
             .map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, power(exponent)?),
+            Some((mantissa, exponent)) => (mantissa, parse_exponent(exponent)?),
             None => (rest, 0),
         };
         let (whole, fraction) = match mantissa.split_once('.') {
@@ -57,7 +57,7 @@ impl Number {
     }
 
     /// Returns a text that is the same for equal numbers.
-    pub(super) fn canonical(&self) -> String {
+    pub(super) fn to_canonical(&self) -> String {
         let sign = if self.is_negative { "-" } else { "" };
         format!(
             "{sign}0.{}e{}",
@@ -68,7 +68,7 @@ impl Number {
 }
 
 /// Parses an exponent. If it is out of range, it is clamped.
-fn power(text: &str) -> Option<i64> {
+fn parse_exponent(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_value_in_other_digits_is_the_same() {
+    fn equal_values_in_different_notation_are_equal() {
         for (one, other) in [
             ("1", "1.0"),
             ("1", "10e-1"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_that_a_float_would_lose_count() {
+    fn digits_beyond_the_precision_of_a_float_count() {
         assert!(number("9007199254740993") > number("9007199254740992"));
         assert!(number("0.10000000000000000001") > number("0.1"));
         assert!(number("1e400") < number("1e401"));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_of_json_is_none() {
+    fn text_that_is_not_a_json_number_is_rejected() {
         for text in [
             "", "-", "01", "1.", ".5", "1e", "+1", "0x10", "NaN", "Infinity", "1 ", "１", "true",
             "\"1\"",
@@ -147,12 +147,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn order_is_that_of_integers(one: i64, other: i64) {
+        fn integers_are_ordered_by_value(one: i64, other: i64) {
             prop_assert_eq!(number(&one.to_string()).cmp(&number(&other.to_string())), one.cmp(&other));
         }
 
         #[test]
-        fn order_is_that_of_floats(one in -1e9..1e9_f64, other in -1e9..1e9_f64) {
+        fn floats_are_ordered_by_value(one in -1e9..1e9_f64, other in -1e9..1e9_f64) {
             prop_assert_eq!(Some(number(&one.to_string()).cmp(&number(&other.to_string()))), one.partial_cmp(&other));
         }
     }

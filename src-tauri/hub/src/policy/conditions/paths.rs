@@ -12,41 +12,45 @@ impl Folder {
     /// # Errors
     /// Returns an error if the path is not absolute.
     pub(super) fn new(text: &str) -> Result<Self, String> {
-        let path = at_home(text).unwrap_or_else(|| PathBuf::from(text));
+        let path = expand_home(text).unwrap_or_else(|| PathBuf::from(text));
         if !path.is_absolute() {
             return Err(format!("'{text}' is no absolute path"));
         }
-        Ok(Self(plain(&path)))
+        Ok(Self(normalize(&path)))
     }
 
     /// Returns whether the path is inside the folder both lexically and on disk at this moment.
-    pub(super) fn surely_holds(&self, text: &str, folder: Option<&Path>) -> bool {
+    pub(super) fn must_contain(&self, text: &str, cwd: Option<&Path>) -> bool {
         // Some servers interpret these differently.
         if text.starts_with('~') || text.contains(char::is_control) {
             return false;
         }
-        let Some(path) = absolute(text, folder) else {
+        let Some(path) = to_absolute(text, cwd) else {
             return false;
         };
-        let resolved = || Some(real(&path)?.starts_with(real(&self.0)?));
-        plain(&path).starts_with(&self.0) && resolved().unwrap_or(false)
+        let resolved = || Some(resolve_links(&path)?.starts_with(resolve_links(&self.0)?));
+        normalize(&path).starts_with(&self.0) && resolved().unwrap_or(false)
     }
 
     /// Returns whether the path is inside the folder lexically or on disk at this moment. Also
     /// returns `true` if this cannot be found out.
-    pub(super) fn may_hold(&self, text: &str, folder: Option<&Path>) -> bool {
-        let Some(path) = at_home(text).or_else(|| absolute(text, folder)) else {
+    pub(super) fn may_contain(&self, text: &str, cwd: Option<&Path>) -> bool {
+        let Some(path) = expand_home(text).or_else(|| to_absolute(text, cwd)) else {
             return true;
         };
-        let is_in = |path: &Path, folder: &Path| folded(path).starts_with(folded(folder));
-        is_in(&plain(&path), &self.0)
-            || real(&path)
-                .is_none_or(|path| is_in(&path, &real(&self.0).unwrap_or_else(|| self.0.clone())))
+        let is_in = |path: &Path, folder: &Path| fold_case(path).starts_with(fold_case(folder));
+        is_in(&normalize(&path), &self.0)
+            || resolve_links(&path).is_none_or(|path| {
+                is_in(
+                    &path,
+                    &resolve_links(&self.0).unwrap_or_else(|| self.0.clone()),
+                )
+            })
     }
 }
 
 /// Returns the path that `~` or `~/…` stands for, if the text is one.
-fn at_home(text: &str) -> Option<PathBuf> {
+fn expand_home(text: &str) -> Option<PathBuf> {
     let rest = text
         .strip_prefix('~')
         .filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))?;
@@ -54,7 +58,7 @@ fn at_home(text: &str) -> Option<PathBuf> {
     Some(dirs.home_dir().join(rest.trim_start_matches(['/', '\\'])))
 }
 
-fn absolute(text: &str, folder: Option<&Path>) -> Option<PathBuf> {
+fn to_absolute(text: &str, cwd: Option<&Path>) -> Option<PathBuf> {
     if text
         .get(..5)
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
@@ -65,12 +69,12 @@ fn absolute(text: &str, folder: Option<&Path>) -> Option<PathBuf> {
     if path.is_absolute() {
         Some(path.to_owned())
     } else {
-        folder.map(|folder| folder.join(path))
+        cwd.map(|folder| folder.join(path))
     }
 }
 
 /// Returns the path without `.` and `..`, resolved lexically.
-fn plain(path: &Path) -> PathBuf {
+fn normalize(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {
@@ -87,17 +91,17 @@ fn plain(path: &Path) -> PathBuf {
 /// Returns the path with links resolved. A path that does not exist yet is resolved from its
 /// nearest existing parent. Returns `None` if the path cannot be resolved, for example because a
 /// link is broken.
-fn real(path: &Path) -> Option<PathBuf> {
+fn resolve_links(path: &Path) -> Option<PathBuf> {
     if let Ok(found) = path.canonicalize() {
         return Some(found);
     }
     if path.symlink_metadata().is_ok() {
         return None;
     }
-    Some(real(path.parent()?)?.join(path.file_name()?))
+    Some(resolve_links(path.parent()?)?.join(path.file_name()?))
 }
 
 /// Returns the path in lower case, because some file systems ignore case.
-fn folded(path: &Path) -> PathBuf {
+fn fold_case(path: &Path) -> PathBuf {
     PathBuf::from(path.to_string_lossy().to_lowercase())
 }

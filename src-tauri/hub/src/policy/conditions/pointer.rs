@@ -11,22 +11,22 @@ use serde_json::value::RawValue;
 use crate::model::json;
 
 /// The values to which a pointer leads.
-pub(super) struct Found<'a> {
+pub(super) struct Resolved<'a> {
     /// Has several entries if a key is duplicated or occurs in several cases.
     pub(super) values: Vec<Cow<'a, RawValue>>,
     /// There is exactly one value, under exactly these keys, and it is not inside a string.
-    pub(super) is_sure: bool,
+    pub(super) is_unambiguous: bool,
     /// Part of the path cannot be read here, although a server might read it.
-    pub(super) is_unclear: bool,
+    pub(super) is_unreadable: bool,
 }
 
 /// The JSON text in a string.
-pub(super) enum Within {
+pub(super) enum EmbeddedJson {
     Nothing,
     /// An object or a list.
     Value(Box<RawValue>),
     /// Text that only some parsers accept as JSON.
-    Unclear,
+    Unreadable,
 }
 
 /// Returns the keys of a pointer.
@@ -46,43 +46,43 @@ pub(super) fn parse(pointer: &str) -> Result<Vec<String>, String> {
         .collect())
 }
 
-pub(super) fn resolve<'a>(keys: &[String], value: &'a RawValue) -> Found<'a> {
-    let mut found = Found {
+pub(super) fn resolve<'a>(keys: &[String], value: &'a RawValue) -> Resolved<'a> {
+    let mut found = Resolved {
         values: vec![Cow::Borrowed(value)],
-        is_sure: true,
-        is_unclear: false,
+        is_unambiguous: true,
+        is_unreadable: false,
     };
     for key in keys {
         for value in std::mem::take(&mut found.values) {
-            match (within(&value), value) {
-                (Within::Unclear, _) => found.is_unclear = true,
-                (Within::Value(inner), _) => {
-                    found.is_sure = false;
-                    step(key, &inner, &mut found, |one| Cow::Owned(one.to_owned()));
+            match (embedded_json(&value), value) {
+                (EmbeddedJson::Unreadable, _) => found.is_unreadable = true,
+                (EmbeddedJson::Value(inner), _) => {
+                    found.is_unambiguous = false;
+                    resolve_key(key, &inner, &mut found, |one| Cow::Owned(one.to_owned()));
                 }
-                (Within::Nothing, Cow::Borrowed(value)) => {
-                    step(key, value, &mut found, Cow::Borrowed)
+                (EmbeddedJson::Nothing, Cow::Borrowed(value)) => {
+                    resolve_key(key, value, &mut found, Cow::Borrowed)
                 }
-                (Within::Nothing, Cow::Owned(value)) => {
-                    step(key, &value, &mut found, |one| Cow::Owned(one.to_owned()))
+                (EmbeddedJson::Nothing, Cow::Owned(value)) => {
+                    resolve_key(key, &value, &mut found, |one| Cow::Owned(one.to_owned()))
                 }
             }
         }
-        found.is_sure &= found.values.len() == 1;
+        found.is_unambiguous &= found.values.len() == 1;
     }
     found
 }
 
 /// Follows one key into an object or a list.
-fn step<'v, 'a>(
+fn resolve_key<'v, 'a>(
     key: &str,
     value: &'v RawValue,
-    found: &mut Found<'a>,
+    found: &mut Resolved<'a>,
     keep: impl Fn(&'v RawValue) -> Cow<'a, RawValue>,
 ) {
     if value.get().starts_with('{') {
         let Some(members) = members(value) else {
-            found.is_unclear = true;
+            found.is_unreadable = true;
             return;
         };
         let folded = json::fold_key(key);
@@ -90,7 +90,7 @@ fn step<'v, 'a>(
             .into_iter()
             .filter(|(name, _)| json::fold_key(name) == folded)
         {
-            found.is_sure &= name == key;
+            found.is_unambiguous &= name == key;
             found.values.push(keep(value));
         }
     } else if let Some(items) = items(value)
@@ -99,38 +99,38 @@ fn step<'v, 'a>(
             .ok()
             .and_then(|at: usize| items.get(at).copied())
     {
-        found.is_sure &= key == "0" || !key.starts_with(['0', '+']);
+        found.is_unambiguous &= key == "0" || !key.starts_with(['0', '+']);
         found.values.push(keep(item));
     }
 }
 
 /// Returns the object or list that a string contains as JSON text. Many servers read it in place of
 /// the string.
-pub(super) fn within(value: &RawValue) -> Within {
+pub(super) fn embedded_json(value: &RawValue) -> EmbeddedJson {
     let Some(text) = value
         .get()
         .strip_prefix('"')
         .filter(|text| text.contains(['{', '[', '\\']))
     else {
-        return Within::Nothing;
+        return EmbeddedJson::Nothing;
     };
     let Ok(text) = serde_json::from_str::<String>(value.get()) else {
         // A lone surrogate, which some parsers accept.
         return if text.contains(['{', '[']) {
-            Within::Unclear
+            EmbeddedJson::Unreadable
         } else {
-            Within::Nothing
+            EmbeddedJson::Nothing
         };
     };
     if !text.trim_start().starts_with(['{', '[']) {
-        return Within::Nothing;
+        return EmbeddedJson::Nothing;
     }
     // Python's JSON parser accepts these.
     let is_of_python = text.contains("NaN") || text.contains("Infinity");
     match RawValue::from_string(text) {
-        Ok(value) => Within::Value(value),
-        Err(_) if is_of_python => Within::Unclear,
-        Err(_) => Within::Nothing,
+        Ok(value) => EmbeddedJson::Value(value),
+        Err(_) if is_of_python => EmbeddedJson::Unreadable,
+        Err(_) => EmbeddedJson::Nothing,
     }
 }
 
@@ -158,9 +158,9 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Each;
+        struct MembersVisitor;
 
-        impl<'de> Visitor<'de> for Each {
+        impl<'de> Visitor<'de> for MembersVisitor {
             type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -176,6 +176,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
             }
         }
 
-        deserializer.deserialize_map(Each)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }

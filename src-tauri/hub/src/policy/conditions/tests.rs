@@ -9,16 +9,16 @@ fn condition(pointer: &str, is: Predicate) -> Condition {
 }
 
 /// Returns whether the test surely holds at `/v`, and whether it may hold.
-fn told(is: &Predicate, value: &str) -> (bool, bool) {
-    told_of(&format!(r#"{{"v":{value}}}"#), is, "/v")
+fn evaluate(is: &Predicate, value: &str) -> (bool, bool) {
+    evaluate_at(&format!(r#"{{"v":{value}}}"#), is, "/v")
 }
 
-fn told_of(arguments: &str, is: &Predicate, pointer: &str) -> (bool, bool) {
+fn evaluate_at(arguments: &str, is: &Predicate, pointer: &str) -> (bool, bool) {
     let conditions = Conditions::compile(&[condition(pointer, is.clone())]).expect("a condition");
     let arguments = json::raw(arguments.into());
     let folder = Path::new("/work");
-    let holds = |sure| conditions.hold(&arguments, Some(folder), sure);
-    (holds(Sure::Surely), holds(Sure::Maybe))
+    let holds = |mode| conditions.all_hold(&arguments, Some(folder), mode);
+    (holds(MatchMode::Must), holds(MatchMode::May))
 }
 
 const BOTH: (bool, bool) = (true, true);
@@ -30,48 +30,48 @@ fn equals(text: &str) -> Predicate {
 }
 
 #[test]
-fn values_are_the_same_by_what_they_are_and_not_by_how_they_are_written() {
-    assert_eq!(told(&equals("1"), "1.0"), BOTH);
+fn values_are_compared_by_value_and_not_by_notation() {
+    assert_eq!(evaluate(&equals("1"), "1.0"), BOTH);
     assert_eq!(
-        told(&equals("9007199254740993"), "9007199254740992"),
+        evaluate(&equals("9007199254740993"), "9007199254740992"),
         NEITHER
     );
-    assert_eq!(told(&equals(r#""a/b""#), r#""\u0061\/b""#), BOTH);
+    assert_eq!(evaluate(&equals(r#""a/b""#), r#""\u0061\/b""#), BOTH);
     assert_eq!(
-        told(&equals(r#"{"a":1,"b":[2]}"#), r#"{ "b": [2.0], "a": 1 }"#),
+        evaluate(&equals(r#"{"a":1,"b":[2]}"#), r#"{ "b": [2.0], "a": 1 }"#),
         BOTH
     );
     assert_eq!(
-        told(&equals("\"1\""), "1"),
+        evaluate(&equals("\"1\""), "1"),
         MAYBE,
         "many a server takes a number for a text"
     );
-    assert_eq!(told(&equals(r#"{"a":1}"#), r#"{"a":1,"a":2}"#), MAYBE);
+    assert_eq!(evaluate(&equals(r#"{"a":1}"#), r#"{"a":1,"a":2}"#), MAYBE);
 }
 
 #[test]
-fn a_key_that_stands_twice_or_in_another_case_is_never_sure() {
+fn a_duplicate_key_or_a_key_in_another_case_only_may_match() {
     let is = equals("1");
-    assert_eq!(told_of(r#"{"a":{"k":1}}"#, &is, "/a/k"), BOTH);
-    assert_eq!(told_of(r#"{"a":{"k":1,"k":2}}"#, &is, "/a/k"), MAYBE);
-    assert_eq!(told_of(r#"{"a":{"k":1,"K":2}}"#, &is, "/a/k"), MAYBE);
-    assert_eq!(told_of(r#"{"A":{"k":1}}"#, &is, "/a/k"), MAYBE);
-    assert_eq!(told_of(r#"{"a":{}}"#, &is, "/a/k"), NEITHER);
-    assert_eq!(told_of(r#"{"a/b":{"~":1}}"#, &is, "/a~1b/~0"), BOTH);
-    assert_eq!(told_of(r#"{"l":[0,1]}"#, &is, "/l/1"), BOTH);
+    assert_eq!(evaluate_at(r#"{"a":{"k":1}}"#, &is, "/a/k"), BOTH);
+    assert_eq!(evaluate_at(r#"{"a":{"k":1,"k":2}}"#, &is, "/a/k"), MAYBE);
+    assert_eq!(evaluate_at(r#"{"a":{"k":1,"K":2}}"#, &is, "/a/k"), MAYBE);
+    assert_eq!(evaluate_at(r#"{"A":{"k":1}}"#, &is, "/a/k"), MAYBE);
+    assert_eq!(evaluate_at(r#"{"a":{}}"#, &is, "/a/k"), NEITHER);
+    assert_eq!(evaluate_at(r#"{"a/b":{"~":1}}"#, &is, "/a~1b/~0"), BOTH);
+    assert_eq!(evaluate_at(r#"{"l":[0,1]}"#, &is, "/l/1"), BOTH);
 }
 
 #[test]
-fn of_a_list_each_entry_counts_for_an_allow_and_any_for_a_deny() {
+fn an_allow_needs_every_entry_of_a_list_and_a_deny_needs_one() {
     let is = Predicate::OneOf(vec![Literal("1".into()), Literal("2".into())]);
-    assert_eq!(told(&is, "[1,2]"), BOTH);
-    assert_eq!(told(&is, "[1,3]"), MAYBE);
-    assert_eq!(told(&is, "[]"), NEITHER);
-    assert_eq!(told(&is, "3"), NEITHER);
+    assert_eq!(evaluate(&is, "[1,2]"), BOTH);
+    assert_eq!(evaluate(&is, "[1,3]"), MAYBE);
+    assert_eq!(evaluate(&is, "[]"), NEITHER);
+    assert_eq!(evaluate(&is, "3"), NEITHER);
 }
 
 #[test]
-fn numbers_lie_between_their_bounds_both_included() {
+fn both_bounds_of_a_range_are_included() {
     let is = Predicate::Between {
         min: Some(Literal("0".into())),
         max: Some(Literal("10".into())),
@@ -82,17 +82,17 @@ fn numbers_lie_between_their_bounds_both_included() {
         ("10.0000000000000000001", NEITHER),
         ("-0.1", NEITHER),
     ] {
-        assert_eq!(told(&is, value), wanted, "{value}");
+        assert_eq!(evaluate(&is, value), wanted, "{value}");
     }
     assert_eq!(
-        told(&is, "\"5\""),
+        evaluate(&is, "\"5\""),
         MAYBE,
         "many a server takes a number in quotes"
     );
-    assert_eq!(told(&is, "1e999999999999999999999"), NEITHER);
-    assert_eq!(told(&is, "null"), MAYBE, "JavaScript reads it as 0");
+    assert_eq!(evaluate(&is, "1e999999999999999999999"), NEITHER);
+    assert_eq!(evaluate(&is, "null"), MAYBE, "JavaScript reads it as 0");
     assert_eq!(
-        told(
+        evaluate(
             &Predicate::Between {
                 min: Some(Literal("1".into())),
                 max: None
@@ -104,7 +104,7 @@ fn numbers_lie_between_their_bounds_both_included() {
 }
 
 #[test]
-fn a_number_is_one_however_a_text_writes_it() {
+fn a_number_in_a_string_may_match_in_any_notation() {
     let is = Predicate::Between {
         min: Some(Literal("101".into())),
         max: None,
@@ -123,18 +123,21 @@ fn a_number_is_one_however_a_text_writes_it() {
         "Infinity",
         "２００",
     ] {
-        assert_eq!(told(&is, &format!("\"{text}\"")), MAYBE, "{text}");
-        assert!(!told(&equals("200"), &format!("\"{text}\"")).0, "{text}");
+        assert_eq!(evaluate(&is, &format!("\"{text}\"")), MAYBE, "{text}");
+        assert!(
+            !evaluate(&equals("200"), &format!("\"{text}\"")).0,
+            "{text}"
+        );
     }
     for text in ["100", "", "-200", "-0xC8", "two hundred", "0x", ".", "e5"] {
-        assert_eq!(told(&is, &format!("\"{text}\"")), NEITHER, "{text}");
+        assert_eq!(evaluate(&is, &format!("\"{text}\"")), NEITHER, "{text}");
     }
-    assert_eq!(told(&is, "true"), NEITHER);
-    assert_eq!(told(&equals("1"), "true"), MAYBE);
+    assert_eq!(evaluate(&is, "true"), NEITHER);
+    assert_eq!(evaluate(&equals("1"), "true"), MAYBE);
 }
 
 #[test]
-fn a_value_is_the_named_one_in_another_type_only_for_a_deny() {
+fn a_value_of_another_type_matches_only_for_a_deny() {
     for (wanted, value) in [
         ("true", r#""true""#),
         ("true", r#""TRUE""#),
@@ -158,11 +161,11 @@ fn a_value_is_the_named_one_in_another_type_only_for_a_deny() {
         ("[1,2]", r#"["1",2]"#),
         ("[1,2]", r#"" [1, 2]""#),
     ] {
-        assert_eq!(told(&equals(wanted), value), MAYBE, "{wanted} {value}");
+        assert_eq!(evaluate(&equals(wanted), value), MAYBE, "{wanted} {value}");
         let one_of = Predicate::OneOf(vec![Literal(r#""other""#.into()), Literal(wanted.into())]);
-        assert!(!told(&one_of, value).0, "{wanted} {value}");
+        assert!(!evaluate(&one_of, value).0, "{wanted} {value}");
         if !value.contains('[') {
-            assert_eq!(told(&one_of, value), MAYBE, "{wanted} {value}");
+            assert_eq!(evaluate(&one_of, value), MAYBE, "{wanted} {value}");
         }
     }
     for (wanted, value) in [
@@ -178,17 +181,21 @@ fn a_value_is_the_named_one_in_another_type_only_for_a_deny() {
         (r#"{"a":1}"#, r#""not JSON""#),
         ("[1,2]", r#""[1]""#),
     ] {
-        assert_eq!(told(&equals(wanted), value), NEITHER, "{wanted} {value}");
+        assert_eq!(
+            evaluate(&equals(wanted), value),
+            NEITHER,
+            "{wanted} {value}"
+        );
     }
     assert_eq!(
-        told(&equals(r#""[1]""#), r#""[1]""#),
+        evaluate(&equals(r#""[1]""#), r#""[1]""#),
         BOTH,
         "who named that very text has allowed it"
     );
 }
 
 #[test]
-fn what_a_string_holds_as_json_counts_for_a_deny_and_never_for_an_allow() {
+fn json_in_a_string_matches_for_a_deny_and_never_for_an_allow() {
     let is = Predicate::PathWithin("/etc".into());
     for (arguments, pointer, wanted) in [
         (
@@ -263,20 +270,20 @@ fn what_a_string_holds_as_json_counts_for_a_deny_and_never_for_an_allow() {
             MAYBE,
         ),
     ] {
-        assert_eq!(told_of(arguments, &is, pointer), wanted, "{arguments}");
+        assert_eq!(evaluate_at(arguments, &is, pointer), wanted, "{arguments}");
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn a_list_in_a_string_is_not_allowed_as_if_it_were_a_relative_path() {
+fn a_list_in_a_string_is_not_allowed_as_a_relative_path() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = temp.path().canonicalize().expect("a folder");
     let is = Predicate::PathWithin(root.display().to_string());
     let conditions = Conditions::compile(&[condition("/paths", is)]).expect("a condition");
     let allows = |paths: &str| {
         let arguments = json::raw(serde_json::json!({ "paths": paths }).to_string());
-        conditions.hold(&arguments, Some(&root), Sure::Surely)
+        conditions.all_hold(&arguments, Some(&root), MatchMode::Must)
     };
     assert!(allows("a.txt"));
     assert!(
@@ -290,19 +297,19 @@ fn a_list_in_a_string_is_not_allowed_as_if_it_were_a_relative_path() {
         .expect("a condition");
     let arguments = json::raw(r#"{"paths":"[\"a\\u003b rm\"]"}"#.into());
     assert!(
-        !matches.hold(&arguments, None, Sure::Surely),
+        !matches.all_hold(&arguments, None, MatchMode::Must),
         "what is escaped within it counts"
     );
 }
 
 #[test]
-fn json_that_is_nested_deeper_than_any_message_is_looked_at_without_end_of_the_stack() {
+fn deeply_nested_json_does_not_overflow_the_stack() {
     let deep = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
     let arguments =
         serde_json::json!({"options": format!(r#"{{"a":{deep},"path":"/etc/passwd"}}"#)})
             .to_string();
     assert_eq!(
-        told_of(
+        evaluate_at(
             &arguments,
             &Predicate::PathWithin("/etc".into()),
             "/options/path"
@@ -310,14 +317,14 @@ fn json_that_is_nested_deeper_than_any_message_is_looked_at_without_end_of_the_s
         MAYBE
     );
     assert_eq!(
-        told_of(&arguments, &equals(r#"{"path":"/etc/passwd"}"#), "/options"),
+        evaluate_at(&arguments, &equals(r#"{"path":"/etc/passwd"}"#), "/options"),
         MAYBE,
         "it is too deep to tell"
     );
 }
 
 #[test]
-fn a_regular_expression_has_to_fit_the_whole_text() {
+fn a_regular_expression_must_match_the_whole_text() {
     let is = Predicate::Matches("rm|ls .*".into());
     for (value, wanted) in [
         ("rm", BOTH),
@@ -325,12 +332,12 @@ fn a_regular_expression_has_to_fit_the_whole_text() {
         ("ls -l\\nrm -rf /", BOTH),
         ("xrm", NEITHER),
     ] {
-        assert_eq!(told(&is, &format!("\"{value}\"")), wanted, "{value}");
+        assert_eq!(evaluate(&is, &format!("\"{value}\"")), wanted, "{value}");
     }
 }
 
 #[test]
-fn a_host_is_the_one_that_every_reader_of_the_url_finds() {
+fn a_host_must_match_in_every_url_parser() {
     let is = Predicate::Host("example.com".into());
     for (url, wanted) in [
         ("https://example.com/a?b", BOTH),
@@ -344,17 +351,17 @@ fn a_host_is_the_one_that_every_reader_of_the_url_finds() {
         ("example.com/path", MAYBE),
         (" https://example.com/", MAYBE),
     ] {
-        assert_eq!(told(&is, &format!("\"{url}\"")), wanted, "{url}");
+        assert_eq!(evaluate(&is, &format!("\"{url}\"")), wanted, "{url}");
     }
     let under = Predicate::Host("*.example.com".into());
-    assert_eq!(told(&under, "\"https://a.b.example.com/\""), BOTH);
-    assert_eq!(told(&under, "\"https://example.com/\""), NEITHER);
-    assert_eq!(told(&under, "\"https://evilexample.com/\""), NEITHER);
+    assert_eq!(evaluate(&under, "\"https://a.b.example.com/\""), BOTH);
+    assert_eq!(evaluate(&under, "\"https://example.com/\""), NEITHER);
+    assert_eq!(evaluate(&under, "\"https://evilexample.com/\""), NEITHER);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_path_is_in_a_folder_by_its_words_and_on_the_disk() {
+fn a_path_must_be_inside_a_folder_lexically_and_on_disk() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = temp.path().canonicalize().expect("a folder");
     let (project, secret) = (root.join("project"), root.join("secret"));
@@ -379,29 +386,29 @@ fn a_path_is_in_a_folder_by_its_words_and_on_the_disk() {
         ("project/dangling", MAYBE),
         ("secret", NEITHER),
     ] {
-        assert_eq!(told(&is, &at(path)), wanted, "{path}");
+        assert_eq!(evaluate(&is, &at(path)), wanted, "{path}");
     }
     assert_eq!(
-        told(&is, &format!("\"file://{}/project/a.txt\"", root.display())),
+        evaluate(&is, &format!("\"file://{}/project/a.txt\"", root.display())),
         BOTH
     );
-    assert_eq!(told(&is, "\"~/project\""), NEITHER, "another folder");
+    assert_eq!(evaluate(&is, "\"~/project\""), NEITHER, "another folder");
     let work = Predicate::PathWithin("/work".into());
     assert_eq!(
-        told(&work, "\"a/b\""),
+        evaluate(&work, "\"a/b\""),
         BOTH,
         "relative to where the server runs"
     );
-    assert_eq!(told(&work, "\"../etc\""), NEITHER);
+    assert_eq!(evaluate(&work, "\"../etc\""), NEITHER);
     assert_eq!(
-        told(&Predicate::PathWithin("~/x".into()), "\"~/x/y\""),
+        evaluate(&Predicate::PathWithin("~/x".into()), "\"~/x/y\""),
         MAYBE,
         "not every server knows ~"
     );
 }
 
 #[test]
-fn a_condition_that_cannot_be_says_which_and_why() {
+fn an_invalid_condition_is_reported_with_its_number_and_reason() {
     let wrong = [
         (condition("a", equals("1")), "begins with /"),
         (condition("/a", equals("{")), "no JSON value"),

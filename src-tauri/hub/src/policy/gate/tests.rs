@@ -10,7 +10,7 @@ use crate::{
     store::{Store, table::call::CallFilter},
 };
 
-struct Desk {
+struct Fixture {
     gate: Gate,
     queue: Queue,
     store: Store,
@@ -18,7 +18,7 @@ struct Desk {
     _temp: tempfile::TempDir,
 }
 
-async fn desk() -> Desk {
+async fn fixture() -> Fixture {
     let temp = tempfile::tempdir().expect("a folder");
     let (store, _) = Store::open(&temp.path().join("test.db"))
         .await
@@ -42,7 +42,7 @@ async fn desk() -> Desk {
         events,
         logs,
     };
-    Desk {
+    Fixture {
         gate,
         queue,
         store,
@@ -51,9 +51,9 @@ async fn desk() -> Desk {
     }
 }
 
-impl Desk {
+impl Fixture {
     /// Returns the newest recorded call, as soon as there is one.
-    async fn recorded(&self) -> Call {
+    async fn newest_call(&self) -> Call {
         let filter = CallFilter {
             limit: 10,
             ..CallFilter::default()
@@ -73,7 +73,7 @@ impl Desk {
         }
     }
 
-    async fn waiting(&self) -> ApprovalRequest {
+    async fn waiting_request(&self) -> ApprovalRequest {
         loop {
             if let Some(request) = self.queue.list().into_iter().next() {
                 return request;
@@ -82,7 +82,7 @@ impl Desk {
         }
     }
 
-    async fn set(&self, change: impl FnOnce(&mut SettingsValues)) {
+    async fn change_settings(&self, change: impl FnOnce(&mut SettingsValues)) {
         let change = |mut values: SettingsValues| {
             change(&mut values);
             values
@@ -91,20 +91,24 @@ impl Desk {
     }
 
     /// Requests a call in a task of its own.
-    fn ask(&self) -> tokio::task::JoinHandle<Result<Permitted, Refusal>> {
+    fn spawn_call(&self) -> tokio::task::JoinHandle<Result<Permitted, Refusal>> {
         let gate = self.gate.clone();
         tokio::spawn(async move { gate.admit(call("client", "{}"), None).await })
     }
 }
 
 #[tokio::test]
-async fn arguments_are_kept_without_what_is_secret_where_they_are_not_long() {
-    let desk = desk().await;
-    desk.gate.logs.add_secret(&Secret::new("tiger-42".into()));
-    desk.set(|values| values.default_policy = Effect::Deny)
+async fn arguments_are_stored_with_secrets_masked_unless_they_are_too_long() {
+    let fixture = fixture().await;
+    fixture
+        .gate
+        .logs
+        .add_secret(&Secret::new("tiger-42".into()));
+    fixture
+        .change_settings(|values| values.default_policy = Effect::Deny)
         .await;
-    let mut heard = desk.gate.events.subscribe();
-    let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_KEPT));
+    let mut events = fixture.gate.events.subscribe();
+    let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_STORED_ARGUMENTS));
     for (arguments, kept) in [
         (
             r#"{"n":1.0, "password":"x", "b":"a tiger-42"}"#,
@@ -113,13 +117,14 @@ async fn arguments_are_kept_without_what_is_secret_where_they_are_not_long() {
         (long.as_str(), None),
     ] {
         assert!(
-            desk.gate
+            fixture
+                .gate
                 .admit(call("client", arguments), None)
                 .await
                 .is_err()
         );
-        let id = desk.recorded().await.id;
-        let shown = desk
+        let id = fixture.newest_call().await.id;
+        let shown = fixture
             .store
             .call(&id)
             .await
@@ -127,7 +132,7 @@ async fn arguments_are_kept_without_what_is_secret_where_they_are_not_long() {
             .expect("it is there");
         assert_eq!(shown.arguments.as_deref(), kept);
     }
-    while let Ok(event) = heard.try_recv() {
+    while let Ok(event) = events.try_recv() {
         assert!(
             !format!("{event:?}").contains("password"),
             "events are light: {event:?}"
@@ -162,15 +167,16 @@ fn call(client: &str, arguments: &str) -> ToolCall {
 
 #[tokio::test]
 async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
-    let desk = desk().await;
-    desk.set(|values| values.default_policy = Effect::Allow)
+    let fixture = fixture().await;
+    fixture
+        .change_settings(|values| values.default_policy = Effect::Allow)
         .await;
-    let permitted = desk
+    let permitted = fixture
         .gate
         .admit(call("c", "{}"), None)
         .await
         .expect("permitted");
-    let recorded = desk.recorded().await;
+    let recorded = fixture.newest_call().await;
     assert_eq!(
         (recorded.decision, recorded.outcome),
         (Decision::Allowed, Outcome::Running)
@@ -180,11 +186,12 @@ async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
 
 #[tokio::test]
 async fn a_call_whose_decision_cannot_be_written_is_denied() {
-    let desk = desk().await;
-    desk.set(|values| values.default_policy = Effect::Allow)
+    let fixture = fixture().await;
+    fixture
+        .change_settings(|values| values.default_policy = Effect::Allow)
         .await;
-    desk.store.close().await;
-    let refusal = desk
+    fixture.store.close().await;
+    let refusal = fixture
         .gate
         .admit(call("c", "{}"), None)
         .await
@@ -197,16 +204,16 @@ async fn a_call_whose_decision_cannot_be_written_is_denied() {
 }
 
 #[tokio::test]
-async fn a_person_approves_and_a_second_decision_is_told_that_it_came_too_late() {
-    let desk = desk().await;
-    let asked = desk.ask();
-    let request = desk.waiting().await;
-    let taken = desk
+async fn a_second_decision_after_an_approval_is_rejected() {
+    let fixture = fixture().await;
+    let asked = fixture.spawn_call();
+    let request = fixture.waiting_request().await;
+    let taken = fixture
         .queue
         .take(&request.id, &request.digest)
         .expect("taken");
     assert_eq!(
-        desk.queue.take(&request.id, &request.digest).err(),
+        fixture.queue.take(&request.id, &request.digest).err(),
         Some(DecideError::Gone(request.id.clone()))
     );
     let recorded = taken
@@ -222,10 +229,10 @@ async fn a_person_approves_and_a_second_decision_is_told_that_it_came_too_late()
 
 #[tokio::test]
 async fn a_denial_gives_its_reason_to_the_model() {
-    let desk = desk().await;
-    let asked = desk.ask();
-    let request = desk.waiting().await;
-    let taken = desk
+    let fixture = fixture().await;
+    let asked = fixture.spawn_call();
+    let request = fixture.waiting_request().await;
+    let taken = fixture
         .queue
         .take(&request.id, &request.digest)
         .expect("taken");
@@ -245,15 +252,15 @@ async fn a_denial_gives_its_reason_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_decision_on_something_else_than_was_shown_does_not_count() {
-    let desk = desk().await;
-    let _asked = desk.ask();
-    let request = desk.waiting().await;
+async fn a_decision_on_another_request_than_was_shown_is_rejected() {
+    let fixture = fixture().await;
+    let _asked = fixture.spawn_call();
+    let request = fixture.waiting_request().await;
     assert_eq!(
-        desk.queue.take(&request.id, "another").err(),
+        fixture.queue.take(&request.id, "another").err(),
         Some(DecideError::Changed(request.id))
     );
-    assert_eq!(desk.queue.list().len(), 1);
+    assert_eq!(fixture.queue.list().len(), 1);
 }
 
 #[test]
@@ -265,43 +272,44 @@ fn the_digest_is_bound_to_client_and_exact_arguments() {
 }
 
 #[tokio::test]
-async fn nobody_decides_in_time_and_the_call_is_denied_as_timed_out() {
-    let desk = desk().await;
-    desk.set(|values| values.approval_timeout = Duration::from_millis(20))
+async fn a_call_that_nobody_decides_in_time_is_denied_as_timed_out() {
+    let fixture = fixture().await;
+    fixture
+        .change_settings(|values| values.approval_timeout = Duration::from_millis(20))
         .await;
-    let _screen = desk.gate.events.subscribe();
-    let refusal = desk
+    let _screen = fixture.gate.events.subscribe();
+    let refusal = fixture
         .gate
         .admit(call("c", "{}"), None)
         .await
         .err()
         .expect("refused");
     assert!(refusal.to_string().starts_with("Timed out"), "{refusal}");
-    assert_eq!(desk.recorded().await.decision, Decision::TimedOut);
-    assert!(desk.queue.list().is_empty());
+    assert_eq!(fixture.newest_call().await.decision, Decision::TimedOut);
+    assert!(fixture.queue.list().is_empty());
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_takes_its_request_along_and_it_is_recorded_as_abandoned() {
-    let desk = desk().await;
-    let asked = desk.ask();
-    let request = desk.waiting().await;
+async fn a_call_is_recorded_as_abandoned_if_its_client_disconnects() {
+    let fixture = fixture().await;
+    let asked = fixture.spawn_call();
+    let request = fixture.waiting_request().await;
     asked.abort();
-    assert_eq!(desk.recorded().await.decision, Decision::Abandoned);
+    assert_eq!(fixture.newest_call().await.decision, Decision::Abandoned);
     assert!(matches!(
-        desk.queue.take(&request.id, &request.digest),
+        fixture.queue.take(&request.id, &request.digest),
         Err(DecideError::Gone(_))
     ));
 }
 
 #[tokio::test]
 async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
-    let desk = desk().await;
-    let waiting: Vec<_> = (0..MAX_PER_CLIENT).map(|_| desk.ask()).collect();
-    while desk.queue.list().len() < MAX_PER_CLIENT {
+    let fixture = fixture().await;
+    let waiting: Vec<_> = (0..MAX_PER_CLIENT).map(|_| fixture.spawn_call()).collect();
+    while fixture.queue.list().len() < MAX_PER_CLIENT {
         tokio::task::yield_now().await;
     }
-    let refusal = desk
+    let refusal = fixture
         .gate
         .admit(call("client", "{}"), None)
         .await
@@ -313,16 +321,18 @@ async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
 
 #[tokio::test]
 async fn a_running_call_that_is_dropped_is_recorded_as_cancelled() {
-    let desk = desk().await;
-    desk.set(|values| values.default_policy = Effect::Allow)
+    let fixture = fixture().await;
+    fixture
+        .change_settings(|values| values.default_policy = Effect::Allow)
         .await;
     drop(
-        desk.gate
+        fixture
+            .gate
             .admit(call("c", "{}"), None)
             .await
             .expect("permitted"),
     );
-    while desk.recorded().await.outcome != Outcome::Cancelled {
+    while fixture.newest_call().await.outcome != Outcome::Cancelled {
         tokio::task::yield_now().await;
     }
 }

@@ -8,34 +8,34 @@ use std::{
     },
 };
 
-use super::{Facts, Timestamp};
+use super::{MatchInput, Timestamp};
 use crate::{
     model::{
         ids::{RuleId, ServerId},
         policy::{Effect, Lifetime, Rule},
     },
-    policy::conditions::{ConditionError, Conditions, Sure, folder_of},
+    policy::conditions::{ConditionError, Conditions, MatchMode, working_dir},
 };
 
 /// A rule with its compiled conditions.
 #[derive(Debug)]
-pub(super) struct Compiled {
+pub(super) struct CompiledRule {
     pub(super) rule: Arc<Rule>,
-    pub(super) words: String,
+    pub(super) reason: String,
     conditions: Conditions,
     /// The number of calls that the rule has decided. The count survives a
     /// reload of the rules.
     used: Arc<AtomicU32>,
 }
 
-impl Compiled {
+impl CompiledRule {
     /// # Errors
     /// Returns an error if a condition is invalid.
     pub(super) fn new(rule: Arc<Rule>) -> Result<Self, ConditionError> {
         let conditions = Conditions::compile(&rule.spec.conditions)?;
         let used = Arc::new(AtomicU32::new(rule.used));
         Ok(Self {
-            words: format!("rule: {}", rule.spec),
+            reason: format!("rule: {}", rule.spec),
             conditions,
             used,
             rule,
@@ -43,53 +43,53 @@ impl Compiled {
     }
 
     /// Returns whether the rule decides the call, with this effect.
-    pub(super) fn decides(&self, effect: Effect, facts: &Facts<'_>, now: Timestamp) -> bool {
+    pub(super) fn decides(&self, effect: Effect, input: &MatchInput<'_>, now: Timestamp) -> bool {
         self.rule.spec.effect == Some(effect)
-            && !self.is_suspended(facts)
-            && self.fits(facts, now, Sure::of(Some(effect)))
+            && !self.is_suspended(input)
+            && self.matches(input, now, MatchMode::for_effect(Some(effect)))
     }
 
-    pub(super) fn is_about_the_result_of(&self, facts: &Facts<'_>, now: Timestamp) -> bool {
-        self.rule.spec.result.is_some() && self.fits(facts, now, Sure::of(None))
+    pub(super) fn matches_result(&self, input: &MatchInput<'_>, now: Timestamp) -> bool {
+        self.rule.spec.result.is_some() && self.matches(input, now, MatchMode::for_effect(None))
     }
 
     /// Returns whether the rule would allow the call if nothing had changed since the rule was
     /// made.
-    pub(super) fn would_allow(&self, facts: &Facts<'_>, now: Timestamp) -> bool {
+    pub(super) fn would_allow(&self, input: &MatchInput<'_>, now: Timestamp) -> bool {
         self.rule.spec.effect == Some(Effect::Allow)
-            && self.is_suspended(facts)
-            && self.fits(facts, now, Sure::Surely)
-            && self.left() != Some(0)
+            && self.is_suspended(input)
+            && self.matches(input, now, MatchMode::Must)
+            && self.remaining_calls() != Some(0)
     }
 
-    fn is_suspended(&self, facts: &Facts<'_>) -> bool {
+    fn is_suspended(&self, input: &MatchInput<'_>) -> bool {
         self.rule
-            .is_suspended(&facts.server.identity, Some(facts.definition))
+            .is_suspended(&input.server.identity, Some(input.definition))
     }
 
-    fn fits(&self, facts: &Facts<'_>, now: Timestamp, sure: Sure) -> bool {
+    fn matches(&self, input: &MatchInput<'_>, now: Timestamp, mode: MatchMode) -> bool {
         let text = &self.rule.spec;
         let scope = &text.scope;
         scope
             .server
             .as_ref()
-            .is_none_or(|server| *server == facts.server.id)
-            && scope.tool.as_ref().is_none_or(|tool| tool == facts.tool)
+            .is_none_or(|server| *server == input.server.id)
+            && scope.tool.as_ref().is_none_or(|tool| tool == input.tool)
             && scope
                 .client
                 .as_ref()
-                .is_none_or(|client| Some(client) == facts.client)
-            && (!text.read_only || facts.annotations.read_only == Some(true))
+                .is_none_or(|client| Some(client) == input.client)
+            && (!text.read_only || input.annotations.read_only == Some(true))
             && match &text.lifetime {
-                Lifetime::Session { session } => Some(session) == facts.session,
+                Lifetime::Session { session } => Some(session) == input.session,
                 Lifetime::UntilRevoked | Lifetime::Until { .. } | Lifetime::Calls { .. } => {
                     !self.rule.has_ended(now)
                 }
             }
             && (self.conditions.is_empty()
-                || facts.arguments.is_some_and(|arguments| {
+                || input.arguments.is_some_and(|arguments| {
                     self.conditions
-                        .hold(arguments, folder_of(facts.server).as_deref(), sure)
+                        .all_hold(arguments, working_dir(input.server).as_deref(), mode)
                 }))
     }
 
@@ -97,7 +97,7 @@ impl Compiled {
         matches!(self.rule.spec.lifetime, Lifetime::Calls { .. })
     }
 
-    pub(super) fn left(&self) -> Option<u32> {
+    pub(super) fn remaining_calls(&self) -> Option<u32> {
         match self.rule.spec.lifetime {
             Lifetime::Calls { count } => {
                 Some(count.saturating_sub(self.used.load(Ordering::Relaxed)))
@@ -107,7 +107,7 @@ impl Compiled {
     }
 
     /// Counts a call. Returns `false` if the rule has no calls left.
-    pub(super) fn take(&self) -> bool {
+    pub(super) fn count_call(&self) -> bool {
         let Lifetime::Calls { count } = self.rule.spec.lifetime else {
             return true;
         };
@@ -132,10 +132,10 @@ impl Compiled {
 /// All rules, indexed by server.
 #[derive(Debug, Default)]
 pub(super) struct RuleSet {
-    all: Vec<Compiled>,
+    all: Vec<CompiledRule>,
     /// Indices into `all` of the rules about one server, in order.
     by_server: HashMap<ServerId, Vec<usize>>,
-    of_all_servers: Vec<usize>,
+    for_all_servers: Vec<usize>,
 }
 
 impl RuleSet {
@@ -149,12 +149,12 @@ impl RuleSet {
             .collect();
         let mut set = Self::default();
         for rule in rules {
-            let compiled = Compiled::new(Arc::new(rule.clone())).unwrap_or_else(|why| {
+            let compiled = CompiledRule::new(Arc::new(rule.clone())).unwrap_or_else(|why| {
                 tracing::error!(
                     "the rule {} is broken and denies all that it is about: {why}",
                     rule.id
                 );
-                Compiled::broken(rule)
+                CompiledRule::broken(rule)
             });
             let used = counted
                 .get(&compiled.rule.id)
@@ -162,14 +162,14 @@ impl RuleSet {
             let at = set.all.len();
             match &compiled.rule.spec.scope.server {
                 Some(server) => set.by_server.entry(server.clone()).or_default().push(at),
-                None => set.of_all_servers.push(at),
+                None => set.for_all_servers.push(at),
             }
-            set.all.push(Compiled { used, ..compiled });
+            set.all.push(CompiledRule { used, ..compiled });
         }
         set
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Compiled> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &CompiledRule> {
         self.all.iter()
     }
 
@@ -177,38 +177,38 @@ impl RuleSet {
     /// without a limit is preferred, so that no limited rule is used up needlessly.
     pub(super) fn ruling(
         &self,
-        facts: &Facts<'_>,
+        input: &MatchInput<'_>,
         now: Timestamp,
-        take: impl Fn(&Compiled) -> bool,
-    ) -> Option<(Effect, &Compiled)> {
+        count_call: impl Fn(&CompiledRule) -> bool,
+    ) -> Option<(Effect, &CompiledRule)> {
         [Effect::Deny, Effect::Allow, Effect::Ask]
             .into_iter()
             .find_map(|effect| {
                 let matching = || {
-                    self.of(&facts.server.id)
-                        .filter(|rule| rule.decides(effect, facts, now))
+                    self.for_server(&input.server.id)
+                        .filter(|rule| rule.decides(effect, input, now))
                 };
                 let lasting = matching().find(|rule| !rule.is_counted());
                 lasting
-                    .or_else(|| matching().find(|rule| take(rule)))
+                    .or_else(|| matching().find(|rule| count_call(rule)))
                     .map(|rule| (effect, rule))
             })
     }
 
     /// Returns the rules that may apply to a server.
-    pub(super) fn of(&self, server: &ServerId) -> impl Iterator<Item = &Compiled> {
+    pub(super) fn for_server(&self, server: &ServerId) -> impl Iterator<Item = &CompiledRule> {
         let own = self.by_server.get(server).into_iter().flatten();
-        own.chain(&self.of_all_servers).map(|at| &self.all[*at])
+        own.chain(&self.for_all_servers).map(|at| &self.all[*at])
     }
 }
 
-impl Compiled {
+impl CompiledRule {
     fn broken(mut rule: Rule) -> Self {
         rule.spec.conditions.clear();
         rule.spec.effect = Some(Effect::Deny);
-        let words = format!("a broken rule denies: {}", rule.spec);
+        let reason = format!("a broken rule denies: {}", rule.spec);
         Self {
-            words,
+            reason,
             conditions: Conditions::default(),
             used: Arc::default(),
             rule: Arc::new(rule),

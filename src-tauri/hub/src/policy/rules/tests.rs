@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::policy::{Condition, Lifetime, Literal, Predicate, RuleSpec};
 
-struct Desk {
+struct Fixture {
     rules: Rules,
     settings: Settings,
     server: RegisteredServer,
@@ -14,7 +14,7 @@ struct Desk {
     _temp: tempfile::TempDir,
 }
 
-async fn desk() -> Desk {
+async fn fixture() -> Fixture {
     let temp = tempfile::tempdir().expect("a folder");
     let (store, _) = Store::open(&temp.path().join("test.db"))
         .await
@@ -23,7 +23,7 @@ async fn desk() -> Desk {
     let rules = Rules::load(store.clone(), settings.clone(), Events::new())
         .await
         .expect("rules");
-    Desk {
+    Fixture {
         rules,
         settings,
         server: server(),
@@ -54,12 +54,12 @@ fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
 }
 
 /// The facts of a call by any client, with any arguments.
-fn facts<'a>(
+fn match_input<'a>(
     server: &'a RegisteredServer,
     definition: &'a str,
     annotations: &'a Annotations,
-) -> Facts<'a> {
-    Facts {
+) -> MatchInput<'a> {
+    MatchInput {
         client: None,
         session: None,
         server,
@@ -77,12 +77,12 @@ const READ_ONLY: Annotations = Annotations {
     open_world: None,
 };
 
-impl Desk {
+impl Fixture {
     fn ruling(&self, client: &str, definition: &str, arguments: &str) -> Ruling {
         let client = ClientName::new(client);
         let session = SessionId::new("session");
         let arguments = crate::model::json::raw(arguments.into());
-        let facts = Facts {
+        let input = MatchInput {
             client: Some(&client),
             session: Some(&session),
             server: &self.server,
@@ -91,7 +91,7 @@ impl Desk {
             annotations: &READ_ONLY,
             arguments: Some(&arguments),
         };
-        self.rules.decide(&facts)
+        self.rules.decide(&input)
     }
 
     fn effect(&self, client: &str, definition: &str) -> Effect {
@@ -106,46 +106,48 @@ impl Desk {
 }
 
 #[tokio::test]
-async fn without_a_rule_the_default_holds_and_it_is_to_ask() {
-    let desk = desk().await;
-    assert_eq!(desk.effect("c", "d"), Effect::Ask);
+async fn if_no_rule_matches_the_default_applies_which_is_ask() {
+    let fixture = fixture().await;
+    assert_eq!(fixture.effect("c", "d"), Effect::Ask);
     let deny = |values| crate::settings::SettingsValues {
         default_policy: Effect::Deny,
         ..values
     };
-    desk.settings.change(deny).await.expect("changed");
-    assert_eq!(desk.effect("c", "d"), Effect::Deny);
+    fixture.settings.change(deny).await.expect("changed");
+    assert_eq!(fixture.effect("c", "d"), Effect::Deny);
 }
 
 #[tokio::test]
-async fn deny_beats_allow_beats_ask_whatever_the_scopes() {
-    let desk = desk().await;
-    desk.put(Effect::Ask, |rule| rule.spec.scope.tool = None)
+async fn deny_beats_allow_beats_ask_in_any_scope() {
+    let fixture = fixture().await;
+    fixture
+        .put(Effect::Ask, |rule| rule.spec.scope.tool = None)
         .await;
-    desk.put(Effect::Allow, |rule| {
-        rule.spec.scope.server = Some(ServerId::new("s"))
-    })
-    .await;
-    assert_eq!(desk.effect("c", "d"), Effect::Allow);
-    let id = desk
+    fixture
+        .put(Effect::Allow, |rule| {
+            rule.spec.scope.server = Some(ServerId::new("s"))
+        })
+        .await;
+    assert_eq!(fixture.effect("c", "d"), Effect::Allow);
+    let id = fixture
         .put(Effect::Deny, |rule| {
             rule.spec.scope.client = Some(ClientName::new("c"))
         })
         .await;
-    assert_eq!(desk.effect("c", "d"), Effect::Deny);
+    assert_eq!(fixture.effect("c", "d"), Effect::Deny);
     assert_eq!(
-        desk.ruling("c", "d", "{}").rule,
+        fixture.ruling("c", "d", "{}").rule,
         Some(id),
         "it says which rule"
     );
-    assert_eq!(desk.effect("other", "d"), Effect::Allow);
+    assert_eq!(fixture.effect("other", "d"), Effect::Allow);
 }
 
 #[tokio::test]
-async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
-    let mut desk = desk().await;
-    let identity = desk.server.identity.clone();
-    let id = desk
+async fn an_allow_applies_only_to_the_definition_and_server_it_was_given_for() {
+    let mut fixture = fixture().await;
+    let identity = fixture.server.identity.clone();
+    let id = fixture
         .put(Effect::Allow, |rule| {
             rule.spec.scope = Scope {
                 server: Some(ServerId::new("s")),
@@ -156,89 +158,98 @@ async fn an_allow_holds_for_the_definition_and_the_server_it_was_given_for() {
             rule.definition = Some("d".into());
         })
         .await;
-    assert_eq!(desk.effect("c", "d"), Effect::Allow);
-    assert_eq!(desk.effect("c", "changed"), Effect::Ask);
-    let (annotations, server) = (Annotations::default(), desk.server.clone());
-    let facts = facts(&server, "changed", &annotations);
+    assert_eq!(fixture.effect("c", "d"), Effect::Allow);
+    assert_eq!(fixture.effect("c", "changed"), Effect::Ask);
+    let (annotations, server) = (Annotations::default(), fixture.server.clone());
+    let input = match_input(&server, "changed", &annotations);
     assert_eq!(
-        desk.rules.suspended(&facts).map(|rule| rule.id.clone()),
+        fixture
+            .rules
+            .find_suspended(&input)
+            .map(|rule| rule.id.clone()),
         Some(id),
         "a prompt can say why it asks"
     );
-    desk.server.identity = "another".into();
-    assert_eq!(desk.effect("c", "d"), Effect::Ask);
+    fixture.server.identity = "another".into();
+    assert_eq!(fixture.effect("c", "d"), Effect::Ask);
 }
 
 #[tokio::test]
-async fn a_rule_ends_with_its_time_or_its_session() {
-    let desk = desk().await;
-    desk.put(Effect::Allow, |rule| {
-        rule.spec.lifetime = Lifetime::Until { at: clock::now() }
-    })
-    .await;
-    assert_eq!(desk.effect("c", "d"), Effect::Ask);
+async fn a_rule_expires_with_its_deadline_or_its_session() {
+    let fixture = fixture().await;
+    fixture
+        .put(Effect::Allow, |rule| {
+            rule.spec.lifetime = Lifetime::Until { at: clock::now() }
+        })
+        .await;
+    assert_eq!(fixture.effect("c", "d"), Effect::Ask);
     let of = |session| Lifetime::Session {
         session: SessionId::new(session),
     };
-    desk.put(Effect::Allow, |rule| rule.spec.lifetime = of("another"))
+    fixture
+        .put(Effect::Allow, |rule| rule.spec.lifetime = of("another"))
         .await;
-    assert_eq!(desk.effect("c", "d"), Effect::Ask);
-    desk.put(Effect::Allow, |rule| rule.spec.lifetime = of("session"))
+    assert_eq!(fixture.effect("c", "d"), Effect::Ask);
+    fixture
+        .put(Effect::Allow, |rule| rule.spec.lifetime = of("session"))
         .await;
-    assert_eq!(desk.effect("c", "d"), Effect::Allow);
+    assert_eq!(fixture.effect("c", "d"), Effect::Allow);
 }
 
 #[tokio::test]
-async fn a_rule_for_a_number_of_calls_is_used_up_and_a_look_uses_nothing() {
-    let desk = desk().await;
-    let id = desk
+async fn a_rule_for_a_number_of_calls_is_used_up_by_calls_only() {
+    let fixture = fixture().await;
+    let id = fixture
         .put(Effect::Allow, |rule| {
             rule.spec.lifetime = Lifetime::Calls { count: 2 }
         })
         .await;
     let left = || {
-        desk.rules
+        fixture
+            .rules
             .list()
             .iter()
             .find(|rule| rule.id == id)
             .and_then(|rule| rule.remaining())
     };
     let (annotations, server) = (Annotations::default(), server());
-    let facts = facts(&server, "d", &annotations);
+    let input = match_input(&server, "d", &annotations);
     assert_eq!(
-        (desk.rules.peek(&facts).effect, left()),
+        (fixture.rules.evaluate(&input).effect, left()),
         (Effect::Allow, Some(2))
     );
-    assert_eq!((desk.effect("c", "d"), left()), (Effect::Allow, Some(1)));
+    assert_eq!((fixture.effect("c", "d"), left()), (Effect::Allow, Some(1)));
     // A new rule reloads the rules. The counts stay.
-    desk.put(Effect::Ask, |_| {}).await;
+    fixture.put(Effect::Ask, |_| {}).await;
     assert_eq!(
-        (desk.effect("c", "d"), left()),
+        (fixture.effect("c", "d"), left()),
         (Effect::Allow, None),
         "what is used up is not listed"
     );
-    assert_eq!(desk.effect("c", "d"), Effect::Ask);
+    assert_eq!(fixture.effect("c", "d"), Effect::Ask);
 }
 
 #[tokio::test]
-async fn a_lasting_allow_spares_the_one_that_is_counted() {
-    let desk = desk().await;
-    desk.put(Effect::Allow, |rule| {
-        rule.spec.lifetime = Lifetime::Calls { count: 1 }
-    })
-    .await;
-    desk.put(Effect::Allow, |rule| {
-        rule.spec.scope.client = Some(ClientName::new("c"))
-    })
-    .await;
-    assert!(!desk.ruling("c", "d", "{}").is_counted);
-    assert!(desk.ruling("other", "d", "{}").is_counted);
-    assert_eq!(desk.effect("other", "d"), Effect::Ask);
+async fn an_unlimited_allow_is_preferred_to_a_limited_one() {
+    let fixture = fixture().await;
+    fixture
+        .put(Effect::Allow, |rule| {
+            rule.spec.lifetime = Lifetime::Calls { count: 1 }
+        })
+        .await;
+    fixture
+        .put(Effect::Allow, |rule| {
+            rule.spec.scope.client = Some(ClientName::new("c"))
+        })
+        .await;
+    assert!(!fixture.ruling("c", "d", "{}").is_counted);
+    assert!(fixture.ruling("other", "d", "{}").is_counted);
+    assert_eq!(fixture.effect("other", "d"), Effect::Ask);
 }
 
 #[tokio::test]
-async fn an_allow_for_a_while_stands_beside_a_lasting_rule_and_never_beats_a_deny() {
-    let desk = desk().await;
+async fn a_temporary_allow_replaces_no_rule_and_never_beats_a_deny() {
+    let fixture = fixture().await;
     let now = clock::now();
     let timed = |rule: &mut Rule| {
         rule.created_at = now;
@@ -246,67 +257,77 @@ async fn an_allow_for_a_while_stands_beside_a_lasting_rule_and_never_beats_a_den
             at: Timestamp(now.0 + 60_000),
         };
     };
-    desk.put(Effect::Ask, |_| {}).await;
-    desk.put(Effect::Allow, timed).await;
+    fixture.put(Effect::Ask, |_| {}).await;
+    fixture.put(Effect::Allow, timed).await;
     assert_eq!(
-        (desk.effect("c", "d"), desk.rules.list().len()),
+        (fixture.effect("c", "d"), fixture.rules.list().len()),
         (Effect::Allow, 2)
     );
-    desk.put(Effect::Deny, |_| {}).await;
-    assert_eq!(desk.effect("c", "d"), Effect::Deny);
+    fixture.put(Effect::Deny, |_| {}).await;
+    assert_eq!(fixture.effect("c", "d"), Effect::Deny);
     assert_eq!(
-        desk.rules.list().len(),
+        fixture.rules.list().len(),
         2,
         "of a scope there is one plain rule"
     );
     assert!(matches!(
-        desk.rules.grant(rule(Effect::Allow, |_| {})).await,
+        fixture.rules.grant(rule(Effect::Allow, |_| {})).await,
         Err(RuleError::Denied)
     ));
-    assert_eq!(desk.effect("c", "d"), Effect::Deny);
+    assert_eq!(fixture.effect("c", "d"), Effect::Deny);
 }
 
 #[tokio::test]
-async fn hints_count_only_where_a_rule_says_that_they_are_believed() {
-    let desk = desk().await;
-    desk.put(Effect::Allow, |rule| rule.spec.read_only = true)
+async fn read_only_hints_count_only_for_rules_that_trust_them() {
+    let fixture = fixture().await;
+    fixture
+        .put(Effect::Allow, |rule| rule.spec.read_only = true)
         .await;
-    assert_eq!(desk.effect("c", "d"), Effect::Allow);
+    assert_eq!(fixture.effect("c", "d"), Effect::Allow);
     let server = server();
     let says = |read_only| Annotations {
         read_only,
         ..Annotations::default()
     };
     for (annotations, effect) in [(says(None), Effect::Ask), (says(Some(false)), Effect::Ask)] {
-        let facts = facts(&server, "d", &annotations);
-        assert_eq!(desk.rules.peek(&facts).effect, effect);
+        let input = match_input(&server, "d", &annotations);
+        assert_eq!(fixture.rules.evaluate(&input).effect, effect);
     }
 }
 
 #[tokio::test]
-async fn of_rules_about_results_the_strictest_holds_and_the_call_is_decided_by_others() {
-    let desk = desk().await;
+async fn the_strictest_result_rule_applies_and_does_not_decide_the_call() {
+    let fixture = fixture().await;
     let about =
         |effect| move |rule: &mut Rule| (rule.spec.effect, rule.spec.result) = (None, Some(effect));
-    desk.put(Effect::Ask, about(ResultEffect::Mask)).await;
+    fixture.put(Effect::Ask, about(ResultEffect::Mask)).await;
     let server = server();
     let annotations = Annotations::default();
-    let facts = facts(&server, "d", &annotations);
+    let input = match_input(&server, "d", &annotations);
     assert_eq!(
-        desk.rules.result(&facts).map(|(effect, _)| effect),
+        fixture
+            .rules
+            .result_effect(&input)
+            .map(|(effect, _)| effect),
         Some(ResultEffect::Mask)
     );
-    desk.put(Effect::Ask, about(ResultEffect::Hold)).await;
+    fixture.put(Effect::Ask, about(ResultEffect::Hold)).await;
     assert_eq!(
-        desk.rules.result(&facts).map(|(effect, _)| effect),
+        fixture
+            .rules
+            .result_effect(&input)
+            .map(|(effect, _)| effect),
         Some(ResultEffect::Hold)
     );
-    assert_eq!(desk.ruling("c", "d", "{}").by, DecidedBy::Default);
+    assert_eq!(
+        fixture.ruling("c", "d", "{}").decided_by,
+        DecidedBy::Default
+    );
 }
 
 #[tokio::test]
-async fn what_was_saved_is_what_holds_after_a_restart() {
-    let desk = desk().await;
+async fn saved_rules_survive_a_restart() {
+    let fixture = fixture().await;
     let text = RuleSpec {
         scope: Scope {
             server: Some(ServerId::new("s")),
@@ -332,12 +353,16 @@ async fn what_was_saved_is_what_holds_after_a_restart() {
         lifetime: Lifetime::Calls { count: 5 },
         note: "why not".into(),
     };
-    let id = desk
+    let id = fixture
         .put(Effect::Allow, |rule| rule.spec = text.clone())
         .await;
-    let again = Rules::load(desk.store.clone(), desk.settings.clone(), Events::new())
-        .await
-        .expect("rules");
+    let again = Rules::load(
+        fixture.store.clone(),
+        fixture.settings.clone(),
+        Events::new(),
+    )
+    .await
+    .expect("rules");
     let read: Vec<_> = again
         .list()
         .iter()
@@ -347,15 +372,15 @@ async fn what_was_saved_is_what_holds_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_broken_condition_is_refused_and_one_in_the_store_denies() {
-    let desk = desk().await;
+async fn an_invalid_condition_is_rejected_and_denies_if_it_is_stored() {
+    let fixture = fixture().await;
     let broken = |rule: &mut Rule| {
         rule.spec.conditions = vec![Condition {
             pointer: "/a".into(),
             is: Predicate::Matches("(".into()),
         }];
     };
-    let error = desk
+    let error = fixture
         .rules
         .put(rule(Effect::Allow, broken))
         .await
@@ -364,18 +389,23 @@ async fn a_broken_condition_is_refused_and_one_in_the_store_denies() {
         error.to_string().contains("condition 1 (on '/a')"),
         "{error}"
     );
-    desk.store
+    fixture
+        .store
         .put_rule(&rule(Effect::Allow, broken), &[])
         .await
         .expect("written past the check");
-    let again = Rules::load(desk.store.clone(), desk.settings.clone(), Events::new())
-        .await
-        .expect("rules");
-    let desk = Desk {
+    let again = Rules::load(
+        fixture.store.clone(),
+        fixture.settings.clone(),
+        Events::new(),
+    )
+    .await
+    .expect("rules");
+    let fixture = Fixture {
         rules: again,
-        ..desk
+        ..fixture
     };
-    assert_eq!(desk.effect("c", "d"), Effect::Deny, "it fails closed");
+    assert_eq!(fixture.effect("c", "d"), Effect::Deny, "it fails closed");
 }
 
 // The engine is compared with a naive reference.
@@ -444,7 +474,12 @@ fn any_rule() -> impl Strategy<Value = Rule> {
 }
 
 /// Decides a call of tool `t` of server `s` by client `c` in the simplest way.
-fn naive(rules: &[Rule], default: Effect, arguments: &Value, says_read_only: bool) -> Effect {
+fn reference_effect(
+    rules: &[Rule],
+    default: Effect,
+    arguments: &Value,
+    says_read_only: bool,
+) -> Effect {
     let fits = |rule: &&Rule| {
         let text = &rule.spec;
         let scope = &text.scope;
@@ -467,7 +502,7 @@ fn naive(rules: &[Rule], default: Effect, arguments: &Value, says_read_only: boo
             && text
                 .conditions
                 .iter()
-                .all(|condition| naive_condition(condition, arguments, is_allow))
+                .all(|condition| reference_condition(condition, arguments, is_allow))
     };
     let effects: Vec<_> = rules
         .iter()
@@ -480,17 +515,17 @@ fn naive(rules: &[Rule], default: Effect, arguments: &Value, says_read_only: boo
         .unwrap_or(default)
 }
 
-fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool {
+fn reference_condition(condition: &Condition, arguments: &Value, each: bool) -> bool {
     let Some(value) = arguments.pointer(&condition.pointer) else {
         return false;
     };
     let read = |literal: &Literal| serde_json::from_str::<Value>(&literal.0).expect("JSON");
     let one = |value: &Value| match &condition.is {
-        Predicate::Equals(wanted) => naive_alike(&read(wanted), value, each),
+        Predicate::Equals(wanted) => reference_equals(&read(wanted), value, each),
         Predicate::OneOf(wanted) => wanted
             .iter()
-            .any(|wanted| naive_alike(&read(wanted), value, each)),
-        Predicate::Between { min, max } => naive_number(value, each).is_some_and(|n| {
+            .any(|wanted| reference_equals(&read(wanted), value, each)),
+        Predicate::Between { min, max } => reference_number(value, each).is_some_and(|n| {
             let bound = |bound: &Option<Literal>| {
                 bound
                     .as_ref()
@@ -515,22 +550,22 @@ fn naive_condition(condition: &Condition, arguments: &Value, each: bool) -> bool
 }
 
 /// For a deny or an ask, a value also equals what some server reads in it.
-fn naive_alike(wanted: &Value, value: &Value, each: bool) -> bool {
+fn reference_equals(wanted: &Value, value: &Value, each: bool) -> bool {
     let in_lists = || match (wanted, value) {
         (Value::Array(wanted), Value::Array(items)) => {
             wanted.len() == items.len()
                 && wanted
                     .iter()
                     .zip(items)
-                    .all(|(one, other)| naive_alike(one, other, each))
+                    .all(|(one, other)| reference_equals(one, other, each))
         }
-        _ => wanted.is_number() && wanted.as_i64() == naive_number(value, each),
+        _ => wanted.is_number() && wanted.as_i64() == reference_number(value, each),
     };
     wanted == value || (!each && in_lists())
 }
 
 /// JavaScript reads an empty text and null as 0.
-fn naive_number(value: &Value, each: bool) -> Option<i64> {
+fn reference_number(value: &Value, each: bool) -> Option<i64> {
     let is_nothing = value.is_null() || *value == json!("");
     if is_nothing && !each {
         Some(0)
@@ -540,14 +575,19 @@ fn naive_number(value: &Value, each: bool) -> Option<i64> {
 }
 
 /// Returns the engine's decision with the rules stored in this order.
-fn engine(rules: &[Rule], default: Effect, arguments: &Value, annotations: &Annotations) -> Effect {
+fn engine_effect(
+    rules: &[Rule],
+    default: Effect,
+    arguments: &Value,
+    annotations: &Annotations,
+) -> Effect {
     let set = RuleSet::new(rules.to_vec(), None);
     let (client, server, arguments) = (
         ClientName::new("c"),
         server(),
         crate::model::json::raw(arguments.to_string()),
     );
-    let facts = Facts {
+    let input = MatchInput {
         client: Some(&client),
         session: None,
         server: &server,
@@ -556,7 +596,7 @@ fn engine(rules: &[Rule], default: Effect, arguments: &Value, annotations: &Anno
         annotations,
         arguments: Some(&arguments),
     };
-    set.ruling(&facts, Timestamp(0), Compiled::take)
+    set.ruling(&input, Timestamp(0), CompiledRule::count_call)
         .map_or(default, |(effect, _)| effect)
 }
 
@@ -564,7 +604,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn engine_and_reference_agree_and_the_order_on_file_changes_nothing(
+    fn engine_agrees_with_the_reference_in_any_order_of_rules(
         rules in prop::collection::vec(any_rule(), 0..7),
         shuffled in any::<prop::sample::Index>(),
         default in prop::sample::select(vec![Effect::Allow, Effect::Deny, Effect::Ask]),
@@ -572,14 +612,14 @@ proptest! {
         read_only: bool,
     ) {
         let annotations = Annotations { read_only: Some(read_only), ..Annotations::default() };
-        let decided = engine(&rules, default, &arguments, &annotations);
-        prop_assert_eq!(decided, naive(&rules, default, &arguments, read_only));
+        let decided = engine_effect(&rules, default, &arguments, &annotations);
+        prop_assert_eq!(decided, reference_effect(&rules, default, &arguments, read_only));
         let mut other = rules.clone();
         other.reverse();
         if !other.is_empty() {
             let at = shuffled.index(other.len());
             other.rotate_left(at);
         }
-        prop_assert_eq!(decided, engine(&other, default, &arguments, &annotations));
+        prop_assert_eq!(decided, engine_effect(&other, default, &arguments, &annotations));
     }
 }

@@ -69,7 +69,7 @@ async fn a_filled_manifest_is_added_as_any_other_server() {
 }
 
 #[tokio::test]
-async fn every_preset_of_a_runtime_says_how_that_is_found() {
+async fn each_preset_reports_the_runtime_that_it_needs() {
     let (hub, _folder) = hub().await;
     let presets = ListPresets {}.run(&hub).await.expect("presets");
     assert!(presets.len() > 10);
@@ -95,7 +95,7 @@ async fn every_preset_of_a_runtime_says_how_that_is_found() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_or_filled_is_the_askers_fault() {
+async fn invalid_manifests_and_values_are_the_callers_errors() {
     let (hub, folder) = hub().await;
     let code = |result: Result<FilledManifest, ApiError>| result.err().map(|error| error.code);
     let preset = |id: &str| ManifestSource::Preset(id.into());

@@ -13,7 +13,7 @@ use drawbridge_hub::{
 };
 use serde_json::{Value, json};
 
-const TOOLS_A_SERVER: usize = 100;
+const TOOLS_PER_SERVER: usize = 100;
 
 const VERBS: [&str; 20] = [
     "read", "write", "list", "create", "delete", "update", "search", "send", "fetch", "merge",
@@ -91,27 +91,27 @@ const WORDS: [&str; 40] = [
 ];
 
 /// A server, and its tools in JSON.
-pub(crate) struct MadeUp {
+pub(crate) struct GeneratedServer {
     pub(crate) id: ServerId,
     pub(crate) tools: Vec<String>,
 }
 
 /// Returns as many servers as `tools` tools need.
-pub(crate) fn servers(tools: usize) -> Vec<MadeUp> {
-    let mut dice = Dice(1);
+pub(crate) fn servers(tools: usize) -> Vec<GeneratedServer> {
+    let mut rng = Rng(1);
     let server = |number| {
-        let tools = (0..TOOLS_A_SERVER)
-            .map(|at| tool(&mut dice, number * TOOLS_A_SERVER + at))
+        let tools = (0..TOOLS_PER_SERVER)
+            .map(|at| tool(&mut rng, number * TOOLS_PER_SERVER + at))
             .collect();
-        MadeUp {
+        GeneratedServer {
             id: ServerId::new(format!("server-{number:03}")),
             tools,
         }
     };
-    (0..tools / TOOLS_A_SERVER).map(server).collect()
+    (0..tools / TOOLS_PER_SERVER).map(server).collect()
 }
 
-impl MadeUp {
+impl GeneratedServer {
     /// Returns the server's spec, which has the members of `more` besides the command.
     pub(crate) fn spec(&self, more: &Value) -> ServerSpec {
         let mut spec = more.clone();
@@ -137,30 +137,30 @@ impl MadeUp {
     }
 }
 
-fn tool(dice: &mut Dice, number: usize) -> String {
-    let name = format!("{}_{}_{number}", dice.one_of(&VERBS), dice.one_of(&NOUNS));
+fn tool(rng: &mut Rng, number: usize) -> String {
+    let name = format!("{}_{}_{number}", rng.pick(&VERBS), rng.pick(&NOUNS));
     let properties: serde_json::Map<String, Value> = (0..4)
         .map(|at| {
-            let name = format!("{}_{at}", dice.one_of(&NOUNS));
+            let name = format!("{}_{at}", rng.pick(&NOUNS));
             (
                 name,
-                json!({ "type": "string", "description": dice.sentence(8) }),
+                json!({ "type": "string", "description": rng.sentence(8) }),
             )
         })
         .collect();
     let required: Vec<&String> = properties.keys().take(2).collect();
     let schema = json!({ "type": "object", "required": required, "properties": properties });
     let annotations = json!({ "readOnlyHint": number.is_multiple_of(2) });
-    let description = format!("{} {}", name.replace('_', " "), dice.sentence(24));
+    let description = format!("{} {}", name.replace('_', " "), rng.sentence(24));
     json!({ "name": name, "description": description, "inputSchema": schema, "annotations": annotations }).to_string()
 }
 
 /// A pseudorandom generator with a fixed seed (a linear congruential generator with the constants
 /// of Knuth's MMIX).
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
-    fn one_of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+impl Rng {
+    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -171,7 +171,7 @@ impl Dice {
 
     fn sentence(&mut self, length: usize) -> String {
         (0..length)
-            .map(|_| self.one_of(&WORDS))
+            .map(|_| self.pick(&WORDS))
             .collect::<Vec<_>>()
             .join(" ")
     }

@@ -9,12 +9,12 @@ use crate::{
     model::{ids::ServerId, server::Acceptance, sign_in::SignIn},
 };
 
-/// `servers.authorize`: starts an attempt to sign in to a remote server, or returns the attempt
+/// `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt
 /// that already runs. The answer's URL has to be opened in a browser; the desktop app opens it
 /// itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct AuthorizeServer {
+pub struct SignInServer {
     pub id: ServerId,
 }
 
@@ -41,10 +41,10 @@ pub struct SignOutServer {
 }
 
 /// How long `servers.await_sign_in` waits: less than the timeout of any caller.
-const AWAIT: std::time::Duration = std::time::Duration::from_secs(120);
+const AWAIT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
 
-impl Verb for AuthorizeServer {
-    const NAME: &'static str = "servers.authorize";
+impl Verb for SignInServer {
+    const NAME: &'static str = "servers.sign_in";
     type Answer = SignIn;
 
     async fn run(self, hub: &Hub) -> Result<SignIn, ApiError> {
@@ -64,7 +64,8 @@ impl Verb for AwaitSignIn {
     type Answer = SignIn;
 
     async fn run(self, hub: &Hub) -> Result<SignIn, ApiError> {
-        let ended = tokio::time::timeout(AWAIT, hub.authorizer.wait_until_ended(&self.id)).await;
+        let ended =
+            tokio::time::timeout(AWAIT_TIMEOUT, hub.authorizer.wait_until_ended(&self.id)).await;
         let attempt = ended.unwrap_or_else(|_| hub.authorizer.attempt(&self.id));
         attempt.ok_or_else(|| ApiError::not_found(format!("nobody signs in to '{}' now", self.id)))
     }
@@ -89,7 +90,7 @@ impl Verb for SignOutServer {
         hub.authorizer.cancel(&self.id);
         hub.authorizer.sign_out(&server.spec).await?;
         // A new session finds out again whether the server demands a sign-in.
-        hub.connect_anew(&server, "a person signed out").await;
-        Ok(view::server(hub, &server))
+        hub.reconnect_server(&server, "a person signed out").await;
+        Ok(view::server_view(hub, &server))
     }
 }

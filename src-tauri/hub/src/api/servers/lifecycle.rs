@@ -25,7 +25,7 @@ use crate::{
     upstream::Connected,
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Stores the secrets in the keyring and writes the spec that refers to them. Returns the saved
 /// server.
@@ -39,8 +39,12 @@ pub(super) async fn save(
     secrets: SecretValues,
 ) -> Result<Arc<RegisteredServer>, ApiError> {
     let mut spec = spec;
-    let mut values = refer(id, &mut spec.env, secrets.env);
-    values.extend(refer(id, &mut spec.headers, secrets.headers));
+    let mut values = replace_with_references(id, &mut spec.env, secrets.env);
+    values.extend(replace_with_references(
+        id,
+        &mut spec.headers,
+        secrets.headers,
+    ));
     if let Some(value) = secrets.oauth_client {
         let name = format!("{id}.oauth_client");
         oauth_client(&mut spec)?.client_secret = Some(secrets::format_reference(&name));
@@ -53,16 +57,16 @@ pub(super) async fn save(
     }
     let before = hub.registry.get(id).ok();
     let server = hub.registry.write(id, &spec)?;
-    if let Some(before) = before.filter(|before| !signs_in_alike(&before.spec, &spec)) {
-        forget_tokens(hub, id, &before.spec).await?;
+    if let Some(before) = before.filter(|before| !share_tokens(&before.spec, &spec)) {
+        delete_tokens(hub, id, &before.spec).await?;
     }
-    hub.specs_changed(std::slice::from_ref(id)).await;
+    hub.apply_spec_changes(std::slice::from_ref(id)).await;
     Ok(server)
 }
 
 /// Replaces the values in `members` by references. Returns the values by their names in the
 /// keyring.
-fn refer(
+fn replace_with_references(
     id: &ServerId,
     members: &mut BTreeMap<String, String>,
     values: BTreeMap<String, String>,
@@ -86,14 +90,14 @@ pub(super) async fn accept(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<
         &json!({ "server": server.id, "identity": server.identity }),
     );
     hub.catalog.rebuild();
-    read_behind(hub, server);
+    sync_in_background(hub, server);
     Ok(())
 }
 
 /// Syncs the server in the background if it may run and this hub serves an endpoint. A hub that was
 /// opened only to provision a data folder starts nothing.
-pub(super) fn read_behind(hub: &Hub, server: &Arc<RegisteredServer>) {
-    if hub.registry.may_run(server) && hub.serves() {
+pub(super) fn sync_in_background(hub: &Hub, server: &Arc<RegisteredServer>) {
+    if hub.registry.may_run(server) && hub.has_endpoint() {
         let (catalog, id) = (hub.catalog.clone(), server.id.clone());
         tokio::spawn(async move { catalog.sync(&id).await });
     }
@@ -109,8 +113,8 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     hub.pool.remove(id, "it was removed").await;
     hub.pool.history().remove(id);
     hub.catalog.delete_server(id).await?;
-    hub.rules.remove_server(id).await?;
-    forget_tokens(hub, id, &server.spec).await?;
+    hub.rules.delete_for_server(id).await?;
+    delete_tokens(hub, id, &server.spec).await?;
     let own = format!("{id}.");
     for name in server
         .spec
@@ -124,14 +128,14 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
 }
 
 /// Deletes the tokens of a spec that was removed or replaced, unless another server shares them.
-async fn forget_tokens(hub: &Hub, id: &ServerId, gone: &ServerSpec) -> Result<(), ApiError> {
+async fn delete_tokens(hub: &Hub, id: &ServerId, gone: &ServerSpec) -> Result<(), ApiError> {
     hub.authorizer.cancel(id);
     if !hub
         .registry
         .specs()
         .servers
         .values()
-        .any(|server| signs_in_alike(&server.spec, gone))
+        .any(|server| share_tokens(&server.spec, gone))
     {
         hub.authorizer.sign_out(gone).await?;
     }
@@ -139,7 +143,7 @@ async fn forget_tokens(hub: &Hub, id: &ServerId, gone: &ServerSpec) -> Result<()
 }
 
 /// Returns whether two servers share their tokens, which belong to a URL and an OAuth client.
-fn signs_in_alike(one: &ServerSpec, other: &ServerSpec) -> bool {
+fn share_tokens(one: &ServerSpec, other: &ServerSpec) -> bool {
     one.url == other.url && one.oauth_client_id() == other.oauth_client_id()
 }
 
@@ -157,12 +161,12 @@ fn oauth_client(spec: &mut ServerSpec) -> Result<&mut OauthClient, ApiError> {
 ///
 /// # Errors
 /// Returns an error if the server is unknown or may not run.
-pub(super) fn runnable(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer>, ApiError> {
+pub(super) fn get_runnable(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer>, ApiError> {
     let server = hub.registry.get(id)?;
     if hub.registry.may_run(&server) {
         return Ok(server);
     }
-    let (_, reason, remedy) = super::view::state(hub, &server);
+    let (_, reason, remedy) = super::view::server_state(hub, &server);
     Err(ApiError::conflict(format!(
         "'{id}' cannot be started: {reason}. {remedy}"
     )))
@@ -173,7 +177,7 @@ pub(super) fn runnable(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer>
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the server cannot be reached or read.
-pub(super) async fn try_spec(
+pub(super) async fn verify_spec(
     hub: &Hub,
     mut spec: ServerSpec,
     secrets: SecretValues,
@@ -194,14 +198,17 @@ pub(super) async fn try_spec(
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
     let id = crate::model::names::server_id_from_name(&spec.name)
         .unwrap_or_else(|| ServerId::new("new-server"));
-    verify(hub, &RegisteredServer::new(id, spec, PathBuf::new())).await
+    verify_server(hub, &RegisteredServer::new(id, spec, PathBuf::new())).await
 }
 
 /// Connects apart from the session, lists the tools, and ends the connection.
 ///
 /// # Errors
 /// Returns an error if the server cannot be reached, or if its tools cannot be read.
-pub(super) async fn verify(hub: &Hub, server: &RegisteredServer) -> Result<VerifiedView, ApiError> {
+pub(super) async fn verify_server(
+    hub: &Hub,
+    server: &RegisteredServer,
+) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
     let Connected {
         connection,
@@ -217,7 +224,7 @@ pub(super) async fn verify(hub: &Hub, server: &RegisteredServer) -> Result<Verif
         let connection = connection.clone();
         async move {
             connection
-                .request_with_timeout(method, &params, PATIENCE)
+                .request_with_timeout(method, &params, VERIFY_TIMEOUT)
                 .await
         }
     };
@@ -232,9 +239,9 @@ pub(super) async fn verify(hub: &Hub, server: &RegisteredServer) -> Result<Verif
         protocol_version: connection.hello.protocol_version.clone(),
         tools: tools
             .iter()
-            .map(|tool| tools::view(hub, server, tool))
+            .map(|tool| tools::tool_view(hub, server, tool))
             .collect(),
-        left_out: hub.catalog.mask_secrets(read.excluded),
+        excluded: hub.catalog.mask_secrets(read.excluded),
         duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
     })
 }

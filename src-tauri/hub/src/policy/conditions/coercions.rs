@@ -9,39 +9,41 @@ use serde_json::value::RawValue;
 use super::{
     canonical,
     number::Number,
-    pointer::{Within, items, members, within},
+    pointer::{EmbeddedJson, embedded_json, items, members},
 };
 
 /// Returns whether some server reads the value as the wanted one.
-pub(super) fn may_be(wanted: &RawValue, value: &RawValue) -> bool {
+pub(super) fn may_equal(wanted: &RawValue, value: &RawValue) -> bool {
     let is_text = value.get().starts_with('"');
     match wanted.get().as_bytes().first() {
-        Some(b'{' | b'[') if is_text => match within(value) {
-            Within::Value(value) => may_be(wanted, &value),
-            Within::Unclear => true,
-            Within::Nothing => false,
+        Some(b'{' | b'[') if is_text => match embedded_json(value) {
+            EmbeddedJson::Value(value) => may_equal(wanted, &value),
+            EmbeddedJson::Unreadable => true,
+            EmbeddedJson::Nothing => false,
         },
-        Some(b'{') => may_be_object(wanted, value),
+        Some(b'{') => may_equal_object(wanted, value),
         Some(b'[') => match (items(wanted), items(value)) {
             (Some(wanted), Some(items)) => {
                 wanted.len() == items.len()
                     && wanted
                         .iter()
                         .zip(items)
-                        .all(|(wanted, item)| may_be(wanted, item))
+                        .all(|(wanted, item)| may_equal(wanted, item))
             }
             _ => false,
         },
         Some(b'"') if !is_text => {
             let wanted: Option<Cow<'_, str>> = serde_json::from_str(wanted.get()).ok();
             wanted.is_some_and(|wanted| {
-                texts(value).is_none_or(|texts| texts.iter().any(|text| *text == wanted))
+                coerce_to_texts(value).is_none_or(|texts| texts.iter().any(|text| *text == wanted))
             })
         }
-        Some(b'"') => canonical::of(value).is_none_or(|value| Some(value) == canonical::of(wanted)),
+        Some(b'"') => {
+            canonical::to_text(value).is_none_or(|value| Some(value) == canonical::to_text(wanted))
+        }
         Some(b't') => may_be_true(value),
         Some(b'f') => may_be_false(value),
-        Some(b'n') => match texts(value) {
+        Some(b'n') => match coerce_to_texts(value) {
             Some(texts) => texts
                 .iter()
                 .any(|text| ["null", "None"].contains(&text.trim())),
@@ -54,7 +56,7 @@ pub(super) fn may_be(wanted: &RawValue, value: &RawValue) -> bool {
 }
 
 /// Compares objects. A null member may be read as a missing one.
-fn may_be_object(wanted: &RawValue, value: &RawValue) -> bool {
+fn may_equal_object(wanted: &RawValue, value: &RawValue) -> bool {
     if !value.get().starts_with('{') {
         return false;
     }
@@ -66,7 +68,7 @@ fn may_be_object(wanted: &RawValue, value: &RawValue) -> bool {
         !is_given(wanted)
             || given
                 .iter()
-                .any(|(name, value)| name == key && may_be(wanted, value))
+                .any(|(name, value)| name == key && may_equal(wanted, value))
     };
     let is_wanted = |(key, value): &(Cow<'_, str>, &RawValue)| {
         !is_given(value)
@@ -94,7 +96,7 @@ fn may_be_false(value: &RawValue) -> bool {
             .iter()
             .any(|word| text.trim().eq_ignore_ascii_case(word))
     };
-    match texts(value) {
+    match coerce_to_texts(value) {
         Some(texts) => {
             texts.iter().any(|text| says_so(text)) || may_be_number(value, Number::is_zero)
         }
@@ -109,7 +111,7 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
         Some(b'"') => match serde_json::from_str::<Cow<'_, str>>(value.get()) {
             // Python accepts the digits of every script.
             Ok(text) if text.chars().any(|c| !c.is_ascii() && c.is_numeric()) => true,
-            Ok(text) => plain_number(text.trim()).is_some_and(|text| holds_for(&text)),
+            Ok(text) => to_json_number(text.trim()).is_some_and(|text| holds_for(&text)),
             Err(_) => true,
         },
         Some(b't') => holds_for("1"),
@@ -120,7 +122,7 @@ pub(super) fn may_be_number(value: &RawValue, holds: impl Fn(&Number) -> bool) -
 }
 
 /// Converts a text that JavaScript, Python and others accept as a number to JSON notation.
-fn plain_number(text: &str) -> Option<String> {
+fn to_json_number(text: &str) -> Option<String> {
     if text.is_empty() {
         return Some("0".into());
     }
@@ -156,7 +158,7 @@ fn plain_number(text: &str) -> Option<String> {
 
 /// Returns the texts that servers make of a string, number, boolean or null. Returns `None` if the
 /// string cannot be decoded, for example because of a lone surrogate.
-pub(super) fn texts(value: &RawValue) -> Option<Vec<String>> {
+pub(super) fn coerce_to_texts(value: &RawValue) -> Option<Vec<String>> {
     let text = value.get();
     Some(match text.as_bytes().first()? {
         b'"' => vec![serde_json::from_str(text).ok()?],

@@ -17,7 +17,7 @@ use crate::{
     router::ForwardError,
 };
 
-const SERVER: &str = r#"
+const SERVER_SCRIPT: &str = r#"
     while IFS= read -r line; do
         id=$(printf %s "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
         case $line in
@@ -29,55 +29,56 @@ const SERVER: &str = r#"
         printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
     done"#;
 
-struct Door {
-    desk: Desk,
+struct Fixture {
+    test_hub: TestHub,
     folder: PathBuf,
     id: ServerId,
-    back: ClientHandle,
+    handle: ClientHandle,
 }
 
-impl Door {
+impl Fixture {
     async fn new() -> Self {
-        let desk = desk().await;
-        let folder = desk.folder.path().join("server");
+        let test_hub = test_hub().await;
+        let folder = test_hub.folder.path().join("server");
         std::fs::create_dir(&folder).expect("a folder");
-        let door = Self {
+        let fixture = Self {
             id: ServerId::new("s"),
-            back: ClientHandle::for_session(desk.hub.sessions.open(
+            handle: ClientHandle::for_session(test_hub.hub.sessions.open(
                 ClientName::new("c"),
-                hello(),
+                client_info(),
                 ClientScope::All,
             )),
             folder,
-            desk,
+            test_hub,
         };
-        door.offer("does it");
-        door.desk
+        fixture.write_tools("does it");
+        fixture
+            .test_hub
             .run(AddServer {
-                spec: door.spec("a"),
+                spec: fixture.spec("a"),
                 secrets: SecretValues::default(),
                 pending: false,
             })
             .await
             .expect("added");
-        door.sync().await;
-        door
+        fixture.sync().await;
+        fixture
     }
 
     /// Returns the server's spec. A different `variant` in its environment gives it a different
     /// identity.
     fn spec(&self, variant: &str) -> ServerSpec {
-        let arguments = ["-c", SERVER, self.folder.to_str().expect("a name")];
+        let arguments = ["-c", SERVER_SCRIPT, self.folder.to_str().expect("a name")];
         spec(&json!({"name": "s", "command": "sh", "args": arguments, "env": {"VARIANT": variant}, "definitions": "trust"}).to_string())
     }
 
-    fn offer(&self, description: &str) {
+    fn write_tools(&self, description: &str) {
         let tools = json!({"tools": [{"name": "t", "description": description, "inputSchema": {"type": "object"}}]});
         std::fs::write(self.folder.join("tools"), tools.to_string()).expect("written");
     }
 
     async fn sync(&self) {
-        self.desk
+        self.test_hub
             .run(SyncServer {
                 id: self.id.clone(),
             })
@@ -85,17 +86,17 @@ impl Door {
             .expect("read");
     }
 
-    fn heard(&self) -> usize {
+    fn received_calls(&self) -> usize {
         std::fs::read_to_string(self.folder.join("heard")).map_or(0, |text| text.lines().count())
     }
 
     /// Returns a call as the pipeline builds it after parsing.
     async fn tool_call(&self) -> ToolCall {
         let tool = self
-            .desk
+            .test_hub
             .hub
             .router
-            .find(self.back.session(), CapabilityKind::Tools, "s__t")
+            .find(self.handle.session(), CapabilityKind::Tools, "s__t")
             .await
             .expect("the tool is there");
         ToolCall {
@@ -109,14 +110,14 @@ impl Door {
         }
     }
 
-    async fn permitted(&self) -> Permitted {
-        self.desk
+    async fn admit_call(&self) -> Permitted {
+        self.test_hub
             .run(SetDefaultPolicy {
                 effect: Effect::Allow,
             })
             .await
             .expect("set");
-        gate(&self.desk.hub)
+        gate(&self.test_hub.hub)
             .admit(self.tool_call().await, None)
             .await
             .expect("permitted")
@@ -124,17 +125,17 @@ impl Door {
 
     async fn call(&self) -> Reply {
         let params = json::raw(r#"{"name":"s__t","arguments":{}}"#.into());
-        self.desk
+        self.test_hub
             .hub
-            .request(&self.back, "tools/call", Some(&params))
+            .handle_request(&self.handle, "tools/call", Some(&params))
             .await
     }
 
     /// Makes a call and lets `act` handle its approval request.
-    async fn asked<T>(&self, act: impl AsyncFnOnce(ApprovalRequest) -> T) -> (Reply, T) {
+    async fn call_and_decide<T>(&self, act: impl AsyncFnOnce(ApprovalRequest) -> T) -> (Reply, T) {
         let person = async {
             loop {
-                if let Some(request) = self.desk.hub.queue.list().pop() {
+                if let Some(request) = self.test_hub.hub.queue.list().pop() {
                     return act(request).await;
                 }
                 tokio::task::yield_now().await;
@@ -143,8 +144,8 @@ impl Door {
         futures_util::future::join(self.call(), person).await
     }
 
-    async fn approve(&self, request: ApprovalRequest, verdict: Verdict) -> Result<Call, ApiError> {
-        self.desk
+    async fn decide(&self, request: ApprovalRequest, verdict: Verdict) -> Result<Call, ApiError> {
+        self.test_hub
             .run(DecideApproval {
                 id: request.id,
                 digest: request.digest,
@@ -154,7 +155,7 @@ impl Door {
     }
 
     /// Adds a rule for the tool.
-    async fn rule(&self, effect: Effect) {
+    async fn add_rule(&self, effect: Effect) {
         let scope = Scope {
             server: Some(self.id.clone()),
             tool: Some("t".into()),
@@ -165,7 +166,7 @@ impl Door {
             effect: Some(effect),
             ..RuleSpec::default()
         };
-        self.desk
+        self.test_hub
             .run(SaveRule {
                 id: None,
                 rule: text,
@@ -176,29 +177,29 @@ impl Door {
 
     /// Restores the state before a change.
     async fn restore(&self, change: &str) {
-        let (hub, id) = (&self.desk.hub, self.id.clone());
+        let (hub, id) = (&self.test_hub.hub, self.id.clone());
         match change {
             "server by hand" => {
                 let identity = self
-                    .desk
+                    .test_hub
                     .run(ShowServer { id: id.clone() })
                     .await
                     .expect("shown")
                     .identity;
                 drop(
-                    self.desk
+                    self.test_hub
                         .run(AcceptServer { id, identity })
                         .await
                         .expect("accepted"),
                 );
             }
             "off" => drop(
-                self.desk
+                self.test_hub
                     .run(EnableServer { id, enabled: true })
                     .await
                     .expect("turned on"),
             ),
-            "tool gone" => self.offer("does it"),
+            "tool gone" => self.write_tools("does it"),
             _ => {}
         }
         if hub.registry.get_runnable(&self.id).is_ok() {
@@ -221,7 +222,7 @@ fn gate(hub: &Hub) -> Gate {
 }
 
 #[track_caller]
-fn is_refused(reply: &Reply, why: &str) {
+fn assert_refused(reply: &Reply, why: &str) {
     let result = reply.as_ref().expect("a result").get();
     assert!(
         result.contains(r#""isError":true"#) && result.contains(why),
@@ -230,17 +231,17 @@ fn is_refused(reply: &Reply, why: &str) {
 }
 
 #[tokio::test]
-async fn what_was_approved_is_what_runs_or_nothing_does() {
-    let door = Door::new().await;
-    let (hub, id) = (&door.desk.hub, || door.id.clone());
-    let permitted = door.permitted().await;
+async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
+    let fixture = Fixture::new().await;
+    let (hub, id) = (&fixture.test_hub.hub, || fixture.id.clone());
+    let permitted = fixture.admit_call().await;
     assert!(
         hub.router
-            .forward(&permitted, &door.back)
+            .forward(&permitted, &fixture.handle)
             .await
             .is_ok_and(|reply| reply.is_ok())
     );
-    assert_eq!(door.heard(), 1, "where nothing changed it runs");
+    assert_eq!(fixture.received_calls(), 1, "where nothing changed it runs");
     for change in [
         "server",
         "server by hand",
@@ -249,22 +250,22 @@ async fn what_was_approved_is_what_runs_or_nothing_does() {
         "tool gone",
         "removed",
     ] {
-        let permitted = door.permitted().await;
+        let permitted = fixture.admit_call().await;
         match change {
             "server" => {
-                let spec = door.spec("b");
+                let spec = fixture.spec("b");
                 let update = UpdateServer {
                     id: id(),
                     spec,
                     secrets: SecretValues::default(),
                     pending: false,
                 };
-                drop(door.desk.run(update).await.expect("updated"));
-                door.sync().await;
+                drop(fixture.test_hub.run(update).await.expect("updated"));
+                fixture.sync().await;
             }
             "server by hand" => {
-                let file = door
-                    .desk
+                let file = fixture
+                    .test_hub
                     .run(ShowServer { id: id() })
                     .await
                     .expect("shown")
@@ -274,7 +275,8 @@ async fn what_was_approved_is_what_runs_or_nothing_does() {
                 hub.registry.reload();
             }
             "off" => drop(
-                door.desk
+                fixture
+                    .test_hub
                     .run(EnableServer {
                         id: id(),
                         enabled: false,
@@ -283,33 +285,34 @@ async fn what_was_approved_is_what_runs_or_nothing_does() {
                     .expect("turned off"),
             ),
             "definition" => {
-                door.offer("does something else");
-                door.sync().await;
+                fixture.write_tools("does something else");
+                fixture.sync().await;
             }
             "tool gone" => {
-                std::fs::write(door.folder.join("tools"), r#"{"tools":[]}"#).expect("written");
-                door.sync().await;
+                std::fs::write(fixture.folder.join("tools"), r#"{"tools":[]}"#).expect("written");
+                fixture.sync().await;
             }
             _ => drop(
-                door.desk
+                fixture
+                    .test_hub
                     .run(RemoveServer { id: id() })
                     .await
                     .expect("removed"),
             ),
         }
-        let forwarded = hub.router.forward(&permitted, &door.back).await;
+        let forwarded = hub.router.forward(&permitted, &fixture.handle).await;
         assert!(
             matches!(forwarded, Err(ForwardError::Changed)),
             "{change}: {forwarded:?}"
         );
-        assert_eq!(door.heard(), 1, "{change}: nothing was sent");
-        door.restore(change).await;
+        assert_eq!(fixture.received_calls(), 1, "{change}: nothing was sent");
+        fixture.restore(change).await;
     }
 }
 
 /// Every step that can fail fails, although a rule or the default would allow the call.
 #[tokio::test]
-async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
+async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
     for (broken, why) in [
         ("DROP TABLE call", "could not be written"),
         ("DROP TABLE audit", "could not be written"),
@@ -318,9 +321,10 @@ async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
         ("rule", "denied by policy"),
         ("secret", "did not reach the server"),
     ] {
-        let door = Door::new().await;
-        let hub = &door.desk.hub;
-        door.desk
+        let fixture = Fixture::new().await;
+        let hub = &fixture.test_hub.hub;
+        fixture
+            .test_hub
             .run(SetDefaultPolicy {
                 effect: Effect::Allow,
             })
@@ -330,14 +334,14 @@ async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
             "closed" => hub.store.close().await,
             "rule" => {
                 // A rule that another program or a later version has written.
-                door.rule(Effect::Allow).await;
+                fixture.add_rule(Effect::Allow).await;
                 hub.store
                     .tamper(
                         r#"UPDATE rule SET conditions = '[{"pointer":"/a","is":{"matches":"("}}]'"#,
                     )
                     .await;
                 hub.rules
-                    .forget(&RuleId::new("none"))
+                    .delete(&RuleId::new("none"))
                     .await
                     .expect("read again");
             }
@@ -347,35 +351,36 @@ async fn where_a_step_of_a_decision_fails_nothing_is_sent() {
                     ..SecretValues::default()
                 };
                 let update = UpdateServer {
-                    id: door.id.clone(),
-                    spec: door.spec("a"),
+                    id: fixture.id.clone(),
+                    spec: fixture.spec("a"),
                     secrets,
                     pending: false,
                 };
-                door.desk.run(update).await.expect("updated");
-                door.sync().await;
-                door.desk
+                fixture.test_hub.run(update).await.expect("updated");
+                fixture.sync().await;
+                fixture
+                    .test_hub
                     .run(RemoveSecret {
                         name: "s.TOKEN".into(),
                     })
                     .await
                     .expect("removed");
-                hub.pool.remove(&door.id, "it shall begin anew").await;
+                hub.pool.remove(&fixture.id, "it shall begin anew").await;
             }
             sql => hub.store.tamper(sql).await,
         }
-        let reply = door.call().await;
+        let reply = fixture.call().await;
         let result = reply.as_ref().expect("a result").get().to_lowercase();
         assert!(
             result.contains(r#""iserror":true"#) && result.contains(why),
             "{broken}: {result}"
         );
-        assert_eq!(door.heard(), 0, "{broken}");
+        assert_eq!(fixture.received_calls(), 0, "{broken}");
     }
 }
 
 #[tokio::test]
-async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
+async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
     let always = || Verdict::ApproveAlways { conditions: vec![] };
     let edited = || Verdict::ApproveOnce {
         arguments: Some("[1]".into()),
@@ -389,17 +394,17 @@ async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
         "edited",
         "forbidden",
     ] {
-        let door = Door::new().await;
-        let hub = &door.desk.hub;
-        let (reply, decided) = door
-            .asked(async |request| match broken {
+        let fixture = Fixture::new().await;
+        let hub = &fixture.test_hub.hub;
+        let (reply, decided) = fixture
+            .call_and_decide(async |request| match broken {
                 "closed" => {
                     hub.store.close().await;
-                    door.approve(request, Verdict::approve_once()).await
+                    fixture.decide(request, Verdict::approve_once()).await
                 }
                 "no rules" => {
                     hub.store.tamper("DROP TABLE rule").await;
-                    door.approve(request, always()).await
+                    fixture.decide(request, always()).await
                 }
                 "dropped" => {
                     drop(
@@ -417,7 +422,7 @@ async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
                     .decide(edited())
                     .await?),
                 "forbidden" => {
-                    door.rule(Effect::Deny).await;
+                    fixture.add_rule(Effect::Deny).await;
                     Ok(hub
                         .queue
                         .take(&request.id, &request.digest)
@@ -427,41 +432,42 @@ async fn where_a_step_fails_while_a_person_decides_nothing_is_sent() {
                 }
                 sql => {
                     hub.store.tamper(sql).await;
-                    door.approve(request, Verdict::approve_once()).await
+                    fixture.decide(request, Verdict::approve_once()).await
                 }
             })
             .await;
-        is_refused(&reply, "was not run");
+        assert_refused(&reply, "was not run");
         assert!(
             decided.is_err() || decided.is_ok_and(|call| call.decision == Decision::Denied),
             "{broken}"
         );
-        assert_eq!(door.heard(), 0, "{broken}");
+        assert_eq!(fixture.received_calls(), 0, "{broken}");
     }
 }
 
 #[tokio::test]
-async fn a_deny_that_is_made_while_a_call_waits_holds_for_it() {
-    let door = Door::new().await;
-    let (reply, _) = door
-        .asked(async |request| {
-            door.rule(Effect::Deny).await;
-            let refused = door
-                .approve(request.clone(), Verdict::approve_once())
+async fn a_deny_rule_made_while_a_call_waits_applies_to_it() {
+    let fixture = Fixture::new().await;
+    let (reply, _) = fixture
+        .call_and_decide(async |request| {
+            fixture.add_rule(Effect::Deny).await;
+            let refused = fixture
+                .decide(request.clone(), Verdict::approve_once())
                 .await
                 .expect_err("a rule denies it");
             assert_eq!(refused.code, ErrorCode::Conflict, "{refused}");
             assert!(refused.message.contains("rule: deny t of s"), "{refused}");
-            door.approve(
-                request,
-                Verdict::Deny {
-                    reason: String::new(),
-                },
-            )
-            .await
-            .expect("denied");
+            fixture
+                .decide(
+                    request,
+                    Verdict::Deny {
+                        reason: String::new(),
+                    },
+                )
+                .await
+                .expect("denied");
         })
         .await;
-    is_refused(&reply, "Denied by the user");
-    assert_eq!(door.heard(), 0);
+    assert_refused(&reply, "Denied by the user");
+    assert_eq!(fixture.received_calls(), 0);
 }
