@@ -14,7 +14,7 @@ fn main() {
     ] {
         println!("cargo:rerun-if-changed={path}");
     }
-    if let Err(error) = placeholder() {
+    if let Err(error) = write_placeholder() {
         println!("cargo:warning=cannot write ui/dist/index.html: {error}");
     }
     let attributes = tauri_build::Attributes::new()
@@ -33,7 +33,7 @@ fn main() {
 
 /// Writes a placeholder page if the UI is not built, so that a clean checkout compiles without
 /// Node.
-fn placeholder() -> io::Result<()> {
+fn write_placeholder() -> io::Result<()> {
     let page = Path::new("ui/dist/index.html");
     if page.exists() {
         return Ok(());

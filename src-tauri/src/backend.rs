@@ -4,14 +4,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use drawbridge_endpoint::{Running, ServeOptions, client::ApiClient};
+use drawbridge_endpoint::{RunningEndpoint, ServeOptions, client::ApiClient};
 use drawbridge_hub::{
     Hub, HubOptions,
     api::{ApiError, ErrorCode},
 };
 use tokio::time::timeout;
 
-use crate::{args::Args, door::Door};
+use crate::{args::Args, hub_handle::HubHandle};
 
 /// A client that holds a connection open delays the end of the app by at most this long.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
@@ -21,7 +21,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(15);
 pub(crate) enum Backend {
     Standalone {
         hub: Arc<Hub>,
-        endpoint: Option<Running>,
+        endpoint: Option<RunningEndpoint>,
     },
     Remote(ApiClient),
 }
@@ -76,10 +76,10 @@ impl Backend {
         Ok(Self::Standalone { hub, endpoint })
     }
 
-    pub(crate) fn door(&self) -> Door {
+    pub(crate) fn hub_handle(&self) -> HubHandle {
         match self {
-            Self::Standalone { hub, .. } => Door::Embedded(Arc::clone(hub)),
-            Self::Remote(client) => Door::Remote(client.clone()),
+            Self::Standalone { hub, .. } => HubHandle::Embedded(Arc::clone(hub)),
+            Self::Remote(client) => HubHandle::Remote(client.clone()),
         }
     }
 

@@ -28,15 +28,15 @@ pub(crate) enum Input {
     /// A choice in the tray or in a notification.
     Chosen(Choice),
     /// The global shortcut was pressed.
-    Summoned,
+    ShortcutPressed,
     /// The app was started a second time.
-    Raised,
+    Reopened,
     MainClosed,
     /// Whether the popup has the keyboard focus from now on.
     PopupFocused(bool),
     /// The answer to [`Shell::look_again`] of this turn.
-    Looked {
-        turn: u64,
+    Refreshed {
+        generation: u64,
         overview: Overview,
     },
     /// The system asks the app to quit.
@@ -48,9 +48,9 @@ pub(crate) struct Controller<S> {
     overview: Overview,
     /// A counter that grows when a call starts or stops waiting, and when the drawbridge changes.
     /// An overview of an earlier turn may lack that change.
-    turn: u64,
+    generation: u64,
     /// Whether the popup has the keyboard focus, so that the person is looking at it.
-    is_there: bool,
+    popup_focused: bool,
     notice: Option<Notice>,
     drawn: Option<TrayView>,
     throttle: Throttle,
@@ -62,8 +62,8 @@ impl<S: Shell> Controller<S> {
         Self {
             shell,
             overview: Overview::default(),
-            turn: 0,
-            is_there: false,
+            generation: 0,
+            popup_focused: false,
             notice: None,
             drawn: None,
             throttle,
@@ -76,17 +76,17 @@ impl<S: Shell> Controller<S> {
         mut inputs: mpsc::UnboundedReceiver<Input>,
         mut events: mpsc::Receiver<Event>,
     ) {
-        self.shell.look_again(self.turn);
+        self.shell.refresh(self.generation);
         self.draw();
         loop {
-            let owes_at = self.throttle.owes_at();
+            let flush_at = self.throttle.flush_at();
             let step = tokio::select! {
                 input = inputs.recv() => match input {
                     Some(input) => self.on_input(input),
                     None => ControlFlow::Break(()),
                 },
                 Some(event) = events.recv() => self.on_event(&event),
-                () = sleep_until(owes_at.unwrap_or_else(Instant::now)), if owes_at.is_some() => self.on_debt(),
+                () = sleep_until(flush_at.unwrap_or_else(Instant::now)), if flush_at.is_some() => self.on_flush(),
             };
             if step.is_break() {
                 return;
@@ -98,15 +98,18 @@ impl<S: Shell> Controller<S> {
     fn on_input(&mut self, input: Input) -> ControlFlow<()> {
         match input {
             Input::Chosen(choice) => return self.on_choice(choice),
-            Input::Raised => self.shell.show_main(),
-            Input::Summoned if self.overview.waiting.is_empty() => self.shell.show_main(),
-            Input::Summoned => self.open_popup(),
+            Input::Reopened => self.shell.show_main(),
+            Input::ShortcutPressed if self.overview.waiting.is_empty() => self.shell.show_main(),
+            Input::ShortcutPressed => self.open_popup(),
             Input::Quit => return ControlFlow::Break(()),
             // Without a tray, the person could not come back to the app.
             Input::MainClosed if !self.shell.has_tray() => return ControlFlow::Break(()),
             Input::MainClosed => {}
-            Input::PopupFocused(is_there) => self.on_popup_focused(is_there),
-            Input::Looked { turn, overview } => self.on_overview(turn, overview),
+            Input::PopupFocused(popup_focused) => self.on_popup_focused(popup_focused),
+            Input::Refreshed {
+                generation,
+                overview,
+            } => self.on_overview(generation, overview),
         }
         ControlFlow::Continue(())
     }
@@ -122,8 +125,8 @@ impl<S: Shell> Controller<S> {
                     reason: String::new(),
                 },
             ),
-            Choice::Raise => self.shell.set_raised(true),
-            Choice::Lower => self.shell.set_raised(false),
+            Choice::Pause => self.shell.set_paused(true),
+            Choice::Resume => self.shell.set_paused(false),
             Choice::Quit => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
@@ -135,25 +138,25 @@ impl<S: Shell> Controller<S> {
         self.notify(None);
     }
 
-    fn on_popup_focused(&mut self, is_there: bool) {
-        self.is_there = is_there;
-        if is_there {
+    fn on_popup_focused(&mut self, popup_focused: bool) {
+        self.popup_focused = popup_focused;
+        if popup_focused {
             self.notify(None);
         }
     }
 
     fn on_event(&mut self, event: &Event) -> ControlFlow<()> {
         // The event is sent first, so that the popup already shows the call when it appears.
-        if self.throttle.fits(Instant::now(), event) {
-            self.shell.tell(event);
+        if self.throttle.admit(Instant::now(), event) {
+            self.shell.send_event(event);
         }
         match event {
-            Event::ApprovalRequested { request } => self.on_asked((**request).clone()),
-            Event::ApprovalEnded { id } => self.on_ended(id),
-            Event::DrawbridgeChanged { paused: raised } => self.on_drawbridge(*raised),
+            Event::ApprovalRequested { request } => self.on_approval_asked((**request).clone()),
+            Event::ApprovalEnded { id } => self.on_approval_ended(id),
+            Event::DrawbridgeChanged { paused } => self.on_drawbridge(*paused),
             // The URL in the settings changes if a listener starts or fails.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => {
-                self.shell.look_again(self.turn)
+                self.shell.refresh(self.generation)
             }
             Event::SignInChanged { .. }
             | Event::CallChanged { .. }
@@ -166,40 +169,40 @@ impl<S: Shell> Controller<S> {
         ControlFlow::Continue(())
     }
 
-    fn on_asked(&mut self, request: ApprovalRequest) {
-        self.turn += 1;
+    fn on_approval_asked(&mut self, request: ApprovalRequest) {
+        self.generation += 1;
         let before = self.overview.waiting.clone();
         self.overview
             .waiting
             .retain(|waiting| waiting.id != request.id);
         self.overview.waiting.push(request);
-        self.on_waiting(&before);
+        self.on_pending_changed(&before);
     }
 
-    fn on_ended(&mut self, id: &CallId) {
-        self.turn += 1;
+    fn on_approval_ended(&mut self, id: &CallId) {
+        self.generation += 1;
         let before = self.overview.waiting.clone();
         self.overview.waiting.retain(|waiting| waiting.id != *id);
-        self.on_waiting(&before);
+        self.on_pending_changed(&before);
     }
 
-    fn on_drawbridge(&mut self, raised: bool) {
-        self.turn += 1;
-        self.overview.raised = raised;
+    fn on_drawbridge(&mut self, paused: bool) {
+        self.generation += 1;
+        self.overview.paused = paused;
     }
 
-    fn on_overview(&mut self, turn: u64, mut overview: Overview) {
-        if turn != self.turn {
+    fn on_overview(&mut self, generation: u64, mut overview: Overview) {
+        if generation != self.generation {
             overview.waiting.clone_from(&self.overview.waiting);
-            overview.raised = self.overview.raised;
-            self.shell.look_again(self.turn);
+            overview.paused = self.overview.paused;
+            self.shell.refresh(self.generation);
         }
         let before = std::mem::replace(&mut self.overview, overview).waiting;
-        self.on_waiting(&before);
+        self.on_pending_changed(&before);
     }
 
     /// Updates the popup and the notification after the pending approvals have changed.
-    fn on_waiting(&mut self, before: &[ApprovalRequest]) {
+    fn on_pending_changed(&mut self, before: &[ApprovalRequest]) {
         let waiting = &self.overview.waiting;
         let is_new = waiting
             .iter()
@@ -207,14 +210,18 @@ impl<S: Shell> Controller<S> {
         if is_new {
             self.shell.show_popup(Focus::Leave);
         } else if waiting.is_empty() && !before.is_empty() {
-            self.is_there = false;
+            self.popup_focused = false;
             self.shell.hide_popup();
         }
         // The first of several calls opens the notification, which then counts the others while it
         // is open.
         let is_first = is_new && before.is_empty();
-        let wanted = !self.is_there && (is_first || self.notice.is_some());
-        self.notify(if wanted { Notice::of(waiting) } else { None });
+        let wanted = !self.popup_focused && (is_first || self.notice.is_some());
+        self.notify(if wanted {
+            Notice::for_waiting(waiting)
+        } else {
+            None
+        });
     }
 
     fn notify(&mut self, notice: Option<Notice>) {
@@ -224,14 +231,14 @@ impl<S: Shell> Controller<S> {
         }
     }
 
-    fn on_debt(&mut self) -> ControlFlow<()> {
-        self.throttle.settle(Instant::now());
-        self.shell.tell(&Event::Lagged);
+    fn on_flush(&mut self) -> ControlFlow<()> {
+        self.throttle.flushed(Instant::now());
+        self.shell.send_event(&Event::Lagged);
         ControlFlow::Continue(())
     }
 
     fn draw(&mut self) {
-        let view = TrayView::of(&self.overview);
+        let view = TrayView::new(&self.overview);
         if self.drawn.as_ref() != Some(&view) {
             self.shell.set_tray(self.drawn.as_ref(), &view);
             self.drawn = Some(view);

@@ -11,13 +11,13 @@ mod browser;
 mod commands;
 mod controller;
 mod display;
-mod door;
-mod glance;
+mod hub_handle;
 mod ipc;
 mod notifications;
 mod overview;
 mod shell;
 mod shortcut;
+mod summary;
 mod throttle;
 mod tray;
 mod windows;
@@ -33,13 +33,13 @@ use tokio::{
 pub use args::Args;
 use backend::Backend;
 use controller::{Controller, Input};
-use door::Door;
+use hub_handle::HubHandle;
 use overview::Overview;
 use shell::Desktop;
 
 /// The pause between two overviews, so that several servers that change together cause one
 /// overview.
-const LOOK_PAUSE: Duration = Duration::from_millis(200);
+const REFRESH_PAUSE: Duration = Duration::from_millis(200);
 
 /// Runs the app until the person quits it. Returns the exit code.
 pub fn run(args: Args) -> ExitCode {
@@ -69,10 +69,10 @@ fn try_run(args: &Args) -> anyhow::Result<i32> {
     let app = build(args, &inputs)?;
     let backend = runtime.block_on(Backend::open(args))?;
     runtime.spawn(quit_on_signal(inputs.clone()));
-    let code = live(
+    let code = run_event_loop(
         app,
         backend,
-        Start {
+        Startup {
             hidden: args.hidden,
             inputs,
             received,
@@ -85,9 +85,9 @@ fn try_run(args: &Args) -> anyhow::Result<i32> {
 
 /// Builds the app, without a window.
 fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<App> {
-    let raised = inputs.clone();
+    let reopened = inputs.clone();
     let mut single = tauri_plugin_single_instance::Builder::new().callback(move |_, _, _| {
-        let _ = raised.send(Input::Raised);
+        let _ = reopened.send(Input::Reopened);
     });
     let instance = args.instance();
     if let Some(instance) = &instance {
@@ -106,14 +106,14 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
 }
 
 /// The values that the app takes over when the event loop is ready.
-struct Start {
+struct Startup {
     hidden: bool,
     inputs: mpsc::UnboundedSender<Input>,
     received: mpsc::UnboundedReceiver<Input>,
 }
 
 /// Runs the event loop. Returns the exit code.
-fn live(app: App, backend: Backend, start: Start, runtime: &Runtime) -> i32 {
+fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime) -> i32 {
     let inputs = start.inputs.clone();
     let mut start = Some((start, backend));
     let runtime = runtime.handle().clone();
@@ -143,17 +143,17 @@ fn live(app: App, backend: Backend, start: Start, runtime: &Runtime) -> i32 {
         } => api.prevent_exit(),
         #[cfg(target_os = "macos")]
         RunEvent::Reopen { .. } => {
-            let _ = inputs.send(Input::Raised);
+            let _ = inputs.send(Input::Reopened);
         }
         _ => {}
     })
 }
 
 /// Shows the app, and starts the tasks that run until the app ends.
-fn on_ready(app: &AppHandle, start: Start, backend: Backend) {
+fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     use tauri::Manager;
-    let door = backend.door();
-    app.manage(door.clone());
+    let hub = backend.hub_handle();
+    app.manage(hub.clone());
     tray::create(app, start.inputs.clone());
     let shown = if start.hidden {
         Ok(())
@@ -163,21 +163,21 @@ fn on_ready(app: &AppHandle, start: Start, backend: Backend) {
     if let Err(error) = shown.and_then(|()| windows::create_popup(app)) {
         tracing::error!(%error, "a window cannot be made");
     }
-    let (looks, wanted) = watch::channel(0);
+    let (refreshes, wanted) = watch::channel(0);
     let (notices, notice) = watch::channel(None);
-    notifications::prepare(app, start.inputs.clone());
+    notifications::register_actions(app, start.inputs.clone());
     shortcut::register(app, start.inputs.clone());
-    tokio::spawn(notifications::follow(app.clone(), notice));
-    tokio::spawn(look(door.clone(), wanted, start.inputs));
+    tokio::spawn(notifications::show_latest(app.clone(), notice));
+    tokio::spawn(read_overviews(hub.clone(), wanted, start.inputs));
     let controller = Controller::new(Desktop {
         app: app.clone(),
-        door: door.clone(),
-        looks,
+        hub: hub.clone(),
+        refreshes,
         notices,
     });
     let app = app.clone();
     tokio::spawn(async move {
-        controller.run(start.received, door.events()).await;
+        controller.run(start.received, hub.events()).await;
         for window in app.webview_windows().values() {
             let _ = window.hide();
         }
@@ -187,14 +187,24 @@ fn on_ready(app: &AppHandle, start: Start, backend: Backend) {
 }
 
 /// Reads an overview each time the controller requests one.
-async fn look(door: Door, mut wanted: watch::Receiver<u64>, inputs: mpsc::UnboundedSender<Input>) {
+async fn read_overviews(
+    hub: HubHandle,
+    mut wanted: watch::Receiver<u64>,
+    inputs: mpsc::UnboundedSender<Input>,
+) {
     while wanted.changed().await.is_ok() {
-        let turn = *wanted.borrow_and_update();
-        let overview = Overview::read(&door).await;
-        if inputs.send(Input::Looked { turn, overview }).is_err() {
+        let generation = *wanted.borrow_and_update();
+        let overview = Overview::read(&hub).await;
+        if inputs
+            .send(Input::Refreshed {
+                generation,
+                overview,
+            })
+            .is_err()
+        {
             return;
         }
-        tokio::time::sleep(LOOK_PAUSE).await;
+        tokio::time::sleep(REFRESH_PAUSE).await;
     }
 }
 

@@ -10,19 +10,19 @@ use tauri::AppHandle;
 use tauri_plugin_notification::{Action, ActionPerformed, ActionType, NotificationExt};
 use tokio::sync::{mpsc, watch};
 
-use crate::{controller::Input, glance::Seen};
+use crate::{controller::Input, summary::CallRef};
 use notice::{Button, Notice};
 
 /// The pause after each change, so that simultaneous calls share one notification, and so that a
 /// notification exists on the desktop before it is withdrawn.
 const PAUSE: Duration = Duration::from_secs(2);
 
-const ID: &str = "id";
-const DIGEST: &str = "digest";
+const ID_KEY: &str = "id";
+const DIGEST_KEY: &str = "digest";
 
 /// Registers the buttons of notifications and a handler for clicks. Runs before the first
 /// notification.
-pub(crate) fn prepare(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
+pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     let types = Button::SETS.map(|(id, buttons)| {
         let action = |button: &Button| Action::builder(button.id(), button.label()).build();
         ActionType::builder(id)
@@ -35,9 +35,9 @@ pub(crate) fn prepare(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
         .and_then(|()| {
             notifications.on_action(move |performed| {
                 // The controller is dropped only while the app ends.
-                let _ = inputs.send(Input::Chosen(notice::choice(
+                let _ = inputs.send(Input::Chosen(notice::parse_choice(
                     performed.action_id(),
-                    call(performed),
+                    call_ref(performed),
                 )));
             })
         });
@@ -47,7 +47,7 @@ pub(crate) fn prepare(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
 }
 
 /// Keeps the open notification equal to the wanted one until the sender is dropped.
-pub(crate) async fn follow(app: AppHandle, mut wanted: watch::Receiver<Option<Notice>>) {
+pub(crate) async fn show_latest(app: AppHandle, mut wanted: watch::Receiver<Option<Notice>>) {
     let mut latest = 0;
     let mut shown = None;
     while wanted.changed().await.is_ok() {
@@ -75,8 +75,8 @@ fn show(app: &AppHandle, id: i32, notice: &Notice) {
         .body(&notice.body);
     if let Some(seen) = notice.actions.call() {
         builder = builder
-            .extra(ID, seen.id.as_str())
-            .extra(DIGEST, &seen.digest);
+            .extra(ID_KEY, seen.id.as_str())
+            .extra(DIGEST_KEY, &seen.digest);
     }
     if let Err(error) = builder.action_type_id(notice.actions.id()).show() {
         tracing::warn!(%error, "a notification cannot be shown");
@@ -94,11 +94,11 @@ async fn close(app: &AppHandle, id: i32) {
     }
 }
 
-fn call(performed: &ActionPerformed) -> Option<Seen> {
+fn call_ref(performed: &ActionPerformed) -> Option<CallRef> {
     let extra = performed.notification()?.extra();
     let text = |key| Some(extra.get(key)?.as_str()?.to_owned());
-    Some(Seen {
-        id: CallId::new(text(ID)?),
-        digest: text(DIGEST)?,
+    Some(CallRef {
+        id: CallId::new(text(ID_KEY)?),
+        digest: text(DIGEST_KEY)?,
     })
 }

@@ -12,13 +12,13 @@ use drawbridge_hub::{
     model::{approval::ApprovalRequest, server::ServerState},
 };
 
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 /// A summary of the hub.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Overview {
     /// Whether the drawbridge is raised, which blocks all calls.
-    pub(crate) raised: bool,
+    pub(crate) paused: bool,
     /// The waiting calls, oldest first.
     pub(crate) waiting: Vec<ApprovalRequest>,
     pub(crate) servers: Vec<ServerLine>,
@@ -35,18 +35,18 @@ pub(crate) struct ServerLine {
 impl Overview {
     /// Reads the overview from the hub. If the hub does not answer, the overview has only that
     /// trouble.
-    pub(crate) async fn read(door: &Door) -> Self {
-        Self::try_read(door).await.unwrap_or_else(|error| Self {
+    pub(crate) async fn read(hub: &HubHandle) -> Self {
+        Self::try_read(hub).await.unwrap_or_else(|error| Self {
             trouble: Some(format!("the hub does not answer: {error}")),
             ..Self::default()
         })
     }
 
-    async fn try_read(door: &Door) -> Result<Self, ApiError> {
-        let raised = door.run(ShowDrawbridge {}).await?.paused;
-        let waiting = door.run(ListApprovals {}).await?;
-        let servers = door.run(ListServers {}).await?.servers;
-        let health = door.run(ShowHealth {}).await?;
+    async fn try_read(hub: &HubHandle) -> Result<Self, ApiError> {
+        let paused = hub.run(ShowDrawbridge {}).await?.paused;
+        let waiting = hub.run(ListApprovals {}).await?;
+        let servers = hub.run(ListServers {}).await?.servers;
+        let health = hub.run(ShowHealth {}).await?;
         let servers: Vec<ServerLine> = servers
             .into_iter()
             .map(|server| ServerLine {
@@ -54,9 +54,9 @@ impl Overview {
                 state: server.state,
             })
             .collect();
-        let trouble = trouble(&health, &servers);
+        let trouble = find_trouble(&health, &servers);
         Ok(Self {
-            raised,
+            paused,
             waiting,
             servers,
             trouble,
@@ -66,7 +66,7 @@ impl Overview {
 
 /// Returns the most important problem. A listener that does not listen comes first, because no
 /// client can connect.
-fn trouble(health: &HealthView, servers: &[ServerLine]) -> Option<String> {
+fn find_trouble(health: &HealthView, servers: &[ServerLine]) -> Option<String> {
     if let Some(transport) = health
         .transports
         .iter()

@@ -14,10 +14,10 @@ use tauri::{AppHandle, Emitter, Manager};
 use tokio::sync::watch;
 
 use crate::{
-    door::Door,
-    glance::Seen,
+    hub_handle::HubHandle,
     ipc::HUB_EVENT,
     notifications::notice::Notice,
+    summary::CallRef,
     tray::{self, menu::TrayView},
     windows,
 };
@@ -39,26 +39,26 @@ pub(crate) trait Shell: Send + 'static {
     /// Draws the tray, which showed `before`.
     fn set_tray(&self, before: Option<&TrayView>, view: &TrayView);
     /// Sends an event to the windows.
-    fn tell(&self, event: &Event);
+    fn send_event(&self, event: &Event);
     fn show_main(&self);
     fn show_popup(&self, focus: Focus);
     fn hide_popup(&self);
     /// Replaces the open notification by this one, or withdraws it.
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
-    fn decide(&self, call: &Seen, verdict: Verdict);
+    fn decide(&self, call: &CallRef, verdict: Verdict);
     /// Raises or lowers the drawbridge.
-    fn set_raised(&self, raised: bool);
+    fn set_paused(&self, paused: bool);
     /// Requests an overview, which arrives as `Input::Looked` of this turn.
-    fn look_again(&self, turn: u64);
+    fn refresh(&self, generation: u64);
 }
 
 /// The desktop, through Tauri.
 pub(crate) struct Desktop {
     pub(crate) app: AppHandle,
-    pub(crate) door: Door,
+    pub(crate) hub: HubHandle,
     /// The turn of the latest request for an overview.
-    pub(crate) looks: watch::Sender<u64>,
+    pub(crate) refreshes: watch::Sender<u64>,
     /// The notification that has to be open.
     pub(crate) notices: watch::Sender<Option<Notice>>,
 }
@@ -72,9 +72,9 @@ impl Desktop {
 
     /// Runs a verb in a task. The hub's events show the effect; a failure goes to the log.
     fn run<V: Verb>(&self, verb: V) {
-        let door = self.door.clone();
+        let hub = self.hub.clone();
         tokio::spawn(async move {
-            match door.run(verb).await {
+            match hub.run(verb).await {
                 Ok(_) => {}
                 // The request was decided elsewhere, or its time ran out.
                 Err(ApiError {
@@ -106,7 +106,7 @@ impl Shell for Desktop {
         self.on_main_thread(move |app| tray::draw(app, before.as_ref(), &view));
     }
 
-    fn tell(&self, event: &Event) {
+    fn send_event(&self, event: &Event) {
         // Log lines are frequent, and only the main window shows them.
         if matches!(event, Event::LogAdded { .. })
             && self.app.get_webview_window(windows::MAIN).is_none()
@@ -135,7 +135,7 @@ impl Shell for Desktop {
         self.notices.send_replace(notice.cloned());
     }
 
-    fn decide(&self, call: &Seen, verdict: Verdict) {
+    fn decide(&self, call: &CallRef, verdict: Verdict) {
         self.run(DecideApproval {
             id: call.id.clone(),
             digest: call.digest.clone(),
@@ -143,15 +143,15 @@ impl Shell for Desktop {
         });
     }
 
-    fn set_raised(&self, raised: bool) {
-        if raised {
+    fn set_paused(&self, paused: bool) {
+        if paused {
             self.run(PauseCalls {})
         } else {
             self.run(ResumeCalls {})
         }
     }
 
-    fn look_again(&self, turn: u64) {
-        self.looks.send_replace(turn);
+    fn refresh(&self, generation: u64) {
+        self.refreshes.send_replace(generation);
     }
 }

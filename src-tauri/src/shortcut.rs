@@ -44,7 +44,7 @@ fn try_register(
         .on_shortcut(shortcut, move |_, _, event| {
             if event.state == ShortcutState::Pressed {
                 // The controller is dropped only while the app ends.
-                let _ = inputs.send(Input::Summoned);
+                let _ = inputs.send(Input::ShortcutPressed);
             }
         })?;
     Ok(())

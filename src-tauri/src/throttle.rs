@@ -8,28 +8,28 @@ use drawbridge_hub::model::event::Event;
 use tokio::time::Instant;
 
 const PERIOD: Duration = Duration::from_millis(100);
-const EVENTS: u32 = 50;
+const MAX_EVENTS: u32 = 50;
 
 pub(crate) struct Throttle {
-    period: Instant,
-    told: u32,
+    period_start: Instant,
+    sent: u32,
     dropped: bool,
 }
 
 impl Throttle {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
-            period: now,
-            told: 0,
+            period_start: now,
+            sent: 0,
             dropped: false,
         }
     }
 
     /// Returns whether the event may be sent. Events that control the popup or concern the
     /// drawbridge are always sent.
-    pub(crate) fn fits(&mut self, now: Instant, event: &Event) -> bool {
-        if now >= self.period + PERIOD && !self.dropped {
-            (self.period, self.told) = (now, 0);
+    pub(crate) fn admit(&mut self, now: Instant, event: &Event) -> bool {
+        if now >= self.period_start + PERIOD && !self.dropped {
+            (self.period_start, self.sent) = (now, 0);
         }
         match event {
             Event::ApprovalRequested { .. }
@@ -45,21 +45,21 @@ impl Throttle {
             | Event::SessionChanged { .. }
             | Event::SettingsChanged
             | Event::LogAdded { .. } => {
-                self.told += 1;
-                self.dropped |= self.told > EVENTS;
-                self.told <= EVENTS
+                self.sent += 1;
+                self.dropped |= self.sent > MAX_EVENTS;
+                self.sent <= MAX_EVENTS
             }
         }
     }
 
     /// Returns when the windows have to be notified that events were dropped, or `None` if none
     /// was.
-    pub(crate) fn owes_at(&self) -> Option<Instant> {
-        self.dropped.then(|| self.period + PERIOD)
+    pub(crate) fn flush_at(&self) -> Option<Instant> {
+        self.dropped.then(|| self.period_start + PERIOD)
     }
 
     /// Records that the windows were notified.
-    pub(crate) fn settle(&mut self, now: Instant) {
+    pub(crate) fn flushed(&mut self, now: Instant) {
         *self = Self::new(now);
     }
 }

@@ -15,7 +15,7 @@ use tauri::{
 };
 use tokio::sync::mpsc;
 
-use crate::{controller::Input, glance::Seen};
+use crate::{controller::Input, summary::CallRef};
 use menu::{Choice, Item, TrayState, TrayView};
 
 const ID: &str = "drawbridge";
@@ -24,7 +24,7 @@ const ID: &str = "drawbridge";
 const IDLE: Image<'_> = include_image!("./icons/tray-idle.png");
 const WAITING: Image<'_> = include_image!("./icons/tray-waiting.png");
 const TROUBLE: Image<'_> = include_image!("./icons/tray-trouble.png");
-const RAISED: Image<'_> = include_image!("./icons/tray-raised.png");
+const PAUSED: Image<'_> = include_image!("./icons/tray-raised.png");
 
 /// Adds the app to the tray. If the desktop has no tray, the app runs without it.
 pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
@@ -38,7 +38,7 @@ pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
         .icon(IDLE)
         .tooltip("Drawbridge")
         .on_menu_event(move |_, event| {
-            if let Some(choice) = choice(event.id().as_ref()) {
+            if let Some(choice) = parse_choice(event.id().as_ref()) {
                 // The controller is dropped only while the app ends.
                 let _ = inputs.send(Input::Chosen(choice));
             }
@@ -67,7 +67,7 @@ pub(crate) fn draw(
         tray.set_icon(Some(icon(view.state)))?;
     }
     if before.is_none_or(|before| before.items != view.items) {
-        tray.set_menu(Some(menu(app, &view.items)?))?;
+        tray.set_menu(Some(build_menu(app, &view.items)?))?;
     }
     tray.set_tooltip(Some(&view.tooltip))?;
     tray.set_title(view.title.as_deref())
@@ -78,20 +78,20 @@ fn icon(state: TrayState) -> Image<'static> {
         TrayState::Idle => IDLE,
         TrayState::Waiting => WAITING,
         TrayState::Trouble => TROUBLE,
-        TrayState::Raised => RAISED,
+        TrayState::Paused => PAUSED,
     }
 }
 
-fn menu(app: &AppHandle, items: &[Item]) -> tauri::Result<Menu<tauri::Wry>> {
+fn build_menu(app: &AppHandle, items: &[Item]) -> tauri::Result<Menu<tauri::Wry>> {
     let menu = Menu::new(app)?;
     for (index, item) in items.iter().enumerate() {
-        menu.append(made(app, item, &index.to_string())?.as_ref())?;
+        menu.append(build_item(app, item, &index.to_string())?.as_ref())?;
     }
     Ok(menu)
 }
 
 /// Builds a menu item. `place` is its position among all items of the menu.
-fn made(
+fn build_item(
     app: &AppHandle,
     item: &Item,
     place: &str,
@@ -100,21 +100,21 @@ fn made(
         Item::Line(text) => Box::new(MenuItem::with_id(
             app,
             format!("line:{place}"),
-            label(text),
+            escape_label(text),
             false,
             None::<&str>,
         )?),
         Item::Action(choice, text) => Box::new(MenuItem::with_id(
             app,
-            id(choice, place),
-            label(text),
+            item_id(choice, place),
+            escape_label(text),
             true,
             None::<&str>,
         )?),
         Item::Menu(text, items) => {
-            let submenu = Submenu::with_id(app, format!("menu:{place}"), label(text), true)?;
+            let submenu = Submenu::with_id(app, format!("menu:{place}"), escape_label(text), true)?;
             for (index, item) in items.iter().enumerate() {
-                submenu.append(made(app, item, &format!("{place}.{index}"))?.as_ref())?;
+                submenu.append(build_item(app, item, &format!("{place}.{index}"))?.as_ref())?;
             }
             Box::new(submenu)
         }
@@ -123,30 +123,30 @@ fn made(
 }
 
 /// Escapes `&`, which marks an access key in a menu.
-fn label(text: &str) -> String {
+fn escape_label(text: &str) -> String {
     text.replace('&', "&&")
 }
 
 /// Returns the id of a menu item, unique within the menu. The id of a decision contains its call,
 /// so that a menu which is still open when another call moves up cannot decide that other call.
-fn id(choice: &Choice, place: &str) -> String {
+fn item_id(choice: &Choice, place: &str) -> String {
     match choice {
         Choice::Open => format!("open:{place}"),
         Choice::ShowApprovals => format!("approvals:{place}"),
         Choice::Approve(call) => format!("approve:{place}:{}:{}", call.digest, call.id),
         Choice::Deny(call) => format!("deny:{place}:{}:{}", call.digest, call.id),
-        Choice::Raise => format!("raise:{place}"),
-        Choice::Lower => format!("lower:{place}"),
+        Choice::Pause => format!("pause:{place}"),
+        Choice::Resume => format!("resume:{place}"),
         Choice::Quit => format!("quit:{place}"),
     }
 }
 
-fn choice(id: &str) -> Option<Choice> {
+fn parse_choice(id: &str) -> Option<Choice> {
     let mut parts = id.splitn(4, ':');
     let name = parts.next()?;
     let _place = parts.next()?;
     let mut seen = || {
-        Some(Seen {
+        Some(CallRef {
             digest: parts.next()?.to_owned(),
             id: CallId::new(parts.next()?),
         })
@@ -156,8 +156,8 @@ fn choice(id: &str) -> Option<Choice> {
         "approvals" => Some(Choice::ShowApprovals),
         "approve" => seen().map(Choice::Approve),
         "deny" => seen().map(Choice::Deny),
-        "raise" => Some(Choice::Raise),
-        "lower" => Some(Choice::Lower),
+        "pause" => Some(Choice::Pause),
+        "resume" => Some(Choice::Resume),
         "quit" => Some(Choice::Quit),
         _ => None,
     }
@@ -178,11 +178,11 @@ mod desktop {
 mod tests {
     use drawbridge_hub::model::ids::CallId;
 
-    use super::{Choice, Seen, choice, id};
+    use super::{CallRef, Choice, item_id, parse_choice};
 
     #[test]
-    fn what_is_chosen_is_read_back_from_its_item() {
-        let call = || Seen {
+    fn a_choice_is_parsed_back_from_its_item_id() {
+        let call = || CallRef {
             id: CallId::new("7:8"),
             digest: "00".into(),
         };
@@ -190,14 +190,14 @@ mod tests {
         let plain = [
             Choice::Open,
             Choice::ShowApprovals,
-            Choice::Raise,
-            Choice::Lower,
+            Choice::Pause,
+            Choice::Resume,
             Choice::Quit,
         ];
         for wanted in calls.into_iter().chain(plain) {
-            assert_eq!(choice(&id(&wanted, "7.1")), Some(wanted));
+            assert_eq!(parse_choice(&item_id(&wanted, "7.1")), Some(wanted));
         }
-        assert_eq!(choice("line:7"), None);
-        assert_eq!(choice("approve:7"), None);
+        assert_eq!(parse_choice("line:7"), None);
+        assert_eq!(parse_choice("approve:7"), None);
     }
 }

@@ -156,7 +156,7 @@ impl Person {
     /// Signs in. This program itself follows the link and its redirects, as a browser does.
     fn sign_in(&mut self) -> Result<(), String> {
         self.sign_ins += 1;
-        let mut command = self.command(&["servers", "authorize", &self.id, "--no-open"]);
+        let mut command = self.command(&["servers", "sign-in", &self.id, "--no-open"]);
         let mut running = command
             .stdout(Stdio::piped())
             .spawn()

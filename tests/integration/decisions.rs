@@ -458,7 +458,7 @@ fn what_was_approved_again_and_again_suggests_a_rule_with_its_dry_run() {
         home.cli(&["approvals", "approve", &id]).ok();
         assert!(!call.join().expect("the call ends").is_error());
     }
-    let figures = home.cli(&["policy", "figures", "--json"]).json();
+    let figures = home.cli(&["policy", "stats", "--json"]).json();
     let today = figures["days"]
         .as_array()
         .and_then(|days| days.last())

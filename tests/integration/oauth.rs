@@ -13,16 +13,16 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// Starts `drawbridge servers authorize` with a `DISPLAY`, so that it opens a browser.
+/// Starts `drawbridge servers sign-in` with a `DISPLAY`, so that it opens a browser.
 fn authorize(home: &Home, launcher: &Launcher) -> Process {
     let mut command = home.command(places::built("drawbridge"));
     command
-        .args(["servers", "authorize", "protected", "--data-dir"])
+        .args(["servers", "sign-in", "protected", "--data-dir"])
         .arg(home.data_dir());
     command
         .env("PATH", launcher.path(home))
         .env("DISPLAY", ":0");
-    Process::start(home, "authorize", &mut command)
+    Process::start(home, "sign-in", &mut command)
 }
 
 fn url_of(process: &mut Process) -> String {

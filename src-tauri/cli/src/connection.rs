@@ -14,7 +14,7 @@ use crate::{args::Common, exit::Failure, output};
 
 /// How long to wait for the data folder if another command holds it, or if a hub that is shutting
 /// down waits for its servers to end.
-const PATIENCE: Duration = Duration::from_secs(15);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The global options of a command.
 pub(crate) struct Context {
@@ -34,7 +34,7 @@ impl Context {
     }
 
     /// Runs a verb on the running hub or, if none runs, on a hub that this process opens.
-    pub(crate) async fn ask<V: Verb>(&self, verb: V) -> Result<V::Answer, Failure> {
+    pub(crate) async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, Failure> {
         let connection = Connection::open(self).await?;
         let answer = connection.run(verb).await;
         connection.close().await;
@@ -42,17 +42,17 @@ impl Context {
     }
 
     /// Runs a verb, and prints its answer.
-    pub(crate) async fn show<V: Verb>(
+    pub(crate) async fn run_and_print<V: Verb>(
         &self,
         verb: V,
         lines: impl FnOnce(&V::Answer) -> String,
     ) -> Result<(), Failure> {
-        let answer = self.ask(verb).await?;
-        output::answer(self.json, &answer, lines)
+        let answer = self.run(verb).await?;
+        output::print_answer(self.json, &answer, lines)
     }
 
     /// Returns a client of the running hub, for commands that make no sense without one.
-    pub(crate) fn running(&self) -> Result<ApiClient, Failure> {
+    pub(crate) fn running_hub(&self) -> Result<ApiClient, Failure> {
         ApiClient::local(&self.data_dir).map_err(|e| {
             if e.code != ErrorCode::Unavailable {
                 return e.into();
@@ -68,7 +68,7 @@ impl Context {
 /// Opens the data folder. Waits if another command holds it, but fails at once if a hub serves from
 /// it.
 pub(crate) async fn open_hub(options: HubOptions) -> Result<Arc<Hub>, ApiError> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + OPEN_TIMEOUT;
     loop {
         match Hub::open(options.clone()).await {
             Err(error)
@@ -86,7 +86,7 @@ pub(crate) async fn open_hub(options: HubOptions) -> Result<Arc<Hub>, ApiError> 
 /// A connection to a hub.
 pub(crate) enum Connection {
     Running(ApiClient),
-    Own(Arc<Hub>),
+    Embedded(Arc<Hub>),
 }
 
 impl Connection {
@@ -99,7 +99,7 @@ impl Connection {
             admin_token: None,
         };
         match open_hub(options).await {
-            Ok(hub) => Ok(Self::Own(hub)),
+            Ok(hub) => Ok(Self::Embedded(hub)),
             // Another hub may have started in the meantime.
             Err(error) => ApiClient::local(&context.data_dir)
                 .map(Self::Running)
@@ -110,14 +110,14 @@ impl Connection {
     pub(crate) async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         match self {
             Self::Running(client) => client.call(verb).await,
-            Self::Own(hub) => verb.run(hub).await,
+            Self::Embedded(hub) => verb.run(hub).await,
         }
     }
 
     pub(crate) async fn close(self) {
         match self {
             Self::Running(_) => {}
-            Self::Own(hub) => hub.close().await,
+            Self::Embedded(hub) => hub.close().await,
         }
     }
 }

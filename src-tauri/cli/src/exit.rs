@@ -8,41 +8,41 @@ use std::{
 use drawbridge_endpoint::ServeError;
 use drawbridge_hub::api::ApiError;
 
-use crate::text::shown;
+use crate::text::escape;
 
 /// The reason for which a command ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    Because(String),
+    Message(String),
     /// The reader of stdout has closed the pipe. The command ends successfully.
-    ReaderGone,
+    BrokenPipe,
 }
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self::Because(message.into())
+        Self::Message(message.into())
     }
 }
 
 impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
-        Self::Because(error.message)
+        Self::Message(error.message)
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::ReaderGone
+            Self::BrokenPipe
         } else {
-            Self::Because(error.to_string())
+            Self::Message(error.to_string())
         }
     }
 }
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        Self::Because(error.to_string())
+        Self::Message(error.to_string())
     }
 }
 
@@ -52,28 +52,28 @@ impl From<csv::Error> for Failure {
         if let csv::ErrorKind::Io(error) = error.into_kind() {
             error.into()
         } else {
-            Self::Because(said)
+            Self::Message(said)
         }
     }
 }
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
-        Self::Because(error.to_string())
+        Self::Message(error.to_string())
     }
 }
 
-pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
+pub(crate) fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
-        Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
-        Err(Failure::Because(message)) => {
-            say(&message);
+        Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Failure::Message(message)) => {
+            print_stderr(&message);
             ExitCode::FAILURE
         }
     }
 }
 
 /// Prints one line to stderr.
-pub(crate) fn say(message: &str) {
-    let _ = writeln!(io::stderr(), "drawbridge: {}", shown(message));
+pub(crate) fn print_stderr(message: &str) {
+    let _ = writeln!(io::stderr(), "drawbridge: {}", escape(message));
 }

@@ -27,10 +27,10 @@ fn main() -> ExitCode {
         .build()
     {
         Ok(runtime) => runtime,
-        Err(e) => return exit::code(Err(e.into())),
+        Err(e) => return exit::exit_code(Err(e.into())),
     };
     let outcome = runtime.block_on(cmd::run(args));
     // A read of stdin may still block a thread. Do not wait for it.
     runtime.shutdown_background();
-    exit::code(outcome)
+    exit::exit_code(outcome)
 }

@@ -4,25 +4,25 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::{exit::Failure, text::shown_json};
+use crate::{exit::Failure, text::escape_json};
 
 /// Prints an answer as JSON if `json` is set, and otherwise as text. Empty text prints nothing.
-pub(crate) fn answer<T: Serialize>(
+pub(crate) fn print_answer<T: Serialize>(
     json: bool,
     answer: &T,
     lines: impl FnOnce(&T) -> String,
 ) -> Result<(), Failure> {
     if json {
-        return line(&shown_json(&serde_json::to_string(answer)?));
+        return print_line(&escape_json(&serde_json::to_string(answer)?));
     }
     match lines(answer) {
         nothing if nothing.is_empty() => Ok(()),
-        lines => line(&lines),
+        lines => print_line(&lines),
     }
 }
 
 /// Prints one line and flushes stdout.
-pub(crate) fn line(text: &str) -> Result<(), Failure> {
+pub(crate) fn print_line(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;
     Ok(stdout.flush()?)

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use drawbridge_hub::model::{hidden::is_hidden, ids::Timestamp};
 
 /// Escapes every character that a terminal would interpret, hide or reorder.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -26,15 +26,15 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// Escapes each line like [`shown`], but keeps the line breaks.
-pub(crate) fn shown_lines(text: &str) -> String {
+pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n')
-        .map(|line| shown(line.strip_suffix('\r').unwrap_or(line)))
+        .map(|line| escape(line.strip_suffix('\r').unwrap_or(line)))
         .collect::<Vec<_>>()
         .join("\n")
 }
 
 /// Returns the same JSON, with hidden characters written as JSON escapes.
-pub(crate) fn shown_json(json: &str) -> String {
+pub(crate) fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if is_hidden(c) {
@@ -50,7 +50,7 @@ pub(crate) fn shown_json(json: &str) -> String {
 
 /// Indents JSON. Only the space between its tokens changes, so numbers and duplicate keys stay as
 /// they are.
-pub(crate) fn indented(json: &str) -> String {
+pub(crate) fn indent_json(json: &str) -> String {
     let (mut out, mut depth, mut in_string, mut escaped) =
         (String::with_capacity(json.len() * 2), 0_usize, false, false);
     let mut opened = false;
@@ -101,7 +101,7 @@ impl Table {
 
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         self.rows
-            .push(cells.iter().map(|cell| shown(cell)).collect());
+            .push(cells.iter().map(|cell| escape(cell)).collect());
     }
 
     /// Returns the table as lines, or `nothing` if it has no rows.
@@ -162,7 +162,7 @@ pub(crate) fn moment_or_dash(at: Option<Timestamp>) -> String {
 }
 
 /// Returns the name of an enum's value as in the API. Empty if the value is not a JSON string.
-pub(crate) fn word(value: impl serde::Serialize) -> String {
+pub(crate) fn enum_text(value: impl serde::Serialize) -> String {
     serde_json::to_value(value)
         .ok()
         .and_then(|value| value.as_str().map(str::to_owned))

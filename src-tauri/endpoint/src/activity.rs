@@ -17,16 +17,16 @@ struct State {
 }
 
 /// An open connection, counted until it is dropped.
-pub(crate) struct Connection(watch::Sender<State>);
+pub(crate) struct ConnectionGuard(watch::Sender<State>);
 
 impl Activity {
     /// Counts a connection. Returns `None` if the hub is ending and must not serve the connection.
-    pub(crate) fn connection(&self) -> Option<Connection> {
+    pub(crate) fn count_connection(&self) -> Option<ConnectionGuard> {
         let is_open = self.0.send_if_modified(|state| {
             state.open += usize::from(!state.is_closed);
             !state.is_closed
         });
-        is_open.then(|| Connection(self.0.clone()))
+        is_open.then(|| ConnectionGuard(self.0.clone()))
     }
 
     /// Waits until no connection has been open for `idle` and `has_work` returns false. Later
@@ -55,7 +55,7 @@ impl Activity {
     }
 }
 
-impl Drop for Connection {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.0.send_modify(|state| state.open -= 1);
     }
@@ -73,7 +73,7 @@ mod tests {
     async fn a_hub_is_unused_after_its_idle_time_without_a_connection() {
         let activity = Activity::default();
         let began = Instant::now();
-        let first = activity.connection().expect("open");
+        let first = activity.count_connection().expect("open");
         assert!(
             timeout(3 * IDLE, activity.close_when_unused(IDLE, || false))
                 .await
@@ -87,11 +87,11 @@ mod tests {
                 .await
                 .is_err()
         );
-        drop(activity.connection());
+        drop(activity.count_connection());
         activity.close_when_unused(IDLE, || false).await;
         assert_eq!(began.elapsed(), 3 * IDLE + IDLE / 2 + IDLE);
         assert!(
-            activity.connection().is_none(),
+            activity.count_connection().is_none(),
             "a connection that comes too late is not served"
         );
     }
@@ -104,6 +104,6 @@ mod tests {
                 .await
                 .is_err()
         );
-        assert!(activity.connection().is_some());
+        assert!(activity.count_connection().is_some());
     }
 }

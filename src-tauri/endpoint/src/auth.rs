@@ -18,7 +18,7 @@ use drawbridge_hub::model::ids::ClientName;
 use crate::{
     headers::is_json,
     rescue::Refusal,
-    server::{Door, Via},
+    server::{ListenerKind, ListenerState},
 };
 
 /// The cookie that holds the token of a browser after it redeemed a login code.
@@ -42,22 +42,25 @@ const WRONG_ADMIN_TOKEN: &str = "the token is wrong: send the one that DRAWBRIDG
 /// # Errors
 /// Returns 401 if the token is missing or unknown. Over the local socket, returns an error if the
 /// name is not valid or was revoked.
-pub(crate) async fn client(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
-    match door.via {
-        Via::Tcp => client_by_token(door, headers),
-        Via::Local => client_by_name(door, headers).await,
+pub(crate) async fn authenticate_client(
+    state: &ListenerState,
+    headers: &HeaderMap,
+) -> Result<ClientName, Refusal> {
+    match state.kind {
+        ListenerKind::Tcp => client_by_token(state, headers),
+        ListenerKind::Local => client_by_name(state, headers).await,
     }
 }
 
 /// Passes a request on if an administrator sent it.
-pub(crate) async fn administrator(
-    State(door): State<Arc<Door>>,
+pub(crate) async fn require_administrator(
+    State(state): State<Arc<ListenerState>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let verdict = match door.via {
-        Via::Tcp => check_administrator(&door, request.method(), request.headers()),
-        Via::Local => Ok(()),
+    let verdict = match state.kind {
+        ListenerKind::Tcp => check_administrator(&state, request.method(), request.headers()),
+        ListenerKind::Local => Ok(()),
     };
     match verdict {
         Ok(()) => next.run(request).await,
@@ -65,15 +68,16 @@ pub(crate) async fn administrator(
     }
 }
 
-fn client_by_token(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
-    let token = bearer(headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
-    door.hub
+fn client_by_token(state: &ListenerState, headers: &HeaderMap) -> Result<ClientName, Refusal> {
+    let token = bearer_token(headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
+    state
+        .hub
         .access()
         .find_client(token)
         .ok_or_else(|| Refusal::invalid_token(WRONG_CLIENT_TOKEN))
 }
 
-async fn client_by_name(door: &Door, headers: &HeaderMap) -> Result<ClientName, Refusal> {
+async fn client_by_name(state: &ListenerState, headers: &HeaderMap) -> Result<ClientName, Refusal> {
     let name = match headers.get(CLIENT_HEADER) {
         None => "stdio",
         Some(value) => value
@@ -87,17 +91,21 @@ async fn client_by_name(door: &Door, headers: &HeaderMap) -> Result<ClientName, 
             })?,
     };
     let name = ClientName::new(name);
-    door.hub.admit_local_client(&name).await?;
+    state.hub.admit_local_client(&name).await?;
     Ok(name)
 }
 
-fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
-    let access = door.hub.access();
-    if let Some(token) = bearer(headers) {
+fn check_administrator(
+    state: &ListenerState,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<(), Refusal> {
+    let access = state.hub.access();
+    if let Some(token) = bearer_token(headers) {
         return if access.is_admin(token) {
             Ok(())
         } else if let Some(client) = access.find_client(token) {
-            door.hub.record_refused_token(&client);
+            state.hub.record_refused_token(&client);
             Err(Refusal::forbidden(
                 "a client's token does not administer Drawbridge",
             ))
@@ -105,7 +113,7 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
             Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
         };
     }
-    if !cookie(headers).is_some_and(|token| access.is_admin(token)) {
+    if !cookie_token(headers).is_some_and(|token| access.is_admin(token)) {
         return Err(Refusal::no_token(NO_ADMIN_TOKEN));
     }
     if method != Method::GET && !is_json(headers) {
@@ -117,7 +125,7 @@ fn check_administrator(door: &Door, method: &Method, headers: &HeaderMap) -> Res
 }
 
 /// Returns the token of the `Authorization: Bearer` header, if there is exactly one such header.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (given.next(), given.next()) else {
         return None;
@@ -129,7 +137,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         .filter(|token| !token.is_empty())
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+fn cookie_token(headers: &HeaderMap) -> Option<&str> {
     headers
         .get_all(header::COOKIE)
         .iter()

@@ -19,23 +19,23 @@ use tokio::time::{Sleep, sleep};
 use crate::{rescue::Refusal, server::LARGEST_BODY};
 
 /// The longest time between two pieces of a body.
-const PATIENCE: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A body that fails if a piece takes longer than [`PATIENCE`]. A piece that is ready costs no
 /// timer.
-pub(crate) struct Paced<B> {
+pub(crate) struct TimeoutBody<B> {
     body: B,
     /// The timer, if a piece is awaited.
-    due: Option<Pin<Box<Sleep>>>,
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<B> Paced<B> {
+impl<B> TimeoutBody<B> {
     pub(crate) fn new(body: B) -> Self {
-        Self { body, due: None }
+        Self { body, timer: None }
     }
 }
 
-impl<B> HttpBody for Paced<B>
+impl<B> HttpBody for TimeoutBody<B>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
@@ -47,14 +47,16 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
-            self.due = None;
+            self.timer = None;
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let due = self.due.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
-        ready!(due.as_mut().poll(cx));
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(sleep(READ_TIMEOUT)));
+        ready!(timer.as_mut().poll(cx));
         Poll::Ready(Some(Err(format!(
             "nothing more of it came within {} s",
-            PATIENCE.as_secs()
+            READ_TIMEOUT.as_secs()
         )
         .into())))
     }
@@ -73,7 +75,7 @@ where
 /// # Errors
 /// Returns 413 if the body is longer than [`LARGEST_BODY`], and 400 if it cannot be read to its
 /// end.
-pub(crate) async fn read(mut body: Body) -> Result<Bytes, Refusal> {
+pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Refusal> {
     let announced = body
         .size_hint()
         .exact()
@@ -87,7 +89,10 @@ pub(crate) async fn read(mut body: Body) -> Result<Bytes, Refusal> {
         };
         length += piece.len();
         if length > LARGEST_BODY {
-            return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, too_long()));
+            return Err(Refusal::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                too_long_message(),
+            ));
         }
         if piece.len() < announced {
             // Reserve the announced length at once, so that no byte is copied twice.
@@ -105,7 +110,7 @@ pub(crate) async fn read(mut body: Body) -> Result<Bytes, Refusal> {
 }
 
 /// Returns the message for a body that is longer than [`LARGEST_BODY`].
-pub(crate) fn too_long() -> String {
+pub(crate) fn too_long_message() -> String {
     format!("the body is longer than {} MiB", LARGEST_BODY >> 20)
 }
 

@@ -2,7 +2,7 @@
 //! socket, and writes the hub's messages to stdout, one per line. Messages that belong to a request
 //! precede its answer. Nothing else is ever written to stdout.
 
-mod hub;
+mod hub_session;
 
 use std::{collections::HashMap, io, path::Path, time::Duration};
 
@@ -22,7 +22,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use self::hub::HubSession;
+use self::hub_session::HubSession;
 use crate::{
     ApiClient,
     server::LARGEST_BODY,
@@ -33,13 +33,13 @@ use crate::{
 const MAX_WAITING: usize = 64;
 
 /// How long to wait for the answers in flight after stdin has ended.
-const LAST_ANSWERS: Duration = Duration::from_secs(60);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pause between the end of one hub and the search for the next.
-const ATTEND_AGAIN: Duration = Duration::from_secs(1);
+const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
 /// A connection to a running hub that keeps the hub from ending for lack of use.
-pub struct Attended {
+pub struct HubPresence {
     api: ApiClient,
     presence: Option<reqwest::Response>,
 }
@@ -48,14 +48,14 @@ pub struct Attended {
 ///
 /// # Errors
 /// Returns `unavailable` if no hub runs there, or if the hub is ending.
-pub async fn attend(data_dir: &Path) -> Result<Attended, ApiError> {
+pub async fn connect(data_dir: &Path) -> Result<HubPresence, ApiError> {
     let api = ApiClient::local(data_dir)?;
-    match api.attend().await {
-        Ok(presence) => Ok(Attended {
+    match api.open_presence().await {
+        Ok(presence) => Ok(HubPresence {
             api,
             presence: Some(presence),
         }),
-        Err(error) if error.code == ErrorCode::NotFound => Ok(Attended {
+        Err(error) if error.code == ErrorCode::NotFound => Ok(HubPresence {
             api,
             presence: None,
         }),
@@ -63,17 +63,17 @@ pub async fn attend(data_dir: &Path) -> Result<Attended, ApiError> {
     }
 }
 
-impl Attended {
+impl HubPresence {
     /// Keeps the hub running while the future is polled. If the hub ends, does the same with the
     /// next one.
-    async fn stay(self) {
+    async fn keep_alive(self) {
         let Self { api, mut presence } = self;
         loop {
-            if let Some(mut silence) = presence.take() {
-                while let Ok(Some(_)) = silence.chunk().await {}
+            if let Some(mut stream) = presence.take() {
+                while let Ok(Some(_)) = stream.chunk().await {}
             }
-            sleep(ATTEND_AGAIN).await;
-            presence = api.attend().await.ok();
+            sleep(RECONNECT_PAUSE).await;
+            presence = api.open_presence().await.ok();
         }
     }
 }
@@ -83,7 +83,7 @@ impl Attended {
 /// # Errors
 /// Returns an error if `output` cannot be written.
 pub async fn run(
-    hub: Attended,
+    hub: HubPresence,
     client: &str,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Unpin,
@@ -91,33 +91,33 @@ pub async fn run(
     let (messages, from_hub) = mpsc::channel(MAX_WAITING);
     let api = hub.api.clone();
     let mut staying = JoinSet::new();
-    staying.spawn(hub.stay());
+    staying.spawn(hub.keep_alive());
     let hub = HubSession::new(api, client, messages);
-    let (answers, listening) = (JoinSet::new(), JoinSet::new());
+    let (answers, stream_reader) = (JoinSet::new(), JoinSet::new());
     let mut bridge = Bridge {
         hub,
         output,
         from_hub,
         answers,
         in_flight: HashMap::new(),
-        listening,
+        stream_reader,
     };
     let (sender, mut lines) = mpsc::channel(16);
     let reader = tokio::spawn(read_lines(BufReader::new(input), sender));
     loop {
         tokio::select! {
             line = lines.recv() => match line {
-                Some(line) => bridge.take(line).await?,
+                Some(line) => bridge.handle_line(line).await?,
                 None => break,
             },
             Some(message) = bridge.from_hub.recv() => bridge.write(&message).await?,
-            Some(done) = bridge.answers.join_next() => bridge.deliver(done.ok()).await?,
+            Some(done) = bridge.answers.join_next() => bridge.write_answer(done.ok()).await?,
         }
     }
     reader.abort();
-    bridge.listening.shutdown().await;
-    let _ = timeout(LAST_ANSWERS, bridge.deliver_all()).await;
-    bridge.hub.end().await;
+    bridge.stream_reader.shutdown().await;
+    let _ = timeout(DRAIN_TIMEOUT, bridge.write_remaining_answers()).await;
+    bridge.hub.close().await;
     Ok(())
 }
 
@@ -132,11 +132,11 @@ struct Bridge<W> {
     answers: JoinSet<Answer>,
     in_flight: HashMap<String, AbortHandle>,
     /// The task that reads the session's stream, after `initialize`.
-    listening: JoinSet<()>,
+    stream_reader: JoinSet<()>,
 }
 
 impl<W: AsyncWrite + Unpin> Bridge<W> {
-    async fn take(&mut self, line: Line) -> io::Result<()> {
+    async fn handle_line(&mut self, line: Line) -> io::Result<()> {
         let bytes = match line {
             Line::Whole(bytes) => Bytes::from(bytes),
             Line::TooLong(_) => {
@@ -144,27 +144,31 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
                     code::INVALID_REQUEST,
                     format!("the message is longer than {} MiB", LARGEST_BODY >> 20),
                 );
-                return self.write(&wire::error(None, &error)).await;
+                return self.write(&wire::encode_error(None, &error)).await;
             }
         };
         match wire::parse(&bytes) {
-            Err(fault) => self.write(&wire::error(fault.id, &fault.error)).await,
+            Err(fault) => {
+                self.write(&wire::encode_error(fault.id, &fault.error))
+                    .await
+            }
             Ok(Message::Request { id, method, params }) => {
                 let (id, version) = (id.as_str().to_owned(), meta::named_revision(params));
                 if version.is_none() && method == "initialize" {
                     // Wait for the answer, because it names the session that later messages need.
                     let answer = self.hub.initialize(&id, bytes).await;
                     self.write(&answer).await?;
-                    self.listening.shutdown().await;
-                    self.listening.spawn(self.hub.clone().listen());
+                    self.stream_reader.shutdown().await;
+                    self.stream_reader
+                        .spawn(self.hub.clone().forward_messages());
                     return Ok(());
                 }
-                self.start(id, bytes, version);
+                self.start_request(id, bytes, version);
                 Ok(())
             }
             Ok(Message::Notification { method, params }) => {
                 if method == "notifications/cancelled" {
-                    self.cancel(params);
+                    self.cancel_request(params);
                 } else {
                     self.hub.notify(bytes).await;
                 }
@@ -178,7 +182,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
     }
 
     /// Forwards a request. If the request names its revision in `_meta`, it belongs to no session.
-    fn start(&mut self, id: String, message: Bytes, version: Option<String>) {
+    fn start_request(&mut self, id: String, message: Bytes, version: Option<String>) {
         let hub = self.hub.clone();
         let key = id.clone();
         let handle = self.answers.spawn(async move {
@@ -193,7 +197,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
 
     /// Cancels a request. Dropping its task closes the connection, and the hub then cancels the
     /// request. The client gets no answer.
-    fn cancel(&mut self, params: Option<&RawValue>) {
+    fn cancel_request(&mut self, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct Cancelled<'a> {
             #[serde(borrow, rename = "requestId")]
@@ -208,7 +212,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         }
     }
 
-    async fn deliver(&mut self, answer: Option<Answer>) -> io::Result<()> {
+    async fn write_answer(&mut self, answer: Option<Answer>) -> io::Result<()> {
         // The answer is `None` if the request was cancelled. If the request was cancelled after its
         // answer arrived, the id is no longer in `in_flight`, and the answer is dropped.
         let Some((id, line)) = answer else {
@@ -223,13 +227,13 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         }
     }
 
-    async fn deliver_all(&mut self) -> io::Result<()> {
+    async fn write_remaining_answers(&mut self) -> io::Result<()> {
         loop {
             tokio::select! {
                 biased;
                 Some(message) = self.from_hub.recv() => self.write(&message).await?,
                 done = self.answers.join_next() => match done {
-                    Some(done) => self.deliver(done.ok()).await?,
+                    Some(done) => self.write_answer(done.ok()).await?,
                     None => return Ok(()),
                 },
             }
@@ -237,13 +241,13 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
     }
 
     async fn write(&mut self, message: &[u8]) -> io::Result<()> {
-        self.output.write_all(&one_line(message)).await?;
+        self.output.write_all(&to_line(message)).await?;
         self.output.flush().await
     }
 }
 
 /// Puts JSON on one line. JSON has line breaks only between tokens, so a space can replace them.
-fn one_line(message: &[u8]) -> Vec<u8> {
+fn to_line(message: &[u8]) -> Vec<u8> {
     let mut line: Vec<u8> = message
         .iter()
         .map(|b| if matches!(b, b'\n' | b'\r') { b' ' } else { *b })

@@ -15,14 +15,14 @@ use serde::Deserialize;
 
 use crate::{local, rescue::code_of};
 
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Shorter than the time for which the endpoint keeps an idle connection, so that the client never
 /// reuses a connection that the endpoint is closing.
-const IDLE: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The timeout of a verb, longer than any verb takes.
-const CALL: Duration = Duration::from_secs(180);
+const VERB_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// A client of a hub in another process.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ impl ApiClient {
     pub fn local(data_dir: &Path) -> Result<Self, ApiError> {
         drawbridge_hub::install_tls();
         Ok(Self {
-            http: build(local::connect(data_dir)?)?,
+            http: build_http_client(local::connect(data_dir)?)?,
             base: "http://localhost".to_owned(),
             admin_token: None,
         })
@@ -65,7 +65,7 @@ impl ApiClient {
         }
         let base = parsed.origin().ascii_serialization();
         Ok(Self {
-            http: build(Client::builder().no_proxy())?,
+            http: build_http_client(Client::builder().no_proxy())?,
             base,
             admin_token,
         })
@@ -79,9 +79,16 @@ impl ApiClient {
     pub async fn call<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         let path = format!("/api/verbs/{}", V::NAME);
         let response = self
-            .send(self.request(Method::POST, &path).timeout(CALL).json(&verb))
+            .send(
+                self.request(Method::POST, &path)
+                    .timeout(VERB_TIMEOUT)
+                    .json(&verb),
+            )
             .await?;
-        let body = response.bytes().await.map_err(|e| self.unreachable(&e))?;
+        let body = response
+            .bytes()
+            .await
+            .map_err(|e| self.unreachable_error(&e))?;
         serde_json::from_slice(&body)
             .map_err(|e| ApiError::internal(format!("{}: unexpected answer: {e}", V::NAME)))
     }
@@ -95,7 +102,7 @@ impl ApiClient {
         &self,
     ) -> Result<impl Stream<Item = Event> + Send + Unpin + use<>, ApiError> {
         let response = self.send(self.request(Method::GET, "/api/events")).await?;
-        Ok(events::read(response.bytes_stream()))
+        Ok(events::read_hub_events(response.bytes_stream()))
     }
 
     /// Keeps the hub from ending for lack of use while the response is open.
@@ -103,7 +110,7 @@ impl ApiClient {
     /// # Errors
     /// Returns an error as [`ApiClient::call`] does. An older hub, which never ends for lack of
     /// use, returns `not_found`.
-    pub(crate) async fn attend(&self) -> Result<Response, ApiError> {
+    pub(crate) async fn open_presence(&self) -> Result<Response, ApiError> {
         self.send(self.request(Method::GET, "/api/presence")).await
     }
 
@@ -116,7 +123,10 @@ impl ApiClient {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, ApiError> {
-        let response = request.send().await.map_err(|e| self.unreachable(&e))?;
+        let response = request
+            .send()
+            .await
+            .map_err(|e| self.unreachable_error(&e))?;
         if response.status().is_success() {
             return Ok(response);
         }
@@ -124,11 +134,11 @@ impl ApiClient {
         let body = response.bytes().await.unwrap_or_default();
         Err(serde_json::from_slice(&body).map_or_else(
             |_| ApiError::new(code_of(status), format!("{} answered {status}", self.base)),
-            |Failed { error }| error,
+            |ErrorBody { error }| error,
         ))
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> ApiError {
+    fn unreachable_error(&self, error: &reqwest::Error) -> ApiError {
         if error.is_timeout() {
             return ApiError::new(
                 drawbridge_hub::api::ErrorCode::Timeout,
@@ -140,7 +150,7 @@ impl ApiClient {
 }
 
 #[derive(Deserialize)]
-struct Failed {
+struct ErrorBody {
     error: ApiError,
 }
 
@@ -153,10 +163,10 @@ pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-fn build(builder: ClientBuilder) -> Result<Client, ApiError> {
+fn build_http_client(builder: ClientBuilder) -> Result<Client, ApiError> {
     builder
-        .connect_timeout(CONNECT)
-        .pool_idle_timeout(IDLE)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .map_err(|e| ApiError::internal(format!("no HTTP client: {}", root_cause(&e))))

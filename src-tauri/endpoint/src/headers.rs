@@ -12,14 +12,14 @@ use axum::http::{
 
 use crate::{body, rescue::Refusal, server::LARGEST_BODY};
 
-const POLICY: HeaderValue = HeaderValue::from_static(
+const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
 /// Adds the security headers, which limit a browser to what the web UI needs.
-pub(crate) fn secure(headers: &mut HeaderMap) {
-    headers.insert(header::CONTENT_SECURITY_POLICY, POLICY);
+pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_SECURITY_POLICY, CSP);
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
@@ -37,14 +37,14 @@ pub(crate) fn secure(headers: &mut HeaderMap) {
 ///
 /// # Errors
 /// Returns 413 if the length is [`LARGEST_BODY`] or more.
-pub(crate) fn check_length(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(crate) fn check_content_length(headers: &HeaderMap) -> Result<(), Refusal> {
     let length = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse().ok());
     match length {
         Some(LARGEST_BODY..) => Err(Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            body::too_long(),
+            body::too_long_message(),
         )),
         Some(0..LARGEST_BODY) | None => Ok(()),
     }
@@ -59,7 +59,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Returns whether `Content-Type` is an event stream.
-pub(crate) fn is_events(headers: &HeaderMap) -> bool {
+pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
         .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
@@ -91,7 +91,7 @@ fn accepts(headers: &HeaderMap, ranges: [&str; 3]) -> bool {
 }
 
 /// Returns the text of a header, or of its first value if the header is repeated.
-pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
+pub(crate) fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, str>> {
     headers
         .get(name)
         .map(|value| String::from_utf8_lossy(value.as_bytes()))

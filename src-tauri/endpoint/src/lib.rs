@@ -21,4 +21,4 @@ mod server;
 mod wire;
 
 pub use client::ApiClient;
-pub use server::{Running, ServeError, ServeOptions, serve};
+pub use server::{RunningEndpoint, ServeError, ServeOptions, serve};

@@ -18,13 +18,13 @@ use crate::{activity::Activity, server::Front};
 
 /// The timeout for a request's headers, counted from the opening of the connection or its last
 /// response.
-const HEADERS: Duration = Duration::from_secs(10);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long requests in flight may take after the endpoint begins to stop.
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN`] to end.
-pub(crate) async fn run(
+pub(crate) async fn serve_connections(
     mut listener: impl Listener,
     front: Arc<Front>,
     activity: Activity,
@@ -38,7 +38,7 @@ pub(crate) async fn run(
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next() => continue,
         };
-        let Some(counted) = activity.connection() else {
+        let Some(counted) = activity.count_connection() else {
             continue;
         };
         let front = Arc::clone(&front);
@@ -48,7 +48,7 @@ pub(crate) async fn run(
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEADERS)
+            .header_read_timeout(HEADER_TIMEOUT)
             .serve_connection(TokioIo::new(io), service);
         let connection = graceful.watch(connection);
         connections.spawn(async move {
@@ -57,7 +57,7 @@ pub(crate) async fn run(
         });
     }
     drop(listener);
-    if timeout(DRAIN, graceful.shutdown()).await.is_err() {
+    if timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests did not end in time and are cut off");
     }
     connections.shutdown().await;

@@ -4,6 +4,6 @@ pub(crate) mod batch;
 pub(crate) mod events;
 pub(crate) mod exchange;
 pub(crate) mod legacy_sse;
-pub(crate) mod listening;
+pub(crate) mod session_stream;
 pub(crate) mod stateless;
 pub(crate) mod streamable_http;

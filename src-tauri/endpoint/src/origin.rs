@@ -17,7 +17,7 @@ pub(crate) struct Hosts(Vec<String>);
 
 impl Hosts {
     /// Returns the hosts of a listener bound to `address`.
-    pub(crate) fn of(address: SocketAddr) -> Self {
+    pub(crate) fn for_address(address: SocketAddr) -> Self {
         let port = address.port();
         Self(vec![
             format!("127.0.0.1:{port}"),
@@ -27,7 +27,7 @@ impl Hosts {
         ])
     }
 
-    fn has(&self, host: &[u8]) -> bool {
+    fn contains(&self, host: &[u8]) -> bool {
         self.0.iter().any(|known| known.as_bytes() == host)
     }
 }
@@ -52,8 +52,8 @@ fn check_host(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refus
     };
     let target_is_known = uri
         .authority()
-        .is_none_or(|authority| hosts.has(authority.as_str().as_bytes()));
-    if hosts.has(host.as_bytes()) && target_is_known {
+        .is_none_or(|authority| hosts.contains(authority.as_str().as_bytes()));
+    if hosts.contains(host.as_bytes()) && target_is_known {
         return Ok(());
     }
     Err(Refusal::forbidden(
@@ -68,7 +68,7 @@ fn check_origin(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Refusal> {
         (Some(origin), None) => origin
             .as_bytes()
             .strip_prefix(b"http://")
-            .is_some_and(|host| hosts.has(host)),
+            .is_some_and(|host| hosts.contains(host)),
         (Some(_), Some(_)) => false,
     };
     known

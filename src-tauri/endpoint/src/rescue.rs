@@ -18,7 +18,7 @@ use drawbridge_hub::{
 use serde::Serialize;
 use serde_json::json;
 
-use crate::wire::{self, Fault, Id};
+use crate::wire::{self, Id, ParseError};
 
 /// A request that the endpoint refuses.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl From<PathRejection> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let challenge = challenge(self.status, self.challenge, &self.error.message);
+        let challenge = challenge_header(self.status, self.challenge, &self.error.message);
         (self.status, challenge, Json(json!({ "error": self.error }))).into_response()
     }
 }
@@ -116,7 +116,7 @@ impl RpcRefusal {
     pub(crate) fn new(status: StatusCode, id: Option<Id<'_>>, error: &RpcError) -> Self {
         Self {
             status,
-            body: wire::error(id, error),
+            body: wire::encode_error(id, error),
             challenge: None,
         }
     }
@@ -129,7 +129,7 @@ impl RpcRefusal {
 
 impl From<Refusal> for RpcRefusal {
     fn from(refusal: Refusal) -> Self {
-        let challenge = challenge(refusal.status, refusal.challenge, &refusal.error.message);
+        let challenge = challenge_header(refusal.status, refusal.challenge, &refusal.error.message);
         let error = RpcError::new(
             drawbridge_hub::model::rpc::code::INVALID_REQUEST,
             refusal.error.message,
@@ -141,8 +141,8 @@ impl From<Refusal> for RpcRefusal {
     }
 }
 
-impl From<Fault<'_>> for RpcRefusal {
-    fn from(fault: Fault<'_>) -> Self {
+impl From<ParseError<'_>> for RpcRefusal {
+    fn from(fault: ParseError<'_>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, fault.id, &fault.error)
     }
 }
@@ -160,7 +160,7 @@ impl IntoResponse for RpcRefusal {
 }
 
 /// Returns the `WWW-Authenticate` header of a 401, or `None` for another status.
-fn challenge(
+fn challenge_header(
     status: StatusCode,
     challenge: Challenge,
     description: &str,
@@ -179,37 +179,37 @@ fn challenge(
 }
 
 /// Returns the response for a handler that panicked.
-pub(crate) fn panicked(_: Box<dyn Any + Send>) -> Response {
+pub(crate) fn panic_response(_: Box<dyn Any + Send>) -> Response {
     tracing::error!("a request handler panicked");
-    internal().into_response()
+    internal_error().into_response()
 }
 
 /// Returns the refusal for an error in Drawbridge itself.
-pub(crate) fn internal() -> Refusal {
+pub(crate) fn internal_error() -> Refusal {
     ApiError::internal("Drawbridge failed at this request; its log says more").into()
 }
 
-pub(crate) async fn unknown_route(uri: Uri) -> Response {
-    if is_oauth(uri.path()) {
+pub(crate) async fn handle_unknown_route(uri: Uri) -> Response {
+    if is_oauth_path(uri.path()) {
         return (
             StatusCode::NOT_FOUND,
-            Json(NoOauth {
+            Json(OauthError {
                 error: "not_supported",
                 error_description: NO_OAUTH,
             }),
         )
             .into_response();
     }
-    no_route().into_response()
+    route_not_found().into_response()
 }
 
-pub(crate) fn no_route() -> Refusal {
+pub(crate) fn route_not_found() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "there is no such route")
 }
 
 /// An error in the format of RFC 6749 and RFC 7591, which is the only one that OAuth clients read.
 #[derive(Serialize)]
-struct NoOauth {
+struct OauthError {
     error: &'static str,
     error_description: &'static str,
 }
@@ -220,7 +220,7 @@ const NO_OAUTH: &str = "Drawbridge does not use OAuth. Add the client on Drawbri
 
 /// Returns whether clients look for OAuth at this path: metadata, also below another path, or the
 /// endpoints that they try if there is no metadata.
-fn is_oauth(path: &str) -> bool {
+fn is_oauth_path(path: &str) -> bool {
     let metadata = [
         "oauth-protected-resource",
         "oauth-authorization-server",
@@ -233,7 +233,7 @@ fn is_oauth(path: &str) -> bool {
         || ["/register", "/authorize", "/token"].contains(&path)
 }
 
-pub(crate) async fn wrong_method() -> Refusal {
+pub(crate) async fn method_not_allowed() -> Refusal {
     Refusal::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "this route has no such method; the header `Allow` lists those it has",

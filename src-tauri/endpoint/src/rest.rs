@@ -24,38 +24,38 @@ use drawbridge_hub::api::{ApiError, Verb};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    rescue::{Refusal, internal},
-    server::Door,
+    rescue::{Refusal, internal_error},
+    server::ListenerState,
 };
 
-pub(crate) type At = State<Arc<Door>>;
-pub(crate) type Id = Result<Path<String>, PathRejection>;
-pub(crate) type Body = Result<Bytes, BytesRejection>;
-pub(crate) type Answer<T> = Result<Json<T>, Refusal>;
+pub(crate) type SharedState = State<Arc<ListenerState>>;
+pub(crate) type IdPath = Result<Path<String>, PathRejection>;
+pub(crate) type BodyBytes = Result<Bytes, BytesRejection>;
+pub(crate) type JsonResult<T> = Result<Json<T>, Refusal>;
 /// The query of a URL.
-pub(crate) type Asked<T> = Result<Query<T>, QueryRejection>;
+pub(crate) type QueryResult<T> = Result<Query<T>, QueryRejection>;
 
 /// Runs a verb to its end, even if the client disconnects.
-pub(crate) async fn run<V: Verb>(door: Arc<Door>, verb: V) -> Answer<V::Answer> {
-    let ran = tokio::spawn(async move { verb.run(&door.hub).await });
-    Ok(Json(ran.await.map_err(|_| internal())??))
+pub(crate) async fn run_verb<V: Verb>(state: Arc<ListenerState>, verb: V) -> JsonResult<V::Answer> {
+    let ran = tokio::spawn(async move { verb.run(&state.hub).await });
+    Ok(Json(ran.await.map_err(|_| internal_error())??))
 }
 
 /// Returns the parameters of a query. An error names the field.
-fn asked<T>(query: Asked<T>) -> Result<T, Refusal> {
+fn read_query<T>(query: QueryResult<T>) -> Result<T, Refusal> {
     query
         .map(|Query(asked)| asked)
         .map_err(|e| Refusal::bad_request(format!("query: {}", e.body_text())))
 }
 
-fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
+fn read_json<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     let text = std::str::from_utf8(body).map_err(|e| ApiError::invalid(format!("body: {e}")))?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let read = serde_path_to_error::deserialize(&mut reader).map_err(|e| named(&e));
+    let read = serde_path_to_error::deserialize(&mut reader).map_err(|e| field_error(&e));
     Ok(read?)
 }
 
 /// Returns an error that names the field and the reason.
-fn named(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+fn field_error(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
     ApiError::invalid(format!("body: {}: {}", error.path(), error.inner()))
 }

@@ -55,9 +55,9 @@ use tower::ServiceExt;
 use crate::{
     activity::Activity,
     auth,
-    body::Paced,
+    body::TimeoutBody,
     headers, listener, local,
-    mcp::{self, legacy_sse::Streams, listening::Listeners},
+    mcp::{self, legacy_sse::SseStreams, session_stream::SessionStreams},
     origin::{self, Hosts},
     rescue::{self, Refusal},
     rest::{approvals, calls, events, health, login, servers, tools, ui, verbs},
@@ -92,26 +92,26 @@ pub struct ServeError {
 }
 
 /// The state that the handlers of a listener share.
-pub(crate) struct Door {
+pub(crate) struct ListenerState {
     pub(crate) hub: Arc<Hub>,
-    pub(crate) via: Via,
-    pub(crate) listeners: Listeners,
-    pub(crate) legacy: Streams,
-    pub(crate) logins: login::Attempts,
+    pub(crate) kind: ListenerKind,
+    pub(crate) session_streams: SessionStreams,
+    pub(crate) sse_streams: SseStreams,
+    pub(crate) logins: login::LoginAttempts,
     /// Cancelled when the endpoint stops.
     pub(crate) stopping: CancellationToken,
 }
 
 /// The kind of listener that a request arrived over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Via {
+pub(crate) enum ListenerKind {
     Tcp,
     Local,
 }
 
 /// The role that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum Role {
     Anyone,
     /// A client. The handler authenticates it with [`auth::client`].
     Client,
@@ -121,16 +121,20 @@ pub(crate) enum Who {
 /// An entry of the route table.
 pub(crate) struct Route {
     pub(crate) path: &'static str,
-    pub(crate) who: Who,
-    pub(crate) methods: MethodRouter<Arc<Door>>,
+    pub(crate) role: Role,
+    pub(crate) methods: MethodRouter<Arc<ListenerState>>,
 }
 
 /// Returns the route table.
 pub(crate) fn routes() -> Vec<Route> {
-    let route = |path, who, methods| Route { path, who, methods };
+    let route = |path, role, methods| Route {
+        path,
+        role,
+        methods,
+    };
     let mcp = || {
         post(mcp::streamable_http::post)
-            .get(mcp::listening::get)
+            .get(mcp::session_stream::get)
             .delete(mcp::streamable_http::delete)
     };
     let server = || {
@@ -140,76 +144,82 @@ pub(crate) fn routes() -> Vec<Route> {
             .delete(servers::remove)
     };
     vec![
-        route("/mcp", Who::Client, mcp()),
-        route("/mcp/", Who::Client, mcp()),
-        route("/mcp/{server}", Who::Client, mcp()),
-        route("/mcp/{server}/", Who::Client, mcp()),
-        route("/sse", Who::Client, get(mcp::legacy_sse::open)),
-        route("/sse/", Who::Client, get(mcp::legacy_sse::open)),
-        route("/messages", Who::Client, post(mcp::legacy_sse::post)),
-        route("/messages/", Who::Client, post(mcp::legacy_sse::post)),
-        route("/health", Who::Anyone, get(health::show)),
+        route("/mcp", Role::Client, mcp()),
+        route("/mcp/", Role::Client, mcp()),
+        route("/mcp/{server}", Role::Client, mcp()),
+        route("/mcp/{server}/", Role::Client, mcp()),
+        route("/sse", Role::Client, get(mcp::legacy_sse::open)),
+        route("/sse/", Role::Client, get(mcp::legacy_sse::open)),
+        route("/messages", Role::Client, post(mcp::legacy_sse::post)),
+        route("/messages/", Role::Client, post(mcp::legacy_sse::post)),
+        route("/health", Role::Anyone, get(health::show)),
         route(
             "/api/login",
-            Who::Anyone,
+            Role::Anyone,
             post(login::redeem).layer(DefaultBodyLimit::max(login::LARGEST_BODY)),
         ),
-        route("/api/verbs/{verb}", Who::Administrator, post(verbs::run)),
-        route("/api/events", Who::Administrator, get(events::stream)),
-        route("/api/presence", Who::Administrator, get(events::presence)),
-        route("/api/tools", Who::Administrator, get(tools::list)),
-        route("/api/approvals", Who::Administrator, get(approvals::list)),
+        route("/api/verbs/{verb}", Role::Administrator, post(verbs::run)),
+        route("/api/events", Role::Administrator, get(events::stream)),
+        route("/api/presence", Role::Administrator, get(events::presence)),
+        route("/api/tools", Role::Administrator, get(tools::list)),
+        route("/api/approvals", Role::Administrator, get(approvals::list)),
         route(
             "/api/approvals/{id}",
-            Who::Administrator,
+            Role::Administrator,
             get(approvals::show).post(approvals::decide),
         ),
-        route("/api/calls", Who::Administrator, get(calls::list)),
-        route("/api/calls/{id}", Who::Administrator, get(calls::show)),
+        route("/api/calls", Role::Administrator, get(calls::list)),
+        route("/api/calls/{id}", Role::Administrator, get(calls::show)),
         route(
             "/registry/servers",
-            Who::Administrator,
+            Role::Administrator,
             get(servers::list).post(servers::add),
         ),
-        route("/registry/servers/{id}", Who::Administrator, server()),
-        route("/api/mcp/servers", Who::Administrator, get(servers::list)),
+        route("/registry/servers/{id}", Role::Administrator, server()),
+        route("/api/mcp/servers", Role::Administrator, get(servers::list)),
         route(
             "/api/mcp/servers/{id}/verify",
-            Who::Administrator,
+            Role::Administrator,
             post(servers::verify),
         ),
         route(
             "/api/mcp/servers/{id}/sync",
-            Who::Administrator,
+            Role::Administrator,
             post(servers::sync),
         ),
         route(
             "/api/mcp/servers/{id}/capabilities",
-            Who::Administrator,
+            Role::Administrator,
             get(servers::capabilities),
         ),
-        route("/", Who::Anyone, get(ui::index)),
-        route("/icon.svg", Who::Anyone, get(ui::icon)),
-        route("/assets/{*file}", Who::Anyone, get(ui::asset)),
+        route("/", Role::Anyone, get(ui::index)),
+        route("/icon.svg", Role::Anyone, get(ui::icon)),
+        route("/assets/{*file}", Role::Anyone, get(ui::asset)),
     ]
 }
 
 /// Returns the router with all routes and fallbacks.
-fn router(door: &Arc<Door>) -> Router {
+fn router(state: &Arc<ListenerState>) -> Router {
     let mut router = Router::new();
-    for Route { path, who, methods } in routes() {
-        let methods = match who {
-            Who::Anyone | Who::Client => methods,
-            Who::Administrator => {
-                methods.layer(from_fn_with_state(Arc::clone(door), auth::administrator))
-            }
+    for Route {
+        path,
+        role,
+        methods,
+    } in routes()
+    {
+        let methods = match role {
+            Role::Anyone | Role::Client => methods,
+            Role::Administrator => methods.layer(from_fn_with_state(
+                Arc::clone(state),
+                auth::require_administrator,
+            )),
         };
         router = router.route(path, methods);
     }
     let router = router
-        .fallback(rescue::unknown_route)
-        .method_not_allowed_fallback(rescue::wrong_method);
-    router.with_state(Arc::clone(door))
+        .fallback(rescue::handle_unknown_route)
+        .method_not_allowed_fallback(rescue::method_not_allowed);
+    router.with_state(Arc::clone(state))
 }
 
 /// The router, and the checks before it.
@@ -233,8 +243,8 @@ impl Front {
             Ok(()) => AssertUnwindSafe(self.route(request)).catch_unwind().await,
             Err(refusal) => Ok(refusal.into_response()),
         };
-        let mut response = answered.unwrap_or_else(rescue::panicked);
-        headers::secure(response.headers_mut());
+        let mut response = answered.unwrap_or_else(rescue::panic_response);
+        headers::add_security_headers(response.headers_mut());
         response
     }
 
@@ -242,14 +252,14 @@ impl Front {
         if let Some(hosts) = &self.hosts {
             origin::check(hosts, uri, headers)?;
         }
-        headers::check_length(headers)
+        headers::check_content_length(headers)
     }
 
     async fn route<B>(&self, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
     {
-        let mut request = request.map(|body| Body::new(Paced::new(body)));
+        let mut request = request.map(|body| Body::new(TimeoutBody::new(body)));
         DefaultBodyLimit::max(LARGEST_BODY).apply(&mut request);
         match self.routes.clone().oneshot(request).await {
             Ok(response) => response,
@@ -263,9 +273,9 @@ impl Front {
 ///
 /// # Errors
 /// Returns an error if no listener could start.
-pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<Running, ServeError> {
+pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoint, ServeError> {
     let (tcp, socket) = tokio::join!(bind_tcp(options), local::bind(hub.data_dir()));
-    let mut running = Running::new(Arc::clone(&hub));
+    let mut running = RunningEndpoint::new(Arc::clone(&hub));
     let mut problems = Vec::new();
     match tcp {
         Ok((listener, address)) => {
@@ -273,25 +283,31 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<Running, Serv
             let listener = listener.tap_io(|stream| {
                 let _ = stream.set_nodelay(true);
             });
-            running.listen(
+            running.spawn_listener(
                 "http",
                 url.clone(),
                 listener,
-                Via::Tcp,
-                Some(Hosts::of(address)),
+                ListenerKind::Tcp,
+                Some(Hosts::for_address(address)),
             );
             running.url = Some(url);
         }
         Err(error) => {
             let url = format!("http://{}/mcp", SocketAddr::new(options.host, options.port));
-            running.fail("http", url, error.clone());
+            running.record_failure("http", url, error.clone());
             problems.push(error);
         }
     }
     match socket {
-        Ok(bound) => running.listen("local", bound.address, bound.listener, Via::Local, None),
+        Ok(bound) => running.spawn_listener(
+            "local",
+            bound.address,
+            bound.listener,
+            ListenerKind::Local,
+            None,
+        ),
         Err(local::BindError { address, error }) => {
-            running.fail("local", address, error.clone());
+            running.record_failure("local", address, error.clone());
             problems.push(error);
         }
     }
@@ -321,7 +337,7 @@ async fn bind_tcp(options: ServeOptions) -> Result<(TcpListener, SocketAddr), St
 
 /// The running endpoint. Dropping it stops the listeners at once; [`Running::stop`] drains them
 /// first.
-pub struct Running {
+pub struct RunningEndpoint {
     hub: Arc<Hub>,
     url: Option<String>,
     transports: Vec<ListenerHealth>,
@@ -330,7 +346,7 @@ pub struct Running {
     stopping: CancellationToken,
 }
 
-impl Running {
+impl RunningEndpoint {
     fn new(hub: Arc<Hub>) -> Self {
         Self {
             hub,
@@ -382,32 +398,32 @@ impl Running {
         }
     }
 
-    fn listen<L>(
+    fn spawn_listener<L>(
         &mut self,
         name: &str,
         address: String,
         listener: L,
-        via: Via,
+        kind: ListenerKind,
         hosts: Option<Hosts>,
     ) where
         L: axum::serve::Listener,
     {
-        let door = Door {
+        let state = ListenerState {
             hub: Arc::clone(&self.hub),
-            via,
-            listeners: Listeners::default(),
-            legacy: Streams::default(),
-            logins: login::Attempts::default(),
+            kind,
+            session_streams: SessionStreams::default(),
+            sse_streams: SseStreams::default(),
+            logins: login::LoginAttempts::default(),
             stopping: self.stopping.clone(),
         };
-        let front = Front::new(router(&Arc::new(door)), hosts);
-        self.listeners.spawn(listener::run(
+        let front = Front::new(router(&Arc::new(state)), hosts);
+        self.listeners.spawn(listener::serve_connections(
             listener,
             Arc::new(front),
             self.activity.clone(),
             self.stopping.clone(),
         ));
-        self.note(ListenerHealth {
+        self.record(ListenerHealth {
             name: name.to_owned(),
             address,
             listening: true,
@@ -415,9 +431,9 @@ impl Running {
         });
     }
 
-    fn fail(&mut self, name: &str, address: String, error: String) {
+    fn record_failure(&mut self, name: &str, address: String, error: String) {
         tracing::warn!(name, address, error, "a listener did not start");
-        self.note(ListenerHealth {
+        self.record(ListenerHealth {
             name: name.to_owned(),
             address,
             listening: false,
@@ -425,7 +441,7 @@ impl Running {
         });
     }
 
-    fn note(&mut self, transport: ListenerHealth) {
+    fn record(&mut self, transport: ListenerHealth) {
         self.hub.set_listener(transport.clone());
         self.transports.push(transport);
     }

@@ -56,12 +56,12 @@ pub(crate) enum Message<'a> {
 
 /// A malformed message. Has the id if the id could be read.
 #[derive(Debug)]
-pub(crate) struct Fault<'a> {
+pub(crate) struct ParseError<'a> {
     pub(crate) id: Option<Id<'a>>,
     pub(crate) error: RpcError,
 }
 
-impl Fault<'_> {
+impl ParseError<'_> {
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             id: None,
@@ -76,34 +76,34 @@ impl Fault<'_> {
 /// Returns `-32700` if the text is not JSON. Returns `-32600` if the text is not a single JSON-RPC
 /// message: a batch, duplicate or case-variant keys, an id that is neither a string nor an integer,
 /// or too deep nesting.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, Fault<'_>> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, ParseError<'_>> {
     if depth_exceeds(bytes, MAX_DEPTH) {
-        return Err(Fault::new(
+        return Err(ParseError::new(
             code::INVALID_REQUEST,
             format!("nested deeper than {MAX_DEPTH} levels"),
         ));
     }
     match serde_json::from_slice::<Envelope<'_>>(bytes) {
-        Ok(envelope) => envelope.message(),
-        Err(error) => Err(no_message(bytes, &error)),
+        Ok(envelope) => envelope.into_message(),
+        Err(error) => Err(envelope_error(bytes, &error)),
     }
 }
 
 /// Returns the error for a batch in a revision that has no batches.
-pub(crate) fn no_batch<'a>() -> Fault<'a> {
+pub(crate) fn batch_unsupported<'a>() -> ParseError<'a> {
     let why = "batches are not taken here: send one JSON-RPC message at a time";
-    Fault::new(code::INVALID_REQUEST, why)
+    ParseError::new(code::INVALID_REQUEST, why)
 }
 
 /// Returns the error for text that is not an envelope.
-fn no_message<'a>(bytes: &[u8], error: &serde_json::Error) -> Fault<'a> {
+fn envelope_error<'a>(bytes: &[u8], error: &serde_json::Error) -> ParseError<'a> {
     match serde_json::from_slice::<&RawValue>(bytes).map(RawValue::get) {
-        Err(error) => Fault::new(code::PARSE_ERROR, format!("not JSON: {error}")),
-        Ok(text) if text.starts_with('[') => no_batch(),
+        Err(error) => ParseError::new(code::PARSE_ERROR, format!("not JSON: {error}")),
+        Ok(text) if text.starts_with('[') => batch_unsupported(),
         Ok(text) if !text.starts_with('{') => {
-            Fault::new(code::INVALID_REQUEST, "a JSON-RPC message is a JSON object")
+            ParseError::new(code::INVALID_REQUEST, "a JSON-RPC message is a JSON object")
         }
-        Ok(_) => Fault::new(
+        Ok(_) => ParseError::new(
             code::INVALID_REQUEST,
             format!("not a JSON-RPC message: {error}"),
         ),
@@ -117,10 +117,10 @@ struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    fn message(self) -> Result<Message<'a>, Fault<'a>> {
+    fn into_message(self) -> Result<Message<'a>, ParseError<'a>> {
         let [jsonrpc, id, method, params, result, error] = self.values;
         let id = id.map(read_id).transpose()?;
-        let fault = |message: &str| Fault {
+        let fault = |message: &str| ParseError {
             id,
             error: RpcError::new(code::INVALID_REQUEST, message),
         };
@@ -173,7 +173,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut envelope = Envelope::default();
         let mut seen = HashSet::new();
-        while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+        while let Some(JsonString(key)) = map.next_key::<JsonString<'de>>()? {
             let twice = |key: &str| {
                 serde::de::Error::custom(format_args!("the key '{key}' is there twice"))
             };
@@ -200,15 +200,15 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
 
 /// A string, borrowed if it has no escapes.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct JsonString<'a>(#[serde(borrow)] Cow<'a, str>);
 
-fn read_id(raw: &RawValue) -> Result<Id<'_>, Fault<'_>> {
+fn read_id(raw: &RawValue) -> Result<Id<'_>, ParseError<'_>> {
     let text = raw.get();
     let is_integer = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
     if is_integer || text.starts_with('"') {
         return Ok(Id(raw));
     }
-    Err(Fault::new(
+    Err(ParseError::new(
         code::INVALID_REQUEST,
         "'id' must be a string or an integer",
     ))
@@ -216,14 +216,14 @@ fn read_id(raw: &RawValue) -> Result<Id<'_>, Fault<'_>> {
 
 /// Returns the text of a JSON string, or `None` for another value.
 pub(crate) fn read_text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Text<'_>>(raw.get())
+    serde_json::from_str::<JsonString<'_>>(raw.get())
         .ok()
         .map(|text| text.0)
 }
 
 /// Returns whether `body` is the answer to the request with this id, rather than a request with the
 /// same id.
-pub(crate) fn answers(body: &[u8], id: &str) -> bool {
+pub(crate) fn is_answer_to(body: &[u8], id: &str) -> bool {
     #[derive(Deserialize)]
     struct Answer<'a> {
         #[serde(borrow)]
@@ -247,31 +247,31 @@ pub(crate) fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, s
 }
 
 /// Returns an answer with this result, unchanged.
-pub(crate) fn result(id: Id<'_>, result: &RawValue) -> Bytes {
-    spliced(id.as_str(), "result", result.get())
+pub(crate) fn encode_result(id: Id<'_>, result: &RawValue) -> Bytes {
+    encode_answer(id.as_str(), "result", result.get())
 }
 
 /// Returns an answer with this reply, for an id as it was written.
-pub(crate) fn reply(id: &str, reply: &Reply) -> Bytes {
+pub(crate) fn encode_reply(id: &str, reply: &Reply) -> Bytes {
     match reply {
-        Ok(result) => spliced(id, "result", result.get()),
-        Err(error) => error_for(id, error),
+        Ok(result) => encode_answer(id, "result", result.get()),
+        Err(error) => encode_error_for(id, error),
     }
 }
 
 /// Returns an answer with this error. The id is `null` if the request's id could not be read.
-pub(crate) fn error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
-    error_for(id.as_ref().map_or("null", Id::as_str), error)
+pub(crate) fn encode_error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
+    encode_error_for(id.as_ref().map_or("null", Id::as_str), error)
 }
 
 /// Returns an answer with this error, for an id as it was written.
-pub(crate) fn error_for(id: &str, error: &RpcError) -> Bytes {
+pub(crate) fn encode_error_for(id: &str, error: &RpcError) -> Bytes {
     let text = serde_json::to_string(error)
         .unwrap_or_else(|_| r#"{"code":-32603,"message":"internal error"}"#.into());
-    spliced(id, "error", &text)
+    encode_answer(id, "error", &text)
 }
 
-fn spliced(id: &str, key: &str, value: &str) -> Bytes {
+fn encode_answer(id: &str, key: &str, value: &str) -> Bytes {
     let mut bytes = BytesMut::with_capacity(id.len() + value.len() + 40);
     for part in [
         r#"{"jsonrpc":"2.0","id":"#,

@@ -2,13 +2,13 @@ use clap::Parser;
 
 use super::Args;
 
-fn args(line: &[&str]) -> Args {
+fn parse_args(line: &[&str]) -> Args {
     Args::parse_from(["drawbridge-desktop"].iter().chain(line))
 }
 
 #[test]
-fn the_door_is_on_loopback_unless_asked() {
-    let args = args(&[]);
+fn the_listener_is_on_loopback_by_default() {
+    let args = parse_args(&[]);
     assert!(args.host.is_loopback());
     assert_eq!(args.port, 8765);
     assert!(!args.hidden);
@@ -16,23 +16,23 @@ fn the_door_is_on_loopback_unless_asked() {
 
 #[test]
 fn a_second_start_is_the_same_app_only_for_the_same_folder_or_hub() {
-    let one = args(&["--data-dir", "/tmp/one"]).instance();
+    let one = parse_args(&["--data-dir", "/tmp/one"]).instance();
     assert_eq!(
         one,
-        args(&["--data-dir", "/tmp/one", "--hidden"]).instance()
+        parse_args(&["--data-dir", "/tmp/one", "--hidden"]).instance()
     );
-    assert_ne!(one, args(&["--data-dir", "/tmp/two"]).instance());
+    assert_ne!(one, parse_args(&["--data-dir", "/tmp/two"]).instance());
     assert_ne!(
         one,
-        args(&["--data-dir", "/tmp/one", "--hub-url", "http://hub:8765"]).instance()
+        parse_args(&["--data-dir", "/tmp/one", "--hub-url", "http://hub:8765"]).instance()
     );
 }
 
 #[test]
 fn an_empty_hub_url_names_no_hub() {
-    assert_eq!(args(&["--hub-url", " "]).remote(), None);
+    assert_eq!(parse_args(&["--hub-url", " "]).remote(), None);
     assert_eq!(
-        args(&["--hub-url", "http://hub:8765"]).remote(),
+        parse_args(&["--hub-url", "http://hub:8765"]).remote(),
         Some("http://hub:8765")
     );
 }

@@ -6,52 +6,52 @@ use drawbridge_hub::api::approvals::{
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn approvals_list(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ListApprovals>,
 ) -> Answer<ListApprovals> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn approvals_show(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ShowApproval>,
 ) -> Answer<ShowApproval> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn approvals_decide(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<DecideApproval>,
 ) -> Answer<DecideApproval> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn approvals_missed(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ListMissed>,
 ) -> Answer<ListMissed> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn approvals_allow_retry(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<AllowRetry>,
 ) -> Answer<AllowRetry> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn approvals_preview(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<PreviewVerdict>,
 ) -> Answer<PreviewVerdict> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

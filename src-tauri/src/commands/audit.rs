@@ -4,20 +4,20 @@ use drawbridge_hub::api::audit::{ExportAudit, VerifyAudit};
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn audit_verify(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<VerifyAudit>,
 ) -> Answer<VerifyAudit> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn audit_export(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ExportAudit>,
 ) -> Answer<ExportAudit> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

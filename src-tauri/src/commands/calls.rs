@@ -4,20 +4,20 @@ use drawbridge_hub::api::calls::{ListCalls, ShowCall};
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn calls_list(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ListCalls>,
 ) -> Answer<ListCalls> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn calls_show(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ShowCall>,
 ) -> Answer<ShowCall> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

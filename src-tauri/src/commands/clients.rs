@@ -4,28 +4,28 @@ use drawbridge_hub::api::clients::{AddClient, ListClients, RevokeClient};
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn clients_list(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ListClients>,
 ) -> Answer<ListClients> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn clients_add(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<AddClient>,
 ) -> Answer<AddClient> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn clients_revoke(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<RevokeClient>,
 ) -> Answer<RevokeClient> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

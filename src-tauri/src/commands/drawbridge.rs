@@ -4,28 +4,28 @@ use drawbridge_hub::api::drawbridge::{PauseCalls, ResumeCalls, ShowDrawbridge};
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn drawbridge_show(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ShowDrawbridge>,
 ) -> Answer<ShowDrawbridge> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn drawbridge_pause(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<PauseCalls>,
 ) -> Answer<PauseCalls> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn drawbridge_resume(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ResumeCalls>,
 ) -> Answer<ResumeCalls> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

@@ -4,12 +4,12 @@ use drawbridge_hub::api::health::ShowHealth;
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn health_show(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ShowHealth>,
 ) -> Answer<ShowHealth> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

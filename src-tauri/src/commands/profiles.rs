@@ -4,36 +4,36 @@ use drawbridge_hub::api::profiles::{AssignProfile, ListProfiles, PutProfile, Rem
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn profiles_list(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ListProfiles>,
 ) -> Answer<ListProfiles> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn profiles_put(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<PutProfile>,
 ) -> Answer<PutProfile> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn profiles_remove(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<RemoveProfile>,
 ) -> Answer<RemoveProfile> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn profiles_assign(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<AssignProfile>,
 ) -> Answer<AssignProfile> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

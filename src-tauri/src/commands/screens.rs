@@ -4,12 +4,12 @@ use drawbridge_hub::api::screens::OpenScreen;
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn screens_open(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<OpenScreen>,
 ) -> Answer<OpenScreen> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

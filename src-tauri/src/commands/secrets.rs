@@ -4,28 +4,28 @@ use drawbridge_hub::api::secrets::{ListSecrets, RemoveSecret, SetSecret};
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn secrets_list(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ListSecrets>,
 ) -> Answer<ListSecrets> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn secrets_set(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<SetSecret>,
 ) -> Answer<SetSecret> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn secrets_remove(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<RemoveSecret>,
 ) -> Answer<RemoveSecret> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

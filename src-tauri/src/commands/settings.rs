@@ -4,20 +4,20 @@ use drawbridge_hub::api::settings::{ChangeSettings, ShowSettings};
 use tauri::State;
 
 use super::{Answer, Request};
-use crate::door::Door;
+use crate::hub_handle::HubHandle;
 
 #[tauri::command]
 pub(crate) async fn settings_show(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ShowSettings>,
 ) -> Answer<ShowSettings> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }
 
 #[tauri::command]
 pub(crate) async fn settings_change(
-    door: State<'_, Door>,
+    hub: State<'_, HubHandle>,
     request: Request<ChangeSettings>,
 ) -> Answer<ChangeSettings> {
-    door.run(request.0).await
+    hub.run(request.0).await
 }

@@ -14,37 +14,40 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{Controller, Input};
 use crate::{
-    glance,
     notifications::notice::Notice,
     overview::{Overview, ServerLine},
     shell::{Focus, Shell},
+    summary,
     tray::menu::{Choice, TrayState, TrayView},
 };
 
 /// An effect of the controller on the desktop.
 #[derive(Debug, Clone, PartialEq)]
-enum Seen {
+enum Effect {
     Tray(TrayState),
-    Told(Box<Event>),
-    Main,
-    Popup(Focus),
+    EventSent(Box<Event>),
+    MainShown,
+    PopupShown(Focus),
     PopupHidden,
     /// The title of the notification, or `None` if the notification was withdrawn.
     Notified(Option<String>),
     Decided(String, Verdict),
-    SetRaised(bool),
-    Looked(u64),
+    SetPaused(bool),
+    RefreshRequested(u64),
 }
 
 #[derive(Clone)]
 struct FakeShell {
-    seen: Arc<Mutex<Vec<Seen>>>,
+    effects: Arc<Mutex<Vec<Effect>>>,
     has_tray: bool,
 }
 
 impl FakeShell {
-    fn see(&self, seen: Seen) {
-        self.seen.lock().expect("no panic elsewhere").push(seen);
+    fn record(&self, effect: Effect) {
+        self.effects
+            .lock()
+            .expect("no panic elsewhere")
+            .push(effect);
     }
 }
 
@@ -53,31 +56,31 @@ impl Shell for FakeShell {
         self.has_tray
     }
     fn set_tray(&self, _: Option<&TrayView>, view: &TrayView) {
-        self.see(Seen::Tray(view.state));
+        self.record(Effect::Tray(view.state));
     }
-    fn tell(&self, event: &Event) {
-        self.see(Seen::Told(Box::new(event.clone())));
+    fn send_event(&self, event: &Event) {
+        self.record(Effect::EventSent(Box::new(event.clone())));
     }
     fn show_main(&self) {
-        self.see(Seen::Main);
+        self.record(Effect::MainShown);
     }
     fn show_popup(&self, focus: Focus) {
-        self.see(Seen::Popup(focus));
+        self.record(Effect::PopupShown(focus));
     }
     fn hide_popup(&self) {
-        self.see(Seen::PopupHidden);
+        self.record(Effect::PopupHidden);
     }
     fn notify(&self, notice: Option<&Notice>) {
-        self.see(Seen::Notified(notice.map(|notice| notice.title.clone())));
+        self.record(Effect::Notified(notice.map(|notice| notice.title.clone())));
     }
-    fn decide(&self, call: &glance::Seen, verdict: Verdict) {
-        self.see(Seen::Decided(call.id.to_string(), verdict));
+    fn decide(&self, call: &summary::CallRef, verdict: Verdict) {
+        self.record(Effect::Decided(call.id.to_string(), verdict));
     }
-    fn set_raised(&self, raised: bool) {
-        self.see(Seen::SetRaised(raised));
+    fn set_paused(&self, paused: bool) {
+        self.record(Effect::SetPaused(paused));
     }
-    fn look_again(&self, turn: u64) {
-        self.see(Seen::Looked(turn));
+    fn refresh(&self, generation: u64) {
+        self.record(Effect::RefreshRequested(generation));
     }
 }
 
@@ -93,7 +96,7 @@ impl App {
     /// Starts a controller, which has requested an overview and drawn an idle tray.
     async fn start(has_tray: bool) -> Self {
         let shell = FakeShell {
-            seen: Arc::default(),
+            effects: Arc::default(),
             has_tray,
         };
         let (inputs, receive_inputs) = mpsc::unbounded_channel();
@@ -107,27 +110,27 @@ impl App {
             controller,
         };
         assert_eq!(
-            app.seen().await,
-            [Seen::Looked(0), Seen::Tray(TrayState::Idle)]
+            app.take_effects().await,
+            [Effect::RefreshRequested(0), Effect::Tray(TrayState::Idle)]
         );
         app
     }
 
     /// Returns the effects since the previous call. Time is paused, so that it advances only when
     /// all tasks are idle.
-    async fn seen(&self) -> Vec<Seen> {
+    async fn take_effects(&self) -> Vec<Effect> {
         tokio::time::sleep(Duration::from_millis(1)).await;
-        std::mem::take(&mut *self.shell.seen.lock().expect("no panic elsewhere"))
+        std::mem::take(&mut *self.shell.effects.lock().expect("no panic elsewhere"))
     }
 
-    async fn happens(&self, event: Event) -> Vec<Seen> {
+    async fn send_event(&self, event: Event) -> Vec<Effect> {
         self.events.send(event).await.expect("the controller runs");
-        self.seen().await
+        self.take_effects().await
     }
 
-    async fn gets(&self, input: Input) -> Vec<Seen> {
+    async fn send_input(&self, input: Input) -> Vec<Effect> {
         self.inputs.send(input).expect("the controller runs");
-        self.seen().await
+        self.take_effects().await
     }
 
     async fn has_ended(self) -> bool {
@@ -177,18 +180,18 @@ fn ended(id: &str) -> Event {
     }
 }
 
-fn notified(title: &str) -> Seen {
-    Seen::Notified(Some(title.to_owned()))
+fn notified(title: &str) -> Effect {
+    Effect::Notified(Some(title.to_owned()))
 }
 
-fn told(event: Event) -> Seen {
-    Seen::Told(Box::new(event))
+fn event_sent(event: Event) -> Effect {
+    Effect::EventSent(Box::new(event))
 }
 
-fn looked(turn: u64, waiting: &[&str]) -> Input {
+fn refreshed(generation: u64, waiting: &[&str]) -> Input {
     let waiting = waiting.iter().map(|id| request(id)).collect();
-    Input::Looked {
-        turn,
+    Input::Refreshed {
+        generation,
         overview: Overview {
             waiting,
             ..Overview::default()
@@ -202,14 +205,14 @@ const ONE: &str = "claude wants to call read_file of Files";
 #[tokio::test(start_paused = true)]
 async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
     let app = App::start(true).await;
-    let seen = app.happens(asked("1")).await;
+    let seen = app.send_event(asked("1")).await;
     assert_eq!(
         seen,
         [
-            told(asked("1")),
-            Seen::Popup(Focus::Leave),
+            event_sent(asked("1")),
+            Effect::PopupShown(Focus::Leave),
             notified(ONE),
-            Seen::Tray(TrayState::Waiting)
+            Effect::Tray(TrayState::Waiting)
         ]
     );
 }
@@ -217,56 +220,63 @@ async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
 #[tokio::test(start_paused = true)]
 async fn the_popup_stays_until_no_call_waits() {
     let app = App::start(true).await;
-    app.happens(asked("1")).await;
-    app.happens(asked("2")).await;
-    assert!(!app.happens(ended("1")).await.contains(&Seen::PopupHidden));
-    let seen = app.happens(ended("2")).await;
+    app.send_event(asked("1")).await;
+    app.send_event(asked("2")).await;
+    assert!(
+        !app.send_event(ended("1"))
+            .await
+            .contains(&Effect::PopupHidden)
+    );
+    let seen = app.send_event(ended("2")).await;
     let gone = [
-        Seen::PopupHidden,
-        Seen::Notified(None),
-        Seen::Tray(TrayState::Idle),
+        Effect::PopupHidden,
+        Effect::Notified(None),
+        Effect::Tray(TrayState::Idle),
     ];
-    assert_eq!(seen, [&[told(ended("2"))], gone.as_slice()].concat());
+    assert_eq!(seen, [&[event_sent(ended("2"))], gone.as_slice()].concat());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waited_before_the_app_started_shows_the_popup() {
     let app = App::start(true).await;
-    let seen = app.gets(looked(0, &["1"])).await;
+    let seen = app.send_input(refreshed(0, &["1"])).await;
     assert_eq!(
         seen,
         [
-            Seen::Popup(Focus::Leave),
+            Effect::PopupShown(Focus::Leave),
             notified(ONE),
-            Seen::Tray(TrayState::Waiting)
+            Effect::Tray(TrayState::Waiting)
         ]
     );
-    assert_eq!(app.gets(looked(0, &["1"])).await, []);
+    assert_eq!(app.send_input(refreshed(0, &["1"])).await, []);
     let gone = [
-        Seen::PopupHidden,
-        Seen::Notified(None),
-        Seen::Tray(TrayState::Idle),
+        Effect::PopupHidden,
+        Effect::Notified(None),
+        Effect::Tray(TrayState::Idle),
     ];
-    assert_eq!(app.gets(looked(0, &[])).await, gone);
+    assert_eq!(app.send_input(refreshed(0, &[])).await, gone);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_overview_that_missed_a_call_does_not_hide_it() {
     let app = App::start(true).await;
-    app.happens(asked("1")).await;
-    assert_eq!(app.gets(looked(0, &[])).await, [Seen::Looked(1)]);
-    assert_eq!(app.gets(looked(1, &["1"])).await, []);
+    app.send_event(asked("1")).await;
+    assert_eq!(
+        app.send_input(refreshed(0, &[])).await,
+        [Effect::RefreshRequested(1)]
+    );
+    assert_eq!(app.send_input(refreshed(1, &["1"])).await, []);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_changes_makes_the_shell_look_again() {
+async fn a_changed_server_makes_the_shell_refresh() {
     let app = App::start(true).await;
     let changed = Event::ServerChanged {
         id: ServerId::new("files"),
     };
     assert_eq!(
-        app.happens(changed.clone()).await,
-        [told(changed), Seen::Looked(0)]
+        app.send_event(changed.clone()).await,
+        [event_sent(changed), Effect::RefreshRequested(0)]
     );
     let servers = vec![ServerLine {
         name: "Files".into(),
@@ -278,17 +288,21 @@ async fn a_server_that_changes_makes_the_shell_look_again() {
         ..Overview::default()
     };
     assert_eq!(
-        app.gets(Input::Looked { turn: 0, overview }).await,
-        [Seen::Tray(TrayState::Trouble)]
+        app.send_input(Input::Refreshed {
+            generation: 0,
+            overview
+        })
+        .await,
+        [Effect::Tray(TrayState::Trouble)]
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn missed_events_make_everyone_look_again() {
+async fn missed_events_make_the_shell_and_the_windows_refresh() {
     let app = App::start(true).await;
     assert_eq!(
-        app.happens(Event::Lagged).await,
-        [told(Event::Lagged), Seen::Looked(0)]
+        app.send_event(Event::Lagged).await,
+        [event_sent(Event::Lagged), Effect::RefreshRequested(0)]
     );
 }
 
@@ -302,106 +316,115 @@ async fn a_flood_of_events_ends_with_lagged() {
             .expect("the controller runs");
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let seen = app.seen().await;
+    let seen = app.take_effects().await;
     assert!(seen.len() < 100, "{} events were told", seen.len());
-    assert_eq!(seen.last(), Some(&told(Event::Lagged)));
+    assert_eq!(seen.last(), Some(&event_sent(Event::Lagged)));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_tray_and_a_second_start_open_the_windows() {
     let app = App::start(true).await;
-    assert_eq!(app.gets(Input::Chosen(Choice::Open)).await, [Seen::Main]);
-    assert_eq!(app.gets(Input::Raised).await, [Seen::Main]);
     assert_eq!(
-        app.gets(Input::Chosen(Choice::ShowApprovals)).await,
-        [Seen::Popup(Focus::Take)]
+        app.send_input(Input::Chosen(Choice::Open)).await,
+        [Effect::MainShown]
+    );
+    assert_eq!(app.send_input(Input::Reopened).await, [Effect::MainShown]);
+    assert_eq!(
+        app.send_input(Input::Chosen(Choice::ShowApprovals)).await,
+        [Effect::PopupShown(Focus::Take)]
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn many_calls_are_one_notification_that_counts_them() {
     let app = App::start(true).await;
-    assert!(app.happens(asked("1")).await.contains(&notified(ONE)));
+    assert!(app.send_event(asked("1")).await.contains(&notified(ONE)));
     assert!(
-        app.happens(asked("2"))
+        app.send_event(asked("2"))
             .await
             .contains(&notified("2 calls wait for you"))
     );
     assert!(
-        app.happens(asked("3"))
+        app.send_event(asked("3"))
             .await
             .contains(&notified("3 calls wait for you"))
     );
     assert!(
-        app.happens(ended("1"))
+        app.send_event(ended("1"))
             .await
             .contains(&notified("2 calls wait for you"))
     );
-    assert!(app.happens(ended("2")).await.contains(&notified(ONE)));
+    assert!(app.send_event(ended("2")).await.contains(&notified(ONE)));
     assert!(
-        app.happens(ended("3"))
+        app.send_event(ended("3"))
             .await
-            .contains(&Seen::Notified(None))
+            .contains(&Effect::Notified(None))
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_looks_at_the_popup_is_not_notified() {
+async fn a_person_who_looks_at_the_popup_is_not_notified() {
     let app = App::start(true).await;
-    app.happens(asked("1")).await;
+    app.send_event(asked("1")).await;
     assert_eq!(
-        app.gets(Input::PopupFocused(true)).await,
-        [Seen::Notified(None)]
+        app.send_input(Input::PopupFocused(true)).await,
+        [Effect::Notified(None)]
     );
-    let quiet = |seen: &[Seen]| !seen.iter().any(|seen| matches!(seen, Seen::Notified(_)));
-    assert!(quiet(&app.happens(asked("2")).await));
-    assert!(quiet(&app.gets(Input::PopupFocused(false)).await));
+    let quiet = |seen: &[Effect]| !seen.iter().any(|seen| matches!(seen, Effect::Notified(_)));
+    assert!(quiet(&app.send_event(asked("2")).await));
+    assert!(quiet(&app.send_input(Input::PopupFocused(false)).await));
     assert!(
-        quiet(&app.happens(asked("3")).await),
+        quiet(&app.send_event(asked("3")).await),
         "the same calls are not told twice"
     );
     for id in ["1", "2", "3"] {
-        assert!(quiet(&app.happens(ended(id)).await));
+        assert!(quiet(&app.send_event(ended(id)).await));
     }
     assert!(
-        app.happens(asked("4")).await.contains(&notified(ONE)),
+        app.send_event(asked("4")).await.contains(&notified(ONE)),
         "a popup that hid has no keyboard"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn opening_the_popup_takes_the_notification_back() {
+async fn opening_the_popup_withdraws_the_notification() {
     let app = App::start(true).await;
-    app.happens(asked("1")).await;
-    let seen = app.gets(Input::Chosen(Choice::ShowApprovals)).await;
-    assert_eq!(seen, [Seen::Popup(Focus::Take), Seen::Notified(None)]);
+    app.send_event(asked("1")).await;
+    let seen = app.send_input(Input::Chosen(Choice::ShowApprovals)).await;
+    assert_eq!(
+        seen,
+        [Effect::PopupShown(Focus::Take), Effect::Notified(None)]
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_shortcut_shows_what_waits_and_else_the_window() {
+async fn the_shortcut_shows_the_pending_calls_or_else_the_window() {
     let app = App::start(true).await;
-    assert_eq!(app.gets(Input::Summoned).await, [Seen::Main]);
-    app.happens(asked("1")).await;
     assert_eq!(
-        app.gets(Input::Summoned).await,
-        [Seen::Popup(Focus::Take), Seen::Notified(None)]
+        app.send_input(Input::ShortcutPressed).await,
+        [Effect::MainShown]
+    );
+    app.send_event(asked("1")).await;
+    assert_eq!(
+        app.send_input(Input::ShortcutPressed).await,
+        [Effect::PopupShown(Focus::Take), Effect::Notified(None)]
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_is_decided_as_it_was_seen() {
     let app = App::start(true).await;
-    app.happens(asked("1")).await;
-    let call = || glance::Seen::of(&request("1"));
-    let approved = app.gets(Input::Chosen(Choice::Approve(call()))).await;
+    app.send_event(asked("1")).await;
+    let call = || summary::CallRef::new(&request("1"));
+    let approved = app.send_input(Input::Chosen(Choice::Approve(call()))).await;
     assert_eq!(
         approved,
-        [Seen::Decided("1".into(), Verdict::approve_once())]
+        [Effect::Decided("1".into(), Verdict::approve_once())]
     );
-    let denied = app.gets(Input::Chosen(Choice::Deny(call()))).await;
+    let denied = app.send_input(Input::Chosen(Choice::Deny(call()))).await;
     assert_eq!(
         denied,
-        [Seen::Decided(
+        [Effect::Decided(
             "1".into(),
             Verdict::Deny {
                 reason: String::new()
@@ -411,61 +434,65 @@ async fn a_call_is_decided_as_it_was_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_drawbridge_is_raised_and_lowered() {
+async fn calls_are_paused_and_resumed() {
     let app = App::start(true).await;
     assert_eq!(
-        app.gets(Input::Chosen(Choice::Raise)).await,
-        [Seen::SetRaised(true)]
+        app.send_input(Input::Chosen(Choice::Pause)).await,
+        [Effect::SetPaused(true)]
     );
     let up = Event::DrawbridgeChanged { paused: true };
     assert_eq!(
-        app.happens(up.clone()).await,
-        [told(up), Seen::Tray(TrayState::Raised)]
+        app.send_event(up.clone()).await,
+        [event_sent(up), Effect::Tray(TrayState::Paused)]
     );
-    let too_old = Input::Looked {
-        turn: 0,
+    let too_old = Input::Refreshed {
+        generation: 0,
         overview: Overview::default(),
     };
     assert_eq!(
-        app.gets(too_old).await,
-        [Seen::Looked(1)],
+        app.send_input(too_old).await,
+        [Effect::RefreshRequested(1)],
         "an overview of before does not lower it"
     );
     assert_eq!(
-        app.gets(Input::Chosen(Choice::Lower)).await,
-        [Seen::SetRaised(false)]
+        app.send_input(Input::Chosen(Choice::Resume)).await,
+        [Effect::SetPaused(false)]
     );
     let down = Event::DrawbridgeChanged { paused: false };
     assert_eq!(
-        app.happens(down.clone()).await,
-        [told(down), Seen::Tray(TrayState::Idle)]
+        app.send_event(down.clone()).await,
+        [event_sent(down), Effect::Tray(TrayState::Idle)]
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drawbridge_that_was_raised_before_the_app_started_is_shown_so() {
+async fn calls_paused_before_the_app_started_are_shown_as_paused() {
     let app = App::start(true).await;
     let overview = Overview {
-        raised: true,
+        paused: true,
         ..Overview::default()
     };
     assert_eq!(
-        app.gets(Input::Looked { turn: 0, overview }).await,
-        [Seen::Tray(TrayState::Raised)]
+        app.send_input(Input::Refreshed {
+            generation: 0,
+            overview
+        })
+        .await,
+        [Effect::Tray(TrayState::Paused)]
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn closing_the_window_leaves_the_app_in_the_tray() {
     let app = App::start(true).await;
-    app.gets(Input::MainClosed).await;
+    app.send_input(Input::MainClosed).await;
     assert!(!app.has_ended().await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn closing_the_window_ends_an_app_without_a_tray() {
     let app = App::start(false).await;
-    app.gets(Input::MainClosed).await;
+    app.send_input(Input::MainClosed).await;
     assert!(app.has_ended().await);
 }
 
@@ -473,7 +500,7 @@ async fn closing_the_window_ends_an_app_without_a_tray() {
 async fn quitting_ends_the_app() {
     for input in [Input::Chosen(Choice::Quit), Input::Quit] {
         let app = App::start(true).await;
-        app.gets(input).await;
+        app.send_input(input).await;
         assert!(app.has_ended().await);
     }
 }

@@ -4,12 +4,12 @@
 use drawbridge_hub::model::approval::ApprovalRequest;
 
 use crate::{
-    glance::{self, Seen},
+    summary::{self, CallRef},
     tray::menu::Choice,
 };
 
 /// The most characters of arguments in a notification.
-const BODY: usize = 200;
+const MAX_BODY_CHARS: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
@@ -22,9 +22,9 @@ pub(crate) struct Notice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Actions {
     Show,
-    ShowOrDeny(Seen),
+    ShowOrDeny(CallRef),
     /// Only if the notification shows the whole call.
-    ShowDenyOrApprove(Seen),
+    ShowDenyOrApprove(CallRef),
 }
 
 /// A button. Its id is the one that the desktop reports on a click.
@@ -37,10 +37,10 @@ pub(crate) enum Button {
 
 impl Notice {
     /// Returns the notification for the waiting calls, or `None` if no call waits.
-    pub(crate) fn of(waiting: &[ApprovalRequest]) -> Option<Self> {
+    pub(crate) fn for_waiting(waiting: &[ApprovalRequest]) -> Option<Self> {
         match waiting {
             [] => None,
-            [request] => Some(Self::of_one(request)),
+            [request] => Some(Self::for_call(request)),
             _ => Some(Self {
                 title: format!("{} calls wait for you", waiting.len()),
                 body: "Open to see them".to_owned(),
@@ -49,28 +49,29 @@ impl Notice {
         }
     }
 
-    fn of_one(request: &ApprovalRequest) -> Self {
-        let [client, server, tool] =
-            [request.client.as_str(), &request.server_name, &request.tool].map(glance::name);
-        let seen = Seen::of(request);
+    fn for_call(request: &ApprovalRequest) -> Self {
+        let [client, server, tool] = [request.client.as_str(), &request.server_name, &request.tool]
+            .map(summary::display_name);
+        let call = CallRef::new(request);
         if request.result.is_some() {
             let title = format!("{tool} of {server} has answered {client}");
             let body = "Open to see the result that waits".to_owned();
             return Self {
                 title,
                 body,
-                actions: Actions::ShowOrDeny(seen),
+                actions: Actions::ShowOrDeny(call),
             };
         }
-        let arguments = glance::arguments(request, BODY).filter(|line| is_drawn_as_written(line));
-        let is_whole = arguments.is_some() && glance::is_whole(request);
+        let arguments =
+            summary::arguments_line(request, MAX_BODY_CHARS).filter(|line| has_no_markup(line));
+        let is_whole = arguments.is_some() && summary::is_complete(request);
         Self {
             title: format!("{client} wants to call {tool} of {server}"),
             body: arguments.unwrap_or_else(|| "Open to see the arguments".to_owned()),
             actions: if is_whole {
-                Actions::ShowDenyOrApprove(seen)
+                Actions::ShowDenyOrApprove(call)
             } else {
-                Actions::ShowOrDeny(seen)
+                Actions::ShowOrDeny(call)
             },
         }
     }
@@ -78,7 +79,7 @@ impl Notice {
 
 /// Returns whether the text is drawn unchanged. Some desktops read the body as markup, in which a
 /// tag is invisible and changes the look of the text inside it.
-fn is_drawn_as_written(line: &str) -> bool {
+fn has_no_markup(line: &str) -> bool {
     !line.contains(['<', '>', '&'])
 }
 
@@ -92,7 +93,7 @@ impl Actions {
         }
     }
 
-    pub(crate) const fn call(&self) -> Option<&Seen> {
+    pub(crate) const fn call(&self) -> Option<&CallRef> {
         match self {
             Self::Show => None,
             Self::ShowOrDeny(seen) | Self::ShowDenyOrApprove(seen) => Some(seen),
@@ -131,7 +132,7 @@ impl Button {
 
 /// Returns the choice for a click on a button, or on the notification itself (`tap`). Without a
 /// call the click can only show the approvals.
-pub(crate) fn choice(action: &str, call: Option<Seen>) -> Choice {
+pub(crate) fn parse_choice(action: &str, call: Option<CallRef>) -> Choice {
     match (action, call) {
         ("deny", Some(call)) => Choice::Deny(call),
         ("approve", Some(call)) => Choice::Approve(call),

@@ -6,7 +6,7 @@ use drawbridge_hub::{
     model::server::ServerState,
 };
 
-use super::{ServerLine, trouble};
+use super::{ServerLine, find_trouble};
 
 fn health(status: HealthStatus, listening: bool) -> HealthView {
     HealthView {
@@ -48,13 +48,16 @@ fn a_hub_that_works_has_no_trouble() {
         server(ServerState::NeedsAcceptance),
         server(ServerState::Disabled),
     ];
-    assert_eq!(trouble(&health(HealthStatus::Ok, true), &servers), None);
+    assert_eq!(
+        find_trouble(&health(HealthStatus::Ok, true), &servers),
+        None
+    );
 }
 
 #[test]
-fn a_taken_port_is_told_before_a_server_in_error() {
+fn a_taken_port_is_reported_before_a_server_in_error() {
     let servers = [server(ServerState::Error)];
-    let told = trouble(&health(HealthStatus::Degraded, false), &servers);
+    let told = find_trouble(&health(HealthStatus::Degraded, false), &servers);
     assert_eq!(told.as_deref(), Some("not listening on 127.0.0.1:8765"));
 }
 
@@ -62,12 +65,12 @@ fn a_taken_port_is_told_before_a_server_in_error() {
 fn servers_in_error_are_counted() {
     let one = [server(ServerState::Error), server(ServerState::Active)];
     assert_eq!(
-        trouble(&health(HealthStatus::Degraded, true), &one).as_deref(),
+        find_trouble(&health(HealthStatus::Degraded, true), &one).as_deref(),
         Some("1 server is in error")
     );
     let two = [server(ServerState::Error), server(ServerState::Error)];
     assert_eq!(
-        trouble(&health(HealthStatus::Down, true), &two).as_deref(),
+        find_trouble(&health(HealthStatus::Down, true), &two).as_deref(),
         Some("2 servers are in error")
     );
 }

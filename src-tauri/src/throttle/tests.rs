@@ -3,28 +3,28 @@ use std::time::Duration;
 use drawbridge_hub::model::{event::Event, ids::CallId};
 use tokio::time::Instant;
 
-use super::{EVENTS, PERIOD, Throttle};
+use super::{MAX_EVENTS, PERIOD, Throttle};
 
 #[test]
-fn a_few_events_pass_and_nothing_is_owed() {
+fn a_few_events_pass_and_no_flush_is_due() {
     let now = Instant::now();
     let mut throttle = Throttle::new(now);
-    assert!((0..EVENTS).all(|_| throttle.fits(now, &Event::PolicyChanged)));
-    assert_eq!(throttle.owes_at(), None);
+    assert!((0..MAX_EVENTS).all(|_| throttle.admit(now, &Event::PolicyChanged)));
+    assert_eq!(throttle.flush_at(), None);
 }
 
 #[test]
-fn a_flood_is_cut_until_it_was_told() {
+fn a_flood_is_dropped_until_the_windows_were_notified() {
     let now = Instant::now();
     let mut throttle = Throttle::new(now);
     let passed = (0..1000)
-        .filter(|_| throttle.fits(now, &Event::PolicyChanged))
+        .filter(|_| throttle.admit(now, &Event::PolicyChanged))
         .count();
-    assert_eq!(passed, EVENTS as usize);
-    assert_eq!(throttle.owes_at(), Some(now + PERIOD));
-    throttle.settle(now + PERIOD);
-    assert!(throttle.fits(now + PERIOD, &Event::PolicyChanged));
-    assert_eq!(throttle.owes_at(), None);
+    assert_eq!(passed, MAX_EVENTS as usize);
+    assert_eq!(throttle.flush_at(), Some(now + PERIOD));
+    throttle.flushed(now + PERIOD);
+    assert!(throttle.admit(now + PERIOD, &Event::PolicyChanged));
+    assert_eq!(throttle.flush_at(), None);
 }
 
 #[test]
@@ -32,9 +32,9 @@ fn an_approval_passes_in_a_flood() {
     let now = Instant::now();
     let mut throttle = Throttle::new(now);
     for _ in 0..1000 {
-        throttle.fits(now, &Event::PolicyChanged);
+        throttle.admit(now, &Event::PolicyChanged);
     }
-    assert!(throttle.fits(
+    assert!(throttle.admit(
         now,
         &Event::ApprovalEnded {
             id: CallId::new("1")
@@ -47,6 +47,6 @@ fn events_over_time_all_pass() {
     let start = Instant::now();
     let mut throttle = Throttle::new(start);
     let passed = (0..1000)
-        .filter(|i| throttle.fits(start + Duration::from_millis(5 * i), &Event::PolicyChanged));
+        .filter(|i| throttle.admit(start + Duration::from_millis(5 * i), &Event::PolicyChanged));
     assert_eq!(passed.count(), 1000);
 }

@@ -3,15 +3,15 @@
 use drawbridge_hub::model::{approval::ApprovalRequest, server::ServerState};
 
 use crate::{
-    glance::{self, LINE, Seen, name},
     overview::{Overview, ServerLine},
+    summary::{self, CallRef, MAX_LINE_CHARS, display_name},
 };
 
 /// The most approvals and servers in the menu. The windows show all of them.
-const APPROVALS: usize = 5;
-const SERVERS: usize = 8;
+const MAX_APPROVALS: usize = 5;
+const MAX_SERVERS: usize = 8;
 
-const RAISED: &str = "All calls are paused";
+const PAUSED: &str = "All calls are paused";
 
 /// The state that the tray's icon shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum TrayState {
     Waiting,
     Trouble,
     /// All calls are blocked.
-    Raised,
+    Paused,
 }
 
 /// A choice of the person in the menu.
@@ -30,10 +30,10 @@ pub(crate) enum Choice {
     Open,
     ShowApprovals,
     /// Approve this call once.
-    Approve(Seen),
-    Deny(Seen),
-    Raise,
-    Lower,
+    Approve(CallRef),
+    Deny(CallRef),
+    Pause,
+    Resume,
     Quit,
 }
 
@@ -57,26 +57,26 @@ pub(crate) struct TrayView {
 }
 
 impl TrayView {
-    pub(crate) fn of(overview: &Overview) -> Self {
-        let status = status(overview);
+    pub(crate) fn new(overview: &Overview) -> Self {
+        let status = status_line(overview);
         let mut items = vec![Item::Line(status.clone())];
         if let (false, Some(trouble)) = (
-            overview.waiting.is_empty() && !overview.raised,
+            overview.waiting.is_empty() && !overview.paused,
             &overview.trouble,
         ) {
-            items.push(Item::Line(name(trouble)));
+            items.push(Item::Line(display_name(trouble)));
         }
-        items.extend(approvals(&overview.waiting));
+        items.extend(approval_items(&overview.waiting));
         items.extend([
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
-            bridge(overview.raised),
+            pause_item(overview.paused),
         ]);
-        items.extend(servers(&overview.servers));
+        items.extend(server_items(&overview.servers));
         items.extend([Item::Separator, action(Choice::Quit, "Quit Drawbridge")]);
         let waiting = overview.waiting.len();
         Self {
-            state: state(overview),
+            state: tray_state(overview),
             tooltip: status,
             title: (waiting > 0).then(|| waiting.to_string()),
             items,
@@ -84,24 +84,24 @@ impl TrayView {
     }
 }
 
-fn state(overview: &Overview) -> TrayState {
+fn tray_state(overview: &Overview) -> TrayState {
     match (
-        overview.raised,
+        overview.paused,
         overview.waiting.is_empty(),
         &overview.trouble,
     ) {
-        (true, ..) => TrayState::Raised,
+        (true, ..) => TrayState::Paused,
         (false, false, _) => TrayState::Waiting,
         (false, true, Some(_)) => TrayState::Trouble,
         (false, true, None) => TrayState::Idle,
     }
 }
 
-fn status(overview: &Overview) -> String {
-    match (overview.raised, overview.waiting.len(), &overview.trouble) {
-        (true, ..) => RAISED.to_owned(),
+fn status_line(overview: &Overview) -> String {
+    match (overview.paused, overview.waiting.len(), &overview.trouble) {
+        (true, ..) => PAUSED.to_owned(),
         (false, 0, None) => "Drawbridge: idle".to_owned(),
-        (false, 0, Some(trouble)) => format!("Drawbridge: {}", name(trouble)),
+        (false, 0, Some(trouble)) => format!("Drawbridge: {}", display_name(trouble)),
         (false, 1, _) => "1 call waits for you".to_owned(),
         (false, waiting, _) => format!("{waiting} calls wait for you"),
     }
@@ -111,43 +111,50 @@ fn action(choice: Choice, text: &str) -> Item {
     Item::Action(choice, text.to_owned())
 }
 
-fn bridge(raised: bool) -> Item {
-    if raised {
-        action(Choice::Lower, "Resume calls")
+fn pause_item(paused: bool) -> Item {
+    if paused {
+        action(Choice::Resume, "Resume calls")
     } else {
-        action(Choice::Raise, "Pause all calls")
+        action(Choice::Pause, "Pause all calls")
     }
 }
 
-fn approvals(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
-    let more = waiting.len().saturating_sub(APPROVALS);
+fn approval_items(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
+    let more = waiting.len().saturating_sub(MAX_APPROVALS);
     let more = (more > 0).then(|| Item::Action(Choice::ShowApprovals, format!("{more} more…")));
-    waiting.iter().take(APPROVALS).map(approval).chain(more)
+    waiting
+        .iter()
+        .take(MAX_APPROVALS)
+        .map(approval_submenu)
+        .chain(more)
 }
 
 /// Returns the submenu of a waiting call: its arguments, if they fit into a line, and its actions.
-fn approval(request: &ApprovalRequest) -> Item {
+fn approval_submenu(request: &ApprovalRequest) -> Item {
     let [client, server, tool] =
-        [request.client.as_str(), &request.server_name, &request.tool].map(name);
-    let mut items: Vec<Item> = told(request).into_iter().map(Item::Line).collect();
+        [request.client.as_str(), &request.server_name, &request.tool].map(display_name);
+    let mut items: Vec<Item> = detail_lines(request).into_iter().map(Item::Line).collect();
     items.extend([
         action(Choice::ShowApprovals, "Show…"),
-        action(Choice::Deny(Seen::of(request)), "Deny"),
+        action(Choice::Deny(CallRef::new(request)), "Deny"),
     ]);
-    if glance::is_whole(request) {
-        items.push(action(Choice::Approve(Seen::of(request)), "Approve once"));
+    if summary::is_complete(request) {
+        items.push(action(
+            Choice::Approve(CallRef::new(request)),
+            "Approve once",
+        ));
     }
     Item::Menu(format!("{client} → {server} · {tool}"), items)
 }
 
-fn told(request: &ApprovalRequest) -> Vec<String> {
+fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
     let too_long = || {
         format!(
             "{} characters of arguments",
             request.arguments.chars().count()
         )
     };
-    let mut lines = vec![glance::arguments(request, LINE).unwrap_or_else(too_long)];
+    let mut lines = vec![summary::arguments_line(request, MAX_LINE_CHARS).unwrap_or_else(too_long)];
     let has = [
         (request.extra.is_some(), "more is sent along"),
         (
@@ -168,20 +175,23 @@ fn told(request: &ApprovalRequest) -> Vec<String> {
     lines
 }
 
-fn servers(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
+fn server_items(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
     let first = (!servers.is_empty()).then_some(Item::Separator);
-    let shown = servers
-        .iter()
-        .take(SERVERS)
-        .map(|server| Item::Line(format!("{}: {}", name(&server.name), words(server.state))));
-    let more = servers.len().saturating_sub(SERVERS);
+    let shown = servers.iter().take(MAX_SERVERS).map(|server| {
+        Item::Line(format!(
+            "{}: {}",
+            display_name(&server.name),
+            state_label(server.state)
+        ))
+    });
+    let more = servers.len().saturating_sub(MAX_SERVERS);
     first
         .into_iter()
         .chain(shown)
         .chain((more > 0).then(|| Item::Line(format!("{more} more"))))
 }
 
-fn words(state: ServerState) -> &'static str {
+fn state_label(state: ServerState) -> &'static str {
     match state {
         ServerState::Idle => "idle",
         ServerState::Initializing => "starting",

@@ -43,18 +43,21 @@ fn neighbours() -> Outcome {
         "--package",
         "drawbridge-tests",
     ]))?;
-    step::run(&mut command(run::built(true, "bench-neighbours")?, &[]))
+    step::run(&mut command(
+        run::program_path(true, "bench-neighbours")?,
+        &[],
+    ))
 }
 
 /// Measures how soon a call is visible to a person, and how soon it continues after the person's
 /// click.
 fn prompt() -> Outcome {
-    system::for_test()?;
-    node::check()?;
-    node::install("ui")?;
-    node::ui("build")?;
+    system::install_for_test()?;
+    node::check_version()?;
+    node::install_packages("ui")?;
+    node::run_ui_script("build")?;
     let mut build = cargo(&["build", "--release", "--bins"]);
     let packages = ["drawbridge-desktop", "drawbridge-cli", "drawbridge-tests"];
     step::run(build.args(packages.map(|package| ["--package", package]).concat()))?;
-    step::run(&mut command(run::built(true, "bench-prompt")?, &[]))
+    step::run(&mut command(run::program_path(true, "bench-prompt")?, &[]))
 }

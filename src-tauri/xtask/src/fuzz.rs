@@ -5,8 +5,8 @@ use std::fs;
 
 use crate::step::{self, Outcome, cargo, output, root};
 
-const CARGO_FUZZ: &str = "0.13.2";
-const SECONDS: u32 = 60;
+const CARGO_FUZZ_VERSION: &str = "0.13.2";
+const DEFAULT_SECONDS: u32 = 60;
 
 /// Runs one target, or all of them, each for the given number of seconds.
 pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
@@ -16,9 +16,9 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
             .map_err(|_| format!("'{text}' is no number of seconds"))
     };
     let (chosen, seconds) = match arguments {
-        [] => (all, SECONDS),
+        [] => (all, DEFAULT_SECONDS),
         [target] if all.iter().any(|known| known == target) => {
-            (vec![(*target).to_owned()], SECONDS)
+            (vec![(*target).to_owned()], DEFAULT_SECONDS)
         }
         [time] if time.parse::<u32>().is_ok() => (all, seconds(time)?),
         [target, time] if all.iter().any(|known| known == target) => {
@@ -31,16 +31,16 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
             ));
         }
     };
-    install()?;
+    install_cargo_fuzz()?;
     for target in &chosen {
-        run(target, seconds)?;
+        run_target(target, seconds)?;
     }
     Ok(())
 }
 
 /// Runs one target. The targets are safe code and need no sanitizer, so that a stable compiler
 /// suffices.
-fn run(target: &str, seconds: u32) -> Outcome {
+fn run_target(target: &str, seconds: u32) -> Outcome {
     let mut command = cargo(&[
         "fuzz",
         "run",
@@ -69,7 +69,7 @@ fn targets() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-fn install() -> Outcome {
+fn install_cargo_fuzz() -> Outcome {
     if output(&mut cargo(&["fuzz", "--version"])).is_some() {
         return Ok(());
     }
@@ -79,6 +79,6 @@ fn install() -> Outcome {
         "--locked",
         "--debug",
         "--version",
-        CARGO_FUZZ,
+        CARGO_FUZZ_VERSION,
     ]))
 }

@@ -58,10 +58,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    finish(done)
+    exit_code(done)
 }
 
-fn finish(done: Outcome) -> ExitCode {
+fn exit_code(done: Outcome) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {

@@ -4,16 +4,16 @@ use std::{fs, path::Path};
 
 use crate::step::{self, Outcome, command, output, root};
 
-const NEEDED: u32 = 20;
+const MIN_VERSION: u32 = 20;
 
 /// Checks the version of Node.
 ///
 /// # Errors
 /// Returns an error if Node is missing or too old.
-pub(crate) fn check() -> Outcome {
+pub(crate) fn check_version() -> Outcome {
     let Some(version) = output(&mut command("node", &["--version"])) else {
         return Err(format!(
-            "Node {NEEDED} or newer is needed to build the UI, and there is none in PATH"
+            "Node {MIN_VERSION} or newer is needed to build the UI, and there is none in PATH"
         ));
     };
     let major = version
@@ -21,19 +21,19 @@ pub(crate) fn check() -> Outcome {
         .split('.')
         .next()
         .and_then(|major| major.parse::<u32>().ok());
-    if major.is_some_and(|major| major >= NEEDED) {
+    if major.is_some_and(|major| major >= MIN_VERSION) {
         Ok(())
     } else {
         Err(format!(
-            "Node {NEEDED} or newer is needed to build the UI; this one is {version}"
+            "Node {MIN_VERSION} or newer is needed to build the UI; this one is {version}"
         ))
     }
 }
 
 /// Installs the packages of a folder from its lock file, unless they are up to date.
-pub(crate) fn install(folder: &str) -> Outcome {
+pub(crate) fn install_packages(folder: &str) -> Outcome {
     let folder = root().join(folder);
-    let lock = read(&folder.join("package-lock.json"))?;
+    let lock = read_file(&folder.join("package-lock.json"))?;
     let stamp = folder.join("node_modules/.xtask-lock");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
         return Ok(());
@@ -46,7 +46,7 @@ pub(crate) fn install(folder: &str) -> Outcome {
 }
 
 /// Runs a script of the UI.
-pub(crate) fn ui(script: &str) -> Outcome {
+pub(crate) fn run_ui_script(script: &str) -> Outcome {
     npm(&root().join("ui"), &["run", "--silent", script])
 }
 
@@ -55,6 +55,6 @@ fn npm(folder: &Path, arguments: &[&str]) -> Outcome {
     step::run(command(npm, arguments).current_dir(folder))
 }
 
-fn read(path: &Path) -> Result<String, String> {
+fn read_file(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| format!("read {}: {e}", path.display()))
 }

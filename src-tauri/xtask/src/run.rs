@@ -9,10 +9,10 @@ use crate::{
 };
 
 pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
-    system::for_run()?;
-    node::check()?;
-    node::install("ui")?;
-    node::ui("build")?;
+    system::install_for_run()?;
+    node::check_version()?;
+    node::install_packages("ui")?;
+    node::run_ui_script("build")?;
     // The command line is built too, because the app writes clients' settings that start it.
     let mut build = cargo(&[
         "build",
@@ -26,19 +26,19 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
     }
     step::run(&mut build)?;
     let mut start = if has_display() {
-        command(built(release, "drawbridge-desktop")?, &[])
+        command(program_path(release, "drawbridge-desktop")?, &[])
     } else {
         println!(
             "There is no display (DISPLAY and WAYLAND_DISPLAY are not set), so Drawbridge runs headless:"
         );
         println!("open the link that it prints in a browser.");
-        command(built(release, "drawbridge")?, &["serve"])
+        command(program_path(release, "drawbridge")?, &["serve"])
     };
     step::run(start.args(arguments))
 }
 
 /// Returns the path of a built program, which is in the target folder of this one.
-pub(crate) fn built(release: bool, name: &str) -> Result<PathBuf, String> {
+pub(crate) fn program_path(release: bool, name: &str) -> Result<PathBuf, String> {
     let own =
         env::current_exe().map_err(|e| format!("where this program lies cannot be told: {e}"))?;
     let target = own

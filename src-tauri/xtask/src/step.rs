@@ -32,7 +32,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
 
 /// Runs a command to its end and shows its output.
 pub(crate) fn run(command: &mut Command) -> Outcome {
-    let line = line_of(command);
+    let line = command_line(command);
     println!("\n\u{1b}[1m> {line}\u{1b}[0m");
     let status = command
         .status()
@@ -55,7 +55,7 @@ pub(crate) fn output(command: &mut Command) -> Option<String> {
         .map(|text| text.trim().to_owned())
 }
 
-fn line_of(command: &Command) -> String {
+fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program())
         .file_name()
         .unwrap_or(command.get_program());

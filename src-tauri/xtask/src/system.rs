@@ -6,7 +6,7 @@ use std::{path::Path, process::Command};
 use crate::step::{self, Outcome, command, output};
 
 /// The packages to build and to start the app.
-const TO_RUN: &[&str] = &[
+const RUN_PACKAGES: &[&str] = &[
     "build-essential",
     "pkg-config",
     "libwebkit2gtk-4.1-dev",
@@ -15,7 +15,7 @@ const TO_RUN: &[&str] = &[
 ];
 
 /// The packages to test the app on its own display, session bus and keyring, and in a browser.
-const TO_TEST: &[&str] = &[
+const TEST_PACKAGES: &[&str] = &[
     "xvfb",
     "dbus",
     "webkit2gtk-driver",
@@ -27,7 +27,7 @@ const TO_TEST: &[&str] = &[
     "python3-venv",
 ];
 
-const ELSEWHERE: &str = "This system has no apt, so please install by hand what Drawbridge is built with:
+const WITHOUT_APT: &str = "This system has no apt, so please install by hand what Drawbridge is built with:
   Linux    a C compiler, pkg-config, the development files of WebKitGTK 4.1, libayatana-appindicator3
            (Fedora: gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3;
             Arch: base-devel webkit2gtk-4.1 libayatana-appindicator)
@@ -36,20 +36,20 @@ const ELSEWHERE: &str = "This system has no apt, so please install by hand what 
 and, on all of them, Node 20 or newer and Rust.";
 
 /// Installs the packages to build and start the app.
-pub(crate) fn for_run() -> Outcome {
-    install(TO_RUN)
+pub(crate) fn install_for_run() -> Outcome {
+    install(RUN_PACKAGES)
 }
 
 /// Installs the packages for the tests in addition to those of [`for_run`].
 ///
 /// The tests need Linux. On a system without apt, all packages have to be present already.
-pub(crate) fn for_test() -> Outcome {
-    install(&[TO_RUN, TO_TEST].concat())
+pub(crate) fn install_for_test() -> Outcome {
+    install(&[RUN_PACKAGES, TEST_PACKAGES].concat())
 }
 
 fn install(packages: &[&str]) -> Outcome {
     if !Path::new("/etc/debian_version").exists() {
-        println!("{ELSEWHERE}");
+        println!("{WITHOUT_APT}");
         return Ok(());
     }
     let missing: Vec<&str> = packages

@@ -13,18 +13,18 @@ use crate::{
     system,
 };
 
-const NEXTEST: &str = "0.9.143";
+const NEXTEST_VERSION: &str = "0.9.143";
 
 type Check = (&'static str, Box<dyn Fn() -> Outcome>);
 
 pub(crate) fn test(filters: &[String]) -> Outcome {
     let chosen = filters.to_vec();
-    let tests: Check = ("tests", Box::new(move || nextest(&chosen)));
+    let tests: Check = ("tests", Box::new(move || run_nextest(&chosen)));
     let mut checks: Vec<Check> = vec![
-        ("system packages", Box::new(system::for_test)),
+        ("system packages", Box::new(system::install_for_test)),
         (
             "packages of the UI",
-            Box::new(|| node::check().and_then(|()| node::install("ui"))),
+            Box::new(|| node::check_version().and_then(|()| node::install_packages("ui"))),
         ),
         ("packages of the tests", Box::new(install_packages)),
         ("nextest", Box::new(install_nextest)),
@@ -34,14 +34,17 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
             ("format", cargo_check(&["fmt", "--all", "--check"])),
             (
                 "types of the UI",
-                Box::new(|| node::ui("check")) as Box<dyn Fn() -> Outcome>,
+                Box::new(|| node::run_ui_script("check")) as Box<dyn Fn() -> Outcome>,
             ),
-            ("format of the UI", Box::new(|| node::ui("format:check"))),
-            ("lints of the UI", Box::new(|| node::ui("lint"))),
-            ("tests of the UI", Box::new(|| node::ui("test"))),
+            (
+                "format of the UI",
+                Box::new(|| node::run_ui_script("format:check")),
+            ),
+            ("lints of the UI", Box::new(|| node::run_ui_script("lint"))),
+            ("tests of the UI", Box::new(|| node::run_ui_script("test"))),
         ]);
     }
-    checks.push(("build of the UI", Box::new(|| node::ui("build"))));
+    checks.push(("build of the UI", Box::new(|| node::run_ui_script("build"))));
     if filters.is_empty() {
         checks.push((
             "lints",
@@ -62,13 +65,13 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
         cargo_check(&["build", "--workspace", "--all-targets"]),
     ));
     if filters.is_empty() {
-        checks.push(("licences", Box::new(deny)));
+        checks.push(("licences", Box::new(check_licences)));
     }
     checks.push(tests);
-    all(&checks)
+    run_all(&checks)
 }
 
-fn all(checks: &[Check]) -> Outcome {
+fn run_all(checks: &[Check]) -> Outcome {
     let mut took: Vec<(&str, Duration)> = Vec::new();
     let mut done = Ok(());
     for (name, check) in checks {
@@ -95,13 +98,13 @@ fn cargo_check(arguments: &'static [&'static str]) -> Box<dyn Fn() -> Outcome> {
 }
 
 /// Runs the tests with the filters of nextest.
-pub(crate) fn nextest(filters: &[String]) -> Outcome {
+pub(crate) fn run_nextest(filters: &[String]) -> Outcome {
     step::run(cargo(&["nextest", "run", "--workspace"]).args(filters))
 }
 
 /// Installs the public servers and clients that the tests run against.
 pub(crate) fn install_packages() -> Outcome {
-    node::install("tests/real").and_then(|()| python())
+    node::install_packages("tests/real").and_then(|()| install_python())
 }
 
 fn install_nextest() -> Outcome {
@@ -115,11 +118,11 @@ fn install_nextest() -> Outcome {
         "--locked",
         "--debug",
         "--version",
-        NEXTEST,
+        NEXTEST_VERSION,
     ]))
 }
 
-fn deny() -> Outcome {
+fn check_licences() -> Outcome {
     if output(&mut cargo(&["deny", "--version"])).is_none() {
         println!("cargo-deny is not installed: licences are not checked");
         return Ok(());
@@ -131,9 +134,9 @@ fn deny() -> Outcome {
 
 /// Creates the Python environments: the one of the clients, and one for each file in
 /// `tests/real/python`.
-fn python() -> Outcome {
+fn install_python() -> Outcome {
     let folder = root().join("tests/real");
-    environment(&folder, ".venv", "requirements.txt", &[])?;
+    create_environment(&folder, ".venv", "requirements.txt", &[])?;
     let entries =
         fs::read_dir(folder.join("python")).map_err(|e| format!("read tests/real/python: {e}"))?;
     let mut files: Vec<String> = entries
@@ -149,7 +152,7 @@ fn python() -> Outcome {
         // environment's pip installs them, because installing pip itself would take longer than
         // installing most of the packages.
         let other = ["--python", &format!("python/{name}/bin/python")].map(str::to_owned);
-        environment(
+        create_environment(
             &folder,
             &format!("python/{name}"),
             &format!("python/{file}"),
@@ -162,7 +165,7 @@ fn python() -> Outcome {
 /// Creates the environment `name` with the packages that `file` pins, unless the environment is up
 /// to date. `pip` are the arguments before pip's command; they name the environment if the pip of
 /// another environment installs the packages.
-fn environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> Outcome {
+fn create_environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> Outcome {
     let wanted = fs::read_to_string(folder.join(file)).map_err(|e| format!("{file}: {e}"))?;
     let stamp = folder.join(name).join(".xtask-requirements");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {

@@ -44,7 +44,7 @@ pub(crate) fn compatibility() -> Outcome {
 }
 
 /// The pictures of the docs, with the tests' screenshots that they are copied from.
-const PICTURES: &[(&str, &str)] = &[
+const SCREENSHOTS: &[(&str, &str)] = &[
     ("window/07-popup.png", "popup.png"),
     ("window/02-verified.png", "add-server.png"),
     ("screens/full-servers-light.png", "servers.png"),
@@ -60,7 +60,7 @@ pub(crate) fn screenshots() -> Outcome {
     ])?;
     let docs = root().join("docs/screenshots");
     fs::create_dir_all(&docs).map_err(|e| format!("make {}: {e}", docs.display()))?;
-    for (taken, name) in PICTURES {
+    for (taken, name) in SCREENSHOTS {
         let from = root().join("test-output").join(taken);
         fs::copy(&from, docs.join(name)).map_err(|e| format!("copy {}: {e}", from.display()))?;
     }

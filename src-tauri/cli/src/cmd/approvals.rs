@@ -16,12 +16,12 @@ use drawbridge_hub::{
     },
 };
 
-use super::policy::condition;
+use super::policy::parse_condition;
 use crate::{
     connection::Context,
     exit::Failure,
     output,
-    text::{Table, indented, shown, shown_lines, word},
+    text::{Table, enum_text, escape, escape_lines, indent_json},
 };
 
 #[cfg(test)]
@@ -52,19 +52,19 @@ pub(crate) enum Approvals {
 pub(crate) struct Approve {
     id: String,
     #[command(flatten)]
-    life: Life,
+    lifetime: LifetimeArgs,
     /// With --for, --calls, --session or --always: approve only calls whose arguments meet this
     /// condition, such as '/path in /home/me/notes'. May be repeated.
-    #[arg(long, value_name = "CONDITION", value_parser = condition, conflicts_with = "arguments")]
+    #[arg(long, value_name = "CONDITION", value_parser = parse_condition, conflicts_with = "arguments")]
     when: Vec<Condition>,
 }
 
 /// The lifetime of an approval. If none is given, only this call is approved.
 #[derive(Args)]
 #[group(multiple = false)]
-struct Life {
+struct LifetimeArgs {
     /// Approve this client's calls of the tool for this time, such as 15m
-    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     time: Option<Duration>,
     /// Approve this client's calls of the tool from now on
     #[arg(long)]
@@ -80,8 +80,8 @@ struct Life {
     arguments: Option<String>,
 }
 
-impl Life {
-    fn verdict(&self, when: Vec<Condition>) -> Verdict {
+impl LifetimeArgs {
+    fn to_verdict(&self, when: Vec<Condition>) -> Verdict {
         match self.time {
             Some(time) => Verdict::ApproveFor {
                 seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX),
@@ -104,35 +104,39 @@ impl Life {
 
 impl Approvals {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let hub = context.running()?;
+        let hub = context.running_hub()?;
         match self {
-            Self::List => output::answer(context.json, &hub.call(ListApprovals {}).await?, |all| {
-                list(all)
-            }),
-            Self::Show { id } => output::answer(
+            Self::List => {
+                output::print_answer(context.json, &hub.call(ListApprovals {}).await?, |all| {
+                    format_pending(all)
+                })
+            }
+            Self::Show { id } => output::print_answer(
                 context.json,
                 &hub.call(ShowApproval {
                     id: CallId::new(id),
                 })
                 .await?,
-                one,
+                format_request,
             ),
-            Self::Missed => output::answer(context.json, &hub.call(ListMissed {}).await?, |all| {
-                missed(all)
-            }),
-            Self::Approve(Approve { id, life, when }) => {
-                let verdict = life.verdict(when.clone());
+            Self::Missed => {
+                output::print_answer(context.json, &hub.call(ListMissed {}).await?, |all| {
+                    format_missed(all)
+                })
+            }
+            Self::Approve(Approve { id, lifetime, when }) => {
+                let verdict = lifetime.to_verdict(when.clone());
                 if !when.is_empty() && verdict == Verdict::approve_once() {
                     return Err(Failure::new(
                         "--when needs --for, --calls, --session or --always",
                     ));
                 }
-                let late = hub
+                let missed = hub
                     .call(ListMissed {})
                     .await?
                     .into_iter()
                     .find(|request| request.id.as_str() == id);
-                match late {
+                match missed {
                     Some(late) => allow_retry(context, &hub, late).await,
                     None => decide(context, &hub, id, verdict).await,
                 }
@@ -148,15 +152,15 @@ impl Approvals {
 async fn allow_retry(
     context: &Context,
     hub: &ApiClient,
-    late: ApprovalRequest,
+    missed: ApprovalRequest,
 ) -> Result<(), Failure> {
     let allowed = hub
         .call(AllowRetry {
-            id: late.id,
-            digest: late.digest,
+            id: missed.id,
+            digest: missed.digest,
         })
         .await?;
-    output::answer(context.json, &allowed, |allowed| {
+    output::print_answer(context.json, &allowed, |allowed| {
         format!(
             "it timed out; an identical retry within {} s will be let through",
             allowed.seconds
@@ -184,36 +188,36 @@ async fn decide(
             verdict,
         })
         .await?;
-    output::answer(context.json, &call, decided)
+    output::print_answer(context.json, &call, format_decision)
 }
 
-fn decided(call: &Call) -> String {
+fn format_decision(call: &Call) -> String {
     format!(
         "{}: {} of {}",
-        word(call.decision),
-        shown(&call.tool),
-        shown(call.client.as_str())
+        enum_text(call.decision),
+        escape(&call.tool),
+        escape(call.client.as_str())
     )
 }
 
-fn list(requests: &[ApprovalRequest]) -> String {
-    lines(requests).lines_or("nothing waits")
+fn format_pending(requests: &[ApprovalRequest]) -> String {
+    build_table(requests).lines_or("nothing waits")
 }
 
-fn missed(requests: &[ApprovalRequest]) -> String {
-    lines(requests).lines_or("nothing was missed lately")
+fn format_missed(requests: &[ApprovalRequest]) -> String {
+    build_table(requests).lines_or("nothing was missed lately")
 }
 
-fn lines(requests: &[ApprovalRequest]) -> Table {
+fn build_table(requests: &[ApprovalRequest]) -> Table {
     let mut table = Table::new(["ID", "CLIENT", "SERVER", "TOOL", "LEFT", "ARGUMENTS"]);
     for request in requests {
         let left = format!("{} s", request.remaining_ms / 1000);
         let (client, server) = (request.client.as_str(), request.server.as_str());
-        let shown = request
+        let subject = request
             .result
             .as_ref()
             .map(|result| format!("its result: {result}"));
-        let shown = shown.as_ref().unwrap_or(&request.arguments);
+        let shown = subject.as_ref().unwrap_or(&request.arguments);
         table.row([
             request.id.as_str(),
             client,
@@ -227,7 +231,7 @@ fn lines(requests: &[ApprovalRequest]) -> Table {
 }
 
 /// Returns the text of a request with everything that a decision needs. Nothing is shortened.
-fn one(request: &ApprovalRequest) -> String {
+fn format_request(request: &ApprovalRequest) -> String {
     format!(
         "{id}\n{client} {wants} {tool} of {server}; {left} s are left\n\narguments\n{arguments}\n\n{result}\
          the server's words about the tool\n{description}\n\ndigest {digest}",
@@ -241,21 +245,21 @@ fn one(request: &ApprovalRequest) -> String {
             .as_ref()
             .map(|result| format!(
                 "the result that is held\n{}\n\n",
-                shown_lines(&indented(result))
+                escape_lines(&indent_json(result))
             ))
             .unwrap_or_default(),
-        id = shown(request.id.as_str()),
-        client = shown(request.client.as_str()),
-        tool = shown(&request.tool),
-        server = shown(&request.server_name),
+        id = escape(request.id.as_str()),
+        client = escape(request.client.as_str()),
+        tool = escape(&request.tool),
+        server = escape(&request.server_name),
         left = request.remaining_ms / 1000,
-        arguments = shown_lines(&indented(&request.arguments)),
-        description = shown_lines(&request.description),
-        digest = shown(&request.digest),
+        arguments = escape_lines(&indent_json(&request.arguments)),
+        description = escape_lines(&request.description),
+        digest = escape(&request.digest),
     )
 }
 
-pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
     const WRONG: &str = "this must be a time such as 90s, 15m, 8h or 2d";
     let unit = text.chars().last().ok_or(WRONG)?;
     let seconds: u64 = match unit {

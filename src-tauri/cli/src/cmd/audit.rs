@@ -19,7 +19,7 @@ use crate::{
     connection::{Connection, Context},
     exit::Failure,
     moment, output,
-    text::{moment as shown_moment, moment_or_dash, shown_json, word},
+    text::{enum_text, escape_json, moment as shown_moment, moment_or_dash},
 };
 
 #[derive(Subcommand)]
@@ -30,7 +30,7 @@ pub(crate) enum Audit {
     /// first
     Export {
         #[arg(long, value_enum, default_value_t)]
-        format: Format,
+        format: ExportFormat,
         /// Only calls since this moment: a day, a time, or an age such as 7d
         #[arg(long, value_name = "WHEN", value_parser = moment::read)]
         since: Option<Timestamp>,
@@ -44,7 +44,7 @@ pub(crate) enum Audit {
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ExportFormat {
     /// One JSON object per line
     #[default]
     Jsonl,
@@ -69,9 +69,9 @@ impl Audit {
                 let Some(file) = output else {
                     if context.json {
                         let mut lines = Vec::new();
-                        export(context, first, Format::Jsonl, &mut lines).await?;
+                        export(context, first, ExportFormat::Jsonl, &mut lines).await?;
                         let lines = String::from_utf8_lossy(&lines);
-                        return output::line(&format!(
+                        return output::print_line(&format!(
                             "[{}]",
                             lines.lines().collect::<Vec<_>>().join(",")
                         ));
@@ -81,9 +81,15 @@ impl Audit {
                         .map(drop);
                 };
                 let named = |error: io::Error| Failure::new(format!("{}: {error}", file.display()));
-                let count = export(context, first, format, private(&file).map_err(named)?).await?;
+                let count = export(
+                    context,
+                    first,
+                    format,
+                    create_private_file(&file).map_err(named)?,
+                )
+                .await?;
                 let answer = serde_json::json!({ "calls": count, "file": file });
-                output::answer(context.json, &answer, |_| {
+                output::print_answer(context.json, &answer, |_| {
                     format!("{count} calls in {}", file.display())
                 })
             }
@@ -92,12 +98,12 @@ impl Audit {
 }
 
 async fn verify(context: &Context) -> Result<(), Failure> {
-    let report = context.ask(VerifyAudit {}).await?;
+    let report = context.run(VerifyAudit {}).await?;
     let Some(broken) = &report.broken else {
-        return output::answer(context.json, &report, holds);
+        return output::print_answer(context.json, &report, format_report);
     };
     if context.json {
-        output::answer(true, &report, holds)?;
+        output::print_answer(true, &report, format_report)?;
     }
     Err(Failure::new(format!(
         "the audit does not hold from entry {} on: {}",
@@ -105,7 +111,7 @@ async fn verify(context: &Context) -> Result<(), Failure> {
     )))
 }
 
-fn holds(report: &AuditReport) -> String {
+fn format_report(report: &AuditReport) -> String {
     let (from, to) = (moment_or_dash(report.from), moment_or_dash(report.to));
     format!(
         "{} entries from {from} to {to} hold together",
@@ -117,11 +123,11 @@ fn holds(report: &AuditReport) -> String {
 async fn export(
     context: &Context,
     first: ExportAudit,
-    format: Format,
+    format: ExportFormat,
     out: impl Write,
 ) -> Result<usize, Failure> {
     let connection = Connection::open(context).await?;
-    let (mut page, mut out, mut count) = (first, Out::new(format, out)?, 0);
+    let (mut page, mut out, mut count) = (first, Exporter::new(format, out)?, 0);
     let written = loop {
         let answer = match connection.run(page.clone()).await {
             Ok(answer) => answer,
@@ -132,7 +138,7 @@ async fn export(
             break Err(error);
         }
         match answer.next {
-            None => break out.end(),
+            None => break out.finish(),
             next => page.after = next,
         }
     };
@@ -142,7 +148,7 @@ async fn export(
 
 /// Creates or truncates a file. A new file is readable only by this user, because it contains the
 /// arguments of calls.
-fn private(file: &std::path::Path) -> io::Result<File> {
+fn create_private_file(file: &std::path::Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
@@ -150,7 +156,7 @@ fn private(file: &std::path::Path) -> io::Result<File> {
     options.open(file)
 }
 
-enum Out<W: Write> {
+enum Exporter<W: Write> {
     Jsonl(BufWriter<W>),
     Csv(Box<csv::Writer<W>>),
 }
@@ -177,11 +183,11 @@ const COLUMNS: [&str; 19] = [
     "at_ms",
 ];
 
-impl<W: Write> Out<W> {
-    fn new(format: Format, out: W) -> Result<Self, Failure> {
+impl<W: Write> Exporter<W> {
+    fn new(format: ExportFormat, out: W) -> Result<Self, Failure> {
         Ok(match format {
-            Format::Jsonl => Self::Jsonl(BufWriter::new(out)),
-            Format::Csv => {
+            ExportFormat::Jsonl => Self::Jsonl(BufWriter::new(out)),
+            ExportFormat::Csv => {
                 // RFC 4180 ends lines with CRLF.
                 let mut writer = csv::WriterBuilder::new()
                     .terminator(csv::Terminator::CRLF)
@@ -197,13 +203,13 @@ impl<W: Write> Out<W> {
             Self::Jsonl(out) => Ok(writeln!(
                 out,
                 "{}",
-                shown_json(&serde_json::to_string(call)?)
+                escape_json(&serde_json::to_string(call)?)
             )?),
-            Self::Csv(out) => Ok(out.write_record(cells(call).map(|cell| harmless(&cell)))?),
+            Self::Csv(out) => Ok(out.write_record(cells(call).map(|cell| escape_formula(&cell)))?),
         }
     }
 
-    fn end(self) -> Result<(), Failure> {
+    fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Jsonl(mut out) => Ok(out.flush()?),
             Self::Csv(mut out) => Ok(out.flush()?),
@@ -221,10 +227,10 @@ fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
         call.server.to_string(),
         call.tool.clone(),
         call.exposed_name.clone(),
-        word(call.decision),
-        word(call.decided_by),
+        enum_text(call.decision),
+        enum_text(call.decided_by),
         call.reason.clone(),
-        word(call.outcome),
+        enum_text(call.outcome),
         call.error.clone(),
         call.waited_ms.to_string(),
         number(call.duration_ms),
@@ -238,7 +244,7 @@ fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
 }
 
 /// Returns a cell that no spreadsheet interprets as a formula.
-fn harmless(cell: &str) -> String {
+fn escape_formula(cell: &str) -> String {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{cell}")
     } else {

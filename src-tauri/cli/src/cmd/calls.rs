@@ -13,7 +13,7 @@ use crate::{
     connection::Context,
     exit::Failure,
     moment,
-    text::{Table, moment, shown, word},
+    text::{Table, enum_text, escape, moment},
 };
 
 #[derive(Subcommand)]
@@ -33,7 +33,7 @@ pub(crate) enum Calls {
         text: Option<String>,
         /// Only calls with this decision: allowed, denied, timed_out, no_screen, raised,
         /// queue_full, abandoned
-        #[arg(long, value_name = "DECISION", value_parser = decision)]
+        #[arg(long, value_name = "DECISION", value_parser = parse_decision)]
         decision: Option<Decision>,
         /// Only calls that follow this call in the list: the next page
         #[arg(long, value_name = "ID")]
@@ -79,15 +79,17 @@ impl Calls {
                     until,
                     limit,
                 };
-                context.show(wanted, |calls| list(calls)).await
+                context
+                    .run_and_print(wanted, |calls| format_calls(calls))
+                    .await
             }
             Self::Show { id } => {
                 context
-                    .show(
+                    .run_and_print(
                         ShowCall {
                             id: CallId::new(id),
                         },
-                        one,
+                        format_call,
                     )
                     .await
             }
@@ -95,33 +97,33 @@ impl Calls {
     }
 }
 
-fn decision(word: &str) -> Result<Decision, String> {
+fn parse_decision(word: &str) -> Result<Decision, String> {
     serde_json::from_value(word.into())
         .map_err(|_| "it is allowed, denied, timed_out or abandoned".to_owned())
 }
 
-fn list(calls: &[Call]) -> String {
+fn format_calls(calls: &[Call]) -> String {
     let mut table = Table::new([
         "ID", "AT", "CLIENT", "SERVER", "TOOL", "DECISION", "BY", "OUTCOME", "MS",
     ]);
     for call in calls {
-        let took = took(call);
+        let took = format_duration(call);
         table.row([
             call.id.as_str(),
             &moment(call.at),
             call.client.as_str(),
             call.server.as_str(),
             &call.tool,
-            &word(call.decision),
-            &word(call.decided_by),
-            &word(call.outcome),
+            &enum_text(call.decision),
+            &enum_text(call.decided_by),
+            &enum_text(call.outcome),
             &took,
         ]);
     }
     table.lines_or("no calls")
 }
 
-fn one(call: &Call) -> String {
+fn format_call(call: &Call) -> String {
     let lines = [
         ("id", call.id.to_string()),
         ("at", moment(call.at)),
@@ -133,24 +135,24 @@ fn one(call: &Call) -> String {
             "decision",
             format!(
                 "{} by {}, after {} ms",
-                word(call.decision),
-                word(call.decided_by),
+                enum_text(call.decision),
+                enum_text(call.decided_by),
                 call.waited_ms
             ),
         ),
         ("reason", call.reason.clone()),
         ("arguments", call.arguments.clone().unwrap_or_default()),
-        ("outcome", word(call.outcome)),
+        ("outcome", enum_text(call.outcome)),
         ("error", call.error.clone()),
-        ("took", format!("{} ms", took(call))),
+        ("took", format!("{} ms", format_duration(call))),
     ];
     let said = lines.iter().filter(|(_, value)| !value.is_empty());
-    said.map(|(key, value)| format!("{key:12} {}", shown(value)))
+    said.map(|(key, value)| format!("{key:12} {}", escape(value)))
         .collect::<Vec<_>>()
         .join("\n")
 }
 
-fn took(call: &Call) -> String {
+fn format_duration(call: &Call) -> String {
     call.duration_ms
         .map_or_else(|| "-".to_owned(), |ms| ms.to_string())
 }

@@ -14,7 +14,7 @@ use drawbridge_hub::{
 use crate::{
     connection::Context,
     exit::Failure,
-    text::{Table, moment_or_dash, shown},
+    text::{Table, escape, moment_or_dash},
 };
 
 #[derive(Subcommand)]
@@ -43,25 +43,29 @@ impl Clients {
             Self::Add { name, token_stdin } => {
                 let token = token_stdin.then(read_token).transpose()?;
                 context
-                    .show(
+                    .run_and_print(
                         AddClient {
                             name: ClientName::new(name),
                             token,
                         },
-                        added,
+                        format_added,
                     )
                     .await
             }
-            Self::List => context.show(ListClients {}, |clients| list(clients)).await,
+            Self::List => {
+                context
+                    .run_and_print(ListClients {}, |clients| format_clients(clients))
+                    .await
+            }
             Self::Profile { name, profile } => {
                 let sees = profile
                     .as_deref()
                     .map_or("everything".to_owned(), |profile| {
-                        format!("'{}'", shown(profile))
+                        format!("'{}'", escape(profile))
                     });
-                let lines = format!("{} sees {sees} from now on", shown(&name));
+                let lines = format!("{} sees {sees} from now on", escape(&name));
                 context
-                    .show(
+                    .run_and_print(
                         AssignProfile {
                             client: ClientName::new(name),
                             profile,
@@ -71,9 +75,9 @@ impl Clients {
                     .await
             }
             Self::Revoke { name } => {
-                let lines = format!("revoked {}", shown(&name));
+                let lines = format!("revoked {}", escape(&name));
                 context
-                    .show(
+                    .run_and_print(
                         RevokeClient {
                             name: ClientName::new(name),
                         },
@@ -91,17 +95,17 @@ fn read_token() -> Result<String, Failure> {
     Ok(line.trim().to_owned())
 }
 
-fn added(client: &ClientAdded) -> String {
+fn format_added(client: &ClientAdded) -> String {
     format!(
         "added {}\ntoken  {}\nurl    {}\n\nthe token is shown this once. For the client's settings:\n{:#}",
-        shown(client.name.as_str()),
+        escape(client.name.as_str()),
         client.token,
         client.url,
         client.config
     )
 }
 
-fn list(clients: &[ClientView]) -> String {
+fn format_clients(clients: &[ClientView]) -> String {
     let mut table = Table::new([
         "NAME",
         "TOKEN",

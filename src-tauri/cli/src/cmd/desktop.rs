@@ -6,25 +6,25 @@ use std::{env, path::PathBuf, process::Command};
 use super::serve::Serve;
 use crate::{
     connection::Context,
-    exit::{Failure, say},
+    exit::{Failure, print_stderr},
 };
 
 pub(super) async fn run(context: &Context) -> Result<(), Failure> {
     if !has_display() {
-        say(
+        print_stderr(
             "there is no display here, so the hub runs without a window, as with `drawbridge serve`",
         );
         return Serve::default().run(context).await;
     }
-    let Some(desktop) = find() else {
-        say(
+    let Some(desktop) = find_desktop() else {
+        print_stderr(
             "drawbridge-desktop is not installed beside this program, so the hub runs without a window",
         );
         return Serve::default().run(context).await;
     };
     let mut command = Command::new(&desktop);
     command.env("DRAWBRIDGE_DATA_DIR", &context.data_dir);
-    let error = become_it(command);
+    let error = exec_desktop(command);
     Err(Failure::new(format!(
         "cannot start {}: {error}",
         desktop.display()
@@ -37,7 +37,7 @@ pub(super) fn has_display() -> bool {
     cfg!(any(windows, target_os = "macos")) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
-fn find() -> Option<PathBuf> {
+fn find_desktop() -> Option<PathBuf> {
     let beside = env::current_exe()
         .ok()?
         .with_file_name(format!("drawbridge-desktop{}", env::consts::EXE_SUFFIX));
@@ -45,12 +45,12 @@ fn find() -> Option<PathBuf> {
 }
 
 #[cfg(unix)]
-fn become_it(mut command: Command) -> std::io::Error {
+fn exec_desktop(mut command: Command) -> std::io::Error {
     std::os::unix::process::CommandExt::exec(&mut command)
 }
 
 #[cfg(not(unix))]
-fn become_it(mut command: Command) -> std::io::Error {
+fn exec_desktop(mut command: Command) -> std::io::Error {
     match command.status() {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(e) => e,

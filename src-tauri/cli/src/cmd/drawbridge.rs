@@ -6,12 +6,14 @@ use crate::{connection::Context, exit::Failure};
 
 pub(crate) async fn pause(context: &Context) -> Result<(), Failure> {
     let words = "the drawbridge is raised: no call crosses until `drawbridge resume`";
-    context.show(PauseCalls {}, |_| words.to_owned()).await
+    context
+        .run_and_print(PauseCalls {}, |_| words.to_owned())
+        .await
 }
 
 pub(crate) async fn resume(context: &Context) -> Result<(), Failure> {
     context
-        .show(ResumeCalls {}, |_| {
+        .run_and_print(ResumeCalls {}, |_| {
             "the drawbridge is lowered: calls may cross".to_owned()
         })
         .await

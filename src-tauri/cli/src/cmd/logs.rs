@@ -15,7 +15,7 @@ use crate::{
     connection::Context,
     exit::Failure,
     output,
-    text::{moment, shown, word},
+    text::{enum_text, escape, moment},
 };
 
 #[derive(clap::Args)]
@@ -60,25 +60,25 @@ impl From<LevelArg> for Level {
 
 impl Logs {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let wanted = ListLogs {
+        let filter = ListLogs {
             server: self.server.map(ServerId::new),
             level: self.level.map(Level::from),
             text: self.text,
             limit: self.limit,
         };
         if self.follow {
-            return follow(context, wanted).await;
+            return follow(context, filter).await;
         }
         context
-            .show(wanted, |lines| {
-                lines.iter().map(one).collect::<Vec<_>>().join("\n")
+            .run_and_print(filter, |lines| {
+                lines.iter().map(format_line).collect::<Vec<_>>().join("\n")
             })
             .await
     }
 }
 
-async fn follow(context: &Context, wanted: ListLogs) -> Result<(), Failure> {
-    let hub = context.running()?;
+async fn follow(context: &Context, filter: ListLogs) -> Result<(), Failure> {
+    let hub = context.running_hub()?;
     // Subscribe before listing, so that no line is missed in between.
     let mut events = hub.events().await?;
     let mut last = None;
@@ -87,19 +87,19 @@ async fn follow(context: &Context, wanted: ListLogs) -> Result<(), Failure> {
             return Ok(());
         }
         last = Some(line.seq);
-        output::answer(context.json, line, one)
+        output::print_answer(context.json, line, format_line)
     };
-    hub.call(wanted.clone())
+    hub.call(filter.clone())
         .await?
         .iter()
         .try_for_each(&mut print)?;
     while let Some(event) = events.next().await {
         if let Event::LogAdded { line } = &event {
-            if matches(&wanted, line) {
+            if matches_filter(&filter, line) {
                 print(line)?;
             }
         } else if event == Event::Lagged {
-            hub.call(wanted.clone())
+            hub.call(filter.clone())
                 .await?
                 .iter()
                 .try_for_each(&mut print)?;
@@ -108,24 +108,24 @@ async fn follow(context: &Context, wanted: ListLogs) -> Result<(), Failure> {
     Err(Failure::new("the hub ended"))
 }
 
-fn matches(wanted: &ListLogs, line: &LogLine) -> bool {
+fn matches_filter(filter: &ListLogs, line: &LogLine) -> bool {
     let has = |text: &String| line.text.to_lowercase().contains(&text.to_lowercase());
-    wanted
+    filter
         .server
         .as_ref()
         .is_none_or(|server| line.server.as_ref() == Some(server))
-        && wanted.level.is_none_or(|level| line.level >= level)
-        && wanted.text.as_ref().is_none_or(has)
+        && filter.level.is_none_or(|level| line.level >= level)
+        && filter.text.as_ref().is_none_or(has)
 }
 
-fn one(line: &LogLine) -> String {
+fn format_line(line: &LogLine) -> String {
     let who = line.server.as_ref().map_or("hub", ServerId::as_str);
     format!(
         "{} {:5} {} {}: {}",
         moment(line.at),
-        word(line.level).to_uppercase(),
-        shown(who),
-        shown(&line.area),
-        shown(&line.text)
+        enum_text(line.level).to_uppercase(),
+        escape(who),
+        escape(&line.area),
+        escape(&line.text)
     )
 }

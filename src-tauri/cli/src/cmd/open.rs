@@ -14,8 +14,8 @@ pub(crate) struct Open {
 
 impl Open {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let link = context.running()?.call(OpenScreen {}).await?;
-        output::answer(context.json, &link, |link| link.url.clone())?;
+        let link = context.running_hub()?.call(OpenScreen {}).await?;
+        output::print_answer(context.json, &link, |link| link.url.clone())?;
         if !self.print && has_display() {
             open(&link.url)?;
         }

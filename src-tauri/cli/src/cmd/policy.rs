@@ -18,13 +18,13 @@ use drawbridge_hub::{
     },
 };
 
-pub(crate) use conditions::condition;
+pub(crate) use conditions::parse_condition;
 
 use crate::{
     connection::Context,
     exit::Failure,
     output,
-    text::{Table, moment, shown, shown_json, word},
+    text::{Table, enum_text, escape, escape_json, moment},
 };
 use rule::RuleArgs;
 
@@ -61,7 +61,8 @@ pub(crate) enum Policy {
         dry_run: bool,
     },
     /// Delete a rule
-    Forget {
+    #[command(alias = "forget")]
+    Delete {
         /// The rule's id, as shown by `policy list`
         id: String,
     },
@@ -87,7 +88,8 @@ pub(crate) enum Policy {
         replace: bool,
     },
     /// Show recent approvals and suggested rules
-    Figures {
+    #[command(alias = "figures")]
+    Stats {
         /// The number of days to include
         #[arg(long, default_value_t = 14)]
         days: u32,
@@ -97,23 +99,23 @@ pub(crate) enum Policy {
 impl Policy {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::List => context.show(ListPolicy {}, list).await,
+            Self::List => context.run_and_print(ListPolicy {}, format_policy).await,
             Self::Set {
                 target,
                 effect,
                 client,
             } => {
                 let verb = SetPolicy {
-                    scope: target.scope(client),
+                    scope: target.into_scope(client),
                     effect: effect.into(),
                 };
-                context.show(verb, |_| "set".to_owned()).await
+                context.run_and_print(verb, |_| "set".to_owned()).await
             }
             Self::Remove { target, client } => {
                 context
-                    .show(
+                    .run_and_print(
                         RemovePolicy {
-                            scope: target.scope(client),
+                            scope: target.into_scope(client),
                         },
                         |_| "removed".to_owned(),
                     )
@@ -122,24 +124,33 @@ impl Policy {
             Self::Add {
                 rule,
                 dry_run: true,
-            } => context.show(PreviewRule { rule: rule.text() }, past).await,
+            } => {
+                context
+                    .run_and_print(
+                        PreviewRule {
+                            rule: rule.into_spec(),
+                        },
+                        format_dry_run,
+                    )
+                    .await
+            }
             Self::Add {
                 rule,
                 dry_run: false,
             } => {
                 context
-                    .show(
+                    .run_and_print(
                         SaveRule {
                             id: None,
-                            rule: rule.text(),
+                            rule: rule.into_spec(),
                         },
-                        |rule| format!("{}: {}", rule.id, words(rule)),
+                        |rule| format!("{}: {}", rule.id, format_rule(rule)),
                     )
                     .await
             }
-            Self::Forget { id } => {
+            Self::Delete { id } => {
                 context
-                    .show(
+                    .run_and_print(
                         DeleteRule {
                             id: RuleId::new(id),
                         },
@@ -149,7 +160,7 @@ impl Policy {
             }
             Self::Default { effect } => {
                 context
-                    .show(
+                    .run_and_print(
                         SetDefaultPolicy {
                             effect: effect.into(),
                         },
@@ -158,40 +169,41 @@ impl Policy {
                     .await
             }
             Self::Preset { preset, servers } => {
-                let preset = preset.of(servers.into_iter().map(ServerId::new).collect())?;
+                let preset =
+                    preset.into_preset(servers.into_iter().map(ServerId::new).collect())?;
                 context
-                    .show(ApplyPreset { preset }, |_| "set".to_owned())
+                    .run_and_print(ApplyPreset { preset }, |_| "set".to_owned())
                     .await
             }
             Self::Export => {
-                let file = context.ask(ExportPolicy {}).await?;
+                let file = context.run(ExportPolicy {}).await?;
                 // The file is JSON already, so `--json` changes nothing.
-                output::answer(false, &file, |file| {
+                output::print_answer(false, &file, |file| {
                     file.text
                         .lines()
-                        .map(shown_json)
+                        .map(escape_json)
                         .collect::<Vec<_>>()
                         .join("\n")
                 })
             }
             Self::Import { file, replace } => {
-                let text = read(&file)?;
+                let text = read_file(&file)?;
                 context
-                    .show(ImportPolicy { text, replace }, |done| {
+                    .run_and_print(ImportPolicy { text, replace }, |done| {
                         format!("{} rules taken", done.rules)
                     })
                     .await
             }
-            Self::Figures { days } => {
+            Self::Stats { days } => {
                 context
-                    .show(ShowPolicyStats { days: Some(days) }, figures)
+                    .run_and_print(ShowPolicyStats { days: Some(days) }, format_stats)
                     .await
             }
         }
     }
 }
 
-fn read(file: &PathBuf) -> Result<String, Failure> {
+fn read_file(file: &PathBuf) -> Result<String, Failure> {
     let cannot = |e: std::io::Error| Failure::new(format!("cannot read {}: {e}", file.display()));
     if file.as_os_str() == "-" {
         let mut text = String::new();
@@ -209,7 +221,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    fn scope(self, client: Option<String>) -> Scope {
+    fn into_scope(self, client: Option<String>) -> Scope {
         Scope {
             server: self.server,
             tool: self.tool,
@@ -273,7 +285,7 @@ pub(crate) enum PresetArg {
 }
 
 impl PresetArg {
-    fn of(self, servers: Vec<ServerId>) -> Result<PolicyPreset, Failure> {
+    fn into_preset(self, servers: Vec<ServerId>) -> Result<PolicyPreset, Failure> {
         match self {
             Self::All if !servers.is_empty() => {
                 Err(Failure::new("ask-all takes no --server: it asks for all"))
@@ -285,10 +297,10 @@ impl PresetArg {
     }
 }
 
-fn list(policy: &PolicyView) -> String {
+fn format_policy(policy: &PolicyView) -> String {
     let mut table = Table::new(["ID", "SERVER", "TOOL", "CLIENT", "EFFECT", "UNTIL", ""]);
     for rule in &policy.rules {
-        let (scope, more) = (&rule.scope, more(rule));
+        let (scope, more) = (&rule.scope, format_details(rule));
         let until = match &rule.lifetime {
             Lifetime::UntilRevoked => "-".to_owned(),
             Lifetime::Until { at } => moment(*at),
@@ -296,9 +308,9 @@ fn list(policy: &PolicyView) -> String {
             Lifetime::Calls { .. } => format!("{} calls", rule.remaining.unwrap_or_default()),
         };
         let effect = match (rule.effect, rule.result) {
-            (Some(effect), None) => word(effect),
-            (Some(effect), Some(result)) => format!("{}, {}", word(effect), word(result)),
-            (None, result) => result.map(word).unwrap_or_default(),
+            (Some(effect), None) => enum_text(effect),
+            (Some(effect), Some(result)) => format!("{}, {}", enum_text(effect), enum_text(result)),
+            (None, result) => result.map(enum_text).unwrap_or_default(),
         };
         table.row([
             rule.id.as_str(),
@@ -316,12 +328,12 @@ fn list(policy: &PolicyView) -> String {
     format!(
         "{}\n\ndefault: {}",
         table.lines_or("no rules"),
-        word(policy.default)
+        enum_text(policy.default)
     )
 }
 
 /// Returns the rest of a rule: its conditions, its note, and whether it is suspended.
-fn more(rule: &RuleView) -> String {
+fn format_details(rule: &RuleView) -> String {
     let conditions: Vec<_> = rule.conditions.iter().map(ToString::to_string).collect();
     let when = if conditions.is_empty() {
         String::new()
@@ -346,11 +358,11 @@ fn more(rule: &RuleView) -> String {
         .join("; ")
 }
 
-fn words(rule: &RuleView) -> String {
-    shown(&rule.words)
+fn format_rule(rule: &RuleView) -> String {
+    escape(&rule.words)
 }
 
-fn past(past: &DryRun) -> String {
+fn format_dry_run(past: &DryRun) -> String {
     let mut table = Table::new(["AT", "ID", "CLIENT", "SERVER", "TOOL", "DECISION"]);
     for call in &past.newest {
         let (client, server) = (call.client.as_str(), call.server.as_str());
@@ -360,7 +372,7 @@ fn past(past: &DryRun) -> String {
             client,
             server,
             &call.tool,
-            &word(call.decision),
+            &enum_text(call.decision),
         ]);
     }
     let unknown = match past.unknown {
@@ -378,7 +390,7 @@ fn past(past: &DryRun) -> String {
     }
 }
 
-fn figures(figures: &PolicyStats) -> String {
+fn format_stats(figures: &PolicyStats) -> String {
     let mut table = Table::new(["DAY", "APPROVED", "DENIED", "UNANSWERED"]);
     for day in figures
         .days
@@ -396,7 +408,7 @@ fn figures(figures: &PolicyStats) -> String {
     }
     let mut lines = vec![table.lines_or("nothing was asked")];
     for suggestion in &figures.suggestions {
-        let words = shown(&suggestion.words);
+        let words = escape(&suggestion.words);
         lines.push(format!(
             "suggested: {words} (you approved {} like it)",
             suggestion.approved

@@ -11,7 +11,7 @@ use drawbridge_hub::{
 use crate::{
     connection::Context,
     exit::Failure,
-    text::{Table, shown},
+    text::{Table, escape},
 };
 
 #[derive(Subcommand)]
@@ -34,20 +34,24 @@ impl Profiles {
         match self {
             Self::List => {
                 context
-                    .show(ListProfiles {}, |profiles| list(profiles))
+                    .run_and_print(ListProfiles {}, |profiles| format_profiles(profiles))
                     .await
             }
             Self::Set { name, scope } => {
-                let lines = format!("set {}", shown(&name));
+                let lines = format!("set {}", escape(&name));
                 let profile = Profile {
                     name,
-                    servers: servers(&scope),
+                    servers: parse_scope(&scope),
                 };
-                context.show(PutProfile { profile }, |_| lines).await
+                context
+                    .run_and_print(PutProfile { profile }, |_| lines)
+                    .await
             }
             Self::Remove { name } => {
-                let lines = format!("removed {}", shown(&name));
-                context.show(RemoveProfile { name }, |_| lines).await
+                let lines = format!("removed {}", escape(&name));
+                context
+                    .run_and_print(RemoveProfile { name }, |_| lines)
+                    .await
             }
         }
     }
@@ -55,7 +59,7 @@ impl Profiles {
 
 /// Returns the tools of each server. A server named without a tool includes all its tools, even if
 /// single tools are named too.
-fn servers(scope: &[String]) -> BTreeMap<ServerId, Option<Vec<String>>> {
+fn parse_scope(scope: &[String]) -> BTreeMap<ServerId, Option<Vec<String>>> {
     let mut servers: BTreeMap<ServerId, Option<Vec<String>>> = BTreeMap::new();
     for one in scope {
         let (server, tool) = one
@@ -73,7 +77,7 @@ fn servers(scope: &[String]) -> BTreeMap<ServerId, Option<Vec<String>>> {
     servers
 }
 
-fn list(profiles: &[ProfileView]) -> String {
+fn format_profiles(profiles: &[ProfileView]) -> String {
     let mut table = Table::new(["NAME", "TOOLS", "TOKENS", "CLIENTS", "SERVERS"]);
     for view in profiles {
         let clients: Vec<_> = view.clients.iter().map(|client| client.as_str()).collect();
@@ -101,7 +105,7 @@ mod tests {
     #[test]
     fn a_server_stands_for_all_its_tools_and_a_tool_for_itself() {
         let scope = ["a", "b/x", "b/y", "c/z", "c"].map(str::to_owned);
-        let servers = servers(&scope);
+        let servers = parse_scope(&scope);
         assert_eq!(servers[&ServerId::new("a")], None);
         assert_eq!(
             servers[&ServerId::new("b")],

@@ -11,7 +11,7 @@ use drawbridge_hub::{
 use crate::{
     connection::Context,
     exit::Failure,
-    text::{Table, shown},
+    text::{Table, escape},
 };
 
 #[derive(Subcommand)]
@@ -27,15 +27,23 @@ pub(crate) enum Secrets {
 impl Secrets {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::List => context.show(ListSecrets {}, |secrets| list(secrets)).await,
+            Self::List => {
+                context
+                    .run_and_print(ListSecrets {}, |secrets| format_secrets(secrets))
+                    .await
+            }
             Self::Set { name } => {
                 let value = read_value(&name)?;
-                let lines = format!("set {}", shown(&name));
-                context.show(SetSecret { name, value }, |_| lines).await
+                let lines = format!("set {}", escape(&name));
+                context
+                    .run_and_print(SetSecret { name, value }, |_| lines)
+                    .await
             }
             Self::Remove { name } => {
-                let lines = format!("removed {}", shown(&name));
-                context.show(RemoveSecret { name }, |_| lines).await
+                let lines = format!("removed {}", escape(&name));
+                context
+                    .run_and_print(RemoveSecret { name }, |_| lines)
+                    .await
             }
         }
     }
@@ -43,7 +51,7 @@ impl Secrets {
 
 fn read_value(name: &str) -> Result<String, Failure> {
     let value = if io::stdin().is_terminal() {
-        rpassword::prompt_password(format!("value of {}: ", shown(name)))?
+        rpassword::prompt_password(format!("value of {}: ", escape(name)))?
     } else {
         let mut value = String::new();
         io::stdin().read_to_string(&mut value)?;
@@ -57,7 +65,7 @@ fn read_value(name: &str) -> Result<String, Failure> {
     }
 }
 
-fn list(secrets: &[SecretView]) -> String {
+fn format_secrets(secrets: &[SecretView]) -> String {
     let mut table = Table::new(["NAME", "IN KEYRING", "SERVERS"]);
     for secret in secrets {
         let present = match secret.present {

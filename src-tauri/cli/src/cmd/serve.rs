@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_endpoint::{Running, ServeOptions};
+use drawbridge_endpoint::{RunningEndpoint, ServeOptions};
 use drawbridge_hub::{
     Hub, HubOptions,
     api::{Verb, screens::OpenScreen},
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::{
     connection::{Context, open_hub},
-    exit::{Failure, say},
+    exit::{Failure, print_stderr},
     output,
 };
 
@@ -70,7 +70,7 @@ impl Serve {
                 if announced.is_ok() {
                     tokio::select! {
                         () = stop => {}
-                        () = unused(&running, self.exit_when_idle) => {}
+                        () = wait_until_unused(&running, self.exit_when_idle) => {}
                     }
                 }
                 running.stop().await;
@@ -84,19 +84,19 @@ impl Serve {
 }
 
 /// Completes when nobody has used the hub for `idle` seconds, or never if `idle` is `None`.
-async fn unused(running: &Running, idle: Option<u32>) {
+async fn wait_until_unused(running: &RunningEndpoint, idle: Option<u32>) {
     let Some(idle) = idle else {
         return pending().await;
     };
     running
         .close_when_unused(Duration::from_secs(idle.into()))
         .await;
-    say(&format!("nobody has used the hub for {idle} s: it ends"));
+    print_stderr(&format!("nobody has used the hub for {idle} s: it ends"));
 }
 
-async fn announce(context: &Context, hub: &Hub, running: &Running) -> Result<(), Failure> {
+async fn announce(context: &Context, hub: &Hub, running: &RunningEndpoint) -> Result<(), Failure> {
     for failure in running.failures() {
-        say(&format!(
+        print_stderr(&format!(
             "{} does not listen at {}: {}",
             failure.name, failure.address, failure.error
         ));
@@ -105,9 +105,9 @@ async fn announce(context: &Context, hub: &Hub, running: &Running) -> Result<(),
         return Ok(());
     };
     let ready = json!({ "url": url });
-    output::answer(context.json, &ready, |_| format!("listening on {url}"))?;
+    output::print_answer(context.json, &ready, |_| format!("listening on {url}"))?;
     if let Ok(link) = (OpenScreen {}).run(hub).await {
-        say(&format!(
+        print_stderr(&format!(
             "the screens, for one use within a minute: {}",
             link.url
         ));

@@ -1,9 +1,9 @@
 //! `drawbridge servers`: manages servers and shows their states.
 
 mod add;
-mod authorize;
 mod manifests;
 mod set;
+mod sign_in;
 mod view;
 
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use drawbridge_hub::{
     model::ids::ServerId,
 };
 
-use crate::{connection::Context, exit::Failure, text::shown};
+use crate::{connection::Context, exit::Failure, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Servers {
@@ -27,7 +27,7 @@ pub(crate) enum Servers {
     /// Show a server and its tools
     Show { id: String },
     /// Add a server from a command, a URL, a preset or a manifest
-    Add(Box<add::Add>),
+    Add(Box<add::AddArgs>),
     /// List presets for `add --preset`, and whether their runtimes are installed
     Presets,
     /// Show the packages and inputs of a server.json or plugin.json, or of a folder that contains
@@ -63,7 +63,8 @@ pub(crate) enum Servers {
     /// Restart a server's session
     Restart { id: String },
     /// Sign in to a remote server in a browser
-    Authorize(authorize::Authorize),
+    #[command(alias = "authorize")]
+    SignIn(sign_in::SignInArgs),
     /// Sign out of a remote server
     SignOut { id: String },
 }
@@ -71,38 +72,42 @@ pub(crate) enum Servers {
 impl Servers {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::List => context.show(ListServers {}, view::list).await,
+            Self::List => {
+                context
+                    .run_and_print(ListServers {}, view::format_servers)
+                    .await
+            }
             Self::Show { id } => {
                 context
-                    .show(
+                    .run_and_print(
                         ShowServer {
                             id: ServerId::new(id),
                         },
-                        view::one,
+                        view::format_server,
                     )
                     .await
             }
             Self::Add(add) => add.run(context).await,
             Self::Presets => {
                 context
-                    .show(ListPresets {}, |presets| manifests::presets(presets))
+                    .run_and_print(ListPresets {}, |presets| manifests::format_presets(presets))
                     .await
             }
             Self::Manifest { path } => {
-                let source = add::manifest::source(path)?;
+                let source = add::manifest::path_source(path)?;
                 context
-                    .show(ReadManifest { source }, manifests::manifest)
+                    .run_and_print(ReadManifest { source }, manifests::format_manifest)
                     .await
             }
             Self::Runtimes => {
                 context
-                    .show(CheckRuntimes {}, |found| manifests::runtimes(found))
+                    .run_and_print(CheckRuntimes {}, |found| manifests::format_runtimes(found))
                     .await
             }
             Self::Remove { id } => {
-                let lines = format!("removed {}", shown(&id));
+                let lines = format!("removed {}", escape(&id));
                 context
-                    .show(
+                    .run_and_print(
                         RemoveServer {
                             id: ServerId::new(id),
                         },
@@ -111,88 +116,98 @@ impl Servers {
                     .await
             }
             Self::Set { id, fields } => {
-                let verb = set::verb(context, id, &fields).await?;
-                context.show(verb, |server| done("changed", server)).await
+                let verb = set::build_update(context, id, &fields).await?;
+                context
+                    .run_and_print(verb, |server| format_done("changed", server))
+                    .await
             }
             Self::Enable { id } => {
                 context
-                    .show(enable(id, true), |server| done("enabled", server))
+                    .run_and_print(enable_server(id, true), |server| {
+                        format_done("enabled", server)
+                    })
                     .await
             }
             Self::Disable { id } => {
                 context
-                    .show(enable(id, false), |server| done("disabled", server))
+                    .run_and_print(enable_server(id, false), |server| {
+                        format_done("disabled", server)
+                    })
                     .await
             }
             Self::Accept { id } => {
                 let id = ServerId::new(id);
-                let identity = context.ask(ShowServer { id: id.clone() }).await?.identity;
+                let identity = context.run(ShowServer { id: id.clone() }).await?.identity;
                 context
-                    .show(AcceptServer { id, identity }, |server| {
-                        done("accepted", server)
+                    .run_and_print(AcceptServer { id, identity }, |server| {
+                        format_done("accepted", server)
                     })
                     .await
             }
             Self::History { id, tool } => {
                 context
-                    .show(
+                    .run_and_print(
                         ShowToolHistory {
                             id: ServerId::new(id),
                             tool,
                         },
-                        |versions| view::history(versions),
+                        |versions| view::format_history(versions),
                     )
                     .await
             }
             Self::AcceptTools { id, tools } => {
                 let id = ServerId::new(id);
-                let server = context.ask(ShowServer { id: id.clone() }).await?;
-                let tools = view::waiting(&server, &tools)?;
+                let server = context.run(ShowServer { id: id.clone() }).await?;
+                let tools = view::tools_to_accept(&server, &tools)?;
                 context
-                    .show(AcceptTools { id, tools }, |server| {
-                        done("accepted the tools of", server)
+                    .run_and_print(AcceptTools { id, tools }, |server| {
+                        format_done("accepted the tools of", server)
                     })
                     .await
             }
-            Self::Usage => context.show(ShowUsage {}, |used| view::usage(used)).await,
+            Self::Usage => {
+                context
+                    .run_and_print(ShowUsage {}, |used| view::format_usage(used))
+                    .await
+            }
             Self::Verify { id } => {
                 context
-                    .show(
+                    .run_and_print(
                         VerifyServer {
                             id: ServerId::new(id),
                         },
-                        view::verified,
+                        view::format_verified,
                     )
                     .await
             }
             Self::Sync { id } => {
                 context
-                    .show(
+                    .run_and_print(
                         SyncServer {
                             id: ServerId::new(id),
                         },
-                        |server| read("synced", server),
+                        |server| format_synced("synced", server),
                     )
                     .await
             }
             Self::Restart { id } => {
                 context
-                    .show(
+                    .run_and_print(
                         RestartServer {
                             id: ServerId::new(id),
                         },
-                        |server| read("restarted", server),
+                        |server| format_synced("restarted", server),
                     )
                     .await
             }
-            Self::Authorize(authorize) => authorize.run(context).await,
+            Self::SignIn(authorize) => authorize.run(context).await,
             Self::SignOut { id } => {
                 context
-                    .show(
+                    .run_and_print(
                         SignOutServer {
                             id: ServerId::new(id),
                         },
-                        |server| done("signed out of", server),
+                        |server| format_done("signed out of", server),
                     )
                     .await
             }
@@ -200,22 +215,22 @@ impl Servers {
     }
 }
 
-fn enable(id: String, enabled: bool) -> EnableServer {
+fn enable_server(id: String, enabled: bool) -> EnableServer {
     EnableServer {
         id: ServerId::new(id),
         enabled,
     }
 }
 
-fn done(what: &str, server: &ServerView) -> String {
+fn format_done(what: &str, server: &ServerView) -> String {
     format!(
         "{what} {}: {}",
-        shown(server.id.as_str()),
-        view::state(server)
+        escape(server.id.as_str()),
+        view::format_state(server)
     )
 }
 
 /// Like [`done`], for a server whose lists were read. Adds the excluded entries.
-fn read(what: &str, server: &ServerView) -> String {
-    done(what, server) + &view::left_out(&server.excluded)
+fn format_synced(what: &str, server: &ServerView) -> String {
+    format_done(what, server) + &view::format_excluded(&server.excluded)
 }

@@ -6,17 +6,17 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_endpoint::bridge::{self, Attended};
+use drawbridge_endpoint::bridge::{self, HubPresence};
 use drawbridge_hub::api::ErrorCode;
 use tokio::time::{Instant, sleep};
 
 use crate::{connection::Context, exit::Failure};
 
 /// How long a hub started here may take to answer. This includes the wait for another hub to end.
-const START: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long another hub may take to answer, if ours ended at once because the other was faster.
-const GRACE: Duration = Duration::from_secs(2);
+const OTHER_HUB_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]
 pub(crate) struct Stdio {
@@ -31,7 +31,7 @@ pub(crate) struct Stdio {
 impl Stdio {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         // A hub that is shutting down does not answer. In that case, start a new one.
-        let hub = match bridge::attend(&context.data_dir).await {
+        let hub = match bridge::connect(&context.data_dir).await {
             Ok(hub) => hub,
             Err(error) if error.code == ErrorCode::Unavailable => self.start_hub(context).await?,
             Err(error) => return Err(error.into()),
@@ -41,18 +41,18 @@ impl Stdio {
     }
 
     /// Starts a hub that outlives this bridge, and waits until the hub answers.
-    async fn start_hub(&self, context: &Context) -> Result<Attended, Failure> {
+    async fn start_hub(&self, context: &Context) -> Result<HubPresence, Failure> {
         let spawned = spawn_hub(context, self.exit_when_idle);
         let mut hub = spawned.map_err(|e| Failure::new(format!("cannot start a hub: {e}")))?;
-        let mut deadline = Instant::now() + START;
+        let mut deadline = Instant::now() + START_TIMEOUT;
         let mut ended = false;
         while Instant::now() < deadline {
-            if let Ok(hub) = bridge::attend(&context.data_dir).await {
+            if let Ok(hub) = bridge::connect(&context.data_dir).await {
                 return Ok(hub);
             }
             if !ended && hub.try_wait()?.is_some() {
                 ended = true;
-                deadline = Instant::now() + GRACE;
+                deadline = Instant::now() + OTHER_HUB_TIMEOUT;
             }
             sleep(Duration::from_millis(50)).await;
         }

@@ -11,7 +11,7 @@ use crate::{
     connection::Context,
     exit::Failure,
     output,
-    text::{Table, shown, word},
+    text::{Table, enum_text, escape},
 };
 
 #[derive(Subcommand)]
@@ -20,7 +20,7 @@ pub(crate) enum Tools {
     List {
         /// Print one JSON document in this format
         #[arg(long, value_enum)]
-        format: Option<Format>,
+        format: Option<ListFormat>,
         /// With --format: only what this client sees
         #[arg(long, requires = "format")]
         client: Option<String>,
@@ -36,7 +36,7 @@ pub(crate) enum Tools {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum ListFormat {
     Openai,
 }
 
@@ -44,24 +44,26 @@ impl Tools {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
             Self::List { format: None, .. } => {
-                context.show(ListTools {}, |tools| list(tools)).await
+                context
+                    .run_and_print(ListTools {}, |tools| format_tools(tools))
+                    .await
             }
             Self::List {
-                format: Some(Format::Openai),
+                format: Some(ListFormat::Openai),
                 client,
             } => {
                 let exported = context
-                    .ask(ExportTools {
+                    .run(ExportTools {
                         client: client.map(ClientName::new),
                     })
                     .await?;
-                output::answer(true, &exported, |_: &Vec<FunctionTool>| String::new())
+                output::print_answer(true, &exported, |_: &Vec<FunctionTool>| String::new())
             }
             Self::Call { name, args } => {
                 let arguments = serde_json::from_str(&args)
                     .map_err(|e| Failure::new(format!("--args: {e}")))?;
-                let result = context.ask(CallTool { name, arguments }).await?;
-                output::answer(context.json, &result, said)?;
+                let result = context.run(CallTool { name, arguments }).await?;
+                output::print_answer(context.json, &result, format_result)?;
                 if result["isError"] == true {
                     Err(Failure::new("the tool says that it failed"))
                 } else {
@@ -72,13 +74,13 @@ impl Tools {
     }
 }
 
-fn list(tools: &[ToolView]) -> String {
+fn format_tools(tools: &[ToolView]) -> String {
     let mut table = Table::new(["NAME", "POLICY", "TOKENS", "DESCRIPTION"]);
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
         table.row([
             &tool.exposed_name,
-            &word(tool.policy),
+            &enum_text(tool.policy),
             &tool.tokens.to_string(),
             first_line,
         ]);
@@ -87,10 +89,13 @@ fn list(tools: &[ToolView]) -> String {
 }
 
 /// Returns the text blocks of a result. Other blocks are named by their type.
-fn said(result: &Value) -> String {
+fn format_result(result: &Value) -> String {
     let block = |block: &Value| match block["text"].as_str() {
-        Some(text) => text.lines().map(shown).collect::<Vec<_>>().join("\n"),
-        None => format!("({})", shown(block["type"].as_str().unwrap_or("something"))),
+        Some(text) => text.lines().map(escape).collect::<Vec<_>>().join("\n"),
+        None => format!(
+            "({})",
+            escape(block["type"].as_str().unwrap_or("something"))
+        ),
     };
     result["content"]
         .as_array()

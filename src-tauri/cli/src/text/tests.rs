@@ -2,30 +2,30 @@
 
 use drawbridge_hub::model::{ids::Timestamp, policy::Effect};
 
-use super::{Table, indented, moment, shown, shown_json, word};
+use super::{Table, enum_text, escape, escape_json, indent_json, moment};
 
 #[test]
-fn what_a_terminal_would_obey_or_hide_is_escaped() {
+fn characters_that_a_terminal_interprets_or_hides_are_escaped() {
     assert_eq!(
-        shown("a\u{1b}[31mb\u{202e}c\u{200b}d\u{e0041}\ne\u{9b}"),
+        escape("a\u{1b}[31mb\u{202e}c\u{200b}d\u{e0041}\ne\u{9b}"),
         r"a\u{1b}[31mb\u{202e}c\u{200b}d\u{e0041}\ne\u{9b}"
     );
-    assert_eq!(shown("grüße 漢字 ✓"), "grüße 漢字 ✓");
+    assert_eq!(escape("grüße 漢字 ✓"), "grüße 漢字 ✓");
 }
 
 #[test]
 fn json_stays_the_same_json() {
     let text = "a\u{202e}\u{e0041}\u{7f}ü";
     let json = serde_json::to_string(text).expect("JSON");
-    assert_eq!(shown_json(&json), r#""a\u202e\udb40\udc41\u007fü""#);
+    assert_eq!(escape_json(&json), r#""a\u202e\udb40\udc41\u007fü""#);
     assert_eq!(
-        serde_json::from_str::<String>(&shown_json(&json)).expect("JSON"),
+        serde_json::from_str::<String>(&escape_json(&json)).expect("JSON"),
         text
     );
 }
 
 #[test]
-fn json_is_spread_over_lines_and_no_token_of_it_changes() {
+fn json_is_indented_without_changing_a_token() {
     let json =
         r#"{"a" : [1.0e2, 12345678901234567890123], "a":{}, "s":"x{[,:\\\"}", "e":[ ], "n":[[1]]}"#;
     let expected = r#"{
@@ -42,8 +42,8 @@ fn json_is_spread_over_lines_and_no_token_of_it_changes() {
     ]
   ]
 }"#;
-    assert_eq!(indented(json), expected);
-    assert_eq!(indented("7"), "7");
+    assert_eq!(indent_json(json), expected);
+    assert_eq!(indent_json("7"), "7");
 }
 
 #[test]
@@ -72,6 +72,6 @@ fn moments_are_utc() {
 }
 
 #[test]
-fn a_word_is_that_of_the_api() {
-    assert_eq!(word(Effect::Ask), "ask");
+fn an_enum_text_is_the_one_of_the_api() {
+    assert_eq!(enum_text(Effect::Ask), "ask");
 }

@@ -3,7 +3,8 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{
-    NO_ADMIN_TOKEN, NO_CLIENT_TOKEN, WRONG_ADMIN_TOKEN, WRONG_CLIENT_TOKEN, bearer, cookie,
+    NO_ADMIN_TOKEN, NO_CLIENT_TOKEN, WRONG_ADMIN_TOKEN, WRONG_CLIENT_TOKEN, bearer_token,
+    cookie_token,
 };
 
 fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
@@ -16,8 +17,9 @@ fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
 
 #[test]
 fn a_token_is_that_of_the_one_bearer_header() {
-    let token =
-        |values: &[&'static str]| bearer(&headers("authorization", values)).map(str::to_owned);
+    let token = |values: &[&'static str]| {
+        bearer_token(&headers("authorization", values)).map(str::to_owned)
+    };
     assert_eq!(token(&["Bearer abc"]).as_deref(), Some("abc"));
     assert_eq!(token(&["bearer  abc "]).as_deref(), Some("abc"));
     for none in [
@@ -35,7 +37,8 @@ fn a_token_is_that_of_the_one_bearer_header() {
 
 #[test]
 fn a_browsers_token_is_the_cookie_of_our_name() {
-    let token = |values: &[&'static str]| cookie(&headers("cookie", values)).map(str::to_owned);
+    let token =
+        |values: &[&'static str]| cookie_token(&headers("cookie", values)).map(str::to_owned);
     assert_eq!(token(&["drawbridge=abc"]).as_deref(), Some("abc"));
     assert_eq!(token(&["a=b; drawbridge=abc;c=d"]).as_deref(), Some("abc"));
     assert_eq!(token(&["a=b", "drawbridge=abc"]).as_deref(), Some("abc"));
@@ -51,7 +54,7 @@ fn a_browsers_token_is_the_cookie_of_our_name() {
 }
 
 #[test]
-fn what_is_said_of_a_token_fits_into_a_header() {
+fn messages_about_tokens_fit_into_a_header() {
     for text in [
         NO_CLIENT_TOKEN,
         WRONG_CLIENT_TOKEN,

@@ -4,7 +4,7 @@ use tokio::sync::mpsc;
 
 use drawbridge_hub::lines::Line;
 
-use super::{one_line, read_lines};
+use super::{read_lines, to_line};
 
 async fn lines(input: &'static [u8]) -> Vec<Vec<u8>> {
     let (sender, mut receiver) = mpsc::channel(16);
@@ -30,7 +30,7 @@ async fn a_message_is_a_line_and_blank_lines_are_none() {
 #[test]
 fn an_answer_is_one_line() {
     assert_eq!(
-        one_line(b"{\r\n  \"a\": \"\\n\"\n}"),
+        to_line(b"{\r\n  \"a\": \"\\n\"\n}"),
         b"{    \"a\": \"\\n\" }\n"
     );
 }

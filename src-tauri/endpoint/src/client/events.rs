@@ -14,26 +14,26 @@ mod tests;
 
 /// An event as it was sent.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sent {
+pub(crate) struct SseEvent {
     /// Empty if the event has no id.
     pub(crate) id: String,
     pub(crate) data: Vec<u8>,
 }
 
 /// Returns the hub's events in the body of `/api/events`. Events of an unknown kind are skipped.
-pub(super) fn read<E>(
+pub(super) fn read_hub_events<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> impl Stream<Item = Event> + Send + Unpin {
-    sent(body).filter_map(|sent| ready(serde_json::from_slice(&sent.data).ok()))
+    read_events(body).filter_map(|sent| ready(serde_json::from_slice(&sent.data).ok()))
 }
 
 /// Returns the events of a body that have data. The stream ends when the body ends or fails.
-pub(crate) fn sent<E>(
+pub(crate) fn read_events<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-) -> impl Stream<Item = Sent> + Send + Unpin {
+) -> impl Stream<Item = SseEvent> + Send + Unpin {
     let reader = Reader {
         body: Box::pin(body),
-        lines: Lines::default(),
+        lines: LineParser::default(),
         events: VecDeque::new(),
     };
     Box::pin(stream::unfold(reader, |mut reader| async move {
@@ -42,25 +42,25 @@ pub(crate) fn sent<E>(
                 return Some((event, reader));
             }
             let chunk = reader.body.next().await?.ok()?;
-            reader.lines.read(&chunk, &mut reader.events);
+            reader.lines.push_chunk(&chunk, &mut reader.events);
         }
     }))
 }
 
 struct Reader<B> {
     body: B,
-    lines: Lines,
-    events: VecDeque<Sent>,
+    lines: LineParser,
+    events: VecDeque<SseEvent>,
 }
 
 #[derive(Default)]
-struct Lines {
+struct LineParser {
     rest: Vec<u8>,
-    event: Sent,
+    event: SseEvent,
 }
 
-impl Lines {
-    fn read(&mut self, chunk: &[u8], events: &mut VecDeque<Sent>) {
+impl LineParser {
+    fn push_chunk(&mut self, chunk: &[u8], events: &mut VecDeque<SseEvent>) {
         let mut lines = chunk.split(|byte| *byte == b'\n').peekable();
         while let Some(line) = lines.next() {
             self.rest.extend_from_slice(line);
@@ -70,7 +70,7 @@ impl Lines {
         }
     }
 
-    fn end_line(&mut self, events: &mut VecDeque<Sent>) {
+    fn end_line(&mut self, events: &mut VecDeque<SseEvent>) {
         let line = std::mem::take(&mut self.rest);
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
         let value = |value: &[u8]| value.strip_prefix(b" ").unwrap_or(value).to_vec();

@@ -35,7 +35,7 @@ fn a_body_is_json_whatever_its_parameters() {
 }
 
 #[test]
-fn an_asker_takes_json_by_name_by_range_or_by_saying_nothing() {
+fn a_client_accepts_json_by_name_by_range_or_without_the_header() {
     assert!(accepts_json(&HeaderMap::new()));
     for takes in [
         "application/json",
@@ -55,7 +55,7 @@ fn an_asker_takes_json_by_name_by_range_or_by_saying_nothing() {
 }
 
 #[test]
-fn an_asker_takes_events_only_where_it_says_so() {
+fn a_client_accepts_events_only_if_it_says_so() {
     for takes in [
         "text/event-stream",
         "application/json, text/event-stream",

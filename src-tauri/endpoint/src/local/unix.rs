@@ -34,7 +34,7 @@ const LONGEST_PATH: usize = 100;
 /// Returns an error if another program listens on the socket, if the file or folder cannot be
 /// created, or if other users can write to the folder.
 pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<OwnUserListener>, BindError> {
-    let path = path(data_dir);
+    let path = socket_path(data_dir);
     let address = path.display().to_string();
     match listen(&path) {
         Ok(listener) => Ok(Bound {
@@ -53,7 +53,7 @@ pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<OwnUserListener>, Bind
 /// # Errors
 /// Returns `unavailable` if no hub listens.
 pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
-    let path = path(data_dir);
+    let path = socket_path(data_dir);
     let folder = path.parent().unwrap_or(&path);
     check_folder(folder)
         .and_then(|()| BlockingStream::connect(&path))
@@ -69,7 +69,7 @@ pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiErro
 
 /// Returns the path of a data folder's socket. The socket is in the data folder or, if that path is
 /// too long for a socket, in a folder of this user under a name made from a hash of the path.
-pub(crate) fn path(data_dir: &Path) -> PathBuf {
+pub(crate) fn socket_path(data_dir: &Path) -> PathBuf {
     let data_dir = fs::canonicalize(data_dir)
         .or_else(|_| std::path::absolute(data_dir))
         .unwrap_or_else(|_| data_dir.to_path_buf());

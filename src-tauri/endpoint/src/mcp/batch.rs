@@ -22,22 +22,24 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{
-    exchange::{Conversation, Exchange, notification},
+    exchange::{Exchange, ResponseMessages, handle_notification},
     stateless,
-    streamable_http::{Caller, MAX_WAITING, Reply, bad_error, check_version, json, stream},
+    streamable_http::{
+        Caller, MAX_WAITING, McpResult, check_version, json_response, malformed_error, respond,
+    },
 };
 use crate::{
     headers::accepts_events,
     rescue::RpcRefusal,
-    server::Door,
-    wire::{self, Fault, Message},
+    server::ListenerState,
+    wire::{self, Message, ParseError},
 };
 
 /// The largest number of messages in a batch.
-const MAX: usize = 100;
+const MAX_MESSAGES: usize = 100;
 
 /// Returns whether a body is a batch.
-pub(super) fn is_one(body: &[u8]) -> bool {
+pub(super) fn is_batch(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"[")
 }
 
@@ -47,23 +49,23 @@ pub(super) fn is_one(body: &[u8]) -> bool {
 /// # Errors
 /// Returns an error if the session's revision has no batches, or if the body is not a batch of 1 to
 /// [`MAX`] messages.
-pub(super) async fn take(
-    door: &Arc<Door>,
+pub(super) async fn handle(
+    state: &Arc<ListenerState>,
     caller: &Caller,
     headers: &HeaderMap,
     body: &[u8],
-) -> Reply {
+) -> McpResult {
     check_version(headers)?;
-    if stateless::is_named(headers) {
-        return Err(wire::no_batch().into());
+    if stateless::names_modern_revision(headers) {
+        return Err(wire::batch_unsupported().into());
     }
-    let session = caller.session(door, headers, None)?;
+    let session = caller.find_session(state, headers, None)?;
     if !protocol::supports_batches(&session.hello.protocol_version) {
-        return Err(wire::no_batch().into());
+        return Err(wire::batch_unsupported().into());
     }
     let mut batch = Batch::default();
-    for message in read(body)? {
-        batch.add(door, &session, message);
+    for message in read_messages(body)? {
+        batch.add(state, &session, message);
     }
     let Batch {
         exchanges,
@@ -86,17 +88,17 @@ pub(super) async fn take(
         Bytes::from([b"[", answers.join(&b","[..]).as_slice(), b"]"].concat())
     };
     Ok(if accepts_events(headers) {
-        stream(Conversation::new(messages, answer)).await
+        respond(ResponseMessages::new(messages, answer)).await
     } else {
-        json(answer.await)
+        json_response(answer.await)
     })
 }
 
-fn read(body: &[u8]) -> Result<Vec<&RawValue>, Fault<'_>> {
+fn read_messages(body: &[u8]) -> Result<Vec<&RawValue>, ParseError<'_>> {
     let Messages(messages) = serde_json::from_slice(body).map_err(|e| {
-        Fault::new(
+        ParseError::new(
             code::INVALID_REQUEST,
-            format!("not a batch of 1 to {MAX} messages: {e}"),
+            format!("not a batch of 1 to {MAX_MESSAGES} messages: {e}"),
         )
     })?;
     Ok(messages)
@@ -119,7 +121,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut messages = Vec::new();
                 while let Some(message) = seq.next_element()? {
-                    if messages.len() == MAX {
+                    if messages.len() == MAX_MESSAGES {
                         return Err(serde::de::Error::custom("there are more"));
                     }
                     messages.push(message);
@@ -144,25 +146,30 @@ struct Batch {
 }
 
 impl Batch {
-    fn add(&mut self, door: &Arc<Door>, session: &Arc<ClientSession>, message: &RawValue) {
+    fn add(
+        &mut self,
+        state: &Arc<ListenerState>,
+        session: &Arc<ClientSession>,
+        message: &RawValue,
+    ) {
         match wire::parse(message.get().as_bytes()) {
             Ok(Message::Request { id, method, .. }) if method == "initialize" => {
                 let error =
                     RpcError::new(code::INVALID_REQUEST, "`initialize` is no part of a batch");
-                self.answers.push(wire::error(Some(id), &error));
+                self.answers.push(wire::encode_error(Some(id), &error));
             }
             Ok(Message::Request { id, method, params }) => {
-                match Exchange::begin(door, session, id, &method, params) {
+                match Exchange::begin(state, session, id, &method, params) {
                     Ok(exchange) => self.exchanges.push(exchange),
                     Err(refusal) => self.answers.push(refusal.into_body()),
                 }
             }
             Ok(Message::Notification { method, params }) => {
-                notification(door, session, &method, params)
+                handle_notification(state, session, &method, params)
             }
             Ok(Message::Response { id, reply }) => match wire::read_reply(reply) {
                 Ok(reply) => session.deliver_reply(id, reply),
-                Err(error) => self.answers.push(bad_error(error).into_body()),
+                Err(error) => self.answers.push(malformed_error(error).into_body()),
             },
             Err(fault) => self.answers.push(RpcRefusal::from(fault).into_body()),
         }

@@ -14,7 +14,7 @@ use futures_util::{Stream, StreamExt};
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Returns a response whose body is this stream.
-pub(crate) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response {
+pub(crate) fn sse_response(events: impl Stream<Item = Event> + Send + 'static) -> Response {
     Sse::new(events.map(Ok::<_, Infallible>))
         .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
         .into_response()
@@ -23,7 +23,7 @@ pub(crate) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Re
 /// Returns the event of a message. JSON has line breaks only between tokens, and each line feed
 /// begins a new line of data. A carriage return becomes a space, because simple readers do not take
 /// it for a line break.
-pub(crate) fn message(message: &Bytes) -> Event {
+pub(crate) fn message_event(message: &Bytes) -> Event {
     let mut text = String::from_utf8_lossy(message);
     if text.contains('\r') {
         text = text.replace('\r', " ").into();

@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 
 use crate::{
     rescue::RpcRefusal,
-    server::Door,
+    server::ListenerState,
     wire::{self, Id},
 };
 
 /// A client's request in flight. Dropping it cancels the request.
 pub(crate) struct Exchange {
-    door: Arc<Door>,
-    flight: InFlightRequest,
+    state: Arc<ListenerState>,
+    in_flight: InFlightRequest,
     method: Box<str>,
     params: Option<Box<RawValue>>,
 }
@@ -32,13 +32,13 @@ impl Exchange {
     /// # Errors
     /// Returns an error if a request with this id is in flight already.
     pub(crate) fn begin(
-        door: &Arc<Door>,
+        state: &Arc<ListenerState>,
         session: &Arc<ClientSession>,
         id: Id<'_>,
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<Self, RpcRefusal> {
-        let Some(flight) = session.begin_request(id.as_str()) else {
+        let Some(in_flight) = session.begin_request(id.as_str()) else {
             let error = RpcError::new(
                 code::INVALID_REQUEST,
                 "a request with this id is in flight already",
@@ -46,8 +46,8 @@ impl Exchange {
             return Err(RpcRefusal::new(StatusCode::BAD_REQUEST, Some(id), &error));
         };
         Ok(Self {
-            door: Arc::clone(door),
-            flight,
+            state: Arc::clone(state),
+            in_flight,
             method: method.into(),
             params: params.map(ToOwned::to_owned),
         })
@@ -56,25 +56,25 @@ impl Exchange {
     /// Runs the request and returns its answer. Messages that belong to the request are sent before
     /// it, on `stream` or, if there is none, to the session's outbox.
     pub(crate) async fn answer(mut self, stream: Option<mpsc::Sender<Bytes>>) -> Bytes {
-        let session = Arc::clone(self.flight.session());
-        let back = match stream {
+        let session = Arc::clone(self.in_flight.session());
+        let handle = match stream {
             Some(stream) => ClientHandle::for_request(session, stream),
             None => ClientHandle::for_session(session),
         };
         let answer = self
-            .door
+            .state
             .hub
-            .handle_request(&back, &self.method, self.params.as_deref());
-        let reply = self.flight.run(answer).await;
+            .handle_request(&handle, &self.method, self.params.as_deref());
+        let reply = self.in_flight.run(answer).await;
         let reply =
             reply.unwrap_or_else(|cut| Err(RpcError::new(code::INTERNAL_ERROR, cut.to_string())));
-        wire::reply(self.flight.id(), &reply)
+        wire::encode_reply(self.in_flight.id(), &reply)
     }
 }
 
 /// Handles a notification from a client.
-pub(crate) fn notification(
-    door: &Door,
+pub(crate) fn handle_notification(
+    state: &ListenerState,
     session: &ClientSession,
     method: &str,
     params: Option<&RawValue>,
@@ -91,20 +91,20 @@ pub(crate) fn notification(
         session.cancel_request(cancelled.request.get());
     }
     if method == "notifications/roots/list_changed" {
-        let hub = Arc::clone(&door.hub);
+        let hub = Arc::clone(&state.hub);
         tokio::spawn(async move { hub.notify_roots_changed().await });
     }
 }
 
 /// An answer, preceded by the messages that belong to it.
-pub(crate) struct Conversation {
+pub(crate) struct ResponseMessages {
     ready: VecDeque<Bytes>,
     messages: mpsc::Receiver<Bytes>,
     /// `None` once the answer is ready.
     answer: Option<Pin<Box<dyn Future<Output = Bytes> + Send>>>,
 }
 
-impl Conversation {
+impl ResponseMessages {
     pub(crate) fn new(
         messages: mpsc::Receiver<Bytes>,
         answer: impl Future<Output = Bytes> + Send + 'static,
@@ -139,7 +139,7 @@ impl Conversation {
     }
 
     /// Returns whether the answer has been returned.
-    pub(crate) fn is_over(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.answer.is_none() && self.ready.is_empty()
     }
 }

@@ -32,13 +32,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     events,
-    exchange::{Exchange, notification},
-    streamable_http::{Reply, bad_error, check_json},
+    exchange::{Exchange, handle_notification},
+    streamable_http::{McpResult, check_content_type, malformed_error},
 };
 use crate::{
     auth, body,
     rescue::Refusal,
-    server::Door,
+    server::ListenerState,
     wire::{self, Id, Message},
 };
 
@@ -48,7 +48,7 @@ const MAX_WAITING: usize = 256;
 
 /// The open streams, by session id.
 #[derive(Default)]
-pub(crate) struct Streams(Mutex<HashMap<String, Arc<Outlet>>>);
+pub(crate) struct SseStreams(Mutex<HashMap<String, Arc<Outlet>>>);
 
 /// The sending side of a client's stream.
 struct Outlet {
@@ -61,10 +61,10 @@ struct Outlet {
 
 /// `GET /sse`: opens a stream. Its first event names the URL to post messages to.
 pub(crate) async fn open(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<ListenerState>>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let client = auth::client(&door, &headers).await?;
+    let client = auth::authenticate_client(&state, &headers).await?;
     let id = random::token();
     let (queue, messages) = mpsc::channel(MAX_WAITING);
     let outlet = Outlet {
@@ -73,26 +73,29 @@ pub(crate) async fn open(
         session: OnceLock::new(),
         closed: CancellationToken::new(),
     };
-    let hello = Event::default()
+    let endpoint_event = Event::default()
         .event("endpoint")
         .data(format!("/messages/?session_id={id}"));
-    let stopping = door.stopping.clone();
-    let open = Open::new(door, id, Arc::new(outlet));
+    let stopping = state.stopping.clone();
+    let open = OpenStream::new(state, id, Arc::new(outlet));
     let closed = open.outlet.closed.clone();
     let messages = stream::unfold((messages, open), |(mut messages, open)| async {
-        Some((events::message(&messages.recv().await?), (messages, open)))
+        Some((
+            events::message_event(&messages.recv().await?),
+            (messages, open),
+        ))
     });
-    let all = stream::iter([hello]).chain(messages);
-    Ok(events::response(
+    let all = stream::iter([endpoint_event]).chain(messages);
+    Ok(events::sse_response(
         all.take_until(closed.cancelled_owned())
             .take_until(stopping.cancelled_owned()),
     ))
 }
 
 /// `POST /messages/?session_id=…`: takes one message. An answer is sent on the stream.
-pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Reply {
+pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
     let (Parts { uri, headers, .. }, body) = request.into_parts();
-    let client = auth::client(&door, &headers).await?;
+    let client = auth::authenticate_client(&state, &headers).await?;
     let id = uri.query().and_then(|query| {
         query
             .split('&')
@@ -101,33 +104,33 @@ pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Rep
     let id = id.ok_or_else(|| {
         Refusal::bad_request("the query has no `session_id`: open `GET /sse` first")
     })?;
-    let outlet = door.legacy.find(id, &client);
+    let outlet = state.sse_streams.find(id, &client);
     let outlet = outlet.ok_or_else(|| {
         Refusal::new(
             StatusCode::NOT_FOUND,
             "there is no such session: open `GET /sse` again and keep it open",
         )
     })?;
-    check_json(&headers)?;
-    let body = body::read(body).await?;
+    check_content_type(&headers)?;
+    let body = body::read_body(body).await?;
     match wire::parse(&body)? {
         Message::Request { id, method, params } if method == "initialize" => {
-            initialize(&door, &outlet, id, params).await;
+            initialize(&state, &outlet, id, params).await;
         }
         Message::Request { id, method, params } => match outlet.session.get() {
             Some(session) => {
-                let exchange = Exchange::begin(&door, session, id, &method, params)?;
-                tokio::spawn(answer(outlet, exchange));
+                let exchange = Exchange::begin(&state, session, id, &method, params)?;
+                tokio::spawn(send_answer(outlet, exchange));
             }
             None => outlet.refuse(id, "send `initialize` first"),
         },
         Message::Notification { method, params } => {
             if let Some(session) = outlet.session.get() {
-                notification(&door, session, &method, params);
+                handle_notification(&state, session, &method, params);
             }
         }
         Message::Response { id, reply } => {
-            let reply = wire::read_reply(reply).map_err(bad_error)?;
+            let reply = wire::read_reply(reply).map_err(malformed_error)?;
             if let Some(session) = outlet.session.get() {
                 session.deliver_reply(id, reply);
             }
@@ -136,31 +139,40 @@ pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Rep
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
-async fn initialize(door: &Door, outlet: &Arc<Outlet>, id: Id<'_>, params: Option<&RawValue>) {
+async fn initialize(
+    state: &ListenerState,
+    outlet: &Arc<Outlet>,
+    id: Id<'_>,
+    params: Option<&RawValue>,
+) {
     let hello = match handshake::read_initialize(params) {
         Ok(hello) => hello,
-        Err(error) => return outlet.say(wire::error(Some(id), &error)),
+        Err(error) => return outlet.send(wire::encode_error(Some(id), &error)),
     };
     let result =
-        handshake::initialize_result(&hello, door.hub.instructions(&ClientScope::All).as_deref());
-    let session = door
+        handshake::initialize_result(&hello, state.hub.instructions(&ClientScope::All).as_deref());
+    let session = state
         .hub
         .open_session(outlet.client.clone(), hello, ClientScope::All)
         .await;
     if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
-        door.hub.sessions().close(&session.id);
+        state.hub.sessions().close(&session.id);
         return outlet.refuse(id, "this stream has its session already: open another");
     }
-    outlet.say(wire::result(id, &result));
-    tokio::spawn(follow(Arc::clone(&door.hub), Arc::clone(outlet), session));
+    outlet.send(wire::encode_result(id, &result));
+    tokio::spawn(forward_messages(
+        Arc::clone(&state.hub),
+        Arc::clone(outlet),
+        session,
+    ));
 }
 
 /// Forwards the messages that belong to no request to the stream. If the stream or the session
 /// ends, so does the other.
-async fn follow(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<ClientSession>) {
+async fn forward_messages(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<ClientSession>) {
     loop {
         tokio::select! {
-            message = session.next_message() => outlet.say(message),
+            message = session.next_message() => outlet.send(message),
             () = session.ended.cancelled() => break,
             () = outlet.closed.cancelled() => break,
         }
@@ -169,16 +181,16 @@ async fn follow(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<ClientSession>)
     hub.sessions().close(&session.id);
 }
 
-async fn answer(outlet: Arc<Outlet>, exchange: Exchange) {
+async fn send_answer(outlet: Arc<Outlet>, exchange: Exchange) {
     tokio::select! {
-        answer = exchange.answer(Some(outlet.queue.clone())) => outlet.say(answer),
+        answer = exchange.answer(Some(outlet.queue.clone())) => outlet.send(answer),
         () = outlet.closed.cancelled() => {}
     }
 }
 
 impl Outlet {
     /// Queues a message for the stream. Closes the stream if the queue is full.
-    fn say(&self, message: Bytes) {
+    fn send(&self, message: Bytes) {
         if self.queue.try_send(message).is_err() && !self.closed.is_cancelled() {
             tracing::warn!(
                 "client {}: its stream ends, since it does not read",
@@ -189,7 +201,7 @@ impl Outlet {
     }
 
     fn refuse(&self, id: Id<'_>, why: &str) {
-        self.say(wire::error(
+        self.send(wire::encode_error(
             Some(id),
             &RpcError::new(code::INVALID_REQUEST, why),
         ));
@@ -197,27 +209,30 @@ impl Outlet {
 }
 
 /// An open stream. Dropping it, when its connection closes, removes it from the table.
-struct Open {
-    door: Arc<Door>,
+struct OpenStream {
+    state: Arc<ListenerState>,
     id: String,
     outlet: Arc<Outlet>,
 }
 
-impl Open {
-    fn new(door: Arc<Door>, id: String, outlet: Arc<Outlet>) -> Self {
-        door.legacy.lock().insert(id.clone(), Arc::clone(&outlet));
-        Self { door, id, outlet }
+impl OpenStream {
+    fn new(state: Arc<ListenerState>, id: String, outlet: Arc<Outlet>) -> Self {
+        state
+            .sse_streams
+            .lock()
+            .insert(id.clone(), Arc::clone(&outlet));
+        Self { state, id, outlet }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.door.legacy.lock().remove(&self.id);
+        self.state.sse_streams.lock().remove(&self.id);
         self.outlet.closed.cancel();
     }
 }
 
-impl Streams {
+impl SseStreams {
     /// Returns the stream with this id. Returns `None` if the stream belongs to another client.
     fn find(&self, id: &str, client: &ClientName) -> Option<Arc<Outlet>> {
         self.lock()

@@ -26,18 +26,18 @@ use tokio::sync::mpsc;
 
 use super::{
     events,
-    exchange::Conversation,
-    streamable_http::{Caller, MAX_WAITING, Reply, VERSION, stream as streamed},
+    exchange::ResponseMessages,
+    streamable_http::{Caller, MAX_WAITING, McpResult, VERSION_HEADER, respond},
 };
 use crate::{
-    headers::{is_events, text},
+    headers::{header_text, is_event_stream},
     rescue::{Refusal, RpcRefusal},
-    server::{Door, Via},
+    server::{ListenerKind, ListenerState},
     wire::{self, Id, Message},
 };
 
 /// The methods that were removed together with sessions and the experimental tasks.
-const REMOVED: [&str; 7] = [
+const REMOVED_METHODS: [&str; 7] = [
     "initialize",
     "ping",
     "logging/setLevel",
@@ -53,7 +53,7 @@ const NO_BUFFERING: (HeaderName, HeaderValue) = (
 );
 
 /// A request before its `_meta` is read.
-pub(super) struct Asked<'a> {
+pub(super) struct RawRequest<'a> {
     pub(super) caller: Caller,
     pub(super) id: Id<'a>,
     pub(super) method: &'a str,
@@ -61,13 +61,20 @@ pub(super) struct Asked<'a> {
 }
 
 /// Returns whether the headers name a revision without sessions.
-pub(super) fn is_named(headers: &HeaderMap) -> bool {
-    text(headers, &VERSION).is_some_and(|version| Era::from_revision(&version) == Some(Era::Modern))
+pub(super) fn names_modern_revision(headers: &HeaderMap) -> bool {
+    header_text(headers, &VERSION_HEADER)
+        .is_some_and(|version| Era::from_revision(&version) == Some(Era::Modern))
 }
 
 /// Returns whether a request belongs to the modern era, which has no sessions.
-pub(super) fn is_meant(headers: &HeaderMap, method: &str, params: Option<&RawValue>) -> bool {
-    is_named(headers) || method == "server/discover" || meta::named_revision(params).is_some()
+pub(super) fn is_stateless_request(
+    headers: &HeaderMap,
+    method: &str,
+    params: Option<&RawValue>,
+) -> bool {
+    names_modern_revision(headers)
+        || method == "server/discover"
+        || meta::named_revision(params).is_some()
 }
 
 /// Checks the revision of a GET or DELETE request.
@@ -75,7 +82,7 @@ pub(super) fn is_meant(headers: &HeaderMap, method: &str, params: Option<&RawVal
 /// # Errors
 /// Returns 405 if the headers name a revision without sessions, which has only POST.
 pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
-    if is_named(headers) {
+    if names_modern_revision(headers) {
         return Err(Refusal::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "this revision has POST only",
@@ -86,7 +93,7 @@ pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// Handles a message that is not a request. Notifications have no effect in this era, and responses
 /// are rejected.
-pub(super) fn take(message: &Message<'_>) -> Reply {
+pub(super) fn handle_non_request(message: &Message<'_>) -> McpResult {
     match message {
         Message::Notification { .. } => Ok(StatusCode::ACCEPTED.into_response()),
         Message::Request { .. } | Message::Response { .. } => {
@@ -96,99 +103,104 @@ pub(super) fn take(message: &Message<'_>) -> Reply {
 }
 
 /// Answers a request.
-pub(super) async fn answer(door: &Arc<Door>, headers: &HeaderMap, asked: Asked<'_>) -> Reply {
-    let id = asked.id;
-    match check(door, headers, &asked) {
-        Ok((RequestMeta { hello, .. }, params)) if asked.method == "subscriptions/listen" => {
+pub(super) async fn answer(
+    state: &Arc<ListenerState>,
+    headers: &HeaderMap,
+    request: RawRequest<'_>,
+) -> McpResult {
+    let id = request.id;
+    match check_request(state, headers, &request) {
+        Ok((RequestMeta { hello, .. }, params)) if request.method == "subscriptions/listen" => {
             let subscription = Subscription::from_params(id.to_raw(), &params)
-                .map_err(|error| refused(id, &error))?;
-            let Caller { client, reach } = asked.caller;
-            let session = door.hub.listen(client, hello, reach, subscription).await;
-            Ok(listen(
-                door,
+                .map_err(|error| to_refusal(id, &error))?;
+            let Caller { client, scope } = request.caller;
+            let session = state.hub.listen(client, hello, scope, subscription).await;
+            Ok(stream_subscription(
+                state,
                 id,
-                session.map_err(|error| refused(id, &error))?,
+                session.map_err(|error| to_refusal(id, &error))?,
             ))
         }
         Ok((RequestMeta { hello, log_level }, params)) => {
-            let session = door
+            let session = state
                 .hub
-                .stateless_session(&asked.caller.client, &hello, &asked.caller.reach)
+                .stateless_session(&request.caller.client, &hello, &request.caller.scope)
                 .await;
             let (stream, messages) = mpsc::channel(MAX_WAITING);
-            let attempt = StatelessRequest {
+            let stateless_request = StatelessRequest {
                 session,
                 stream,
                 log_level,
-                method: asked.method.to_owned(),
+                method: request.method.to_owned(),
                 params,
             };
-            Ok(converse(Arc::clone(&door.hub), id, attempt, messages).await)
+            Ok(run_request(Arc::clone(&state.hub), id, stateless_request, messages).await)
         }
-        Err(error) => Err(refused(id, &error)),
+        Err(error) => Err(to_refusal(id, &error)),
     }
 }
 
 /// Reads the request's `_meta`, and compares the request with its headers. Returns the params
 /// without what the `_meta` held for Drawbridge.
-fn check(
-    door: &Door,
+fn check_request(
+    state: &ListenerState,
     headers: &HeaderMap,
-    asked: &Asked<'_>,
+    request: &RawRequest<'_>,
 ) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
     // No intermediary that routes by headers can be between a client and the local socket.
-    let is_repeated = door.via == Via::Tcp;
-    if let Some(version) = meta::named_revision(asked.params).filter(|_| is_repeated) {
-        must_say(headers, repeated::VERSION, Some(&version), "params._meta")?;
+    let is_repeated = state.kind == ListenerKind::Tcp;
+    if let Some(version) = meta::named_revision(request.params).filter(|_| is_repeated) {
+        require_header_match(headers, repeated::VERSION, Some(&version), "params._meta")?;
     }
-    let (meta, params) = meta::take_request_meta(asked.params)?;
+    let (meta, params) = meta::take_request_meta(request.params)?;
     if is_repeated {
-        check_headers(door, headers, asked, &params)?;
+        check_headers(state, headers, request, &params)?;
     }
-    if REMOVED.contains(&asked.method) {
+    if REMOVED_METHODS.contains(&request.method) {
         return Err(RpcError::new(
             code::METHOD_NOT_FOUND,
-            format!("there is no method '{}' here", asked.method),
+            format!("there is no method '{}' here", request.method),
         ));
     }
     Ok((meta, params))
 }
 
 fn check_headers(
-    door: &Door,
+    state: &ListenerState,
     headers: &HeaderMap,
-    asked: &Asked<'_>,
+    request: &RawRequest<'_>,
     params: &RawValue,
 ) -> Result<(), RpcError> {
-    must_say(
+    require_header_match(
         headers,
         repeated::METHOD,
-        Some(asked.method),
+        Some(request.method),
         "the body's method",
     )?;
     let params = RawObject::parse(params).unwrap_or_default();
-    if let Some(member) = repeated::name_member(asked.method) {
-        must_say(
+    if let Some(member) = repeated::name_member(request.method) {
+        require_header_match(
             headers,
             repeated::NAME,
             params.get_string(member).as_deref(),
             &format!("params.{member}"),
         )?;
     }
-    if asked.method == "tools/call" {
+    if request.method == "tools/call" {
         let name = params.get_string("name").unwrap_or_default();
-        for one in door
-            .hub
-            .header_params(&asked.caller.client, &asked.caller.reach, &name)
+        for mirrored in
+            state
+                .hub
+                .header_params(&request.caller.client, &request.caller.scope, &name)
         {
             let given = params
                 .get("arguments")
-                .and_then(|arguments| repeated::param_value(arguments, &one));
-            must_say(
+                .and_then(|arguments| repeated::param_value(arguments, &mirrored));
+            require_header_match(
                 headers,
-                &one.header,
+                &mirrored.header,
                 given.as_deref(),
-                &format!("the argument '{}'", one.path.join(".")),
+                &format!("the argument '{}'", mirrored.path.join(".")),
             )?;
         }
     }
@@ -199,7 +211,7 @@ fn check_headers(
 ///
 /// # Errors
 /// Returns `-32020` if the header and the body differ, or if only one of them has the value.
-fn must_say(
+fn require_header_match(
     headers: &HeaderMap,
     name: &str,
     body: Option<&str>,
@@ -233,7 +245,7 @@ fn must_say(
 }
 
 /// Returns the error response to a request, with the status of the error in this era.
-fn refused(id: Id<'_>, error: &RpcError) -> RpcRefusal {
+fn to_refusal(id: Id<'_>, error: &RpcError) -> RpcRefusal {
     RpcRefusal::new(status_of(error.code, true), Some(id), error)
 }
 
@@ -246,28 +258,28 @@ fn status_of(code: i64, is_ours: bool) -> StatusCode {
     }
 }
 
-async fn converse(
+async fn run_request(
     hub: Arc<Hub>,
     id: Id<'_>,
-    attempt: StatelessRequest,
+    stateless_request: StatelessRequest,
     messages: mpsc::Receiver<bytes::Bytes>,
 ) -> Response {
     let failed = Arc::new(OnceLock::new());
     let (id, failed_with) = (id.as_str().to_owned(), Arc::clone(&failed));
-    let session = Arc::clone(&attempt.session);
+    let session = Arc::clone(&stateless_request.session);
     let answer = async move {
         let reply = tokio::select! {
-            reply = hub.handle_stateless_request(attempt) => reply,
+            reply = hub.handle_stateless_request(stateless_request) => reply,
             () = session.ended.cancelled() => Err(RpcError::new(code::INTERNAL_ERROR, "the client was shut out")),
         };
         if let Err(error) = &reply {
             let _ = failed_with.set(error.code);
         }
-        wire::reply(&id, &reply)
+        wire::encode_reply(&id, &reply)
     };
-    let mut response = streamed(Conversation::new(messages, answer)).await;
+    let mut response = respond(ResponseMessages::new(messages, answer)).await;
     if let Some(code) = failed.get()
-        && !is_events(response.headers())
+        && !is_event_stream(response.headers())
     {
         *response.status_mut() = status_of(*code, false);
     }
@@ -276,11 +288,15 @@ async fn converse(
 
 /// Returns the stream of a subscription, which is open until the client closes it, its session
 /// ends, or the endpoint stops.
-fn listen(door: &Arc<Door>, id: Id<'_>, session: Arc<ClientSession>) -> Response {
-    let over = wire::result(id, &meta::subscription_ended_result(&id.to_raw()));
-    let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
-    let open = Open {
-        hub: Arc::clone(&door.hub),
+fn stream_subscription(
+    state: &Arc<ListenerState>,
+    id: Id<'_>,
+    session: Arc<ClientSession>,
+) -> Response {
+    let completion = wire::encode_result(id, &meta::subscription_ended_result(&id.to_raw()));
+    let (stopping, ended) = (state.stopping.clone(), session.ended.clone());
+    let open = OpenSubscription {
+        hub: Arc::clone(&state.hub),
         session,
     };
     let messages = stream::unfold(open, |open| async {
@@ -289,10 +305,10 @@ fn listen(door: &Arc<Door>, id: Id<'_>, session: Arc<ClientSession>) -> Response
     let messages = messages
         .take_until(ended.cancelled_owned())
         .take_until(stopping.cancelled_owned());
-    let mut response = events::response(
+    let mut response = events::sse_response(
         messages
-            .chain(stream::iter([over]))
-            .map(|message| events::message(&message)),
+            .chain(stream::iter([completion]))
+            .map(|message| events::message_event(&message)),
     );
     response
         .headers_mut()
@@ -301,12 +317,12 @@ fn listen(door: &Arc<Door>, id: Id<'_>, session: Arc<ClientSession>) -> Response
 }
 
 /// The session of a subscription, closed when its connection closes.
-struct Open {
+struct OpenSubscription {
     hub: Arc<Hub>,
     session: Arc<ClientSession>,
 }
 
-impl Drop for Open {
+impl Drop for OpenSubscription {
     fn drop(&mut self) {
         self.hub.sessions().close(&self.session.id);
     }

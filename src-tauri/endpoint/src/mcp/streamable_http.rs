@@ -28,29 +28,29 @@ use tokio::sync::mpsc;
 
 use super::{
     batch, events,
-    exchange::{Conversation, Exchange, notification},
-    stateless::{self, Asked},
+    exchange::{Exchange, ResponseMessages, handle_notification},
+    stateless::{self, RawRequest},
 };
 use crate::{
     auth, body,
-    headers::{accepts_events, accepts_json, is_json, text},
+    headers::{accepts_events, accepts_json, header_text, is_json},
     rescue::{Refusal, RpcRefusal},
-    server::Door,
+    server::ListenerState,
     wire::{self, Id, Message},
 };
 
-pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(crate) const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The largest number of messages of a request that wait for the client to read them.
 pub(super) const MAX_WAITING: usize = 64;
 
-pub(super) type Reply = Result<Response, RpcRefusal>;
+pub(super) type McpResult = Result<Response, RpcRefusal>;
 
 /// The client that sent a request, and the scope that the path names.
 pub(super) struct Caller {
     pub(super) client: ClientName,
-    pub(super) reach: ClientScope,
+    pub(super) scope: ClientScope,
 }
 
 impl Caller {
@@ -59,12 +59,12 @@ impl Caller {
     /// # Errors
     /// Returns an error if the client is unknown, or if the path names a server that does not exist
     /// or may not run.
-    pub(super) async fn of(
-        door: &Door,
+    pub(super) async fn from_request(
+        state: &ListenerState,
         uri: &Uri,
         headers: &HeaderMap,
     ) -> Result<Self, RpcRefusal> {
-        let client = auth::client(door, headers).await?;
+        let client = auth::authenticate_client(state, headers).await?;
         let server = uri
             .path()
             .strip_prefix("/mcp")
@@ -73,14 +73,14 @@ impl Caller {
         if server.is_empty() {
             return Ok(Self {
                 client,
-                reach: ClientScope::All,
+                scope: ClientScope::All,
             });
         }
         let id = ServerId::new(server);
-        if door.hub.has_server(&id) {
+        if state.hub.has_server(&id) {
             return Ok(Self {
                 client,
-                reach: ClientScope::One(id),
+                scope: ClientScope::One(id),
             });
         }
         Err(Refusal::new(
@@ -95,24 +95,24 @@ impl Caller {
     /// # Errors
     /// Returns 400 if the request names no session. Returns 404 if there is no such session, or if
     /// it belongs to another client or scope.
-    pub(super) fn session(
+    pub(super) fn find_session(
         &self,
-        door: &Door,
+        state: &ListenerState,
         headers: &HeaderMap,
         id: Option<Id<'_>>,
     ) -> Result<Arc<ClientSession>, RpcRefusal> {
         let refusal = |status, message: &str| {
             RpcRefusal::new(status, id, &RpcError::new(code::INVALID_REQUEST, message))
         };
-        let Some(name) = text(headers, &SESSION) else {
+        let Some(name) = header_text(headers, &SESSION_HEADER) else {
             return Err(refusal(
                 StatusCode::BAD_REQUEST,
                 "the header `Mcp-Session-Id` is missing: send `initialize` first, then its answer's session id",
             ));
         };
-        let session = door.hub.sessions().get(&name);
+        let session = state.hub.sessions().get(&name);
         let session =
-            session.filter(|session| session.client == self.client && session.scope == self.reach);
+            session.filter(|session| session.client == self.client && session.scope == self.scope);
         session.ok_or_else(|| {
             refusal(
                 StatusCode::NOT_FOUND,
@@ -123,65 +123,69 @@ impl Caller {
 }
 
 /// `POST /mcp`: handles one message or a batch.
-pub(crate) async fn post(State(door): State<Arc<Door>>, request: Request) -> Reply {
+pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
     let (Parts { uri, headers, .. }, body) = request.into_parts();
-    let caller = Caller::of(&door, &uri, &headers).await?;
-    check_json(&headers)?;
+    let caller = Caller::from_request(&state, &uri, &headers).await?;
+    check_content_type(&headers)?;
     if !accepts_json(&headers) {
         let message = "the header `Accept` must allow application/json";
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
     }
-    let body = body::read(body).await?;
-    if batch::is_one(&body) {
-        return Box::pin(batch::take(&door, &caller, &headers, &body)).await;
+    let body = body::read_body(body).await?;
+    if batch::is_batch(&body) {
+        return Box::pin(batch::handle(&state, &caller, &headers, &body)).await;
     }
     let message = wire::parse(&body)?;
     if let Message::Request { id, method, params } = &message
-        && stateless::is_meant(&headers, method, *params)
+        && stateless::is_stateless_request(&headers, method, *params)
     {
-        let asked = Asked {
+        let raw = RawRequest {
             caller,
             id: *id,
             method,
             params: *params,
         };
-        return Box::pin(stateless::answer(&door, &headers, asked)).await;
+        return Box::pin(stateless::answer(&state, &headers, raw)).await;
     }
-    if stateless::is_named(&headers) {
-        return stateless::take(&message);
+    if stateless::names_modern_revision(&headers) {
+        return stateless::handle_non_request(&message);
     }
     check_version(&headers)?;
     match message {
         Message::Request { id, method, params } if method == "initialize" => {
-            Box::pin(initialize(&door, caller, id, params)).await
+            Box::pin(initialize(&state, caller, id, params)).await
         }
         Message::Request { id, method, params } => {
-            let session = caller.session(&door, &headers, Some(id))?;
-            let exchange = Exchange::begin(&door, &session, id, &method, params)?;
+            let session = caller.find_session(&state, &headers, Some(id))?;
+            let exchange = Exchange::begin(&state, &session, id, &method, params)?;
             if accepts_events(&headers) {
-                return Ok(converse(exchange).await);
+                return Ok(run_exchange(exchange).await);
             }
-            Ok(json(exchange.answer(None).await))
+            Ok(json_response(exchange.answer(None).await))
         }
         Message::Notification { method, params } => {
-            let session = caller.session(&door, &headers, None)?;
-            notification(&door, &session, &method, params);
+            let session = caller.find_session(&state, &headers, None)?;
+            handle_notification(&state, &session, &method, params);
             Ok(StatusCode::ACCEPTED.into_response())
         }
         Message::Response { id, reply } => {
-            let session = caller.session(&door, &headers, None)?;
-            session.deliver_reply(id, wire::read_reply(reply).map_err(bad_error)?);
+            let session = caller.find_session(&state, &headers, None)?;
+            session.deliver_reply(id, wire::read_reply(reply).map_err(malformed_error)?);
             Ok(StatusCode::ACCEPTED.into_response())
         }
     }
 }
 
 /// `DELETE /mcp`: ends the session and its requests in flight.
-pub(crate) async fn delete(State(door): State<Arc<Door>>, uri: Uri, headers: HeaderMap) -> Reply {
-    let caller = Caller::of(&door, &uri, &headers).await?;
+pub(crate) async fn delete(
+    State(state): State<Arc<ListenerState>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> McpResult {
+    let caller = Caller::from_request(&state, &uri, &headers).await?;
     stateless::refuse_method(&headers)?;
-    let session = caller.session(&door, &headers, None)?;
-    door.hub.sessions().close(&session.id);
+    let session = caller.find_session(&state, &headers, None)?;
+    state.hub.sessions().close(&session.id);
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -189,7 +193,7 @@ pub(crate) async fn delete(State(door): State<Arc<Door>>, uri: Uri, headers: Hea
 ///
 /// # Errors
 /// Returns 415 if `Content-Type` is not JSON.
-pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
     if is_json(headers) {
         return Ok(());
     }
@@ -202,7 +206,7 @@ pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Refusal> {
 /// # Errors
 /// Returns 400 if the header names an unknown revision.
 pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
-    match text(headers, &VERSION) {
+    match header_text(headers, &VERSION_HEADER) {
         Some(version) if !protocol::is_known_revision(&version) => Err(Refusal::bad_request(
             "the header `MCP-Protocol-Version` names a revision that Drawbridge does not know",
         )),
@@ -211,48 +215,57 @@ pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Returns the refusal of a client's response whose `error` is malformed.
-pub(super) fn bad_error(error: serde_json::Error) -> RpcRefusal {
+pub(super) fn malformed_error(error: serde_json::Error) -> RpcRefusal {
     Refusal::bad_request(format!("'error' must be a JSON-RPC error: {error}")).into()
 }
 
-async fn initialize(door: &Door, caller: Caller, id: Id<'_>, params: Option<&RawValue>) -> Reply {
-    let Caller { client, reach } = caller;
+async fn initialize(
+    state: &ListenerState,
+    caller: Caller,
+    id: Id<'_>,
+    params: Option<&RawValue>,
+) -> McpResult {
+    let Caller { client, scope } = caller;
     let hello = match handshake::read_initialize(params) {
         Ok(hello) => hello,
-        Err(error) => return Ok(json(wire::error(Some(id), &error))),
+        Err(error) => return Ok(json_response(wire::encode_error(Some(id), &error))),
     };
-    let result = handshake::initialize_result(&hello, door.hub.instructions(&reach).as_deref());
-    let session = door.hub.open_session(client, hello, reach).await;
+    let result = handshake::initialize_result(&hello, state.hub.instructions(&scope).as_deref());
+    let session = state.hub.open_session(client, hello, scope).await;
     let name = header::HeaderValue::from_str(session.id.as_str())
-        .map_err(|_| crate::rescue::internal())?;
-    let mut response = json(wire::result(id, &result));
-    response.headers_mut().insert(SESSION, name);
+        .map_err(|_| crate::rescue::internal_error())?;
+    let mut response = json_response(wire::encode_result(id, &result));
+    response.headers_mut().insert(SESSION_HEADER, name);
     Ok(response)
 }
 
 /// Runs a request. The answer is a JSON body if it is the only message, and otherwise the last
 /// event of a stream.
-async fn converse(exchange: Exchange) -> Response {
+async fn run_exchange(exchange: Exchange) -> Response {
     let (sender, messages) = mpsc::channel(MAX_WAITING);
-    stream(Conversation::new(messages, exchange.answer(Some(sender)))).await
+    respond(ResponseMessages::new(
+        messages,
+        exchange.answer(Some(sender)),
+    ))
+    .await
 }
 
 /// Returns the response of a conversation: a JSON body for a single message, otherwise a stream.
-pub(super) async fn stream(mut conversation: Conversation) -> Response {
-    let first = conversation.next().await.unwrap_or_default();
-    if conversation.is_over() {
-        return json(first);
+pub(super) async fn respond(mut messages: ResponseMessages) -> Response {
+    let first = messages.next().await.unwrap_or_default();
+    if messages.is_finished() {
+        return json_response(first);
     }
-    let rest = futures_util::stream::unfold(conversation, |mut conversation| async {
+    let rest = futures_util::stream::unfold(messages, |mut conversation| async {
         Some((conversation.next().await?, conversation))
     });
-    events::response(
+    events::sse_response(
         futures_util::stream::iter([first])
             .chain(rest)
-            .map(|message| events::message(&message)),
+            .map(|message| events::message_event(&message)),
     )
 }
 
-pub(super) fn json(body: Bytes) -> Response {
+pub(super) fn json_response(body: Bytes) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

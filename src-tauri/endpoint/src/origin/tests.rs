@@ -54,13 +54,13 @@ const BAD_ORIGINS: [&str; 12] = [
 ];
 
 /// The real checks in front of the real paths, with handlers that only count requests.
-struct Door {
+struct CheckedRoutes {
     front: Front,
     reached: Arc<AtomicUsize>,
     paths: Vec<String>,
 }
 
-impl Door {
+impl CheckedRoutes {
     fn new() -> Self {
         let reached = Arc::new(AtomicUsize::new(0));
         let paths: Vec<String> = routes()
@@ -71,7 +71,10 @@ impl Door {
         let routes = Router::new().fallback(any(move || async move {
             counter.fetch_add(1, Ordering::SeqCst);
         }));
-        let front = Front::new(routes, Some(Hosts::of(([192, 168, 1, 7], 8765).into())));
+        let front = Front::new(
+            routes,
+            Some(Hosts::for_address(([192, 168, 1, 7], 8765).into())),
+        );
         Self {
             front,
             reached,
@@ -103,26 +106,27 @@ impl Door {
 }
 
 #[tokio::test]
-async fn every_route_takes_the_hosts_and_origins_of_this_door() {
-    let door = Door::new();
-    assert!(door.paths.len() >= 8, "the route table is there");
+async fn every_route_accepts_the_hosts_and_origins_of_its_listener() {
+    let routes = CheckedRoutes::new();
+    assert!(routes.paths.len() >= 8, "the route table is there");
     for host in GOOD_HOSTS {
         assert_eq!(
-            door.status(&[("host", host)]).await,
+            routes.status(&[("host", host)]).await,
             StatusCode::OK,
             "{host}"
         );
         for other in GOOD_HOSTS {
             let origin = format!("http://{other}");
             assert_eq!(
-                door.status(&[("host", host), ("origin", &origin)]).await,
+                routes.status(&[("host", host), ("origin", &origin)]).await,
                 StatusCode::OK,
                 "{host} {origin}"
             );
         }
         for site in ["same-origin", "none"] {
             assert_eq!(
-                door.status(&[("host", host), ("sec-fetch-site", site)])
+                routes
+                    .status(&[("host", host), ("sec-fetch-site", site)])
                     .await,
                 StatusCode::OK,
                 "{site}"
@@ -133,35 +137,38 @@ async fn every_route_takes_the_hosts_and_origins_of_this_door() {
 
 #[tokio::test]
 async fn no_route_is_reached_under_another_host() {
-    let door = Door::new();
+    let routes = CheckedRoutes::new();
     for host in BAD_HOSTS {
         assert_eq!(
-            door.status(&[("host", host)]).await,
+            routes.status(&[("host", host)]).await,
             StatusCode::FORBIDDEN,
             "{host}"
         );
         let origin = format!("http://{host}");
         assert_eq!(
-            door.status(&[("host", host), ("origin", &origin)]).await,
+            routes.status(&[("host", host), ("origin", &origin)]).await,
             StatusCode::FORBIDDEN,
             "{host}"
         );
     }
-    assert_eq!(door.status(&[]).await, StatusCode::BAD_REQUEST);
-    assert_eq!(door.status(&[("host", "")]).await, StatusCode::BAD_REQUEST);
+    assert_eq!(routes.status(&[]).await, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        routes.status(&[("host", "")]).await,
+        StatusCode::BAD_REQUEST
+    );
     let twice = [("host", GOOD_HOSTS[0]), ("host", GOOD_HOSTS[0])];
-    assert_eq!(door.status(&twice).await, StatusCode::BAD_REQUEST);
-    assert_eq!(door.reached.load(Ordering::SeqCst), 0);
+    assert_eq!(routes.status(&twice).await, StatusCode::BAD_REQUEST);
+    assert_eq!(routes.reached.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
 async fn no_route_is_reached_from_another_origin() {
-    let door = Door::new();
+    let routes = CheckedRoutes::new();
     for host in GOOD_HOSTS {
         for origin in BAD_ORIGINS {
             let headers = [("host", host), ("origin", origin)];
             assert_eq!(
-                door.status(&headers).await,
+                routes.status(&headers).await,
                 StatusCode::FORBIDDEN,
                 "{host} {origin}"
             );
@@ -171,18 +178,22 @@ async fn no_route_is_reached_from_another_origin() {
             ("origin", "http://127.0.0.1:8765"),
             ("origin", "http://127.0.0.1:8765"),
         ];
-        assert_eq!(door.status(&twice).await, StatusCode::FORBIDDEN);
+        assert_eq!(routes.status(&twice).await, StatusCode::FORBIDDEN);
         for site in ["cross-site", "same-site", "Same-Origin", ""] {
             let headers = [("host", host), ("sec-fetch-site", site)];
-            assert_eq!(door.status(&headers).await, StatusCode::FORBIDDEN, "{site}");
+            assert_eq!(
+                routes.status(&headers).await,
+                StatusCode::FORBIDDEN,
+                "{site}"
+            );
         }
     }
-    assert_eq!(door.reached.load(Ordering::SeqCst), 0);
+    assert_eq!(routes.reached.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
-async fn an_absolute_target_must_name_this_door_too() {
-    let door = Door::new();
+async fn an_absolute_target_must_name_the_listener_too() {
+    let routes = CheckedRoutes::new();
     for (uri, expected) in [
         ("http://127.0.0.1:8765/health", StatusCode::OK),
         ("http://evil.example/health", StatusCode::FORBIDDEN),
@@ -192,6 +203,10 @@ async fn an_absolute_target_must_name_this_door_too() {
             .header("host", "127.0.0.1:8765")
             .body(Body::empty())
             .expect("request");
-        assert_eq!(door.front.answer(request).await.status(), expected, "{uri}");
+        assert_eq!(
+            routes.front.answer(request).await.status(),
+            expected,
+            "{uri}"
+        );
     }
 }

@@ -11,7 +11,7 @@ use drawbridge_hub::{
 };
 use serde::Deserialize;
 
-use super::{Answer, At, Body, Id, read, run};
+use super::{BodyBytes, IdPath, JsonResult, SharedState, read_json, run_verb};
 
 /// A decision on the request that the URL names.
 #[derive(Deserialize)]
@@ -22,14 +22,14 @@ struct Decision {
     verdict: Verdict,
 }
 
-pub(crate) async fn list(State(door): At) -> Answer<Vec<ApprovalRequest>> {
-    run(door, ListApprovals {}).await
+pub(crate) async fn list(State(state): SharedState) -> JsonResult<Vec<ApprovalRequest>> {
+    run_verb(state, ListApprovals {}).await
 }
 
-pub(crate) async fn show(State(door): At, id: Id) -> Answer<ApprovalRequest> {
+pub(crate) async fn show(State(state): SharedState, id: IdPath) -> JsonResult<ApprovalRequest> {
     let Path(id) = id?;
-    run(
-        door,
+    run_verb(
+        state,
         ShowApproval {
             id: CallId::new(id),
         },
@@ -37,11 +37,15 @@ pub(crate) async fn show(State(door): At, id: Id) -> Answer<ApprovalRequest> {
     .await
 }
 
-pub(crate) async fn decide(State(door): At, id: Id, body: Body) -> Answer<Call> {
+pub(crate) async fn decide(
+    State(state): SharedState,
+    id: IdPath,
+    body: BodyBytes,
+) -> JsonResult<Call> {
     let Path(id) = id?;
-    let Decision { digest, verdict } = read(&body?)?;
-    run(
-        door,
+    let Decision { digest, verdict } = read_json(&body?)?;
+    run_verb(
+        state,
         DecideApproval {
             id: CallId::new(id),
             digest,

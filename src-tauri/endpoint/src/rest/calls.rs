@@ -6,16 +6,19 @@ use drawbridge_hub::{
     model::{call::Call, ids::CallId},
 };
 
-use super::{Answer, Asked, At, Id, asked, run};
+use super::{IdPath, JsonResult, QueryResult, SharedState, read_query, run_verb};
 
-pub(crate) async fn list(State(door): At, query: Asked<ListCalls>) -> Answer<Vec<Call>> {
-    run(door, asked(query)?).await
+pub(crate) async fn list(
+    State(state): SharedState,
+    query: QueryResult<ListCalls>,
+) -> JsonResult<Vec<Call>> {
+    run_verb(state, read_query(query)?).await
 }
 
-pub(crate) async fn show(State(door): At, id: Id) -> Answer<Call> {
+pub(crate) async fn show(State(state): SharedState, id: IdPath) -> JsonResult<Call> {
     let Path(id) = id?;
-    run(
-        door,
+    run_verb(
+        state,
         ShowCall {
             id: CallId::new(id),
         },

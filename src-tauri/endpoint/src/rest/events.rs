@@ -14,23 +14,23 @@ use drawbridge_hub::model::event::Event;
 use futures_util::{StreamExt, stream};
 use tokio_stream::wrappers::BroadcastStream;
 
-use crate::server::Door;
+use crate::server::ListenerState;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-pub(crate) async fn stream(State(door): State<Arc<Door>>) -> impl IntoResponse {
-    let events = BroadcastStream::new(door.hub.events())
+pub(crate) async fn stream(State(state): State<Arc<ListenerState>>) -> impl IntoResponse {
+    let events = BroadcastStream::new(state.hub.events())
         .map(|event| event.unwrap_or(Event::Lagged))
         .filter_map(|event| ready(sse::Event::default().json_data(event).ok()))
         .map(Ok::<_, Infallible>)
-        .take_until(door.stopping.clone().cancelled_owned());
+        .take_until(state.stopping.clone().cancelled_owned());
     Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
 /// `GET /api/presence`: a stream without events. A client that reads it keeps the hub from ending
 /// for lack of use.
-pub(crate) async fn presence(State(door): State<Arc<Door>>) -> impl IntoResponse {
+pub(crate) async fn presence(State(state): State<Arc<ListenerState>>) -> impl IntoResponse {
     let nothing = stream::pending::<Result<sse::Event, Infallible>>();
-    Sse::new(nothing.take_until(door.stopping.clone().cancelled_owned()))
+    Sse::new(nothing.take_until(state.stopping.clone().cancelled_owned()))
         .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }

@@ -13,10 +13,10 @@ use drawbridge_hub::api::{
     health::{HealthStatus, ShowHealth},
 };
 
-use crate::{rescue::Refusal, server::Door};
+use crate::{rescue::Refusal, server::ListenerState};
 
-pub(crate) async fn show(State(door): State<Arc<Door>>) -> Result<Response, Refusal> {
-    let health = ShowHealth {}.run(&door.hub).await?;
+pub(crate) async fn show(State(state): State<Arc<ListenerState>>) -> Result<Response, Refusal> {
+    let health = ShowHealth {}.run(&state.hub).await?;
     let status = match health.status {
         HealthStatus::Ok | HealthStatus::Degraded => StatusCode::OK,
         HealthStatus::Down => StatusCode::SERVICE_UNAVAILABLE,

@@ -14,12 +14,12 @@ use bytes::Bytes;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::{auth::COOKIE, headers::is_json, rescue::Refusal, server::Door};
+use crate::{auth::COOKIE, headers::is_json, rescue::Refusal, server::ListenerState};
 
 /// The largest body that is accepted without authentication, in bytes.
 pub(crate) const LARGEST_BODY: usize = 4096;
 
-const PER_MINUTE: usize = 10;
+const ATTEMPTS_PER_MINUTE: usize = 10;
 
 #[derive(Deserialize)]
 struct Login {
@@ -27,7 +27,7 @@ struct Login {
 }
 
 pub(crate) async fn redeem(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<ListenerState>>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
@@ -35,13 +35,13 @@ pub(crate) async fn redeem(
         let message = "the header `Content-Type` must be application/json";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    if !door.logins.take() {
+    if !state.logins.try_acquire() {
         let message = "too many attempts to log in: try again in a minute";
         return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, message));
     }
     let login: Login =
         serde_json::from_slice(&body?).map_err(|e| Refusal::bad_request(format!("login: {e}")))?;
-    let Some(token) = door.hub.access().redeem_browser_code(&login.code) else {
+    let Some(token) = state.hub.access().redeem_browser_code(&login.code) else {
         let message = "this link was used or is too old: run `drawbridge open` for a new one";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));
     };
@@ -51,15 +51,15 @@ pub(crate) async fn redeem(
 
 /// The times of the attempts in the last minute.
 #[derive(Default)]
-pub(crate) struct Attempts(Mutex<Vec<Instant>>);
+pub(crate) struct LoginAttempts(Mutex<Vec<Instant>>);
 
-impl Attempts {
+impl LoginAttempts {
     /// Returns whether another attempt is allowed. Counts the attempt if so.
-    fn take(&self) -> bool {
+    fn try_acquire(&self) -> bool {
         let now = Instant::now();
         let mut attempts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         attempts.retain(|at| now.duration_since(*at) < Duration::from_secs(60));
-        let may = attempts.len() < PER_MINUTE;
+        let may = attempts.len() < ATTEMPTS_PER_MINUTE;
         if may {
             attempts.push(now);
         }

@@ -23,23 +23,23 @@ use drawbridge_hub::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Answer, At, Body, Id, named, read, run};
+use super::{BodyBytes, IdPath, JsonResult, SharedState, field_error, read_json, run_verb};
 use crate::{
-    rescue::{Refusal, internal},
-    server::Door,
+    rescue::{Refusal, internal_error},
+    server::ListenerState,
 };
 
-pub(crate) async fn list(State(door): At) -> Answer<ServersView> {
-    run(door, ListServers {}).await
+pub(crate) async fn list(State(state): SharedState) -> JsonResult<ServersView> {
+    run_verb(state, ListServers {}).await
 }
 
 pub(crate) async fn add(
-    State(door): At,
-    body: Body,
+    State(state): SharedState,
+    body: BodyBytes,
 ) -> Result<(StatusCode, Json<ServerView>), Refusal> {
-    let spec: ServerSpec = read(&body?)?;
-    let added = run(
-        door,
+    let spec: ServerSpec = read_json(&body?)?;
+    let added = run_verb(
+        state,
         AddServer {
             spec,
             secrets: SecretValues::default(),
@@ -50,48 +50,63 @@ pub(crate) async fn add(
     Ok((StatusCode::CREATED, added))
 }
 
-pub(crate) async fn show(State(door): At, id: Id) -> Answer<ServerView> {
-    run(door, ShowServer { id: server(id)? }).await
+pub(crate) async fn show(State(state): SharedState, id: IdPath) -> JsonResult<ServerView> {
+    run_verb(state, ShowServer { id: server_id(id)? }).await
 }
 
 /// Replaces the spec.
-pub(crate) async fn put(State(door): At, id: Id, body: Body) -> Answer<ServerView> {
-    update(door, server(id)?, read(&body?)?).await
+pub(crate) async fn put(
+    State(state): SharedState,
+    id: IdPath,
+    body: BodyBytes,
+) -> JsonResult<ServerView> {
+    update(state, server_id(id)?, read_json(&body?)?).await
 }
 
 /// Changes members of the spec with a JSON merge patch (RFC 7396): null removes a member.
-pub(crate) async fn patch(State(door): At, id: Id, body: Body) -> Answer<ServerView> {
-    let (id, patch) = (server(id)?, read::<Value>(&body?)?);
+pub(crate) async fn patch(
+    State(state): SharedState,
+    id: IdPath,
+    body: BodyBytes,
+) -> JsonResult<ServerView> {
+    let (id, patch) = (server_id(id)?, read_json::<Value>(&body?)?);
     if !patch.is_object() {
         return Err(
             ApiError::invalid("body: a patch is a JSON object with the members to change").into(),
         );
     }
-    let Json(known) = run(Arc::clone(&door), ShowServer { id: id.clone() }).await?;
-    let mut spec = serde_json::to_value(known.spec).map_err(|_| internal())?;
-    merge(&mut spec, patch);
-    update(door, id, from_value(spec)?).await
+    let Json(known) = run_verb(Arc::clone(&state), ShowServer { id: id.clone() }).await?;
+    let mut spec = serde_json::to_value(known.spec).map_err(|_| internal_error())?;
+    merge_patch(&mut spec, patch);
+    update(state, id, from_value(spec)?).await
 }
 
-pub(crate) async fn remove(State(door): At, id: Id) -> Answer<Done> {
-    run(door, RemoveServer { id: server(id)? }).await
+pub(crate) async fn remove(State(state): SharedState, id: IdPath) -> JsonResult<Done> {
+    run_verb(state, RemoveServer { id: server_id(id)? }).await
 }
 
-pub(crate) async fn verify(State(door): At, id: Id) -> Answer<VerifiedView> {
-    run(door, VerifyServer { id: server(id)? }).await
+pub(crate) async fn verify(State(state): SharedState, id: IdPath) -> JsonResult<VerifiedView> {
+    run_verb(state, VerifyServer { id: server_id(id)? }).await
 }
 
-pub(crate) async fn sync(State(door): At, id: Id) -> Answer<ServerView> {
-    run(door, SyncServer { id: server(id)? }).await
+pub(crate) async fn sync(State(state): SharedState, id: IdPath) -> JsonResult<ServerView> {
+    run_verb(state, SyncServer { id: server_id(id)? }).await
 }
 
-pub(crate) async fn capabilities(State(door): At, id: Id) -> Answer<CapabilitiesView> {
-    run(door, ShowCapabilities { id: server(id)? }).await
+pub(crate) async fn capabilities(
+    State(state): SharedState,
+    id: IdPath,
+) -> JsonResult<CapabilitiesView> {
+    run_verb(state, ShowCapabilities { id: server_id(id)? }).await
 }
 
-async fn update(door: Arc<Door>, id: ServerId, spec: ServerSpec) -> Answer<ServerView> {
-    run(
-        door,
+async fn update(
+    state: Arc<ListenerState>,
+    id: ServerId,
+    spec: ServerSpec,
+) -> JsonResult<ServerView> {
+    run_verb(
+        state,
         UpdateServer {
             id,
             spec,
@@ -102,17 +117,17 @@ async fn update(door: Arc<Door>, id: ServerId, spec: ServerSpec) -> Answer<Serve
     .await
 }
 
-fn server(id: Id) -> Result<ServerId, Refusal> {
+fn server_id(id: IdPath) -> Result<ServerId, Refusal> {
     let Path(id) = id?;
     Ok(ServerId::new(id))
 }
 
 fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
-    Ok(serde_path_to_error::deserialize(value).map_err(|e| named(&e))?)
+    Ok(serde_path_to_error::deserialize(value).map_err(|e| field_error(&e))?)
 }
 
 /// Applies a JSON merge patch (RFC 7396).
-fn merge(target: &mut Value, patch: Value) {
+fn merge_patch(target: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *target = patch;
         return;
@@ -127,7 +142,7 @@ fn merge(target: &mut Value, patch: Value) {
         if value.is_null() {
             members.remove(&key);
         } else {
-            merge(members.entry(key).or_insert(Value::Null), value);
+            merge_patch(members.entry(key).or_insert(Value::Null), value);
         }
     }
 }
@@ -139,9 +154,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_changes_what_it_names_removes_what_is_null_and_leaves_the_rest() {
+    fn a_patch_changes_named_members_removes_null_ones_and_keeps_the_rest() {
         let mut spec = json!({"command":"x","env":{"A":"1","B":"2"},"args":["1"]});
-        merge(
+        merge_patch(
             &mut spec,
             json!({"env":{"A":null,"C":"3"},"args":["2"],"cwd":"/"}),
         );

@@ -12,13 +12,13 @@ use drawbridge_hub::{
 };
 use serde::Deserialize;
 
-use super::{Asked, asked, run};
-use crate::{rescue::Refusal, server::Door};
+use super::{QueryResult, read_query, run_verb};
+use crate::{rescue::Refusal, server::ListenerState};
 
 /// The query of `GET /api/tools`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct ToolsQuery {
     /// `mcp` (the default) or `openai`.
     #[serde(default)]
     format: Option<String>,
@@ -28,15 +28,17 @@ pub(crate) struct Wanted {
 }
 
 pub(crate) async fn list(
-    State(door): State<Arc<Door>>,
-    wanted: Asked<Wanted>,
+    State(state): State<Arc<ListenerState>>,
+    query: QueryResult<ToolsQuery>,
 ) -> Result<Response, Refusal> {
-    let wanted = asked(wanted)?;
-    match wanted.format.as_deref() {
-        None | Some("mcp") => Ok(run(door, ListTools {}).await?.into_response()),
+    let query = read_query(query)?;
+    match query.format.as_deref() {
+        None | Some("mcp") => Ok(run_verb(state, ListTools {}).await?.into_response()),
         Some("openai") => {
-            let client = wanted.client.map(ClientName::new);
-            Ok(run(door, ExportTools { client }).await?.into_response())
+            let client = query.client.map(ClientName::new);
+            Ok(run_verb(state, ExportTools { client })
+                .await?
+                .into_response())
         }
         Some(other) => Err(Refusal::bad_request(format!(
             "'format' is mcp or openai, not '{other}'"

@@ -8,24 +8,24 @@ use axum::{
 };
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::rescue::{Refusal, no_route};
+use crate::rescue::{Refusal, route_not_found};
 
 #[derive(RustEmbed)]
 #[folder = "../../ui/dist"]
 struct Dist;
 
 pub(crate) async fn index(headers: HeaderMap) -> Result<Response, Refusal> {
-    fixed(&headers, "index.html")
+    serve_revalidated(&headers, "index.html")
 }
 
 pub(crate) async fn icon(headers: HeaderMap) -> Result<Response, Refusal> {
-    fixed(&headers, "icon.svg")
+    serve_revalidated(&headers, "icon.svg")
 }
 
 /// Serves a file that keeps its name when its content changes, so browsers must revalidate it.
-fn fixed(headers: &HeaderMap, name: &str) -> Result<Response, Refusal> {
+fn serve_revalidated(headers: &HeaderMap, name: &str) -> Result<Response, Refusal> {
     match Dist::get(name) {
-        Some(file) => Ok(reply(headers, file, "no-cache")),
+        Some(file) => Ok(file_response(headers, file, "no-cache")),
         None => Err(Refusal::new(
             StatusCode::NOT_FOUND,
             "the screens were not built: run `npm run build` in ui/",
@@ -42,12 +42,16 @@ pub(crate) async fn asset(
     let Path(file) = file?;
     let is_inside = file.split('/').all(|part| part != "..");
     match Dist::get(&format!("assets/{file}")) {
-        Some(file) if is_inside => Ok(reply(&headers, file, "public, max-age=31536000, immutable")),
-        Some(_) | None => Err(no_route()),
+        Some(file) if is_inside => Ok(file_response(
+            &headers,
+            file,
+            "public, max-age=31536000, immutable",
+        )),
+        Some(_) | None => Err(route_not_found()),
     }
 }
 
-fn reply(headers: &HeaderMap, file: EmbeddedFile, caching: &'static str) -> Response {
+fn file_response(headers: &HeaderMap, file: EmbeddedFile, caching: &'static str) -> Response {
     let tag = format!("\"{}\"", hex::encode(file.metadata.sha256_hash()));
     let known = headers
         .get(header::IF_NONE_MATCH)

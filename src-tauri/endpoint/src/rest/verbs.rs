@@ -14,20 +14,20 @@ use bytes::Bytes;
 use drawbridge_hub::api;
 
 use crate::{
-    rescue::{Refusal, internal},
-    server::Door,
+    rescue::{Refusal, internal_error},
+    server::ListenerState,
 };
 
 /// Runs a verb to its end, even if the client disconnects, so that no change is left half done.
 pub(crate) async fn run(
-    State(door): State<Arc<Door>>,
+    State(state): State<Arc<ListenerState>>,
     verb: Result<Path<String>, PathRejection>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
     let (Path(verb), body) = (verb?, body?);
-    let hub = Arc::clone(&door.hub);
+    let hub = Arc::clone(&state.hub);
     let run = tokio::spawn(async move { api::dispatch(&hub, &verb, &body).await });
-    let answer = run.await.map_err(|_| internal())??;
+    let answer = run.await.map_err(|_| internal_error())??;
     Ok((
         [(header::CONTENT_TYPE, "application/json")],
         Box::<str>::from(answer).into_string(),

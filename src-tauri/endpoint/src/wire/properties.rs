@@ -8,7 +8,7 @@ use drawbridge_hub::model::{
 };
 use serde_json::value::RawValue;
 
-use super::{Id, MAX_DEPTH, Message, answers, error, parse, read_reply, result};
+use super::{Id, MAX_DEPTH, Message, encode_error, encode_result, is_answer_to, parse, read_reply};
 
 /// Checks that an accepted message has each key once and that its parts are unchanged. Checks that
 /// a rejected message is answered with JSON.
@@ -21,7 +21,7 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
                 "{}",
                 fault.error.code
             );
-            let answer = error(fault.id, &fault.error);
+            let answer = encode_error(fault.id, &fault.error);
             let is_json = serde_json::from_slice::<&RawValue>(&answer).is_ok();
             assert!(is_json, "{}", String::from_utf8_lossy(&answer));
             return;
@@ -77,9 +77,9 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
 
 /// Checks that an answer belongs to this id and holds the value unchanged.
 fn is_answered(id: Id<'_>, value: &RawValue) {
-    let answer = result(id, value);
+    let answer = encode_result(id, value);
     assert!(
-        answers(&answer, id.as_str()),
+        is_answer_to(&answer, id.as_str()),
         "{}",
         String::from_utf8_lossy(&answer)
     );

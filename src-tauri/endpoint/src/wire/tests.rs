@@ -5,9 +5,11 @@ use odd_json::{Choices, nested};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
-use super::{MAX_DEPTH, Message, answers, error, parse, properties, read_reply, result};
+use super::{
+    MAX_DEPTH, Message, encode_error, encode_result, is_answer_to, parse, properties, read_reply,
+};
 
-fn request(text: &str) -> (String, String, Option<String>) {
+fn parse_request(text: &str) -> (String, String, Option<String>) {
     match parse(text.as_bytes()) {
         Ok(Message::Request { id, method, params }) => (
             id.as_str().to_owned(),
@@ -18,7 +20,7 @@ fn request(text: &str) -> (String, String, Option<String>) {
     }
 }
 
-fn refused(text: &str) -> (i64, Option<String>) {
+fn parse_failure(text: &str) -> (i64, Option<String>) {
     match parse(text.as_bytes()) {
         Err(fault) => (fault.error.code, fault.id.map(|id| id.as_str().to_owned())),
         Ok(message) => panic!("{text} is taken as {message:?}"),
@@ -38,7 +40,7 @@ fn ids_and_params_are_kept_byte_for_byte() {
         let text =
             format!(r#"{{"jsonrpc":"2.0","params":{params}, "method":"tools/call" ,"id":{id}}}"#);
         assert_eq!(
-            request(&text),
+            parse_request(&text),
             (
                 id.to_owned(),
                 "tools/call".to_owned(),
@@ -49,17 +51,17 @@ fn ids_and_params_are_kept_byte_for_byte() {
 }
 
 #[test]
-fn answers_hold_id_and_result_as_they_were() {
+fn answers_keep_id_and_result_unchanged() {
     let text = r#"{"jsonrpc":"2.0","id":"a\u0062","method":"x"}"#;
     let Ok(Message::Request { id, .. }) = parse(text.as_bytes()) else {
         panic!("a request")
     };
     let raw: &RawValue = serde_json::from_str(r#"{"n":1.0, "z":0.90,"a":[]}"#).expect("JSON");
     assert_eq!(
-        result(id, raw).as_ref(),
+        encode_result(id, raw).as_ref(),
         br#"{"jsonrpc":"2.0","id":"a\u0062","result":{"n":1.0, "z":0.90,"a":[]}}"#
     );
-    let answer = error(None, &RpcError::new(-32601, "no \"x\""));
+    let answer = encode_error(None, &RpcError::new(-32601, "no \"x\""));
     assert_eq!(
         answer.as_ref(),
         br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no \"x\""}}"#
@@ -92,18 +94,18 @@ fn a_message_without_method_is_a_response_whose_id_and_reply_are_kept() {
     assert_eq!(error.data.expect("data").get(), "[1.0]");
     assert!(read(r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#).1.is_err());
     assert_eq!(
-        refused(r#"{"jsonrpc":"2.0","result":{}}"#).0,
+        parse_failure(r#"{"jsonrpc":"2.0","result":{}}"#).0,
         code::INVALID_REQUEST
     );
 }
 
 #[test]
-fn an_answer_is_told_from_a_request_with_the_same_id() {
-    assert!(answers(
+fn an_answer_is_distinguished_from_a_request_with_the_same_id() {
+    assert!(is_answer_to(
         br#"{"jsonrpc":"2.0","id":1,"result":{"method":"x"}}"#,
         "1"
     ));
-    assert!(answers(
+    assert!(is_answer_to(
         br#"{"error":{"code":1,"message":""},"id":"1"}"#,
         "\"1\""
     ));
@@ -114,14 +116,14 @@ fn an_answer_is_told_from_a_request_with_the_same_id() {
         "1",
         "",
     ] {
-        assert!(!answers(other.as_bytes(), "1"), "{other}");
+        assert!(!is_answer_to(other.as_bytes(), "1"), "{other}");
     }
 }
 
 #[test]
 fn an_escaped_method_is_its_text() {
     assert_eq!(
-        request(r#"{"jsonrpc":"2.0","id":1,"method":"p\u0069ng"}"#).1,
+        parse_request(r#"{"jsonrpc":"2.0","id":1,"method":"p\u0069ng"}"#).1,
         "ping"
     );
 }
@@ -137,12 +139,12 @@ fn keys_that_another_reader_might_confuse_are_refused() {
         r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{},"paramſ":{}}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"ping","extra":1,"Extra":2}"#,
     ] {
-        assert_eq!(refused(text).0, code::INVALID_REQUEST, "{text}");
+        assert_eq!(parse_failure(text).0, code::INVALID_REQUEST, "{text}");
     }
 }
 
 #[test]
-fn what_is_not_one_message_is_refused() {
+fn anything_but_one_message_is_refused() {
     for (text, expected) in [
         ("", code::PARSE_ERROR),
         ("{", code::PARSE_ERROR),
@@ -180,12 +182,12 @@ fn what_is_not_one_message_is_refused() {
         ),
         (r#"{"jsonrpc":"2.0","id":1}"#, code::INVALID_REQUEST),
     ] {
-        assert_eq!(refused(text).0, expected, "{text}");
+        assert_eq!(parse_failure(text).0, expected, "{text}");
     }
 }
 
 #[test]
-fn a_fault_carries_the_id_where_it_was_read() {
+fn a_parse_error_has_the_id_if_it_could_be_read() {
     for text in [
         r#"{"id":7,"method":"ping"}"#,
         r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#,
@@ -194,7 +196,7 @@ fn a_fault_carries_the_id_where_it_was_read() {
         r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#,
     ] {
         assert_eq!(
-            refused(text),
+            parse_failure(text),
             (code::INVALID_REQUEST, Some("7".to_owned())),
             "{text}"
         );
@@ -211,14 +213,17 @@ fn nesting_is_bounded_without_recursion() {
             "}".repeat(inner)
         )
     };
-    assert_eq!(request(&nested(128)).1, "x");
-    assert_eq!(refused(&nested(129)).0, code::INVALID_REQUEST);
-    assert_eq!(refused(&"[".repeat(10_000_000)).0, code::INVALID_REQUEST);
+    assert_eq!(parse_request(&nested(128)).1, "x");
+    assert_eq!(parse_failure(&nested(129)).0, code::INVALID_REQUEST);
+    assert_eq!(
+        parse_failure(&"[".repeat(10_000_000)).0,
+        code::INVALID_REQUEST
+    );
     let brackets_in_text = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"\"{}"}}}}"#,
         "[".repeat(1000)
     );
-    assert_eq!(request(&brackets_in_text).1, "x");
+    assert_eq!(parse_request(&brackets_in_text).1, "x");
 }
 
 #[test]
@@ -297,7 +302,7 @@ proptest! {
         let members = members(&mut choices);
         let text = choices.object(&members);
         let params = members.into_iter().find_map(|(key, value)| (key == "\"params\"").then_some(value));
-        prop_assert_eq!(request(&text), ("1".to_owned(), "tools/call".to_owned(), params));
+        prop_assert_eq!(parse_request(&text), ("1".to_owned(), "tools/call".to_owned(), params));
         properties::read_is_what_was_sent(text.as_bytes());
     }
 
@@ -315,7 +320,7 @@ proptest! {
         let plain = if plain.contains(['"', '\\', '\n']) { "method".to_owned() } else { plain };
         let again = format!("\"{}\"", variant(&plain, &mut choices));
         members.insert(choices.of(members.len() + 1), (again, choices.value()));
-        prop_assert_eq!(refused(&choices.object(&members)).0, code::INVALID_REQUEST);
+        prop_assert_eq!(parse_failure(&choices.object(&members)).0, code::INVALID_REQUEST);
     }
 
     #[test]
@@ -329,8 +334,8 @@ proptest! {
             }
             choices.object(&members)
         };
-        prop_assert_eq!(refused(&deep(MAX_DEPTH + 1 + over, &mut choices)).0, code::INVALID_REQUEST);
-        prop_assert_eq!(request(&deep(MAX_DEPTH, &mut choices)).1, "x");
+        prop_assert_eq!(parse_failure(&deep(MAX_DEPTH + 1 + over, &mut choices)).0, code::INVALID_REQUEST);
+        prop_assert_eq!(parse_request(&deep(MAX_DEPTH, &mut choices)).1, "x");
         properties::deep_nesting_is_refused(choices.value().as_bytes());
     }
 }

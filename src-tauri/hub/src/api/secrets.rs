@@ -111,7 +111,7 @@ impl Verb for RemoveSecret {
 fn check_not_reserved(name: &str) -> Result<(), ApiError> {
     if name.starts_with(secrets::RESERVED_PREFIX) {
         return Err(ApiError::invalid(format!(
-            "names that begin with '{}' are Drawbridge's own: use `drawbridge servers authorize` and `sign-out`",
+            "names that begin with '{}' are Drawbridge's own: use `drawbridge servers sign-in` and `sign-out`",
             secrets::RESERVED_PREFIX
         )));
     }

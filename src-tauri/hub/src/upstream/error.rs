@@ -35,7 +35,7 @@ pub enum UpstreamError {
 }
 
 /// The remedy if a person has to sign in.
-pub const SIGN_IN_REMEDY: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers authorize` \
+pub const SIGN_IN_REMEDY: &str = "Sign in: choose Sign in at the server in Drawbridge, or run `drawbridge servers sign-in` \
     with its id. If it takes a token of yours instead, put that into its Authorization header.";
 
 impl UpstreamError {

@@ -1,9 +1,9 @@
 use drawbridge_hub::model::approval::ApprovalRequest;
 
-use super::{Actions, Button, Notice, choice};
-use crate::{controller::tests::request, glance::Seen, tray::menu::Choice};
+use super::{Actions, Button, Notice, parse_choice};
+use crate::{controller::tests::request, summary::CallRef, tray::menu::Choice};
 
-fn with(arguments: &str) -> ApprovalRequest {
+fn request_with(arguments: &str) -> ApprovalRequest {
     ApprovalRequest {
         arguments: arguments.into(),
         ..request("1")
@@ -11,78 +11,88 @@ fn with(arguments: &str) -> ApprovalRequest {
 }
 
 fn notice(request: ApprovalRequest) -> Notice {
-    Notice::of(&[request]).expect("one waits")
+    Notice::for_waiting(&[request]).expect("one waits")
 }
 
-fn seen() -> Seen {
-    Seen::of(&request("1"))
+fn call_ref() -> CallRef {
+    CallRef::new(&request("1"))
 }
 
 #[test]
 fn a_call_that_fits_can_be_approved_in_its_notification() {
-    let notice = notice(with(r#"{"path":"/tmp/a"}"#));
+    let notice = notice(request_with(r#"{"path":"/tmp/a"}"#));
     assert_eq!(notice.title, "claude wants to call read_file of Files");
     assert_eq!(notice.body, r#"{"path":"/tmp/a"}"#);
-    assert_eq!(notice.actions, Actions::ShowDenyOrApprove(seen()));
+    assert_eq!(notice.actions, Actions::ShowDenyOrApprove(call_ref()));
 }
 
 #[test]
 fn longer_arguments_are_shown_and_very_long_ones_are_not() {
-    let longer = notice(with(&"x".repeat(200)));
+    let longer = notice(request_with(&"x".repeat(200)));
     assert_eq!(
         (longer.body, longer.actions),
-        ("x".repeat(200), Actions::ShowOrDeny(seen()))
+        ("x".repeat(200), Actions::ShowOrDeny(call_ref()))
     );
-    let too_long = notice(with(&"x".repeat(201)));
+    let too_long = notice(request_with(&"x".repeat(201)));
     assert_eq!(
         (too_long.body.as_str(), too_long.actions),
-        ("Open to see the arguments", Actions::ShowOrDeny(seen()))
+        ("Open to see the arguments", Actions::ShowOrDeny(call_ref()))
     );
 }
 
 #[test]
-fn what_a_desktop_may_take_for_markup_is_not_shown_as_arguments() {
+fn arguments_that_could_be_markup_are_not_shown() {
     for text in ["<b>x</b>", "a > b", "&lt;"] {
-        let notice = notice(with(text));
+        let notice = notice(request_with(text));
         assert_eq!(
             (notice.body.as_str(), notice.actions),
-            ("Open to see the arguments", Actions::ShowOrDeny(seen()))
+            ("Open to see the arguments", Actions::ShowOrDeny(call_ref()))
         );
     }
 }
 
 #[test]
-fn what_is_not_whole_cannot_be_approved() {
+fn an_incomplete_call_cannot_be_approved() {
     let along = notice(ApprovalRequest {
         extra: Some("{}".into()),
         ..request("1")
     });
-    assert_eq!(along.actions, Actions::ShowOrDeny(seen()));
+    assert_eq!(along.actions, Actions::ShowOrDeny(call_ref()));
     let held = notice(ApprovalRequest {
         result: Some("{}".into()),
         ..request("1")
     });
     assert_eq!(held.title, "read_file of Files has answered claude");
-    assert_eq!(held.actions, Actions::ShowOrDeny(seen()));
+    assert_eq!(held.actions, Actions::ShowOrDeny(call_ref()));
 }
 
 #[test]
 fn several_calls_are_counted() {
-    let notice = Notice::of(&[request("1"), request("2"), request("3")]).expect("three wait");
+    let notice =
+        Notice::for_waiting(&[request("1"), request("2"), request("3")]).expect("three wait");
     assert_eq!(
         (notice.title.as_str(), notice.actions),
         ("3 calls wait for you", Actions::Show)
     );
-    assert_eq!(Notice::of(&[]), None);
+    assert_eq!(Notice::for_waiting(&[]), None);
 }
 
 #[test]
-fn a_click_holds_for_the_call_of_the_notification_only() {
-    assert_eq!(choice("approve", Some(seen())), Choice::Approve(seen()));
-    assert_eq!(choice("deny", Some(seen())), Choice::Deny(seen()));
-    assert_eq!(choice("show", Some(seen())), Choice::ShowApprovals);
-    assert_eq!(choice("tap", Some(seen())), Choice::ShowApprovals);
-    assert_eq!(choice("approve", None), Choice::ShowApprovals);
+fn a_click_applies_only_to_the_call_of_the_notification() {
+    assert_eq!(
+        parse_choice("approve", Some(call_ref())),
+        Choice::Approve(call_ref())
+    );
+    assert_eq!(
+        parse_choice("deny", Some(call_ref())),
+        Choice::Deny(call_ref())
+    );
+    assert_eq!(
+        parse_choice("show", Some(call_ref())),
+        Choice::ShowApprovals
+    );
+    assert_eq!(parse_choice("tap", Some(call_ref())), Choice::ShowApprovals);
+    assert_eq!(parse_choice("approve", None), Choice::ShowApprovals);
 }
 
 #[test]
@@ -90,8 +100,8 @@ fn every_notification_has_its_buttons_registered() {
     let registered = |id| Button::SETS.iter().any(|(set, _)| *set == id);
     for actions in [
         Actions::Show,
-        Actions::ShowOrDeny(seen()),
-        Actions::ShowDenyOrApprove(seen()),
+        Actions::ShowOrDeny(call_ref()),
+        Actions::ShowDenyOrApprove(call_ref()),
     ] {
         assert!(registered(actions.id()));
     }

@@ -3,8 +3,8 @@ use drawbridge_hub::model::{approval::ApprovalRequest, server::ServerState};
 use super::{Choice, Item, TrayState, TrayView};
 use crate::{
     controller::tests::request,
-    glance::Seen,
     overview::{Overview, ServerLine},
+    summary::CallRef,
 };
 
 fn servers(count: usize) -> Vec<ServerLine> {
@@ -26,7 +26,7 @@ fn action(choice: Choice, text: &str) -> Item {
 
 #[test]
 fn an_idle_tray_offers_to_open_and_to_quit() {
-    let view = TrayView::of(&Overview::default());
+    let view = TrayView::new(&Overview::default());
     assert_eq!(view.state, TrayState::Idle);
     assert_eq!(view.tooltip, "Drawbridge: idle");
     assert_eq!(view.title, None);
@@ -36,20 +36,20 @@ fn an_idle_tray_offers_to_open_and_to_quit() {
             line("Drawbridge: idle"),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
-            action(Choice::Raise, "Pause all calls"),
+            action(Choice::Pause, "Pause all calls"),
             Item::Separator,
             action(Choice::Quit, "Quit Drawbridge"),
         ]
     );
 }
 
-fn seen() -> Seen {
-    Seen::of(&request("1"))
+fn call_ref() -> CallRef {
+    CallRef::new(&request("1"))
 }
 
 /// Returns the submenu of a waiting call.
 fn submenu(request: ApprovalRequest) -> Vec<Item> {
-    let view = TrayView::of(&Overview {
+    let view = TrayView::new(&Overview {
         waiting: vec![request],
         ..Overview::default()
     });
@@ -70,10 +70,10 @@ fn can_be_approved(request: ApprovalRequest) -> bool {
 }
 
 #[test]
-fn a_call_that_waits_is_told_first_and_can_be_decided() {
+fn a_waiting_call_is_listed_first_and_can_be_decided() {
     let trouble = Some("1 server is in error".to_owned());
     let waiting = vec![request("1")];
-    let view = TrayView::of(&Overview {
+    let view = TrayView::new(&Overview {
         waiting,
         servers: servers(1),
         trouble,
@@ -91,13 +91,13 @@ fn a_call_that_waits_is_told_first_and_can_be_decided() {
                 vec![
                     line("{}"),
                     action(Choice::ShowApprovals, "Show…"),
-                    action(Choice::Deny(seen()), "Deny"),
-                    action(Choice::Approve(seen()), "Approve once"),
+                    action(Choice::Deny(call_ref()), "Deny"),
+                    action(Choice::Approve(call_ref()), "Approve once"),
                 ]
             ),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
-            action(Choice::Raise, "Pause all calls"),
+            action(Choice::Pause, "Pause all calls"),
             Item::Separator,
             line("server 0: idle"),
             Item::Separator,
@@ -117,13 +117,13 @@ fn a_call_that_does_not_fit_is_shown_or_denied_but_not_approved() {
         [
             line("121 characters of arguments"),
             action(Choice::ShowApprovals, "Show…"),
-            action(Choice::Deny(seen()), "Deny"),
+            action(Choice::Deny(call_ref()), "Deny"),
         ]
     );
 }
 
 #[test]
-fn what_is_not_in_the_arguments_is_said_and_not_approved() {
+fn a_part_besides_the_arguments_is_mentioned_and_prevents_approval() {
     let along = ApprovalRequest {
         extra: Some("{}".into()),
         ..request("1")
@@ -155,30 +155,30 @@ fn hidden_characters_are_shown_and_not_approved() {
 }
 
 #[test]
-fn a_raised_drawbridge_is_told_before_all_else() {
+fn paused_calls_are_shown_before_everything_else() {
     let trouble = Some("1 server is in error".to_owned());
-    let view = TrayView::of(&Overview {
-        raised: true,
+    let view = TrayView::new(&Overview {
+        paused: true,
         trouble,
         ..Overview::default()
     });
-    assert_eq!(view.state, TrayState::Raised);
+    assert_eq!(view.state, TrayState::Paused);
     assert_eq!(view.tooltip, "All calls are paused");
     assert_eq!(
         view.items[..2],
         [line("All calls are paused"), line("1 server is in error")]
     );
-    assert!(view.items.contains(&action(Choice::Lower, "Resume calls")));
+    assert!(view.items.contains(&action(Choice::Resume, "Resume calls")));
     assert!(
         !view
             .items
-            .contains(&action(Choice::Raise, "Pause all calls"))
+            .contains(&action(Choice::Pause, "Pause all calls"))
     );
 }
 
 #[test]
 fn trouble_is_named_in_the_first_line() {
-    let view = TrayView::of(&Overview {
+    let view = TrayView::new(&Overview {
         trouble: Some("not listening on [::1]:8765".into()),
         ..Overview::default()
     });
@@ -192,7 +192,7 @@ fn trouble_is_named_in_the_first_line() {
 #[test]
 fn long_lists_are_cut_and_say_so() {
     let waiting = (0..7).map(|id| request(&id.to_string())).collect();
-    let view = TrayView::of(&Overview {
+    let view = TrayView::new(&Overview {
         waiting,
         servers: servers(10),
         ..Overview::default()

@@ -9,7 +9,7 @@ use drawbridge_hub::{
 };
 use futures_util::StreamExt;
 
-use super::one;
+use super::format_request;
 use crate::{connection::Context, exit::Failure, output};
 
 pub(super) async fn run(context: &Context, hub: &ApiClient) -> Result<(), Failure> {
@@ -49,6 +49,8 @@ impl Watch {
         if !self.seen.insert(request.id.clone()) {
             return Ok(());
         }
-        output::answer(self.json, request, |request| format!("{}\n", one(request)))
+        output::print_answer(self.json, request, |request| {
+            format!("{}\n", format_request(request))
+        })
     }
 }

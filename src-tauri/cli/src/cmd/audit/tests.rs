@@ -34,20 +34,20 @@ fn call(tool: &str, arguments: &str) -> AuditedCall {
     }
 }
 
-fn written(format: Format, calls: &[AuditedCall]) -> String {
+fn export_calls(format: ExportFormat, calls: &[AuditedCall]) -> String {
     let mut bytes = Vec::new();
-    let mut out = Out::new(format, &mut bytes).expect("a writer");
+    let mut out = Exporter::new(format, &mut bytes).expect("a writer");
     calls
         .iter()
         .for_each(|call| out.write(call).expect("written"));
-    out.end().expect("flushed");
+    out.finish().expect("flushed");
     String::from_utf8(bytes).expect("text")
 }
 
 #[test]
 fn a_csv_is_quoted_and_has_no_formulas() {
     for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
-        let text = written(Format::Csv, &[call(formula, "{\"a\":\"b,c\"}")]);
+        let text = export_calls(ExportFormat::Csv, &[call(formula, "{\"a\":\"b,c\"}")]);
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         assert_eq!(reader.headers().expect("a head"), &COLUMNS[..]);
         let rows: Vec<_> = reader.records().collect::<Result<_, _>>().expect("rows");
@@ -66,7 +66,7 @@ fn a_csv_is_quoted_and_has_no_formulas() {
 
 #[test]
 fn a_line_of_json_is_a_call_with_its_entry() {
-    let text = written(Format::Jsonl, &[call("t", "{}"), call("u", "{}")]);
+    let text = export_calls(ExportFormat::Jsonl, &[call("t", "{}"), call("u", "{}")]);
     let lines: Vec<AuditedCall> = text
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))

@@ -4,14 +4,14 @@ use drawbridge_hub::model::policy::{Condition, Literal, Predicate};
 use serde_json::value::RawValue;
 
 /// Parses a condition.
-pub(crate) fn condition(text: &str) -> Result<Condition, String> {
+pub(crate) fn parse_condition(text: &str) -> Result<Condition, String> {
     const WRONG: &str = "this must be 'POINTER is JSON', 'POINTER one-of JSON-ARRAY', 'POINTER in FOLDER', \
                          'POINTER host HOST', 'POINTER between MIN MAX' or 'POINTER matches REGEX'";
     let (pointer, rest) = text.split_once(' ').ok_or(WRONG)?;
     let (word, value) = rest.trim_start().split_once(' ').ok_or(WRONG)?;
     let value = value.trim_start();
     let is = match word {
-        "is" => Predicate::Equals(literal(value)?),
+        "is" => Predicate::Equals(parse_literal(value)?),
         "one-of" => {
             let values: Vec<Box<RawValue>> = serde_json::from_str(value)
                 .map_err(|e| format!("'{value}' is no JSON array: {e}"))?;
@@ -30,7 +30,7 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
                 if text == "-" {
                     Ok(None)
                 } else {
-                    literal(text).map(Some)
+                    parse_literal(text).map(Some)
                 }
             };
             Predicate::Between {
@@ -47,7 +47,7 @@ pub(crate) fn condition(text: &str) -> Result<Condition, String> {
     })
 }
 
-fn literal(text: &str) -> Result<Literal, String> {
+fn parse_literal(text: &str) -> Result<Literal, String> {
     let value = RawValue::from_string(text.to_owned());
     value
         .map(|value| Literal(value.get().to_owned()))

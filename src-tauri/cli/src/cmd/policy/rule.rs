@@ -11,8 +11,8 @@ use drawbridge_hub::{
     },
 };
 
-use super::{EffectArg, Target, condition};
-use crate::cmd::approvals::duration;
+use super::{EffectArg, Target, parse_condition};
+use crate::cmd::approvals::parse_duration;
 
 #[derive(Args)]
 pub(crate) struct RuleArgs {
@@ -27,7 +27,7 @@ pub(crate) struct RuleArgs {
     /// Only calls whose arguments meet this condition: 'POINTER is JSON', 'POINTER one-of
     /// JSON-ARRAY', 'POINTER in FOLDER', 'POINTER host HOST', 'POINTER between MIN MAX' (- for no
     /// bound) or 'POINTER matches REGEX'. May be repeated.
-    #[arg(long, value_name = "CONDITION", value_parser = condition)]
+    #[arg(long, value_name = "CONDITION", value_parser = parse_condition)]
     when: Vec<Condition>,
     /// Only tools that the server marks read-only
     #[arg(long)]
@@ -36,7 +36,7 @@ pub(crate) struct RuleArgs {
     #[arg(long, value_name = "EFFECT")]
     result: Option<ResultArg>,
     /// How long the rule lasts, such as 15m
-    #[arg(long = "for", value_name = "TIME", value_parser = duration, conflicts_with = "calls")]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration, conflicts_with = "calls")]
     time: Option<Duration>,
     /// The number of calls after which the rule expires
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
@@ -55,14 +55,16 @@ enum ResultArg {
 }
 
 impl RuleArgs {
-    pub(super) fn text(self) -> RuleSpec {
+    pub(super) fn into_spec(self) -> RuleSpec {
         let life = match (self.time, self.calls) {
-            (Some(time), _) => Lifetime::Until { at: after(time) },
+            (Some(time), _) => Lifetime::Until {
+                at: timestamp_after(time),
+            },
             (None, Some(count)) => Lifetime::Calls { count },
             (None, None) => Lifetime::UntilRevoked,
         };
         RuleSpec {
-            scope: self.target.scope(self.client),
+            scope: self.target.into_scope(self.client),
             read_only: self.read_only,
             conditions: self.when,
             effect: self.effect.map(Into::into),
@@ -76,7 +78,7 @@ impl RuleArgs {
     }
 }
 
-fn after(time: Duration) -> Timestamp {
+fn timestamp_after(time: Duration) -> Timestamp {
     Timestamp(
         clock::now()
             .0

@@ -2,7 +2,7 @@
 
 use drawbridge_hub::model::ids::ServerId;
 
-use super::{Target, condition};
+use super::{Target, parse_condition};
 
 #[test]
 fn a_target_is_all_servers_or_one_or_one_tool() {
@@ -36,7 +36,7 @@ fn conditions_are_read_as_they_are_shown() {
         ("/command matches ls .*", "/command fits /ls .*/"),
     ] {
         assert_eq!(
-            condition(text)
+            parse_condition(text)
                 .map(|condition| condition.to_string())
                 .as_deref(),
             Ok(shown),
@@ -52,6 +52,6 @@ fn conditions_are_read_as_they_are_shown() {
         "/a one-of 1",
         "/a between 1",
     ] {
-        assert!(condition(wrong).is_err(), "{wrong}");
+        assert!(parse_condition(wrong).is_err(), "{wrong}");
     }
 }

@@ -20,17 +20,17 @@ mod tests;
        drawbridge servers add [NAME] [OPTIONS] --preset ID
        drawbridge servers add [NAME] [OPTIONS] --manifest PATH"
 )]
-pub(crate) struct Add {
+pub(crate) struct AddArgs {
     /// The server's name, which also determines its id [default: the name in the preset or
     /// manifest]
     #[arg(required_unless_present_any = ["preset", "manifest"])]
     name: Option<String>,
     /// An environment variable of the command
-    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["url", "preset", "manifest"])]
+    #[arg(long, value_name = "K=V", value_parser = parse_pair, conflicts_with_all = ["url", "preset", "manifest"])]
     env: Vec<(String, String)>,
     /// An environment variable, or an input of a preset or manifest, whose value is stored in the
     /// keyring
-    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with = "url")]
+    #[arg(long, value_name = "K=V", value_parser = parse_pair, conflicts_with = "url")]
     secret: Vec<(String, String)>,
     /// The working folder of the command
     #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "preset", "manifest"])]
@@ -42,10 +42,10 @@ pub(crate) struct Add {
     #[arg(long, value_enum, conflicts_with_all = ["command", "preset", "manifest"])]
     transport: Option<Transport>,
     /// A header sent with each request to a remote server
-    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["command", "preset", "manifest"])]
+    #[arg(long, value_name = "K=V", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest"])]
     header: Vec<(String, String)>,
     /// A header whose value is stored in the keyring
-    #[arg(long, value_name = "K=V", value_parser = pair, conflicts_with_all = ["command", "preset", "manifest"])]
+    #[arg(long, value_name = "K=V", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest"])]
     secret_header: Vec<(String, String)>,
     /// The protocol revision to use with the server, such as 2025-06-18 [default: negotiated]
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["preset", "manifest"])]
@@ -60,7 +60,7 @@ pub(crate) struct Add {
     #[arg(long, value_name = "PORT", requires = "oauth_client_id", value_parser = clap::value_parser!(u16).range(1..))]
     oauth_callback_port: Option<u16>,
     #[command(flatten)]
-    from: manifest::FromManifest,
+    from: manifest::ManifestArgs,
     /// Give each client its own session and process
     #[arg(long)]
     per_client: bool,
@@ -113,13 +113,15 @@ impl Transport {
     }
 }
 
-impl Add {
+impl AddArgs {
     pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
-        match self.source()? {
+        match self.manifest_source()? {
             Some(source) => self.add_from(source, context).await,
             None => {
                 context
-                    .show(self.into_verb(), |server| super::done("added", server))
+                    .run_and_print(self.into_verb(), |server| {
+                        super::format_done("added", server)
+                    })
                     .await
             }
         }
@@ -165,7 +167,7 @@ impl Add {
     }
 }
 
-fn pair(text: &str) -> Result<(String, String), &'static str> {
+fn parse_pair(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("this must be NAME=VALUE"),

@@ -7,12 +7,12 @@ use drawbridge_hub::{
     model::{manifest::ManifestInput, runtime::RuntimeFound},
 };
 
-use crate::text::{Table, shown, word};
+use crate::text::{Table, enum_text, escape};
 
-pub(super) fn presets(presets: &[PresetView]) -> String {
+pub(super) fn format_presets(presets: &[PresetView]) -> String {
     let mut table = Table::new(["ID", "NEEDS", "WHAT IT DOES", "ASKS FOR"]);
     for preset in presets {
-        let needs = preset.choice.runtime.map(word).unwrap_or_default();
+        let needs = preset.choice.runtime.map(enum_text).unwrap_or_default();
         let ready = preset
             .runtime
             .as_ref()
@@ -22,26 +22,26 @@ pub(super) fn presets(presets: &[PresetView]) -> String {
         } else {
             format!("{needs} (missing)")
         };
-        let inputs: Vec<_> = preset.choice.inputs.iter().map(asked).collect();
+        let inputs: Vec<_> = preset.choice.inputs.iter().map(format_input_name).collect();
         table.row([&preset.id, &needs, &preset.description, &inputs.join(", ")]);
     }
     let mut lines = table.lines_or("no presets");
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for found in presets.iter().filter_map(|preset| preset.runtime.as_ref()) {
-        if !found.problem.is_empty() && !told.contains(&found.runtime) {
-            told.push(found.runtime);
+        if !found.problem.is_empty() && !reported.contains(&found.runtime) {
+            reported.push(found.runtime);
             let _ = write!(
                 lines,
                 "\n{}. {}",
-                shown(&found.problem),
-                shown(&found.remedy)
+                escape(&found.problem),
+                escape(&found.remedy)
             );
         }
     }
     lines
 }
 
-pub(super) fn runtimes(found: &[RuntimeFound]) -> String {
+pub(super) fn format_runtimes(found: &[RuntimeFound]) -> String {
     let mut table = Table::new(["RUNTIME", "VERSION", "PATH", "PROBLEM"]);
     for found in found {
         let problem = [found.problem.as_str(), &found.remedy].join(". ");
@@ -52,7 +52,7 @@ pub(super) fn runtimes(found: &[RuntimeFound]) -> String {
         };
         let version = found.version.as_deref().unwrap_or_default();
         table.row([
-            &word(found.runtime),
+            &enum_text(found.runtime),
             version,
             found.path.as_deref().unwrap_or_default(),
             problem,
@@ -62,10 +62,10 @@ pub(super) fn runtimes(found: &[RuntimeFound]) -> String {
 }
 
 /// Lists the choices, numbered as for `--package`, with the inputs of each.
-pub(super) fn manifest(view: &ManifestView) -> String {
-    let mut lines = format!("{} {}", shown(&view.name), shown(&view.version));
+pub(super) fn format_manifest(view: &ManifestView) -> String {
+    let mut lines = format!("{} {}", escape(&view.name), escape(&view.version));
     if !view.description.is_empty() {
-        let _ = write!(lines, "\n{}", shown(&view.description));
+        let _ = write!(lines, "\n{}", escape(&view.description));
     }
     for (at, choice) in view.choices.iter().enumerate() {
         let start = if choice.preview.is_empty() {
@@ -73,17 +73,17 @@ pub(super) fn manifest(view: &ManifestView) -> String {
         } else {
             &choice.preview
         };
-        let _ = write!(lines, "\n\n{}  {}", at + 1, shown(start));
+        let _ = write!(lines, "\n\n{}  {}", at + 1, escape(start));
         if !choice.problem.is_empty() {
-            let _ = write!(lines, "\n   cannot be used: {}", shown(&choice.problem));
+            let _ = write!(lines, "\n   cannot be used: {}", escape(&choice.problem));
         }
         for input in &choice.inputs {
             let option = if input.secret { "--secret" } else { "--set" };
             let _ = write!(
                 lines,
                 "\n   {option} {}  {}",
-                shown(&asked(input)),
-                shown(&described(input))
+                escape(&format_input_name(input)),
+                escape(&format_description(input))
             );
         }
     }
@@ -91,7 +91,7 @@ pub(super) fn manifest(view: &ManifestView) -> String {
 }
 
 /// Returns the name of an input, in brackets if the input is optional.
-fn asked(input: &ManifestInput) -> String {
+fn format_input_name(input: &ManifestInput) -> String {
     if input.required && input.default.is_none() {
         input.name.clone()
     } else {
@@ -99,7 +99,7 @@ fn asked(input: &ManifestInput) -> String {
     }
 }
 
-fn described(input: &ManifestInput) -> String {
+fn format_description(input: &ManifestInput) -> String {
     let mut text = input.description.clone();
     if !input.choices.is_empty() {
         let _ = write!(text, " (one of {})", input.choices.join(", "));
@@ -158,8 +158,8 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_runtime_is_said_once_with_what_to_do() {
-        let lines = presets(&[preset(), preset()]);
+    fn a_missing_runtime_is_reported_once_with_its_remedy() {
+        let lines = format_presets(&[preset(), preset()]);
         assert!(
             lines.contains("x   uvx (missing)  Does x.       [mode]"),
             "{lines}"
@@ -172,10 +172,10 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_shows_what_each_of_its_packages_asks() {
+    fn a_manifest_shows_the_inputs_of_each_package() {
         let choices = vec![preset().choice];
         let (name, title, description) = ("a/x".into(), "X".into(), "Does x.".into());
-        let lines = manifest(&ManifestView {
+        let lines = format_manifest(&ManifestView {
             name,
             title,
             description,

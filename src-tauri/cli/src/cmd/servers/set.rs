@@ -9,28 +9,28 @@ use serde_json::{Map, Value};
 use crate::{connection::Context, exit::Failure};
 
 /// Applies the fields, each as `FIELD=VALUE`, to the current spec. The new spec counts as accepted.
-pub(super) async fn verb(
+pub(super) async fn build_update(
     context: &Context,
     id: String,
     fields: &[String],
 ) -> Result<UpdateServer, Failure> {
     let id = ServerId::new(id);
-    let spec = context.ask(ShowServer { id: id.clone() }).await?.spec;
+    let spec = context.run(ShowServer { id: id.clone() }).await?.spec;
     Ok(UpdateServer {
         id,
-        spec: changed(&spec, fields)?,
+        spec: apply_fields(&spec, fields)?,
         secrets: SecretValues::default(),
         pending: false,
     })
 }
 
-fn changed(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, Failure> {
+fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, Failure> {
     let mut members = serde_json::to_value(spec)?;
     for field in fields {
         let (path, value) = field
             .split_once('=')
             .ok_or_else(|| Failure::new(format!("'{field}' must be FIELD=VALUE")))?;
-        put(&mut members, path, read(value))
+        set_value(&mut members, path, parse_value(value))
             .ok_or_else(|| Failure::new(format!("'{path}' leads into no object")))?;
     }
     let known = ServerSpec::default();
@@ -51,19 +51,19 @@ fn changed(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, Failure> 
 }
 
 /// Parses a value as JSON. If the value is not JSON, returns it as a string.
-fn read(value: &str) -> Value {
+fn parse_value(value: &str) -> Value {
     serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))
 }
 
 /// Sets the value at a path; `null` removes the value. Returns `None` if the path leads through a
 /// value that is not an object.
-fn put(members: &mut Value, path: &str, value: Value) -> Option<()> {
+fn set_value(members: &mut Value, path: &str, value: Value) -> Option<()> {
     let (first, rest) = path
         .split_once('.')
         .map_or((path, None), |(first, rest)| (first, Some(rest)));
     let members = members.as_object_mut()?;
     match (rest, value) {
-        (Some(rest), value) => put(
+        (Some(rest), value) => set_value(
             members.entry(first).or_insert_with(|| Map::new().into()),
             rest,
             value,
@@ -87,7 +87,7 @@ mod tests {
         let spec =
             serde_json::from_str(r#"{"command":"x","env":{"A":"1"},"mine":true}"#).expect("a spec");
         let fields: Vec<_> = fields.iter().map(|field| (*field).to_owned()).collect();
-        changed(&spec, &fields).map_err(|failure| format!("{failure:?}"))
+        apply_fields(&spec, &fields).map_err(|failure| format!("{failure:?}"))
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_or_no_value_of_it_is_said() {
+    fn unknown_fields_and_invalid_values_are_reported() {
         for (field, says) in [
             ("visibility", "FIELD=VALUE"),
             ("visibilty=deferred", "no field 'visibilty'"),

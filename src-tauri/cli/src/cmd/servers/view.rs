@@ -16,16 +16,16 @@ use drawbridge_hub::{
 
 use crate::{
     exit::Failure,
-    text::{Table, moment_or_dash, shown, shown_lines, word},
+    text::{Table, enum_text, escape, escape_lines, moment_or_dash},
 };
 
-pub(super) fn list(view: &ServersView) -> String {
+pub(super) fn format_servers(view: &ServersView) -> String {
     let mut table = Table::new(["ID", "STATE", "TOOLS", "STARTS", "REASON"]);
     for server in &view.servers {
         let (tools, starts) = (server.tools.len().to_string(), server.starts.to_string());
         table.row([
             server.id.as_str(),
-            &word(server.state),
+            &enum_text(server.state),
             &tools,
             &starts,
             &server.reason,
@@ -37,8 +37,8 @@ pub(super) fn list(view: &ServersView) -> String {
         let _ = write!(
             lines,
             "\nbroken spec {}: {}",
-            shown(&place),
-            shown(&broken.message)
+            escape(&place),
+            escape(&broken.message)
         );
     }
     lines
@@ -48,7 +48,10 @@ pub(super) fn list(view: &ServersView) -> String {
 ///
 /// # Errors
 /// Returns an error if a named tool is unknown or already accepted.
-pub(super) fn waiting(server: &ServerView, names: &[String]) -> Result<Vec<ShownTool>, Failure> {
+pub(super) fn tools_to_accept(
+    server: &ServerView,
+    names: &[String],
+) -> Result<Vec<ShownTool>, Failure> {
     let waits = |tool: &&ToolView| tool.acceptance != AcceptanceState::Accepted;
     let waiting: Vec<_> = server.tools.iter().filter(waits).collect();
     if let Some(name) = names
@@ -57,7 +60,7 @@ pub(super) fn waiting(server: &ServerView, names: &[String]) -> Result<Vec<Shown
     {
         return Err(Failure::new(format!(
             "no tool '{}' of '{}' waits to be accepted",
-            shown(name),
+            escape(name),
             server.id
         )));
     }
@@ -71,7 +74,7 @@ pub(super) fn waiting(server: &ServerView, names: &[String]) -> Result<Vec<Shown
 
 /// Lists the versions of a tool, newest first, each with its differences from the version accepted
 /// before.
-pub(super) fn history(versions: &[DefinitionVersion]) -> String {
+pub(super) fn format_history(versions: &[DefinitionVersion]) -> String {
     let mut lines = String::new();
     for version in versions {
         let standing = match (version.accepted_at, version.offered) {
@@ -90,9 +93,9 @@ pub(super) fn history(versions: &[DefinitionVersion]) -> String {
             let value = |value: &Option<serde_json::Value>| {
                 value
                     .as_ref()
-                    .map_or_else(|| "nothing".to_owned(), |value| shown(&value.to_string()))
+                    .map_or_else(|| "nothing".to_owned(), |value| escape(&value.to_string()))
             };
-            let _ = writeln!(lines, "    {}", shown(&change.field));
+            let _ = writeln!(lines, "    {}", escape(&change.field));
             let _ = writeln!(
                 lines,
                 "      - {}\n      + {}",
@@ -104,7 +107,7 @@ pub(super) fn history(versions: &[DefinitionVersion]) -> String {
     lines.trim_end().to_owned()
 }
 
-pub(super) fn usage(servers: &[ServerUsage]) -> String {
+pub(super) fn format_usage(servers: &[ServerUsage]) -> String {
     let mut table = Table::new(["ID", "PROCESSES", "MEMORY", "CPU"]);
     for used in servers {
         let memory = format!("{} MiB", used.memory_kib / 1024);
@@ -119,33 +122,33 @@ pub(super) fn usage(servers: &[ServerUsage]) -> String {
 }
 
 /// Returns the state, the reason and the remedy in one line.
-pub(super) fn state(server: &ServerView) -> String {
-    let mut line = word(server.state);
+pub(super) fn format_state(server: &ServerView) -> String {
+    let mut line = enum_text(server.state);
     for (between, words) in [(" - ", &server.reason), ("; ", &server.remedy)] {
         if !words.is_empty() {
             line.push_str(between);
-            line.push_str(&shown(words));
+            line.push_str(&escape(words));
         }
     }
     line
 }
 
-pub(super) fn one(server: &ServerView) -> String {
+pub(super) fn format_server(server: &ServerView) -> String {
     let mut lines = String::new();
     let mut line = |key: &str, value: &str| {
-        let _ = writeln!(lines, "{key:12} {}", shown(value));
+        let _ = writeln!(lines, "{key:12} {}", escape(value));
     };
     line("id", server.id.as_str());
     line("name", &server.name);
-    line("state", &state(server));
-    line("acceptance", &word(server.acceptance));
+    line("state", &format_state(server));
+    line("acceptance", &enum_text(server.acceptance));
     describe_spec(&server.spec, &mut line);
     line("file", &server.file);
     match &server.authorization {
         ServerSignIn::None => {}
         ServerSignIn::Needed => line(
             "signed in",
-            "no: run `drawbridge servers authorize` with its id",
+            "no: run `drawbridge servers sign-in` with its id",
         ),
         ServerSignIn::SignedIn { issuer, expires_at } => {
             line(
@@ -177,7 +180,7 @@ pub(super) fn one(server: &ServerView) -> String {
         "synced",
         &format!(
             "{} {}{stale}",
-            word(server.sync_status),
+            enum_text(server.sync_status),
             moment_or_dash(server.last_synced_at)
         ),
     );
@@ -186,16 +189,16 @@ pub(super) fn one(server: &ServerView) -> String {
         let _ = writeln!(
             lines,
             "\ninstructions, as the server wrote them:\n{}",
-            shown_lines(instructions)
+            escape_lines(instructions)
         );
     }
-    let _ = write!(lines, "\n{}", tools(&server.tools));
-    lines.push_str(&left_out(&server.excluded));
+    let _ = write!(lines, "\n{}", format_tools(&server.tools));
+    lines.push_str(&format_excluded(&server.excluded));
     lines
 }
 
 /// Lists the excluded entries, to be appended to other lines. Empty if there are none.
-pub(super) fn left_out(left_out: &ExcludedEntries) -> String {
+pub(super) fn format_excluded(left_out: &ExcludedEntries) -> String {
     let count = left_out.entries.len() + usize::try_from(left_out.more).unwrap_or(usize::MAX);
     if count == 0 {
         return String::new();
@@ -254,23 +257,23 @@ fn describe_spec(spec: &ServerSpec, line: &mut impl FnMut(&str, &str)) {
     }
 }
 
-pub(super) fn verified(view: &VerifiedView) -> String {
+pub(super) fn format_verified(view: &VerifiedView) -> String {
     format!(
         "{} {} speaks MCP {}; it answered in {} ms\n\n{}{}",
-        shown(view.server_name.as_deref().unwrap_or("the server")),
-        shown(view.server_version.as_deref().unwrap_or_default()),
-        shown(&view.protocol_version),
+        escape(view.server_name.as_deref().unwrap_or("the server")),
+        escape(view.server_version.as_deref().unwrap_or_default()),
+        escape(&view.protocol_version),
         view.duration_ms,
-        tools(&view.tools),
-        left_out(&view.excluded)
+        format_tools(&view.tools),
+        format_excluded(&view.excluded)
     )
 }
 
-fn tools(tools: &[ToolView]) -> String {
+fn format_tools(tools: &[ToolView]) -> String {
     let mut table = Table::new(["TOOL", "POLICY", "DESCRIPTION"]);
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
-        table.row([&tool.name, &word(tool.policy), first_line]);
+        table.row([&tool.name, &enum_text(tool.policy), first_line]);
     }
     table.lines_or("no tools")
 }

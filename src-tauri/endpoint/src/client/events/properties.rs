@@ -5,23 +5,23 @@ use std::convert::Infallible;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
 
-use super::{Sent, sent};
+use super::{SseEvent, read_events};
 
 /// Checks that the events do not depend on how the body is cut into pieces.
 pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]]) {
     let whole = pieces.concat();
     let single: Vec<&[u8]> = whole.chunks(1).collect();
-    let found = read(pieces);
-    assert_eq!(found, read(&single), "byte by byte");
-    assert_eq!(found, read(&[&whole]), "at once");
+    let found = read_pieces(pieces);
+    assert_eq!(found, read_pieces(&single), "byte by byte");
+    assert_eq!(found, read_pieces(&[&whole]), "at once");
 }
 
-pub(crate) fn read(pieces: &[&[u8]]) -> Vec<Sent> {
+pub(crate) fn read_pieces(pieces: &[&[u8]]) -> Vec<SseEvent> {
     let pieces: Vec<_> = pieces
         .iter()
         .map(|piece| Ok::<_, Infallible>(Bytes::copy_from_slice(piece)))
         .collect();
-    sent(stream::iter(pieces))
+    read_events(stream::iter(pieces))
         .collect()
         .now_or_never()
         .expect("it need not wait")

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream};
 use odd_json::Choices;
 use proptest::prelude::*;
 
-use super::{Sent, properties};
+use super::{SseEvent, properties};
 
 const BODY: &str = ":\n\ndata: {\"kind\":\"policy_changed\"}\n\n: keep alive\n\ndata: {\"kind\":\"of the future\"}\r\n\r\n\
     data:{\"kind\":\"server_changed\",\"id\":\"a\"}\n\ndata: {\"kind\":\"lagged\"}\n";
@@ -21,7 +21,7 @@ async fn events_are_the_same_wherever_the_body_is_cut() {
             .chunks(size)
             .map(|chunk| Ok::<_, Infallible>(Bytes::copy_from_slice(chunk)))
             .collect();
-        let events: Vec<Event> = super::read(stream::iter(chunks)).collect().await;
+        let events: Vec<Event> = super::read_hub_events(stream::iter(chunks)).collect().await;
         assert_eq!(
             events,
             [
@@ -39,11 +39,11 @@ async fn events_are_the_same_wherever_the_body_is_cut() {
 async fn an_event_keeps_its_id_and_all_lines_of_its_data() {
     let body = "event: message\nid: 7\ndata: {\ndata: }\n\nid: 8\n\ndata:  x\n\n";
     let chunks = [Ok::<_, Infallible>(Bytes::from_static(body.as_bytes()))];
-    let sent: Vec<_> = super::sent(stream::iter(chunks)).collect().await;
+    let sent: Vec<_> = super::read_events(stream::iter(chunks)).collect().await;
     let expected = [("7", "{\n}"), ("", " x")];
     assert_eq!(
         sent,
-        expected.map(|(id, data)| Sent {
+        expected.map(|(id, data)| SseEvent {
             id: id.to_owned(),
             data: data.as_bytes().to_vec()
         })
@@ -59,24 +59,24 @@ proptest! {
     }
 
     #[test]
-    fn a_message_that_the_door_sent_is_read_as_it_was(bytes: Vec<u8>, sizes: Vec<u8>) {
+    fn a_message_of_the_endpoint_is_read_unchanged(bytes: Vec<u8>, sizes: Vec<u8>) {
         let value = Choices::new(&bytes).value();
         let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{value}}}"#);
-        let event = crate::mcp::events::message(&Bytes::from(message.clone()));
-        let body = sent_by_the_door(event);
-        let read = properties::read(&odd_json::cut(&body, &sizes));
+        let event = crate::mcp::events::message_event(&Bytes::from(message.clone()));
+        let body = endpoint_event(event);
+        let read = properties::read_pieces(&odd_json::cut(&body, &sizes));
         let data: Vec<_> = read.iter().map(|sent| String::from_utf8_lossy(&sent.data)).collect();
         prop_assert_eq!(data, [message.replace('\r', " ")]);
     }
 }
 
-fn sent_by_the_door(event: axum::response::sse::Event) -> Bytes {
+fn endpoint_event(event: axum::response::sse::Event) -> Bytes {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        let response = crate::mcp::events::response(stream::iter([event]));
+        let response = crate::mcp::events::sse_response(stream::iter([event]));
         axum::body::to_bytes(response.into_body(), usize::MAX)
             .await
             .expect("a body")

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{bind, connect, path};
+use super::{bind, connect, socket_path};
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -17,10 +17,10 @@ fn folder() -> tempfile::TempDir {
 #[test]
 fn the_socket_lies_in_the_data_folder_unless_its_path_were_too_long() {
     assert_eq!(
-        path(Path::new("/nowhere/data")),
+        socket_path(Path::new("/nowhere/data")),
         Path::new("/nowhere/data/drawbridge.sock")
     );
-    let long = path(Path::new(&format!("/nowhere/{}", "x".repeat(100))));
+    let long = socket_path(Path::new(&format!("/nowhere/{}", "x".repeat(100))));
     assert!(long.as_os_str().len() <= 100, "{}", long.display());
     let name = long
         .file_name()
@@ -29,7 +29,7 @@ fn the_socket_lies_in_the_data_folder_unless_its_path_were_too_long() {
     assert_eq!(name.len(), 16 + ".sock".len());
     assert_ne!(
         long,
-        path(Path::new(&format!("/nowhere/{}", "y".repeat(100))))
+        socket_path(Path::new(&format!("/nowhere/{}", "y".repeat(100))))
     );
 }
 

@@ -10,10 +10,10 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 
-use super::{message, response};
+use super::{message_event, sse_response};
 
 fn streamed(events: Vec<Event>) -> Response {
-    response(stream::iter(events))
+    sse_response(stream::iter(events))
 }
 
 async fn text(response: Response) -> String {
@@ -26,8 +26,8 @@ async fn text(response: Response) -> String {
 #[tokio::test]
 async fn a_message_is_an_event_of_that_name() {
     let response = streamed(vec![
-        message(&Bytes::from_static(br#"{"a":"\n \u00e9"}"#)),
-        message(&"{}".into()),
+        message_event(&Bytes::from_static(br#"{"a":"\n \u00e9"}"#)),
+        message_event(&"{}".into()),
     ]);
     assert_eq!(
         response.headers()[header::CONTENT_TYPE],
@@ -39,7 +39,7 @@ async fn a_message_is_an_event_of_that_name() {
 
 #[tokio::test]
 async fn line_breaks_between_tokens_do_not_end_the_event() {
-    let said = text(streamed(vec![message(&"{\n\"a\": 1\r\n}".into())])).await;
+    let said = text(streamed(vec![message_event(&"{\n\"a\": 1\r\n}".into())])).await;
     let data: Vec<&str> = said
         .lines()
         .filter_map(|line| line.strip_prefix("data: "))
@@ -56,8 +56,8 @@ async fn line_breaks_between_tokens_do_not_end_the_event() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_stream_says_every_fifteen_seconds_that_it_is_there() {
-    let mut body = response(stream::pending::<Event>())
+async fn an_idle_stream_sends_a_comment_every_fifteen_seconds() {
+    let mut body = sse_response(stream::pending::<Event>())
         .into_body()
         .into_data_stream();
     for _ in 0..2 {

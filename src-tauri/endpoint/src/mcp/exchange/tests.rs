@@ -5,19 +5,19 @@ use std::future::{pending, ready};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::Conversation;
+use super::ResponseMessages;
 
 #[tokio::test]
-async fn an_answer_alone_is_all_there_is() {
+async fn an_answer_without_other_messages_is_the_only_one() {
     let (_messages, receiver) = mpsc::channel(1);
-    let mut conversation = Conversation::new(receiver, ready("answer".into()));
+    let mut conversation = ResponseMessages::new(receiver, ready("answer".into()));
     assert_eq!(conversation.next().await, Some(Bytes::from("answer")));
-    assert!(conversation.is_over());
+    assert!(conversation.is_finished());
     assert_eq!(conversation.next().await, None);
 }
 
 #[tokio::test]
-async fn what_is_sent_with_the_last_breath_comes_before_the_answer() {
+async fn messages_sent_just_before_the_answer_precede_it() {
     let (messages, receiver) = mpsc::channel(2);
     let late = messages.clone();
     let answer = async move {
@@ -26,12 +26,12 @@ async fn what_is_sent_with_the_last_breath_comes_before_the_answer() {
         }
         Bytes::from("answer")
     };
-    let mut conversation = Conversation::new(receiver, answer);
+    let mut conversation = ResponseMessages::new(receiver, answer);
     for expected in ["one", "two", "answer"] {
-        assert!(!conversation.is_over());
+        assert!(!conversation.is_finished());
         assert_eq!(conversation.next().await, Some(Bytes::from(expected)));
     }
-    assert!(conversation.is_over());
+    assert!(conversation.is_finished());
     assert!(
         late.try_send(Bytes::from("late")).is_err(),
         "what comes after it is for the session"
@@ -39,10 +39,10 @@ async fn what_is_sent_with_the_last_breath_comes_before_the_answer() {
 }
 
 #[tokio::test]
-async fn a_message_is_given_out_while_the_answer_is_not_there() {
+async fn a_message_is_returned_before_the_answer_is_ready() {
     let (messages, receiver) = mpsc::channel(1);
-    let mut conversation = Conversation::new(receiver, pending());
+    let mut conversation = ResponseMessages::new(receiver, pending());
     messages.try_send(Bytes::from("one")).expect("room");
     assert_eq!(conversation.next().await, Some(Bytes::from("one")));
-    assert!(!conversation.is_over());
+    assert!(!conversation.is_finished());
 }

@@ -19,13 +19,13 @@ fn a_client_that_does_not_read_is_disconnected_and_one_that_does_is_not() {
         closed: CancellationToken::new(),
     };
     for _ in 0..2 * MAX_WAITING {
-        outlet.say(Bytes::new());
+        outlet.send(Bytes::new());
         assert!(messages.try_recv().is_ok() && !outlet.closed.is_cancelled());
     }
     for _ in 0..MAX_WAITING {
-        outlet.say(Bytes::new());
+        outlet.send(Bytes::new());
     }
     assert!(!outlet.closed.is_cancelled(), "so many may wait");
-    outlet.say(Bytes::new());
+    outlet.send(Bytes::new());
     assert!(outlet.closed.is_cancelled(), "and not one more");
 }

@@ -13,17 +13,17 @@ use drawbridge_hub::{
     },
 };
 
-use super::Add;
+use super::AddArgs;
 use crate::{
     connection::{Connection, Context},
-    exit::{Failure, say},
+    exit::{Failure, print_stderr},
     output,
-    text::shown,
+    text::escape,
 };
 
 /// The preset or manifest, and the values of its inputs.
 #[derive(clap::Args)]
-pub(super) struct FromManifest {
+pub(super) struct ManifestArgs {
     /// A preset, as listed by `servers presets`
     #[arg(long, value_name = "ID")]
     pub(super) preset: Option<String>,
@@ -36,18 +36,18 @@ pub(super) struct FromManifest {
     package: Option<u32>,
     /// The value of an input of the preset or manifest. May be repeated for an input that takes
     /// several values.
-    #[arg(long, value_name = "K=V", value_parser = super::pair, conflicts_with_all = ["command", "url"])]
+    #[arg(long, value_name = "K=V", value_parser = super::parse_pair, conflicts_with_all = ["command", "url"])]
     set: Vec<(String, String)>,
 }
 
-impl Add {
+impl AddArgs {
     /// Returns the source of the manifest, or `None` if the server comes from neither a preset nor
     /// a manifest.
-    pub(super) fn source(&self) -> Result<Option<ManifestSource>, Failure> {
+    pub(super) fn manifest_source(&self) -> Result<Option<ManifestSource>, Failure> {
         let from = &self.from;
         Ok(match (&from.preset, &from.manifest) {
             (Some(id), _) => Some(ManifestSource::Preset(id.clone())),
-            (None, Some(path)) => Some(source(path.clone())?),
+            (None, Some(path)) => Some(path_source(path.clone())?),
             (None, None) => None,
         })
     }
@@ -60,8 +60,8 @@ impl Add {
         let connection = Connection::open(context).await?;
         let added = self.read_and_add(source, &connection).await;
         connection.close().await;
-        output::answer(context.json, &added?, |server| {
-            crate::cmd::servers::done("added", server)
+        output::print_answer(context.json, &added?, |server| {
+            crate::cmd::servers::format_done("added", server)
         })
     }
 
@@ -79,12 +79,12 @@ impl Add {
             .from
             .package
             .map_or_else(|| first_usable(&view), |number| number - 1);
-        let (mut values, secrets) = (joined(self.from.set), joined(self.secret));
+        let (mut values, secrets) = (join_values(self.from.set), join_values(self.secret));
         if let Some(chosen) = usize::try_from(choice)
             .ok()
             .and_then(|at| view.choices.get(at))
         {
-            tell_missing(chosen, &values, &secrets)?;
+            check_missing_inputs(chosen, &values, &secrets)?;
             make_absolute(chosen, &mut values)?;
         }
         let fill = FillManifest {
@@ -111,7 +111,7 @@ impl Add {
 
 /// Returns the source for a path. The path is made absolute, because the hub may have another
 /// working folder.
-pub(in crate::cmd::servers) fn source(path: PathBuf) -> Result<ManifestSource, Failure> {
+pub(in crate::cmd::servers) fn path_source(path: PathBuf) -> Result<ManifestSource, Failure> {
     Ok(ManifestSource::Path(std::path::absolute(path)?))
 }
 
@@ -124,7 +124,7 @@ fn first_usable(view: &ManifestView) -> u32 {
 }
 
 /// Collects the values by name. If a name is given several times, its values are joined as lines.
-fn joined(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
+fn join_values(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
     let mut values = BTreeMap::<String, String>::new();
     for (name, value) in pairs {
         values
@@ -164,7 +164,7 @@ fn make_absolute(
 ///
 /// # Errors
 /// Returns an error if a required input is missing.
-fn tell_missing(
+fn check_missing_inputs(
     choice: &ManifestChoice,
     values: &BTreeMap<String, String>,
     secrets: &BTreeMap<String, String>,
@@ -188,14 +188,14 @@ fn tell_missing(
         } else {
             ": "
         };
-        say(&format!(
+        print_stderr(&format!(
             "missing {option} '{}=…'{what}{}",
             input.name, input.description
         ));
     }
     Err(Failure::new(format!(
         "nothing was added: {} needs more",
-        shown(&choice.label)
+        escape(&choice.label)
     )))
 }
 
@@ -204,9 +204,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_twice_is_two_lines() {
+    fn a_value_given_twice_becomes_two_lines() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let values = joined(vec![
+        let values = join_values(vec![
             pair("folder", "/a"),
             pair("x", "1"),
             pair("folder", "/b"),

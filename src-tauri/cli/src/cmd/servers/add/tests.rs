@@ -23,7 +23,7 @@ fn parse(line: &str) -> Result<AddServer, clap::error::ErrorKind> {
 }
 
 #[test]
-fn what_follows_two_dashes_is_the_command_as_it_is() {
+fn everything_after_two_dashes_is_the_command() {
     let add =
         parse("files --env A=b=c --secret KEY=x --cwd /tmp --pending -- npx -y --json server")
             .expect("parsed");
@@ -94,7 +94,7 @@ fn an_older_server_is_added_with_its_transport() {
 }
 
 #[test]
-fn each_client_has_a_session_of_its_own_where_that_is_said() {
+fn each_client_has_its_own_session_with_per_client() {
     assert_eq!(
         parse("x --per-client -- run")
             .expect("parsed")
@@ -112,7 +112,7 @@ fn each_client_has_a_session_of_its_own_where_that_is_said() {
 }
 
 #[test]
-fn how_closely_arguments_are_checked_is_said_when_a_server_is_added() {
+fn validation_of_arguments_is_set_when_a_server_is_added() {
     for (line, validate) in [
         ("x -- run", Validate::Coercible),
         ("x --validate strict -- run", Validate::Strict),

@@ -20,102 +20,106 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     events, stateless,
-    streamable_http::{Caller, Reply, check_version},
+    streamable_http::{Caller, McpResult, check_version},
 };
 use crate::{
-    headers::{accepts_events, text},
+    headers::{accepts_events, header_text},
     rescue::Refusal,
-    server::Door,
+    server::ListenerState,
 };
 
-const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The number of messages of a session that are kept for a client that reconnects.
 const MAX_KEPT: usize = 64;
 
 /// `GET /mcp`: streams a session's messages until the session ends, the endpoint stops or another
 /// stream replaces this one.
-pub(crate) async fn get(State(door): State<Arc<Door>>, uri: Uri, headers: HeaderMap) -> Reply {
-    let caller = Caller::of(&door, &uri, &headers).await?;
+pub(crate) async fn get(
+    State(state): State<Arc<ListenerState>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> McpResult {
+    let caller = Caller::from_request(&state, &uri, &headers).await?;
     stateless::refuse_method(&headers)?;
     if !accepts_events(&headers) {
         let message = "the header `Accept` must allow text/event-stream";
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
     }
     check_version(&headers)?;
-    let session = caller.session(&door, &headers, None)?;
-    let last = text(&headers, &LAST_EVENT).and_then(|id| id.parse().ok());
-    let (stopping, ended) = (door.stopping.clone(), session.ended.clone());
-    let messages = door.listeners.listen(session, last);
+    let session = caller.find_session(&state, &headers, None)?;
+    let last = header_text(&headers, &LAST_EVENT_ID).and_then(|id| id.parse().ok());
+    let (stopping, ended) = (state.stopping.clone(), session.ended.clone());
+    let messages = state.session_streams.open(session, last);
     let messages = messages
         .take_until(stopping.cancelled_owned())
         .take_until(ended.cancelled_owned());
-    Ok(events::response(messages.map(|(id, message)| {
-        events::message(&message).id(id.to_string())
+    Ok(events::sse_response(messages.map(|(id, message)| {
+        events::message_event(&message).id(id.to_string())
     })))
 }
 
 /// The streams, by session, with the last messages sent on each.
 #[derive(Default)]
-pub(crate) struct Listeners(Mutex<HashMap<SessionId, Listener>>);
+pub(crate) struct SessionStreams(Mutex<HashMap<SessionId, SessionStream>>);
 
-struct Listener {
+struct SessionStream {
     session: Arc<ClientSession>,
-    said: Arc<Mutex<Said>>,
-    taken_over: CancellationToken,
+    replay: Arc<Mutex<ReplayBuffer>>,
+    replaced: CancellationToken,
 }
 
 /// The last messages of a session, each with its event id.
 #[derive(Default)]
-struct Said {
+struct ReplayBuffer {
     last: u64,
     kept: VecDeque<(u64, Bytes)>,
 }
 
-impl Listeners {
+impl SessionStreams {
     /// Returns the messages of a session with their ids, beginning with the kept ones after `last`.
     /// Ends the session's previous stream.
-    fn listen(
+    fn open(
         &self,
         session: Arc<ClientSession>,
         last: Option<u64>,
     ) -> impl Stream<Item = (u64, Bytes)> + use<> {
-        let taken_over = CancellationToken::new();
-        let said = self.take_over(&session, &taken_over);
+        let replaced = CancellationToken::new();
+        let replay = self.take_over(&session, &replaced);
         let missed = last
-            .map(|last| lock(&said).behind(last))
+            .map(|last| lock(&replay).messages_after(last))
             .unwrap_or_default();
-        let live = stream::unfold((session, said), |(session, said)| async {
+        let live = stream::unfold((session, replay), |(session, said)| async {
             let message = session.next_message().await;
-            let id = lock(&said).keep(message.clone());
+            let id = lock(&said).push(message.clone());
             Some(((id, message), (session, said)))
         });
         stream::iter(missed)
             .chain(live)
-            .take_until(taken_over.cancelled_owned())
+            .take_until(replaced.cancelled_owned())
     }
 
     fn take_over(
         &self,
         session: &Arc<ClientSession>,
-        taken_over: &CancellationToken,
-    ) -> Arc<Mutex<Said>> {
-        let mut listeners = lock(&self.0);
-        listeners.retain(|_, listener| !listener.session.ended.is_cancelled());
-        let listener = listeners
+        replaced: &CancellationToken,
+    ) -> Arc<Mutex<ReplayBuffer>> {
+        let mut streams = lock(&self.0);
+        streams.retain(|_, listener| !listener.session.ended.is_cancelled());
+        let stream = streams
             .entry(session.id.clone())
-            .or_insert_with(|| Listener {
+            .or_insert_with(|| SessionStream {
                 session: Arc::clone(session),
-                said: Arc::default(),
-                taken_over: CancellationToken::new(),
+                replay: Arc::default(),
+                replaced: CancellationToken::new(),
             });
-        std::mem::replace(&mut listener.taken_over, taken_over.clone()).cancel();
-        Arc::clone(&listener.said)
+        std::mem::replace(&mut stream.replaced, replaced.clone()).cancel();
+        Arc::clone(&stream.replay)
     }
 }
 
-impl Said {
-    fn keep(&mut self, message: Bytes) -> u64 {
+impl ReplayBuffer {
+    fn push(&mut self, message: Bytes) -> u64 {
         self.last += 1;
         if self.kept.len() == MAX_KEPT {
             self.kept.pop_front();
@@ -124,7 +128,7 @@ impl Said {
         self.last
     }
 
-    fn behind(&self, last: u64) -> Vec<(u64, Bytes)> {
+    fn messages_after(&self, last: u64) -> Vec<(u64, Bytes)> {
         self.kept
             .iter()
             .filter(|(id, _)| *id > last)

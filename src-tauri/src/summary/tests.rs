@@ -3,10 +3,10 @@ use drawbridge_hub::model::{
     ids::{ClientName, RuleId},
 };
 
-use super::{arguments, is_whole, name};
+use super::{arguments_line, display_name, is_complete};
 use crate::controller::tests::request;
 
-fn with(arguments: &str) -> ApprovalRequest {
+fn request_with(arguments: &str) -> ApprovalRequest {
     ApprovalRequest {
         arguments: arguments.into(),
         ..request("1")
@@ -16,77 +16,83 @@ fn with(arguments: &str) -> ApprovalRequest {
 #[test]
 fn names_cannot_hide_or_reorder_what_is_shown() {
     assert_eq!(
-        name("a\u{202e}b\nc\u{200b}d"),
+        display_name("a\u{202e}b\nc\u{200b}d"),
         "a\u{fffd}b\u{fffd}c\u{fffd}d"
     );
-    assert_eq!(name(&"x".repeat(50)), format!("{}…", "x".repeat(40)));
+    assert_eq!(
+        display_name(&"x".repeat(50)),
+        format!("{}…", "x".repeat(40))
+    );
 }
 
 #[test]
 fn arguments_are_one_line_with_hidden_characters_made_visible() {
     assert_eq!(
-        arguments(&with(r#"{"path":"/tmp/a"}"#), 120).as_deref(),
+        arguments_line(&request_with(r#"{"path":"/tmp/a"}"#), 120).as_deref(),
         Some(r#"{"path":"/tmp/a"}"#)
     );
-    assert_eq!(arguments(&with("{\n}"), 120).as_deref(), Some("{⟨U+000A⟩}"));
     assert_eq!(
-        arguments(&with("\u{202e}\u{3164}\u{a0}\u{2800}"), 120).as_deref(),
+        arguments_line(&request_with("{\n}"), 120).as_deref(),
+        Some("{⟨U+000A⟩}")
+    );
+    assert_eq!(
+        arguments_line(&request_with("\u{202e}\u{3164}\u{a0}\u{2800}"), 120).as_deref(),
         Some("⟨U+202E⟩⟨U+3164⟩⟨U+00A0⟩⟨U+2800⟩")
     );
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_not_cut_but_left_out() {
-    assert!(arguments(&with(&"x".repeat(120)), 120).is_some());
-    assert_eq!(arguments(&with(&"x".repeat(121)), 120), None);
+fn arguments_that_do_not_fit_are_omitted_instead_of_truncated() {
+    assert!(arguments_line(&request_with(&"x".repeat(120)), 120).is_some());
+    assert_eq!(arguments_line(&request_with(&"x".repeat(121)), 120), None);
     assert_eq!(
-        arguments(&with(&"\n".repeat(100)), 120),
+        arguments_line(&request_with(&"\n".repeat(100)), 120),
         None,
         "made visible they are longer"
     );
 }
 
 #[test]
-fn a_short_call_is_seen_whole() {
-    assert!(is_whole(&with(
+fn a_short_call_is_complete() {
+    assert!(is_complete(&request_with(
         r#"{"path":"/tmp/a_b & <c>","text":"Grüße, Привет, 日本"}"#
     )));
-    assert!(is_whole(&with(&"x".repeat(120))));
+    assert!(is_complete(&request_with(&"x".repeat(120))));
 }
 
 #[test]
-fn a_call_of_which_anything_cannot_be_seen_is_not_whole() {
-    assert!(!is_whole(&with(&"x".repeat(121))), "too long");
+fn a_call_with_a_hidden_part_is_not_complete() {
+    assert!(!is_complete(&request_with(&"x".repeat(121))), "too long");
     assert!(
-        !is_whole(&ApprovalRequest {
+        !is_complete(&ApprovalRequest {
             extra: Some("{}".into()),
             ..request("1")
         }),
         "something is sent along"
     );
     assert!(
-        !is_whole(&ApprovalRequest {
+        !is_complete(&ApprovalRequest {
             result: Some("{}".into()),
             ..request("1")
         }),
         "a result waits"
     );
     assert!(
-        !is_whole(&ApprovalRequest {
+        !is_complete(&ApprovalRequest {
             tool: "x".repeat(41),
             ..request("1")
         }),
         "the tool's name is cut"
     );
     assert!(
-        !is_whole(&ApprovalRequest {
+        !is_complete(&ApprovalRequest {
             server_name: "a\u{200b}".into(),
             ..request("1")
         }),
         "the server's name hides"
     );
     assert!(
-        !is_whole(&ApprovalRequest {
+        !is_complete(&ApprovalRequest {
             client: ClientName::new("a\u{202e}"),
             ..request("1")
         }),
@@ -95,25 +101,25 @@ fn a_call_of_which_anything_cannot_be_seen_is_not_whole() {
 }
 
 #[test]
-fn a_call_whose_tool_has_changed_is_not_decided_at_a_glance() {
+fn a_call_whose_tool_has_changed_is_not_complete() {
     let changed = SuspendedAllow {
         rule: RuleId::new("r"),
         rule_text: "allow".into(),
         is_server_changed: false,
         definitions: None,
     };
-    assert!(!is_whole(&ApprovalRequest {
+    assert!(!is_complete(&ApprovalRequest {
         suspended: Some(changed),
         ..request("1")
     }));
-    assert!(!is_whole(&ApprovalRequest {
+    assert!(!is_complete(&ApprovalRequest {
         changed: Some(["{}".into(), "{}".into()]),
         ..request("1")
     }));
 }
 
 #[test]
-fn what_is_drawn_differently_from_desktop_to_desktop_is_not_whole() {
+fn text_that_desktops_draw_differently_is_not_complete() {
     for text in [
         "a\u{202e}b",
         "a\u{200b}b",
@@ -126,6 +132,6 @@ fn what_is_drawn_differently_from_desktop_to_desktop_is_not_whole() {
         "\u{5d0}",
         "\u{1f600}",
     ] {
-        assert!(!is_whole(&with(text)), "{text:?}");
+        assert!(!is_complete(&request_with(text)), "{text:?}");
     }
 }

@@ -4,19 +4,19 @@
 use drawbridge_hub::model::{approval::ApprovalRequest, hidden::is_hidden, ids::CallId};
 
 /// The most characters of a name that a client or a server chose.
-const NAME: usize = 40;
+const MAX_NAME_CHARS: usize = 40;
 /// The most characters of arguments that a person can read in one line.
-pub(crate) const LINE: usize = 120;
+pub(crate) const MAX_LINE_CHARS: usize = 120;
 
 /// The call that a person saw. A decision applies to this call only.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct CallRef {
     pub(crate) id: CallId,
     pub(crate) digest: String,
 }
 
-impl Seen {
-    pub(crate) fn of(request: &ApprovalRequest) -> Self {
+impl CallRef {
+    pub(crate) fn new(request: &ApprovalRequest) -> Self {
         Self {
             id: request.id.clone(),
             digest: request.digest.clone(),
@@ -26,13 +26,13 @@ impl Seen {
 
 /// Returns a name that a client or a server chose, truncated, with characters that hide or reorder
 /// text made visible.
-pub(crate) fn name(text: &str) -> String {
+pub(crate) fn display_name(text: &str) -> String {
     let mut name: String = text
         .chars()
-        .take(NAME)
+        .take(MAX_NAME_CHARS)
         .map(|c| if is_hidden(c) { '\u{fffd}' } else { c })
         .collect();
-    if text.chars().nth(NAME).is_some() {
+    if text.chars().nth(MAX_NAME_CHARS).is_some() {
         name.push('…');
     }
     name
@@ -40,7 +40,7 @@ pub(crate) fn name(text: &str) -> String {
 
 /// Returns the exact arguments in one line, with hidden characters as `⟨U+202E⟩`, or `None` if the
 /// line is longer than `most` characters.
-pub(crate) fn arguments(request: &ApprovalRequest, most: usize) -> Option<String> {
+pub(crate) fn arguments_line(request: &ApprovalRequest, most: usize) -> Option<String> {
     let reveal = |c: char| {
         if is_hidden(c) {
             format!("⟨U+{:04X}⟩", u32::from(c))
@@ -59,14 +59,16 @@ pub(crate) fn arguments(request: &ApprovalRequest, most: usize) -> Option<String
 
 /// Returns whether the names and one line of arguments show the whole call: nothing is truncated,
 /// hidden or sent besides the arguments, and there is no change that a person has to read first.
-pub(crate) fn is_whole(request: &ApprovalRequest) -> bool {
+pub(crate) fn is_complete(request: &ApprovalRequest) -> bool {
     let names = [request.client.as_str(), &request.server_name, &request.tool];
     request.extra.is_none()
         && request.result.is_none()
         && request.suspended.is_none()
         && request.changed.is_none()
-        && request.arguments.chars().count() <= LINE
-        && names.iter().all(|name| name.chars().count() <= NAME)
+        && request.arguments.chars().count() <= MAX_LINE_CHARS
+        && names
+            .iter()
+            .all(|name| name.chars().count() <= MAX_NAME_CHARS)
         && names
             .iter()
             .chain([&request.arguments.as_str()])
@@ -76,13 +78,13 @@ pub(crate) fn is_whole(request: &ApprovalRequest) -> bool {
 /// Returns whether the text looks the same on every desktop. Some desktops draw several spaces as
 /// one.
 fn is_plain(text: &str) -> bool {
-    !text.contains("  ") && text.chars().all(shows_as_itself)
+    !text.contains("  ") && text.chars().all(is_plain_char)
 }
 
 /// Returns whether the character is a letter, digit or sign that is drawn in its place.
 /// Right-to-left scripts reorder the text around them, and combining marks change the character
 /// before them. Both are correct, but too hard to check in a short line.
-fn shows_as_itself(c: char) -> bool {
+fn is_plain_char(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{24f}' | '\u{391}'..='\u{3ce}' | '\u{400}'..='\u{482}')
         || matches!(c, '\u{48a}'..='\u{52f}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}')
         || matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')

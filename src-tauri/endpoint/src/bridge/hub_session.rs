@@ -21,18 +21,18 @@ use tokio::{
 use crate::{
     auth::CLIENT_HEADER,
     client::{ApiClient, events, root_cause},
-    headers::is_events,
-    mcp::streamable_http::{SESSION, VERSION},
+    headers::is_event_stream,
+    mcp::streamable_http::{SESSION_HEADER, VERSION_HEADER},
     wire,
 };
 
 /// The timeout for requests that the hub answers at once.
-const SHORT: Duration = Duration::from_secs(5);
+const SHORT_TIMEOUT: Duration = Duration::from_secs(5);
 
 const JSON: &str = "application/json";
 
 /// The pause between two attempts to read the session's stream.
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A client session with the hub of a data folder.
 #[derive(Clone)]
@@ -43,26 +43,26 @@ pub(super) struct HubSession {
     messages: mpsc::Sender<Bytes>,
     state: Arc<Mutex<State>>,
     /// Held while the session is opened, so that only one task opens it.
-    turn: Arc<AsyncMutex<()>>,
+    open_lock: Arc<AsyncMutex<()>>,
 }
 
 #[derive(Default, Clone)]
 struct State {
     session: Option<HeaderValue>,
     /// The client's `initialize` message, kept to open the session again.
-    opening: Option<Bytes>,
+    initialize_message: Option<Bytes>,
 }
 
 /// The outcome of posting a message.
-enum Posted {
+enum PostOutcome {
     Answered(Bytes),
     /// The hub does not know the session, for example because the hub was restarted. The hub did
     /// not process the message.
-    Forgotten,
+    UnknownSession,
     /// The client has not sent `initialize`.
-    Unopened,
+    NotInitialized,
     /// The hub could not be reached, so the message was not sent.
-    Unsent(String),
+    NotSent(String),
     /// The connection failed, and the message may have been processed.
     Failed(String),
 }
@@ -74,79 +74,83 @@ impl HubSession {
             client: client.to_owned(),
             messages,
             state: Arc::default(),
-            turn: Arc::default(),
+            open_lock: Arc::default(),
         }
     }
 
     /// Opens the session, and returns the answer for the client.
     pub(super) async fn initialize(&self, id: &str, message: Bytes) -> Bytes {
-        let _turn = self.turn.lock().await;
+        let _turn = self.open_lock.lock().await;
         self.with_state(|state| {
             *state = State {
                 session: None,
-                opening: Some(message.clone()),
+                initialize_message: Some(message.clone()),
             }
         });
-        answer(id, self.post(id, message, None).await)
+        answer_line(id, self.post(id, message, None).await)
     }
 
     /// Returns the answer to a request. If the hub gives none, returns an error for the client.
     pub(super) async fn request(&self, id: &str, message: Bytes) -> Bytes {
-        answer(id, self.deliver(id, message).await)
+        answer_line(id, self.post_in_session(id, message).await)
     }
 
     /// Returns the answer to a request that belongs to no session.
     pub(super) async fn request_stateless(&self, id: &str, message: Bytes, version: &str) -> Bytes {
         let request = self
-            .to_hub(Method::POST, None)
-            .header(VERSION, version)
+            .build_request(Method::POST, None)
+            .header(VERSION_HEADER, version)
             .header(header::CONTENT_TYPE, JSON);
         let posted = match request.body(message).send().await {
-            Ok(response) if is_stream(&response) => self.follow(response, id).await,
+            Ok(response) if is_stream(&response) => self.read_answer(response, id).await,
             // The body is the answer, whatever the status is.
-            Ok(response) => body_of(response).await,
-            Err(error) => unsent(&error),
+            Ok(response) => read_body(response).await,
+            Err(error) => send_failure(&error),
         };
-        answer(id, posted)
+        answer_line(id, posted)
     }
 
     /// Forwards a message that has no answer. A failure is ignored.
     pub(super) async fn notify(&self, message: Bytes) {
-        let _ = timeout(SHORT, self.deliver("", message)).await;
+        let _ = timeout(SHORT_TIMEOUT, self.post_in_session("", message)).await;
     }
 
     /// Forwards the messages that belong to no request to the client, while the future is polled.
-    pub(super) async fn listen(self) {
+    pub(super) async fn forward_messages(self) {
         let mut last = (None, String::new());
         loop {
             if let Some(session) = self.with_state(|state| state.session.clone()) {
                 if last.0.as_ref() != Some(&session) {
                     last = (Some(session.clone()), String::new());
                 }
-                self.hear(&session, &mut last.1).await;
+                self.read_stream(&session, &mut last.1).await;
             }
-            sleep(RETRY).await;
+            sleep(RETRY_PAUSE).await;
         }
     }
 
-    pub(super) async fn end(&self) {
+    pub(super) async fn close(&self) {
         if let Some(session) = self.with_state(|state| state.session.clone()) {
-            let _ = timeout(SHORT, self.to_hub(Method::DELETE, Some(session)).send()).await;
+            let _ = timeout(
+                SHORT_TIMEOUT,
+                self.build_request(Method::DELETE, Some(session)).send(),
+            )
+            .await;
         }
     }
 
     /// Posts a message whose answer has this id. If the hub no longer knows the session, opens a
     /// new one and posts the message again.
-    async fn deliver(&self, id: &str, message: Bytes) -> Posted {
-        let session = match self.open(None).await {
+    async fn post_in_session(&self, id: &str, message: Bytes) -> PostOutcome {
+        let session = match self.open_session(None).await {
             Ok(session) => session,
             Err(posted) => return posted,
         };
         let posted = self.post(id, message.clone(), Some(session.clone())).await;
-        if !matches!(posted, Posted::Forgotten) {
+        if !matches!(posted, PostOutcome::UnknownSession) {
             return posted;
         }
-        match self.open(Some(&session)).await {
+        match self.open_session(Some(&session)).await {
             Ok(session) => self.post(id, message, Some(session)).await,
             Err(posted) => posted,
         }
@@ -154,7 +158,10 @@ impl HubSession {
 
     /// Returns the session, if it is not `forgotten`. Otherwise the first task to miss the session
     /// opens a new one with the client's `initialize`, and the other tasks wait.
-    async fn open(&self, forgotten: Option<&HeaderValue>) -> Result<HeaderValue, Posted> {
+    async fn open_session(
+        &self,
+        forgotten: Option<&HeaderValue>,
+    ) -> Result<HeaderValue, PostOutcome> {
         let known = || {
             self.with_state(|state| state.session.clone())
                 .filter(|known| Some(known) != forgotten)
@@ -162,20 +169,20 @@ impl HubSession {
         if let Some(session) = known() {
             return Ok(session);
         }
-        let _turn = self.turn.lock().await;
+        let _turn = self.open_lock.lock().await;
         if let Some(session) = known() {
             return Ok(session);
         }
-        let opening = self
-            .with_state(|state| state.opening.clone())
-            .ok_or(Posted::Unopened)?;
-        let posted = self.post("", opening, None).await;
+        let initialize_message = self
+            .with_state(|state| state.initialize_message.clone())
+            .ok_or(PostOutcome::NotInitialized)?;
+        let posted = self.post("", initialize_message, None).await;
         known().ok_or(posted)
     }
 
     /// Reads the session's stream to its end. `last` is the id of the last event received.
-    async fn hear(&self, session: &HeaderValue, last: &mut String) {
-        let mut request = self.to_hub(Method::GET, Some(session.clone()));
+    async fn read_stream(&self, session: &HeaderValue, last: &mut String) {
+        let mut request = self.build_request(Method::GET, Some(session.clone()));
         if !last.is_empty() {
             request = request.header("Last-Event-ID", last.as_str());
         }
@@ -183,12 +190,12 @@ impl HubSession {
             return;
         };
         if response.status() == StatusCode::NOT_FOUND {
-            let _ = self.open(Some(session)).await;
+            let _ = self.open_session(Some(session)).await;
         }
         if !is_stream(&response) {
             return;
         }
-        let mut events = events::sent(response.bytes_stream());
+        let mut events = events::read_events(response.bytes_stream());
         while let Some(event) = events.next().await {
             *last = event.id;
             if self.messages.send(event.data.into()).await.is_err() {
@@ -197,47 +204,47 @@ impl HubSession {
         }
     }
 
-    async fn post(&self, id: &str, message: Bytes, session: Option<HeaderValue>) -> Posted {
+    async fn post(&self, id: &str, message: Bytes, session: Option<HeaderValue>) -> PostOutcome {
         let request = self
-            .to_hub(Method::POST, session)
+            .build_request(Method::POST, session)
             .header(header::CONTENT_TYPE, JSON)
             .body(message);
         let response = match request.send().await {
             Ok(response) => response,
-            Err(error) => return unsent(&error),
+            Err(error) => return send_failure(&error),
         };
         if response.status() == StatusCode::NOT_FOUND {
-            return Posted::Forgotten;
+            return PostOutcome::UnknownSession;
         }
-        if let Some(session) = response.headers().get(&SESSION) {
+        if let Some(session) = response.headers().get(&SESSION_HEADER) {
             self.with_state(|state| state.session = Some(session.clone()));
         }
         if is_stream(&response) {
-            return self.follow(response, id).await;
+            return self.read_answer(response, id).await;
         }
-        body_of(response).await
+        read_body(response).await
     }
 
     /// Forwards the messages that precede the answer to this id, and returns the answer.
-    async fn follow(&self, response: Response, id: &str) -> Posted {
-        let mut events = events::sent(response.bytes_stream());
+    async fn read_answer(&self, response: Response, id: &str) -> PostOutcome {
+        let mut events = events::read_events(response.bytes_stream());
         while let Some(event) = events.next().await {
-            if wire::answers(&event.data, id) {
-                return Posted::Answered(event.data.into());
+            if wire::is_answer_to(&event.data, id) {
+                return PostOutcome::Answered(event.data.into());
             }
             let _ = self.messages.send(event.data.into()).await;
         }
-        Posted::Failed("the connection ended before the answer".to_owned())
+        PostOutcome::Failed("the connection ended before the answer".to_owned())
     }
 
-    fn to_hub(&self, method: Method, session: Option<HeaderValue>) -> RequestBuilder {
+    fn build_request(&self, method: Method, session: Option<HeaderValue>) -> RequestBuilder {
         let request = self
             .api
             .request(method, "/mcp")
             .header(CLIENT_HEADER, &self.client)
             .header(header::ACCEPT, "application/json, text/event-stream");
         match session {
-            Some(session) => request.header(SESSION, session),
+            Some(session) => request.header(SESSION_HEADER, session),
             None => request,
         }
     }
@@ -247,49 +254,51 @@ impl HubSession {
     }
 }
 
-async fn body_of(response: Response) -> Posted {
+async fn read_body(response: Response) -> PostOutcome {
     match response.bytes().await {
-        Ok(body) => Posted::Answered(body),
-        Err(error) => Posted::Failed(root_cause(&error)),
+        Ok(body) => PostOutcome::Answered(body),
+        Err(error) => PostOutcome::Failed(root_cause(&error)),
     }
 }
 
-fn unsent(error: &reqwest::Error) -> Posted {
+fn send_failure(error: &reqwest::Error) -> PostOutcome {
     if error.is_connect() {
-        Posted::Unsent(root_cause(error))
+        PostOutcome::NotSent(root_cause(error))
     } else {
-        Posted::Failed(root_cause(error))
+        PostOutcome::Failed(root_cause(error))
     }
 }
 
 fn is_stream(response: &Response) -> bool {
-    response.status().is_success() && is_events(response.headers())
+    response.status().is_success() && is_event_stream(response.headers())
 }
 
 /// Returns the line for the client: the hub's answer or, if there is none, an error with what to
 /// do.
-fn answer(id: &str, posted: Posted) -> Bytes {
+fn answer_line(id: &str, posted: PostOutcome) -> Bytes {
     let message = match posted {
-        Posted::Answered(body) if wire::answers(&body, id) => return body,
-        Posted::Answered(body) => refusal_of(&body),
-        Posted::Forgotten => {
+        PostOutcome::Answered(body) if wire::is_answer_to(&body, id) => return body,
+        PostOutcome::Answered(body) => refusal_message(&body),
+        PostOutcome::UnknownSession => {
             "the hub was started anew and this session ended: connect again".to_owned()
         }
-        Posted::Unopened => "there is no session yet: send `initialize` first".to_owned(),
-        Posted::Unsent(cause) => format!(
+        PostOutcome::NotInitialized => {
+            "there is no session yet: send `initialize` first".to_owned()
+        }
+        PostOutcome::NotSent(cause) => format!(
             "Drawbridge's hub does not run ({cause}), so this request was not carried out. Start Drawbridge, or run \
              `drawbridge serve`, and try again"
         ),
-        Posted::Failed(cause) => format!(
+        PostOutcome::Failed(cause) => format!(
             "Drawbridge's hub went away ({cause}); whether this request was carried out is not known. Start \
              Drawbridge, or run `drawbridge serve`, before anything else is tried"
         ),
     };
-    wire::error_for(id, &RpcError::new(code::INTERNAL_ERROR, message))
+    wire::encode_error_for(id, &RpcError::new(code::INTERNAL_ERROR, message))
 }
 
 /// Returns the message of an error that concerns the client as a whole and not one request.
-fn refusal_of(body: &[u8]) -> String {
+fn refusal_message(body: &[u8]) -> String {
     let parsed = serde_json::from_slice::<serde_json::Value>(body).unwrap_or_default();
     match parsed
         .pointer("/error/message")

@@ -1,4 +1,4 @@
-//! `drawbridge servers authorize`: signs in to a remote server.
+//! `drawbridge servers sign-in`: signs in to a remote server.
 
 use drawbridge_hub::{
     api::servers::{AwaitSignIn, SignInServer},
@@ -12,20 +12,20 @@ use drawbridge_hub::{
 use crate::{
     cmd::{desktop::has_display, open::open},
     connection::{Connection, Context},
-    exit::{Failure, say},
+    exit::{Failure, print_stderr},
     output,
-    text::shown,
+    text::escape,
 };
 
 #[derive(clap::Args)]
-pub(crate) struct Authorize {
+pub(crate) struct SignInArgs {
     id: String,
     /// Print the link without opening it
     #[arg(long)]
     no_open: bool,
 }
 
-impl Authorize {
+impl SignInArgs {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         // Both verbs use one connection, because the hub that waits for the browser may be in this
         // process.
@@ -36,12 +36,12 @@ impl Authorize {
         match &attempt.state {
             SignInState::Failed { reason } => Err(Failure::new(format!(
                 "not signed in to {}: {}",
-                shown(&self.id),
-                shown(reason)
+                escape(&self.id),
+                escape(reason)
             ))),
             SignInState::Done | SignInState::WaitingForBrowser | SignInState::Exchanging => {
-                output::answer(context.json, &attempt, |_| {
-                    format!("signed in to {}", shown(&self.id))
+                output::print_answer(context.json, &attempt, |_| {
+                    format!("signed in to {}", escape(&self.id))
                 })
             }
         }
@@ -53,15 +53,15 @@ impl Authorize {
         let url = oauth::check_browser_url(&attempt.url).map_err(Failure::new)?;
         let lines = format!("Sign in here, within five minutes:\n{url}");
         if context.json {
-            say(&lines);
+            print_stderr(&lines);
         } else {
-            output::line(&lines)?;
+            output::print_line(&lines)?;
         }
         if !self.no_open && has_display() {
             // Some launchers return only after the browser exits.
             tokio::task::spawn_blocking(move || {
                 if open(url.as_str()).is_err() {
-                    say("no browser was opened: open the link above yourself");
+                    print_stderr("no browser was opened: open the link above yourself");
                 }
             });
         }

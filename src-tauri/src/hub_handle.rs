@@ -14,18 +14,18 @@ use tokio::sync::{broadcast::error::RecvError, mpsc};
 
 /// How many events may wait for the controller. Further events wait in the hub's own queue, which
 /// yields [`Event::Lagged`] if it overflows.
-const QUEUE: usize = 64;
+const QUEUE_LEN: usize = 64;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A handle to the hub.
 #[derive(Clone)]
-pub(crate) enum Door {
+pub(crate) enum HubHandle {
     Embedded(Arc<Hub>),
     Remote(ApiClient),
 }
 
-impl Door {
+impl HubHandle {
     /// Runs a verb on the hub and returns its answer.
     ///
     /// # Errors
@@ -40,16 +40,19 @@ impl Door {
     /// Returns the hub's events from now on. If a remote hub disconnects, its events are followed
     /// again after a reconnection; [`Event::Lagged`] marks both moments.
     pub(crate) fn events(&self) -> mpsc::Receiver<Event> {
-        let (sender, receiver) = mpsc::channel(QUEUE);
+        let (sender, receiver) = mpsc::channel(QUEUE_LEN);
         match self {
-            Self::Embedded(hub) => tokio::spawn(pass_on(hub.events(), sender)),
-            Self::Remote(client) => tokio::spawn(follow(client.clone(), sender)),
+            Self::Embedded(hub) => tokio::spawn(forward_events(hub.events(), sender)),
+            Self::Remote(client) => tokio::spawn(forward_remote_events(client.clone(), sender)),
         };
         receiver
     }
 }
 
-async fn pass_on(mut events: tokio::sync::broadcast::Receiver<Event>, sender: mpsc::Sender<Event>) {
+async fn forward_events(
+    mut events: tokio::sync::broadcast::Receiver<Event>,
+    sender: mpsc::Sender<Event>,
+) {
     loop {
         let event = match events.recv().await {
             Ok(event) => event,
@@ -63,7 +66,7 @@ async fn pass_on(mut events: tokio::sync::broadcast::Receiver<Event>, sender: mp
 }
 
 /// Follows the events of a remote hub and reconnects until the receiver is dropped.
-async fn follow(client: ApiClient, sender: mpsc::Sender<Event>) {
+async fn forward_remote_events(client: ApiClient, sender: mpsc::Sender<Event>) {
     let mut pause = FIRST_PAUSE;
     while !sender.is_closed() {
         match client.events().await {
